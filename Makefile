@@ -1,0 +1,70 @@
+# Every target sets up what it needs: only git, make and Python >= 3.11 with venv are assumed.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+# Bytecode is kept: a start without it takes twice as long.
+unexport PYTHONDONTWRITEBYTECODE
+
+.PHONY: run test check format lint types contracts docs conformance integration bench lock clean help
+
+help: ## what can be made
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+run: $(VENV)/.run ## the console on the offline model: no key, no network
+	@$(BIN)/fanout --model offline/rehearsal $(ARGS)
+
+test: $(VENV)/.dev ## all tests
+	$(BIN)/python -m pytest -n 2 --dist loadfile $(ARGS)
+
+check: format lint types contracts test ## format, lint, types, import contracts, tests
+
+format: $(VENV)/.dev ## the code's format (make format FIX=1 mends it)
+	$(BIN)/ruff format $(if $(FIX),,--check) .
+
+lint: $(VENV)/.dev ## ruff's rules
+	$(BIN)/ruff check $(if $(FIX),--fix) .
+
+types: $(VENV)/.dev ## pyright, strict
+	$(BIN)/basedpyright
+
+contracts: $(VENV)/.dev ## who may import whom
+	$(BIN)/lint-imports
+
+docs: $(VENV)/.dev ## the pages that are made from the code
+	$(BIN)/python -m console_app.dialects > docs/dialects.md
+
+conformance: $(VENV)/.dev ## the MCP conformance suite on our client (npm)
+	$(BIN)/python -m tests.conformance
+
+integration: $(VENV)/.dev ## our MCP client on other people's servers (npm, PyPI)
+	$(BIN)/python -m tests.integration $(ARGS)
+
+bench: $(VENV)/.dev ## the benchmarks, on this machine
+	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks.bench_conversation
+	$(BIN)/python -m benchmarks.bench_dialects
+
+lock: ## new exact pins with hashes (needs uv)
+	uv pip compile pyproject.toml --group build $(LOCK) -o requirements.lock
+	uv pip compile pyproject.toml --group dev $(LOCK) -o requirements-dev.lock
+LOCK = --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url --quiet
+
+clean: ## what make made
+	rm -rf $(VENV) .external dist build .hypothesis .ruff_cache .import_linter_cache
+
+# pip compiles what it installs; the project's own files are compiled here.
+$(VENV)/.run: requirements.lock pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) install --require-hashes -r requirements.lock
+	$(PIP) install --no-deps --no-build-isolation --editable .
+	@$(BIN)/python -m compileall -q console_app
+	@touch $@
+
+$(VENV)/.dev: requirements-dev.lock pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) install --require-hashes -r requirements-dev.lock
+	$(PIP) install --no-deps --no-build-isolation --editable .
+	@$(BIN)/python -m compileall -q console_app
+	@touch $@ $(VENV)/.run

@@ -1,0 +1,215 @@
+"""What the conversation's view costs: streaming, many panels, a long history. In one process, without a terminal.
+
+Run as `python benchmarks/bench_conversation.py [NAME ...]`. Times are CPU seconds of the whole process (the app runs
+headless, Textual paints all the same), beside the wall time; `%` is CPU a wall second, of one core.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import resource
+import sys
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from textual.app import App, ComposeResult
+from textual.widgets import Input
+
+from console_app.domain import events as ev
+from console_app.domain.tools import Outcome
+from console_app.domain.transcript import Transcript
+from console_app.tui.conversation.view import ConversationView
+from console_app.tui.event_router import EventRouter
+
+PARAGRAPH = """## Section {n}
+
+Some **bold** words, *italic* ones, `inline code` and a [link](https://example.org/{n}) in a paragraph that is long
+enough to wrap over more than one line of an ordinary terminal, as answers do.
+
+- first point of section {n}
+- second point, with `code`
+  1. nested
+  2. nested again
+
+```python
+def section_{n}(values: list[float]) -> float:
+    \"\"\"Say something about the values.\"\"\"
+    return sum(value ** 2 for value in values) / {n}  # never zero
+```
+
+| name | value | note |
+|:-----|------:|------|
+| a    | {n}   | one  |
+| b    | 2.50  | two  |
+
+"""
+
+
+class Bench(App[None]):
+    """The view and an input, as in the console."""
+
+    AUTO_FOCUS = "Input"
+
+    def compose(self) -> ComposeResult:
+        yield ConversationView(id="view")
+        yield Input()
+
+
+class Scene:
+    """A running app with a router, and the clocks around a piece of work."""
+
+    def __init__(self, app: Bench) -> None:
+        self.app = app
+        self.view = app.query_one(ConversationView)
+        self.router = EventRouter(self.view, Transcript())
+
+    def show(self, event: ev.Event) -> None:
+        self.router.show(event)
+
+    def turn(self, number: int = 1) -> None:
+        at = time.time()
+        self.show(ev.TurnStarted(turn=number, at=at, prompt="Work"))
+        self.show(ev.StepStarted(turn=number, step=1, at=at))
+
+    async def settled(self) -> None:
+        while self.view._ticking and self.view._list.dirty:  # noqa: ASYNC110 (the view has no event for it)
+            await asyncio.sleep(0.005)
+
+
+def tokens(count: int) -> list[str]:
+    """About so many tokens of mixed Markdown, four characters each."""
+    text = "".join(PARAGRAPH.format(n=n) for n in range(1, count * 4 // len(PARAGRAPH) + 2))
+    return [text[at : at + 4] for at in range(0, count * 4, 4)]
+
+
+async def burst(scene: Scene) -> str:
+    """20,000 tokens as fast as they can be taken, 16 a slice."""
+    scene.turn()
+    parts = tokens(20_000)
+    for at in range(0, len(parts), 16):
+        for part in parts[at : at + 16]:
+            scene.show(ev.TextDelta(text=part))
+        await asyncio.sleep(0)
+    await scene.settled()
+    return f"{scene.view.virtual_size.height:,} lines"
+
+
+async def paced(scene: Scene) -> str:
+    """2,400 tokens at 300 a second."""
+    scene.turn()
+    begin = time.perf_counter()
+    late: list[float] = []
+    for number, part in enumerate(tokens(2_400)):
+        scene.show(ev.TextDelta(text=part))
+        pause = begin + (number + 1) / 300 - time.perf_counter()
+        if pause > 0:
+            before = time.perf_counter()
+            await asyncio.sleep(pause)
+            late.append(time.perf_counter() - before - pause)
+    return f"loop late p95 {_p95(late):.0f} ms"
+
+
+def panels(count: int) -> Callable[[Scene], Awaitable[str]]:
+    """So many panels, each with news ten times a second, for five seconds."""
+
+    async def run(scene: Scene) -> str:
+        scene.turn()
+        ids = [f"call_{n}" for n in range(count)]
+        for n, call_id in enumerate(ids):
+            at = time.time()
+            scene.show(ev.CallAnnounced(call_id=call_id, index=n, name="t", server="demo", tool="long_task", at=at))
+            scene.show(ev.CallReady(call_id=call_id, arguments={"task": f"number {n}", "duration_seconds": 5}, at=at))
+            scene.show(ev.CallStarted(call_id=call_id, at=at))
+        begin = time.perf_counter()
+        late: list[float] = []
+        for tick in range(50):
+            at = time.time()
+            for call_id in ids:
+                scene.show(ev.CallProgress(call_id=call_id, progress=tick, total=50, message=f"step {tick}", at=at))
+            pause = begin + (tick + 1) / 10 - time.perf_counter()
+            before = time.perf_counter()
+            await asyncio.sleep(max(pause, 0))
+            late.append(time.perf_counter() - before - max(pause, 0))
+        return f"loop late p95 {_p95(late):.0f} ms"
+
+    return run
+
+
+async def history(scene: Scene) -> str:
+    """A conversation of 500 turns, each with an answer and two calls, opens; then its whole length is scrolled."""
+    before = _rss()
+    begin = time.perf_counter()
+    for number in range(500):
+        scene.turn(number)
+        for call in range(2):
+            call_id = f"c{number}_{call}"
+            scene.show(ev.CallAnnounced(call_id=call_id, index=call, name="t", server="demo", tool="big", at=1.0))
+            scene.show(ev.CallReady(call_id=call_id, arguments={"bytes": 100}, at=1.0))
+            scene.show(ev.CallStarted(call_id=call_id, at=1.0))
+            scene.show(ev.CallFinished(call_id=call_id, outcome=Outcome.SUCCEEDED, content="x " * 200, at=2.0))
+        scene.show(ev.MessageAdded(role="assistant", content=PARAGRAPH.format(n=number), at=2.0))
+        scene.show(ev.TurnFinished(outcome="completed", at=2.0))
+    await scene.settled()
+    await asyncio.sleep(0)
+    opened = time.perf_counter() - begin
+    memory = _rss() - before
+    begin = time.perf_counter()
+    pages = 0
+    while scene.view.scroll_y > 0:
+        scene.view.action_page_up()
+        pages += 1
+        await asyncio.sleep(0)
+    scrolled = (time.perf_counter() - begin) / max(pages, 1)
+    return f"opened in {opened:.2f} s, +{memory:.0f} MB; {pages} pages back, {scrolled * 1000:.1f} ms each"
+
+
+async def fence(scene: Scene) -> str:
+    """A code block of 2,000 lines, ten lines a frame."""
+    scene.turn()
+    scene.show(ev.TextDelta(text="```python\n"))
+    for number in range(200):
+        for line in range(10):
+            scene.show(ev.TextDelta(text=f"value_{number}_{line} = compute({number}, 'text', flag=True)  # note\n"))
+        await asyncio.sleep(0.01)
+    await scene.settled()
+    return f"{scene.view.virtual_size.height:,} lines"
+
+
+def _p95(values: list[float]) -> float:
+    return sorted(values)[int(len(values) * 0.95)] * 1000 if values else 0.0
+
+
+def _rss() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+SCENES: dict[str, Callable[[Scene], Awaitable[str]]] = {
+    "20,000 tokens in a burst": burst,
+    "2,400 tokens at 300/s": paced,
+    "2,000 lines of code": fence,
+    "32 panels at 10 Hz": panels(32),
+    "200 panels at 10 Hz": panels(200),
+    "500 turns": history,
+}
+
+
+async def main(names: list[str]) -> None:
+    """Runs the scenes, each in an app of its own, and prints a line each."""
+    print(f"{'':28}{'wall s':>8}{'CPU s':>8}{'%':>6}")
+    for name, scene in SCENES.items():
+        if names and not any(part in name for part in names):
+            continue
+        app = Bench()
+        async with app.run_test(size=(120, 40)) as pilot:
+            await pilot.pause()
+            wall, cpu = time.perf_counter(), time.process_time()
+            told = await scene(Scene(app))
+            wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+        print(f"{name:28}{wall:8.2f}{cpu:8.2f}{100 * cpu / wall:6.0f}  {told}", flush=True)
+
+
+if __name__ == "__main__":
+    asyncio.run(main(sys.argv[1:]))

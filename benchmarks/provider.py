@@ -1,0 +1,178 @@
+"""A model's endpoint for the benchmarks: a process of its own that streams scripted answers and notes the times.
+
+The model's name in the request says what is wanted:
+
+- `tokens-5000` sends 5,000 tokens of mixed Markdown as fast as they are read; `tokens-2400-300` sends 300 a second
+- `calls-8` asks for eight calls of one second, then, given their results, ends with a sentence
+- `rounds-120` asks for one instant call a request with a paragraph before it, 120 times
+
+Chat Completions and Anthropic Messages are spoken; `GET /times` gives what was noted: `{"event", "at"}` in the
+seconds of this machine's monotonic clock.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import time
+from typing import Any
+
+from benchmarks.text import SECTION, tokens
+
+
+def chat(deltas: list[dict[str, Any]], finish: str) -> list[bytes]:
+    """The stream of a Chat Completions answer."""
+
+    def chunk(delta: dict[str, Any], reason: str | None = None) -> bytes:
+        choice = {"index": 0, "delta": delta, "finish_reason": reason}
+        body = {"id": "c", "object": "chat.completion.chunk", "created": 0, "model": "bench", "choices": [choice]}
+        return f"data: {json.dumps(body)}\n\n".encode()
+
+    usage = {"id": "c", "object": "chat.completion.chunk", "created": 0, "model": "bench", "choices": []}
+    usage["usage"] = {"prompt_tokens": 100, "completion_tokens": len(deltas), "total_tokens": 100 + len(deltas)}
+    end = f"data: {json.dumps(usage)}\n\ndata: [DONE]\n\n".encode()
+    return [*(chunk(delta) for delta in deltas), chunk({}, finish) + end]
+
+
+def chat_text(words: list[str]) -> list[dict[str, Any]]:
+    return [{"content": word} for word in words]
+
+
+def chat_calls(calls: list[tuple[str, dict[str, Any]]], tag: str) -> list[dict[str, Any]]:
+    return [
+        {
+            "tool_calls": [
+                {
+                    "index": index,
+                    "id": f"{tag}_{index}",
+                    "type": "function",
+                    "function": {"name": name, "arguments": json.dumps(arguments)},
+                }
+            ]
+        }
+        for index, (name, arguments) in enumerate(calls)
+    ]
+
+
+def anthropic(words: list[str], calls: list[tuple[str, dict[str, Any]]], tag: str) -> list[bytes]:
+    """The stream of a Messages answer."""
+
+    def event(kind: str, **body: Any) -> bytes:
+        return f"event: {kind}\ndata: {json.dumps({'type': kind, **body})}\n\n".encode()
+
+    usage = {"input_tokens": 100, "output_tokens": 1}
+    message = {"id": "m", "type": "message", "role": "assistant", "model": "bench", "content": [], "usage": usage}
+    out = [event("message_start", message={**message, "stop_reason": None, "stop_sequence": None})]
+    blocks: list[tuple[dict[str, Any], list[dict[str, Any]]]] = []
+    if words:
+        blocks.append(({"type": "text", "text": ""}, [{"type": "text_delta", "text": word} for word in words]))
+    for index, (name, arguments) in enumerate(calls):
+        start = {"type": "tool_use", "id": f"{tag}_{index}", "name": name, "input": {}}
+        blocks.append((start, [{"type": "input_json_delta", "partial_json": json.dumps(arguments)}]))
+    for index, (start, deltas) in enumerate(blocks):
+        out.append(event("content_block_start", index=index, content_block=start))
+        out += [event("content_block_delta", index=index, delta=delta) for delta in deltas]
+        out.append(event("content_block_stop", index=index))
+    reason = "tool_use" if calls else "end_turn"
+    out.append(
+        event(
+            "message_delta", delta={"stop_reason": reason, "stop_sequence": None}, usage={"output_tokens": len(words)}
+        )
+        + event("message_stop")
+    )
+    return out
+
+
+class Endpoint:
+    """Answers requests and keeps the times of what it did."""
+
+    def __init__(self) -> None:
+        self.times: list[dict[str, Any]] = []
+
+    def note(self, event: str, **more: Any) -> None:
+        self.times.append({"event": event, "at": time.monotonic(), **more})
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """One connection, kept alive."""
+        try:
+            while True:
+                head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+                length = next((int(v) for k, v in _headers(head) if k == "content-length"), 0)
+                body = await reader.readexactly(length)
+                await self._answer(head.split(" ")[1], body, writer)
+        except (asyncio.IncompleteReadError, ConnectionError):
+            writer.close()
+
+    async def _answer(self, path: str, body: bytes, writer: asyncio.StreamWriter) -> None:
+        if path == "/times":
+            data = json.dumps(self.times).encode()
+            self.times.clear()
+            head = f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {len(data)}\r\n\r\n"
+            writer.write(head.encode() + data)
+            return await writer.drain()
+        self.note("request")
+        pieces, rate = plan(path, json.loads(body))
+        writer.write(
+            b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n",
+        )
+        start = time.monotonic()
+        for count, piece in enumerate(pieces):
+            writer.write(b"%x\r\n%s\r\n" % (len(piece), piece))
+            if rate:
+                await asyncio.sleep(max(0.0, start + count / rate - time.monotonic()))
+            await writer.drain()
+        self.note("last byte")
+        writer.write(b"0\r\n\r\n")
+        return await writer.drain()
+
+
+def _headers(head: str) -> list[tuple[str, str]]:
+    pairs = [line.partition(":") for line in head.split("\r\n")[1:] if line]
+    return [(key.strip().lower(), value.strip()) for key, _, value in pairs]
+
+
+def plan(path: str, request: dict[str, Any]) -> tuple[list[bytes], float]:
+    """What to send for a request, and how many pieces a second (0: as fast as it is read)."""
+    kind, *numbers = request["model"].split("-")
+    count, rate = int(numbers[0]), float(numbers[1]) if len(numbers) > 1 else 0.0
+    answered = sum(_results(message) for message in request["messages"])
+    words: list[str] = []
+    calls: list[tuple[str, dict[str, Any]]] = []
+    match kind:
+        case "tokens":
+            words = tokens(count)
+        case "calls" if not answered:
+            calls = [
+                ("demo_long_task", {"task": f"t{n}", "duration_seconds": 1, "interval_seconds": 1})
+                for n in range(count)
+            ]
+        case "rounds" if answered < count:
+            words = SECTION.format(n=answered).split(" ")[:40]
+            calls = [("calculator_evaluate", {"expression": f"{answered}+1"})]
+        case _:
+            words = ["All ", "done: ", "finis"]
+    tag = f"call_{answered}"
+    if path.endswith("/messages"):
+        return anthropic(words, calls, tag), rate
+    return chat(chat_text(words) + chat_calls(calls, tag), "tool_calls" if calls else "stop"), rate
+
+
+def _results(message: dict[str, Any]) -> int:
+    if message["role"] == "tool":
+        return 1
+    content = message.get("content")
+    return sum(block.get("type") == "tool_result" for block in content) if isinstance(content, list) else 0
+
+
+async def main() -> None:
+    """Serves on a free port of the loopback, printed on the first line, until standard input closes."""
+    server = await asyncio.start_server(Endpoint().serve, "127.0.0.1", 0, limit=1 << 26)
+    print(server.sockets[0].getsockname()[1], flush=True)
+    loop = asyncio.get_running_loop()
+    await loop.run_in_executor(None, sys.stdin.read)
+    server.close()
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

@@ -1,0 +1,1 @@
+"""Fanout: a terminal console for agents that call many tools at once."""

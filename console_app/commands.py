@@ -1,0 +1,262 @@
+"""What each command but the console does: run, call, mcp, sessions, models and more. Each returns its exit code."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from argparse import Namespace
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from console_app import wiring
+from console_app.config.layers import unknown_variables
+from console_app.config.model_choice import OFFLINE, OFFLINE_MODEL
+from console_app.domain.errors import ConfigError, FanoutError, UsageError
+from console_app.domain.safe_text import one_line, visible
+from console_app.headless.interrupts import EXIT_INTERRUPTED, Interrupted, Interrupts
+from console_app.headless.output import Output
+from console_app.headless.prompt import read_prompt
+from console_app.headless.run import EXIT_DONE, EXIT_FAILED, EXIT_USAGE, Ending, go_on, run_turn
+from console_app.sessions.library import Library
+from console_app.wiring import Setup
+
+Work = Callable[[Setup, Output, Interrupts], Coroutine[Any, Any, Ending]]
+_FLUSHING = 1.5  # seconds for the last lines of an interrupted run
+
+
+def run_command(arguments: Namespace) -> int:
+    """Runs the command that `arguments` names."""
+    match arguments.command:
+        case "run" | "console":
+            return _headless(arguments, _run)
+        case "call":
+            return _headless(arguments, _call)
+        case "mcp":
+            from console_app import mcp_commands
+
+            return _headless(arguments, mcp_commands.WORK[arguments.action])
+        case "sessions":
+            if arguments.replay and os.isatty(0) and os.isatty(1):
+                from console_app.console import replay_session
+
+                return replay_session(arguments)
+            return _headless(arguments, _sessions)
+        case "models":
+            return _headless(arguments, _models)
+        case "themes":
+            return _themes(wiring.prepare(arguments))
+        case "config":
+            return _config(wiring.prepare(arguments))
+        case "auth":
+            return _auth(wiring.prepare(arguments))
+        case "doctor":
+            return _doctor(arguments)
+        case command:
+            raise UsageError(f"no command {command}")
+
+
+def _headless(arguments: Namespace, work: Work) -> int:
+    """Runs `work` on a loop of its own. An error is one line, after everything that was printed before it."""
+    return asyncio.run(_guarded(wiring.prepare(arguments), work))
+
+
+async def _guarded(setup: Setup, work: Work) -> int:
+    output = Output()
+    with Interrupts() as interrupts:
+        try:
+            ending = await work(setup, output, interrupts)
+        except Interrupted:
+            ending = Ending(EXIT_INTERRUPTED, "Interrupted.")
+        except FanoutError as error:
+            ending = Ending(EXIT_USAGE if isinstance(error, ConfigError | UsageError) else EXIT_FAILED, error.line)
+        if ending.line:
+            output.error_line(f"fanout: {ending.line}")
+        try:
+            if interrupts.asked.is_set():
+                await asyncio.wait_for(output.finish(), _FLUSHING)
+            else:
+                await interrupts.race(output.finish())
+        except (Interrupted, TimeoutError):
+            return EXIT_INTERRUPTED
+        finally:
+            output.close()
+    return ending.code
+
+
+async def _run(setup: Setup, output: Output, interrupts: Interrupts) -> Ending:
+    library = wiring.open_library(setup)
+    try:
+        return await _answered(setup, output, interrupts, library)
+    finally:
+        if library is not None:
+            await library.close()
+
+
+async def _answered(setup: Setup, output: Output, interrupts: Interrupts, library: Library | None) -> Ending:
+    from console_app.headless import servers
+
+    arguments = setup.arguments
+    choice, chosen = wiring.choose(setup), wiring.choose_servers(setup)
+    for note in chosen.notes:
+        output.error_line(note)
+    opened = await wiring.open_session(setup, library)
+    words = [arguments.prompt] if isinstance(arguments.prompt, str) else arguments.prompt or []
+    provider = wiring.open_provider(setup, choice)
+    hub = wiring.build_hub(setup, chosen, picks=wiring.picks(setup))
+    async with servers.running(hub):
+        # The SDK is imported in a thread while the servers start, since the request needs both.
+        loaded = asyncio.ensure_future(asyncio.to_thread(wiring.preload, choice, servers=bool(chosen.servers)))
+        prompt = await interrupts.race(read_prompt(words, output.error_line))
+        await interrupts.race(asyncio.gather(servers.settled(hub, output), asyncio.shield(loaded)))
+        wiring.loaded()
+        gate = wiring.build_gate(setup, chosen, headless=True)
+        engine = wiring.build_engine(setup, provider, hub, gate)
+        wiring.join(engine, hub)()
+        if opened is not None:
+            go_on(engine, opened)
+        try:
+            return await run_turn(
+                engine,
+                prompt,
+                output=output,
+                output_format=arguments.output_format,
+                interrupts=interrupts,
+                library=library,
+            )
+        finally:
+            await provider.close()
+
+
+async def _sessions(setup: Setup, output: Output, interrupts: Interrupts) -> Ending:
+    from console_app.headless.session_command import SessionCommand
+
+    library = wiring.stored_sessions(setup)
+    try:
+        await SessionCommand(setup.arguments, library, output, interrupts).run()
+    finally:
+        await library.close()
+    return Ending(EXIT_DONE)
+
+
+async def _call(setup: Setup, output: Output, interrupts: Interrupts) -> Ending:
+    from console_app.engine.given_calls import GivenCallsProvider, TypedCallsGate, find_tools
+    from console_app.headless import servers
+    from console_app.headless.given_calls import needed_servers, read_calls
+
+    calls = read_calls(setup.arguments.words)
+    chosen = wiring.choose_servers(setup)
+    for note in chosen.notes:
+        output.error_line(note)
+    chosen = needed_servers(chosen, calls)
+    hub = wiring.build_hub(setup, chosen)
+    async with servers.running(hub):
+        await interrupts.race(servers.settled(hub, output))
+        if servers.failures(hub.statuses()):
+            return Ending(EXIT_FAILED, "No call was run.")
+        provider = GivenCallsProvider(calls, find_tools(calls, hub.tools()))
+        gate = TypedCallsGate(setup.settings.approval_mode, wiring.build_gate(setup, chosen, headless=True).rules)
+        engine = wiring.build_engine(setup, provider, hub, gate, no_model=True)
+        return await run_turn(
+            engine,
+            " ".join(setup.arguments.words),
+            output=output,
+            output_format=setup.arguments.output_format,
+            interrupts=interrupts,
+            results_only=True,
+        )
+
+
+async def _models(setup: Setup, output: Output, interrupts: Interrupts) -> Ending:
+    from console_app.headless import model_report
+
+    wanted = (setup.settings.model or "").partition("/")[0]
+    names = wiring.provider_names(setup)
+    if wanted not in ("", *names, OFFLINE):
+        raise ConfigError(f'no provider is called "{wanted}"', f"Known: {', '.join((*names, OFFLINE))}.")
+    if not wanted and setup.settings.base_url:
+        wanted = "openai"  # as a model without a provider is taken to be, at a base URL
+    asked = {name: wiring.listing_config(setup, name) for name in names if wanted in ("", name)}
+    failed = 0
+    if wanted in ("", OFFLINE):
+        output.out(f"{OFFLINE}/{OFFLINE_MODEL}\n")
+    for listing in await interrupts.race(model_report.list_all(asked)):
+        config = asked[listing.provider]
+        base_url = None if isinstance(config, FanoutError) else config.base_url
+        for line in model_report.lines(listing, base_url):
+            output.out(line + "\n")
+        if listing.problem:
+            failed += 1
+            output.error_line(listing.problem)
+    return Ending(EXIT_FAILED if failed and wanted else EXIT_DONE)
+
+
+def _themes(setup: Setup) -> int:
+    from console_app import resources
+    from console_app.tui.themes import load_themes  # with Textual's Theme, 0.2 s
+
+    themes, problems = load_themes((resources.themes_dir(), setup.paths.themes))
+    for loaded in themes:
+        mark = "*" if loaded.theme.name == setup.settings.theme else " "
+        _print(f"{mark} {loaded.theme.name:<16} {loaded.about}")
+    for problem in problems:
+        _complain(problem)
+    return EXIT_FAILED if problems else EXIT_DONE
+
+
+def _auth(setup: Setup) -> int:
+    from console_app.headless.auth_command import run_auth
+
+    _print(run_auth(setup.arguments.action, setup.arguments.provider, setup.settings, setup.paths))
+    return EXIT_DONE
+
+
+def _doctor(arguments: Namespace) -> int:
+    from console_app import diagnosis
+
+    async def examined(setup: Setup, output: Output, interrupts: Interrupts) -> Ending:
+        return Ending(EXIT_DONE if await diagnosis.run(setup, output, interrupts) else EXIT_FAILED)
+
+    try:
+        return _headless(arguments, examined)
+    except ConfigError as error:
+        return diagnosis.without_settings(arguments, error)
+
+
+def _config(setup: Setup) -> int:
+    from console_app import resources
+    from console_app.headless import config_report
+
+    match setup.arguments.action:
+        case "path":
+            bundled = (resources.themes_dir(), resources.bundled_mcp())
+            for line in config_report.path_lines(setup.paths, setup.cwd, bundled):
+                _print(line)
+        case "show":
+            for line in config_report.setting_lines(setup.loaded):
+                _print(line)
+            choice = wiring.choose(setup)
+            _print(f"# {choice.name} answers ({choice.why})")
+        case _:
+            return _validate(setup)
+    return EXIT_DONE
+
+
+def _validate(setup: Setup) -> int:
+    """Settings were read before: what is left is what they name."""
+    choice, chosen = wiring.choose(setup), wiring.choose_servers(setup)
+    problems = [*chosen.notes, *(f"{name} is no setting" for name in unknown_variables(setup.environ))]
+    for problem in problems:
+        _complain(problem)
+    if not problems:
+        _print(f"Nothing is wrong. {choice.name} answers; {len(chosen.servers)} servers in {chosen.path}.")
+    return EXIT_USAGE if problems else EXIT_DONE
+
+
+def _print(line: str) -> None:
+    sys.stdout.write(visible(line) + "\n")
+    sys.stdout.flush()
+
+
+def _complain(line: str) -> None:
+    sys.stderr.write(f"fanout: {one_line(line)}\n")

@@ -1,0 +1,1 @@
+"""What the user decided: paths, settings, MCP servers and trust. Reads files and the environment, starts nothing."""

@@ -1,0 +1,107 @@
+"""JSON as people write it (comments, trailing commas), with the line and column of every key and value.
+
+Python's own parser says where a file is broken but not where a wrong value stands, so a second walk over the text,
+with the same parser for strings and scalars, notes the position of every path.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+Path = tuple[str | int, ...]
+
+_STRING_OR_COMMENT = re.compile(r'"(?:\\.|[^"\\\n])*"|//[^\n]*|/\*.*?\*/', re.S)
+_STRING_OR_COMMA = re.compile(r'"(?:\\.|[^"\\\n])*"|,(?=\s*[}\]])')
+_SPACE = re.compile(r"\s*")
+_DECODER = json.JSONDecoder()
+
+
+class JsonError(ValueError):
+    """Text that is not JSON: `line` and `column` count from 1."""
+
+    def __init__(self, message: str, line: int, column: int) -> None:
+        super().__init__(message)
+        self.line = line
+        self.column = column
+
+
+@dataclass
+class Document:
+    """A parsed text. `offsets` has the place of each path: of its key in an object, of the value in a list."""
+
+    value: Any
+    text: str
+    offsets: dict[Path, int] = field(default_factory=dict[Path, int])
+    repeated: list[tuple[Path, int]] = field(default_factory=list[tuple[Path, int]])  # keys given twice
+
+    def position(self, path: Path) -> tuple[int, int]:
+        """Line and column of `path`, or of the nearest part of it that exists."""
+        while path and path not in self.offsets:
+            path = path[:-1]
+        return line_column(self.text, self.offsets.get(path, 0))
+
+
+def line_column(text: str, offset: int) -> tuple[int, int]:
+    """Line and column, from 1, of a character of `text`."""
+    return text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset)
+
+
+def parse(text: str) -> Document:
+    """Reads `text`. Raises JsonError with the place where it stops being JSON."""
+    plain = _STRING_OR_COMMENT.sub(_blank, text.removeprefix("\ufeff"))
+    plain = _STRING_OR_COMMA.sub(lambda match: match[0] if match[0] != "," else " ", plain)
+    try:
+        value = json.loads(plain)
+    except json.JSONDecodeError as error:
+        raise JsonError(error.msg, error.lineno, error.colno) from error
+    except RecursionError as error:
+        raise JsonError("nested too deeply", 1, 1) from error
+    document = Document(value, plain)
+    _note(document, (), 0)
+    return document
+
+
+def _blank(match: re.Match[str]) -> str:
+    found = match[0]
+    return found if found.startswith('"') else re.sub(r"[^\n]", " ", found)
+
+
+def _note(document: Document, path: Path, at: int) -> int:
+    """Notes the places of everything inside the value at `at`; returns where the value ends."""
+    text = document.text
+    at = _skip(text, at)
+    if text[at] == "{":
+        return _note_object(document, path, at + 1)
+    if text[at] == "[":
+        index, at = 0, _skip(text, at + 1)
+        while text[at] != "]":
+            document.offsets[(*path, index)] = at
+            at = _skip(text, _note(document, (*path, index), at))
+            at = _skip(text, at + 1) if text[at] == "," else at
+            index += 1
+        return at + 1
+    return _DECODER.raw_decode(text, at)[1]
+
+
+def _note_object(document: Document, path: Path, at: int) -> int:
+    text = document.text
+    at = _skip(text, at)
+    while text[at] != "}":
+        key, end = _DECODER.raw_decode(text, at)
+        place: Path = (*path, key)
+        if place in document.offsets:
+            document.repeated.append((place, at))
+            for inner in [other for other in document.offsets if other[: len(place)] == place]:
+                del document.offsets[inner]
+        document.offsets[place] = at
+        at = _skip(text, _note(document, place, _skip(text, end) + 1))
+        at = _skip(text, at + 1) if text[at] == "," else at
+    return at + 1
+
+
+def _skip(text: str, at: int) -> int:
+    match = _SPACE.match(text, at)
+    return match.end() if match else at

@@ -1,0 +1,227 @@
+"""Gathers settings from flags, environment, project file, user file and defaults, and words what is wrong in them.
+
+Each layer is a plain table; they are merged, then validated once, and an error is traced back to the layer that said
+the value. A project file comes with a checkout that anyone may have written, so it can tighten but never loosen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, cast
+
+from pydantic import BaseModel, ValidationError
+
+from console_app.config.paths import Paths, project_settings, read_text
+from console_app.config.settings import Rules, Settings, ToolRule
+from console_app.config.toml_text import parse_toml, position
+from console_app.domain.errors import ConfigError, UsageError
+from console_app.domain.safe_text import one_line
+
+PREFIX = "FANOUT_"
+_TABLES = {"keys", "limits", "providers"}
+_OTHER_VARIABLES = {"FANOUT_HOME", "FANOUT_FILES", "FANOUT_ORDERS", "FANOUT_SEARCH_URL"}
+_NOT_FROM_A_PROJECT = {
+    "providers": "it could send your keys to another host",
+    "base_url": "it could send your keys to another host",
+    "mcp_config": "it could start programs",
+    "approval_mode": "it could let tools run unasked",
+    "max_price": "it could spend more than you allow",
+    "max_turn_tokens": "it could spend more than you allow",
+    "keys": "it could put an approval under a key that you press for something else",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """One source of settings. `text` is what a file holds, to find keys in."""
+
+    name: str
+    values: Mapping[str, Any]
+    kind: Literal["flag", "environment", "project", "user"]
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """The settings, the rules of all layers, and for each setting that isn't a default the layer that said it."""
+
+    settings: Settings
+    rules: tuple[ToolRule, ...]
+    sources: Mapping[str, str]
+
+
+def load_settings(
+    paths: Paths, *, cwd: Path, flags: Mapping[str, Any], rules: Rules, environ: Mapping[str, str]
+) -> Loaded:
+    """Reads every layer; `rules` are those of the command line. Raises ConfigError for the first thing wrong."""
+    layers = [
+        Layer("the command line", {name: value for name, value in flags.items() if value is not None}, "flag"),
+        Layer("the environment", _from_environment(environ), "environment"),
+        *_files(paths, cwd),
+    ]
+    sources: dict[str, str] = {}
+    merged: dict[str, Any] = {}
+    found_rules = _tool_rules(rules, "the command line")
+    for layer in layers:  # strongest first
+        values = dict(layer.values)
+        if "rules" in values:
+            found_rules += _tool_rules(_rules_of(layer, values.pop("rules")), layer.name)
+        for name in values:
+            sources.setdefault(name, layer.name)
+        merged = _merge(values, merged)
+    try:
+        settings = Settings.model_validate(merged)
+    except ValidationError as error:
+        raise _worded(error, Settings, layers) from None
+    return Loaded(settings, tuple(found_rules), sources)
+
+
+def rules_of_flags(*, allow: Sequence[str], deny: Sequence[str]) -> Rules:
+    """The rules of --allow-tool and --deny-tool. Raises UsageError for one that can't be read."""
+    try:
+        return Rules(allow=tuple(allow), deny=tuple(deny))
+    except ValidationError as error:
+        problem = error.errors(include_url=False)[0]
+        raise UsageError(f"--{problem['loc'][0]}-tool: {problem['msg'].removeprefix('Value error, ')}") from None
+
+
+def unknown_variables(environ: Mapping[str, str]) -> list[str]:
+    """Variables that begin like ours and name no setting: most likely typos."""
+    known = {PREFIX + name.upper() for name in Settings.model_fields if name not in _TABLES} | _OTHER_VARIABLES
+    return sorted(name for name in environ if name.startswith(PREFIX) and name not in known)
+
+
+def _from_environment(environ: Mapping[str, str]) -> dict[str, str]:
+    names = (name for name in Settings.model_fields if name not in _TABLES)
+    return {name: value for name in names if (value := environ.get(PREFIX + name.upper()))}
+
+
+def _files(paths: Paths, cwd: Path) -> list[Layer]:
+    layers: list[Layer] = []
+    project = project_settings(cwd)
+    if project.is_file() and project.resolve() != paths.settings.resolve():
+        layer = _read(project, "project")
+        _check_project(layer)
+        layers.append(layer)
+    if paths.settings.exists():
+        layers.append(_read(paths.settings, "user"))
+    return layers
+
+
+def _read(path: Path, kind: Literal["project", "user"]) -> Layer:
+    text = read_text(path)
+    return Layer(str(path), parse_toml(text, path), kind, text)
+
+
+def _check_project(layer: Layer) -> None:
+    rules = layer.values.get("rules")
+    refused: list[tuple[tuple[str, ...], str]] = [
+        ((name,), why)
+        for name, why in _NOT_FROM_A_PROJECT.items()
+        if name in layer.values and not (name == "approval_mode" and layer.values[name] == "ask")
+    ]
+    if isinstance(rules, dict) and cast("dict[str, Any]", rules).get("allow"):
+        refused.append((("rules", "allow"), "it could let tools run unasked"))
+    for key, why in refused:
+        raise ConfigError(
+            f"{_place(layer, key)}: a project file can't set {'.'.join(key)}, {why}",
+            "Put it into your own config.toml (`fanout config path` says where).",
+        )
+
+
+def _rules_of(layer: Layer, table: Any) -> Rules:
+    try:
+        return Rules.model_validate(table)
+    except ValidationError as error:
+        raise _worded(error, Rules, [layer], ("rules",)) from None
+
+
+def _tool_rules(rules: Rules, source: str) -> list[ToolRule]:
+    found = [ToolRule(action="deny", pattern=pattern, source=source) for pattern in rules.deny]
+    found += [ToolRule(action="ask", pattern=pattern, source=source) for pattern in rules.ask]
+    found += [ToolRule(action="allow", pattern=pattern, source=source) for pattern in rules.allow]
+    return found
+
+
+def _merge(weaker: Mapping[str, Any], stronger: Mapping[str, Any]) -> dict[str, Any]:
+    """Both together; tables are merged key by key."""
+    result = dict(weaker)
+    for name, value in stronger.items():
+        below = result.get(name)
+        if isinstance(value, dict) and isinstance(below, dict):
+            result[name] = _merge(cast("dict[str, Any]", below), cast("dict[str, Any]", value))
+        else:
+            result[name] = value
+    return result
+
+
+def _worded(
+    error: ValidationError, model: type[BaseModel], layers: Sequence[Layer], above: tuple[str, ...] = ()
+) -> ConfigError:
+    """The first problem of `error` as one line: where it stands, what is wrong, what was perhaps meant."""
+    problem = error.errors(include_url=False, include_input=False)[0]
+    key = _written_key((*above, *problem["loc"]), layers)
+    layer = next((layer for layer in layers if _has(layer.values, key)), layers[0])
+    name = ".".join(str(part) for part in key)
+    if problem["type"] == "extra_forbidden":
+        what, hint = f'unknown key "{one_line(name, 80)}"', _nearest(key, above, model)
+    else:
+        message = problem["msg"].removeprefix("Value error, ").removeprefix("Input ")
+        what, hint = f"{one_line(name, 80)} {message[:1].lower()}{message[1:]}", ""
+    return ConfigError(f"{_place(layer, key)}: {what}", hint)
+
+
+def _written_key(key: tuple[str | int, ...], layers: Sequence[Layer]) -> tuple[str | int, ...]:
+    """`key` without what pydantic adds to it (the branch of a union): its longest part that a layer has."""
+    for length in range(len(key), 0, -1):
+        if any(_has(layer.values, key[:length]) for layer in layers):
+            return key[:length]
+    return key
+
+
+def _has(values: Any, key: Sequence[str | int]) -> bool:
+    for part in key:
+        if isinstance(values, dict) and part in values:
+            values = cast("dict[Any, Any]", values)[part]
+        elif isinstance(values, list) and isinstance(part, int):
+            values = cast("list[Any]", values)[part]
+        else:
+            return False
+    return True
+
+
+def _place(layer: Layer, key: Sequence[str | int]) -> str:
+    match layer.kind:
+        case "flag":
+            return f"--{str(key[0]).replace('_', '-')}"
+        case "environment":
+            return PREFIX + str(key[0]).upper()
+        case "project" | "user":
+            line, column = position(layer.text, key)
+            return f"{layer.name}:{line}:{column}"
+
+
+def _nearest(key: tuple[str | int, ...], above: tuple[str, ...], model: type[BaseModel]) -> str:
+    import difflib  # only needed to word an error
+
+    known = _known_keys(key[len(above) : -1], model)
+    if not above and len(key) == 1:
+        known = [*known, "rules"]
+    close = difflib.get_close_matches(str(key[-1]).lower(), known, 1, 0.5)
+    return f'Did you mean "{close[0]}"?' if close else f"Known here: {', '.join(sorted(known))}."
+
+
+def _known_keys(path: Sequence[str | int], model: type[BaseModel]) -> list[str]:
+    """The keys of the table at `path`, found by walking the schema (`providers.NAME.models.NAME`)."""
+    schema = model.model_json_schema()
+    definitions: dict[str, Any] = schema.get("$defs", {})
+    table: dict[str, Any] = schema
+    for part in path:
+        choices: dict[str, Any] = {**table.get("patternProperties", {}), **table.get("properties", {})}
+        named: dict[str, Any] | None = choices.get(str(part)) or table.get("additionalProperties")
+        table = named or next(iter(choices.values()), table)
+        if reference := table.get("$ref"):
+            table = definitions[str(reference).rsplit("/", 1)[-1]]
+    return list(table.get("properties", {}))

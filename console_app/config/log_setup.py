@@ -1,0 +1,74 @@
+"""Sends every log record to a rotating file in the state folder, so that no library's log reaches the terminal."""
+
+from __future__ import annotations
+
+import logging
+import logging.handlers
+import os
+import sys
+from io import TextIOWrapper
+from pathlib import Path
+
+from console_app.config.paths import PRIVATE_FILE, make_private
+from console_app.config.redaction import Redactor
+from console_app.domain.errors import ConfigError
+from console_app.domain.safe_text import visible
+
+_SIZE = 2_000_000  # bytes of one file
+_KEPT = 3
+_CHATTY = ("asyncio", "httpx2", "httpcore2", "openai", "anthropic", "mcp", "markdown_it")
+_FORMAT = "%(asctime)s %(levelname)-7s %(process)d %(name)s: %(message)s"
+
+
+class _PrivateRotatingFile(logging.handlers.RotatingFileHandler):
+    """Log files that only this user can read: prompts and results may be in them."""
+
+    def _open(self) -> TextIOWrapper:
+        stream = super()._open()
+        os.chmod(self.baseFilename, PRIVATE_FILE)
+        return stream
+
+
+class _WithoutSecrets(logging.Formatter):
+    """A record as it may be kept: libraries log requests with their headers."""
+
+    def __init__(self, redactor: Redactor) -> None:
+        super().__init__(_FORMAT)
+        self._redactor = redactor
+
+    def format(self, record: logging.LogRecord) -> str:
+        return self._redactor.clean(super().format(record))
+
+
+class _Visible(_WithoutSecrets):
+    """A record for the terminal: control characters of foreign text become visible marks."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return visible(super().format(record))
+
+
+def log_to(path: Path, *, debug: bool = False, stderr: bool = False, redactor: Redactor | None = None) -> None:
+    """Logs to `path`, everything with `debug`, else from INFO on (libraries from WARNING); once a process.
+
+    With `stderr` records are written there too. Raises ConfigError when the file can't be written.
+    """
+    make_private(path.parent)
+    try:
+        file = _PrivateRotatingFile(
+            path, maxBytes=_SIZE, backupCount=_KEPT, encoding="utf-8", errors="backslashreplace"
+        )
+    except OSError as error:
+        raise ConfigError(f"can't write the log {path}: {error.strerror or error}", "See --log-file.") from None
+    redactor = redactor or Redactor()
+    handlers: list[logging.Handler] = [file]
+    file.setFormatter(_WithoutSecrets(redactor))
+    if stderr:
+        terminal = logging.StreamHandler(sys.stderr)
+        terminal.setFormatter(_Visible(redactor))
+        handlers.append(terminal)
+    logging.basicConfig(level=logging.DEBUG if debug else logging.INFO, handlers=handlers, force=True)
+    logging.captureWarnings(True)
+    logging.raiseExceptions = False  # a full disk under the log is no reason to write tracebacks over the screen
+    if not debug:
+        for name in _CHATTY:
+            logging.getLogger(name).setLevel(logging.WARNING)

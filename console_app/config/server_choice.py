@@ -1,0 +1,76 @@
+"""Which mcp.json counts: the one named, else the project's once trusted, else the user's, else the bundled one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from console_app.config import trust
+from console_app.config.mcp_servers import McpConfig, ServerConfig, load_mcp_config
+from console_app.config.paths import Paths, project_mcp
+from console_app.domain.errors import UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class ServerChoice:
+    """The servers to start, where they are written (None: none were asked for), and what the user should know."""
+
+    servers: tuple[ServerConfig, ...] = ()
+    path: Path | None = None
+    bundled: bool = False  # they are the ones that ship with Fanout
+    notes: tuple[str, ...] = ()
+
+
+def choose_servers(
+    paths: Paths,
+    cwd: Path,
+    *,
+    given: Path | None,
+    bundled: Path,
+    only: Sequence[str] = (),
+    none: bool = False,
+    environ: Mapping[str, str] = os.environ,
+) -> ServerChoice:
+    """The servers of the file that counts; with `only`, those of it. Raises ConfigError when it can't be read."""
+    if none:
+        return ServerChoice()
+    path, notes = _file(paths, cwd, given, bundled)
+    config = load_mcp_config(path, environ)
+    return ServerChoice(
+        servers=_only(config, only),
+        path=path,
+        bundled=_same(path, bundled),
+        notes=(*notes, *(str(problem) for problem in config.problems)),
+    )
+
+
+def _file(paths: Paths, cwd: Path, given: Path | None, bundled: Path) -> tuple[Path, list[str]]:
+    if given is not None:
+        return (cwd / given.expanduser()), []
+    notes: list[str] = []
+    project = project_mcp(cwd)
+    if project.exists() and not _same(project, bundled):
+        if trust.is_trusted(paths, project):
+            return project, []
+        notes.append(
+            f"{project} is not used: it starts programs, and you have not trusted it as it is now. "
+            "To use it: fanout mcp trust, or --mcp-config mcp.json."
+        )
+    return (paths.mcp if paths.mcp.exists() else bundled), notes
+
+
+def _same(one: Path, other: Path) -> bool:
+    return one.exists() and other.exists() and one.samefile(other)
+
+
+def _only(config: McpConfig, names: Sequence[str]) -> tuple[ServerConfig, ...]:
+    """The servers called `names`, switched on even where the file has them off; all of them without names."""
+    if not names:
+        return config.servers
+    known = {server.name: server for server in config.servers}
+    for name in names:
+        if name not in known:
+            raise UsageError(f"{config.path} has no server {name}", f"It has: {', '.join(known) or 'none'}.")
+    return tuple(known[name].model_copy(update={"disabled": False}) for name in dict.fromkeys(names))

@@ -1,0 +1,137 @@
+"""The settings a user can make: their names, types and defaults, as one strict model.
+
+Plain pydantic: pydantic-settings would double the import time of a start (0.2 s) and can't say in which line of which
+file a wrong key stands. Where values come from is `layers`' part.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal, cast
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+
+from console_app.config.endpoint import check_base_url, check_variable
+from console_app.domain.approvals import ApprovalMode, CallPolicy
+from console_app.domain.rules import RuleText, parse_rule
+
+Api = Literal["openai-chat", "openai-responses", "anthropic"]
+ParallelToolCalls = Literal["send", "refuse", "omit"]
+_PROVIDER_NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
+
+
+def _joined(value: Any) -> Any:
+    """Several keys of a binding may be a list."""
+    return ",".join(map(str, cast("list[Any]", value))) if isinstance(value, list) else value
+
+
+def _split(value: Any) -> Any:
+    """A list may be one text with commas, as a variable or a flag gives it."""
+    return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
+
+
+def _no_zero(value: float | None) -> float | None:
+    """0 stands for no limit, since TOML has no null."""
+    return value or None
+
+
+Keys = Annotated[str, BeforeValidator(_joined)]
+BaseUrl = Annotated[str, AfterValidator(check_base_url)]
+Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Limit = Annotated[Seconds | None, AfterValidator(_no_zero)]
+Positive = Annotated[int, Field(ge=1)]
+Names = Annotated[tuple[str, ...], BeforeValidator(_split)]
+BuiltinTool = Literal["update_todo_list", "ask_followup_question", "finished"]
+
+
+class Strict(BaseModel):
+    """Base of all settings: immutable, and an unknown key is an error."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+
+
+class ModelSettings(Strict):
+    """What can be said of one model, or of every model of a provider."""
+
+    protocol: Literal["auto", "native", "text", "xml"] | None = None
+    dialect: str | None = None
+    context_window: Positive | None = None  # tokens
+    max_tokens: Positive | None = None  # of an answer
+    parallel_tool_calls: ParallelToolCalls | None = None
+    extra_body: dict[str, Any] = Field(default_factory=dict)
+
+
+class ProviderSettings(ModelSettings):
+    """`[providers.NAME]`: an endpoint. A built-in provider's table changes only the keys that it names."""
+
+    api: Api | None = None
+    base_url: BaseUrl | None = None
+    api_key_env: Annotated[str, AfterValidator(check_variable)] | None = None
+    headers: dict[str, str] = Field(default_factory=dict)
+    model: str | None = None  # the one used when only the provider is named
+    models: dict[str, ModelSettings] = Field(default_factory=dict[str, ModelSettings])
+
+
+class Settings(Strict):
+    """Everything that config.toml, FANOUT_<SETTING> and the flags can say. Times are seconds, 0 is no limit."""
+
+    model: str | None = None  # PROVIDER/MODEL
+    base_url: BaseUrl | None = None
+    theme: str = "fanout-dark"
+    protocol: Literal["auto", "native", "text", "xml"] | None = None  # None: what the model's own table says
+    policy: CallPolicy | None = None  # None: parallel, until a protocol has a reason for another
+    dispatch: Literal["eager", "batch"] = "eager"
+    strategy: Literal["agentic", "act", "think-act", "react"] = "agentic"
+    # Offered beside what the strategy needs, and only where other tools are on; None: the to-do list, and in the
+    # console questions to you.
+    builtin_tools: Annotated[tuple[BuiltinTool, ...], BeforeValidator(_split)] | None = None
+    finish_todos: bool = False  # open items of the to-do list keep a turn from completing
+    never_parallel: Names = ()  # patterns of SERVER.TOOL that never run beside another call of the same tool
+    limits: dict[str, Positive] = Field(default_factory=dict)  # server, or pattern of SERVER.TOOL -> calls at once
+    approval_mode: ApprovalMode = ApprovalMode.ASK
+    max_steps: Positive = 25
+    max_parallel: Positive = 16
+    max_price: Limit = None  # US dollars of a turn: no request once they are spent
+    max_turn_tokens: Positive | None = None  # input and output of all requests of a turn
+    max_result_chars: Positive = 100_000  # of a result, as the model reads it: its middle is left out, and that is said
+    call_timeout: Limit = 300.0
+    timeout: Limit = None  # of a whole turn
+    approval_timeout: Limit = None  # then a waiting call is denied
+    max_tokens: Positive | None = None
+    temperature: Annotated[float, Field(ge=0, le=2)] | None = None
+    system_prompt: str | None = None
+    save_sessions: bool = True  # conversations are kept in the data folder
+    mcp_config: Path | None = None
+    keys: dict[str, Keys] = Field(default_factory=dict[str, Keys])  # binding id -> keys
+    providers: dict[Annotated[str, Field(pattern=_PROVIDER_NAME)], ProviderSettings] = Field(
+        default_factory=dict[str, ProviderSettings]
+    )
+
+
+def _rule(text: str) -> str:
+    parse_rule(text)
+    return text
+
+
+RuleLine = Annotated[str, AfterValidator(_rule)]
+
+
+class Rules(Strict):
+    """`[rules]`: rules as `domain.rules` reads them. Those of all files count together, deny over ask over allow."""
+
+    allow: tuple[RuleLine, ...] = ()
+    ask: tuple[RuleLine, ...] = ()
+    deny: tuple[RuleLine, ...] = ()
+
+
+class ToolRule(Strict):
+    """One rule and where it was written."""
+
+    action: Literal["allow", "ask", "deny"]
+    pattern: str  # as it was written, arguments in brackets included
+    source: str
+
+    @property
+    def parsed(self) -> RuleText:
+        """The pattern in its parts."""
+        return parse_rule(self.pattern)

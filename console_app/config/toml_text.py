@@ -1,0 +1,91 @@
+"""Reads TOML and finds where in the text a key stands, since tomllib gives values without their places.
+
+The places are looked up only to word an error, so the text is scanned a second time then and not before.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from console_app.domain.errors import ConfigError
+
+_PART = r"""(?:[A-Za-z0-9_-]+|"(?:\\.|[^"\\\n])*"|'[^'\n]*')"""
+_KEY = re.compile(rf"[ \t]*({_PART}(?:[ \t]*\.[ \t]*{_PART})*)[ \t]*=")
+_HEADER = re.compile(rf"[ \t]*\[\[?[ \t]*({_PART}(?:[ \t]*\.[ \t]*{_PART})*)[ \t]*\]")
+_PARTS = re.compile(_PART)
+_TOKEN = re.compile(
+    r'"""(?:\\.|[^\\])*?"""|\'\'\'.*?\'\'\'|"(?:\\.|[^"\\\n])*"|\'[^\'\n]*\'|#[^\n]*|[\[{]|[\]}]|\n|[^\'"#\[\]{}\n]+|.',
+    re.DOTALL,
+)
+_AT = re.compile(r"(.*) \(at line (\d+), column (\d+)\)$", re.DOTALL)
+_AT_END = re.compile(r"(.*) \(at end of document\)$", re.DOTALL)
+
+
+def parse_toml(text: str, path: Path) -> dict[str, Any]:
+    """The values of `text`, or a ConfigError with file, line and column."""
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        message = str(error)
+        if found := _AT.match(message):
+            message, line, column = found[1], int(found[2]), int(found[3])
+        else:
+            ended = _AT_END.match(message)
+            message = ended[1] if ended else message
+            line, column = text.count("\n") + 1, len(text) - (text.rfind("\n") + 1) + 1
+        raise ConfigError(f"{path}:{line}:{column}: {message[:1].lower()}{message[1:]}", "It has to be TOML.") from None
+
+
+def position(text: str, key: Sequence[str | int]) -> tuple[int, int]:
+    """Line and column, from 1, of the longest leading part of `key` that is written out in `text`."""
+    places = _places(text)
+    parts = [str(part) for part in key]
+    for length in range(len(parts), 0, -1):
+        if (offset := places.get(tuple(parts[:length]))) is not None:
+            return text.count("\n", 0, offset) + 1, offset - (text.rfind("\n", 0, offset) + 1) + 1
+    return 1, 1
+
+
+def _places(text: str) -> dict[tuple[str, ...], int]:
+    found: dict[tuple[str, ...], int] = {}
+    table: tuple[str, ...] = ()
+    at = 0
+    while at < len(text):
+        if header := _HEADER.match(text, at):
+            table = _split(header[1])
+            _note(found, table, header.start(1))
+            at = header.end()
+        elif key := _KEY.match(text, at):
+            _note(found, (*table, *_split(key[1])), key.start(1))
+            at = key.end()
+        at = _end_of_entry(text, at)
+    return found
+
+
+def _note(found: dict[tuple[str, ...], int], key: tuple[str, ...], offset: int) -> None:
+    for length in range(1, len(key) + 1):
+        found.setdefault(key[:length], offset)
+
+
+def _split(dotted: str) -> tuple[str, ...]:
+    return tuple(part[1:-1] if part[0] in "\"'" else part for part in _PARTS.findall(dotted))
+
+
+def _end_of_entry(text: str, at: int) -> int:
+    """Where the next line begins that isn't inside a bracket or a string of several lines."""
+    depth = 0
+    for token in _TOKEN.finditer(text, at):
+        match token[0]:
+            case "[" | "{":
+                depth += 1
+            case "]" | "}":
+                depth -= 1
+            case "\n" if depth <= 0:
+                return token.end()
+            case _:
+                pass
+    return len(text)

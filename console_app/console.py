@@ -1,0 +1,238 @@
+"""The console command: hands the screen what it needs, as plain callables over an engine, a hub and a choice of model.
+
+Nothing slow happens before the first paint: the SDK is imported and servers are started by `start`, after it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from argparse import Namespace
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from console_app import resources, wiring
+from console_app.config.crash_report import write_report
+from console_app.config.model_choice import OFFLINE, OFFLINE_MODEL, ModelChoice, choose_model, known_providers
+from console_app.config.remember import remember
+from console_app.config.server_choice import ServerChoice
+from console_app.config.written_rules import UserRules
+from console_app.domain.errors import ConfigError, FanoutError, ToolError, UsageError
+from console_app.domain.ports import CallReporter, Invocation
+from console_app.domain.tools import ToolResult, ToolSpec
+from console_app.tui.servers.desk import HubDesk
+from console_app.tui.services import ConsoleServices
+from console_app.wiring import Setup
+
+if TYPE_CHECKING:
+    from console_app.domain.events import Event
+    from console_app.sessions.tables import SessionInfo
+    from console_app.tui.app import FanoutApp
+
+# Seconds that the first prompt waits for servers: for any at all, since without tools it has little to work with, and
+# for the rest once one is there, since a server that hangs is a status and no delay.
+ANY_SERVER = 10.0
+OTHER_SERVERS = 2.0
+
+
+def run_console(arguments: Namespace) -> int:
+    """Runs the console until it is left; the exit code."""
+    for name in ("COLUMNS", "LINES"):  # as they were when the shell set them; the terminal knows its size
+        os.environ.pop(name, None)
+    app = build_console(arguments)
+    code = app.run() or 0
+    if app.crash is not None:
+        where = app.crash_report or "the log (fanout config path)"
+        sys.stderr.write(f"fanout: ended by an internal error, {type(app.crash).__name__}. What happened: {where}\n")
+    return code
+
+
+def build_console(arguments: Namespace) -> FanoutApp:
+    """The app, ready to run. Raises ConfigError for what a flag or a settings file has wrong."""
+    from console_app.tui.app import FanoutApp
+
+    parts = ConsoleParts(wiring.prepare(arguments))
+    if arguments.resume_newest or arguments.resume is not None:
+        asyncio.run(parts.find_session())
+    return FanoutApp(parts.services(), prompt=arguments.prompt)
+
+
+def replay_session(arguments: Namespace) -> int:
+    """Plays a stored session in the console, to be watched; the exit code."""
+    from console_app.engine.engine import Engine
+    from console_app.providers.offline import OfflineProvider
+    from console_app.sessions.replay import Replay
+    from console_app.tui.app import FanoutApp
+
+    setup = wiring.prepare(arguments)
+    info, events = asyncio.run(_stored(setup, arguments.words))
+    replay = Replay(events, arguments.speed)
+    services = ConsoleServices(
+        engine=Engine(provider=OfflineProvider(), toolset=NoTools()),
+        history_path=setup.paths.history,
+        log_path=setup.log_path,
+        theme_dirs=(resources.themes_dir(), setup.paths.themes),
+        model_label=lambda: (info.model, info.provider),
+        theme=setup.settings.theme,
+        keymap=setup.settings.keys,
+        working_folder=setup.cwd,
+        replay=replay,
+        clock=replay.now,
+    )
+    return FanoutApp(services).run() or 0
+
+
+async def _stored(setup: Setup, words: Sequence[str]) -> tuple[SessionInfo, list[Event]]:
+    if len(words) != 1:
+        raise UsageError("show needs one ID", "fanout sessions list shows them.")
+    library = wiring.stored_sessions(setup)
+    try:
+        info = await library.store.find(words[0])
+        return info, await library.store.load(info.id)
+    finally:
+        await library.close()
+
+
+class NoTools:
+    """The tools of a replay: nothing runs."""
+
+    def tools(self) -> Sequence[ToolSpec]:
+        """None."""
+        return ()
+
+    async def call(self, invocation: Invocation, reporter: CallReporter) -> ToolResult:
+        """Never called, since nothing can be asked for."""
+        raise ToolError("a replay runs nothing")
+
+
+class ConsoleParts:
+    """What the console runs on. The model can change while it runs; servers come and go by themselves."""
+
+    def __init__(self, setup: Setup) -> None:
+        self._setup = setup
+        self._problems: list[str] = []
+        self._choice = wiring.choose(setup)
+        self._library = wiring.open_library(setup)
+        self._resume = ""
+        self._first_choice = self._choice
+        self._window: int | None = None  # known once the SDK is loaded
+        servers = self._servers()
+        self._problems += servers.notes
+        self._listener: Callable[[], None] | None = None
+        self._tell_instructions: Callable[[], None] = lambda: None
+        picks = wiring.picks(setup)
+        self._desk: HubDesk | None = None
+        self._hub = wiring.build_hub(setup, servers, self._changed, picks=picks)
+        self._desk = HubDesk(self._hub, setup.paths, setup.cwd, servers, picks)
+        provider = wiring.open_provider(setup, self._choice)
+        self._engine = wiring.build_engine(
+            setup, provider, self._hub, wiring.build_gate(setup, servers, headless=False)
+        )
+        self._tell_instructions = wiring.join(self._engine, self._hub)
+
+    def services(self) -> ConsoleServices:
+        """Everything for the screen."""
+        setup = self._setup
+        return ConsoleServices(
+            engine=self._engine,
+            history_path=setup.paths.history,
+            log_path=setup.log_path,
+            theme_dirs=(resources.themes_dir(), setup.paths.themes),
+            start=self._start,
+            close=self._close,
+            model_label=lambda: (self._engine.provider.model, self._choice.provider),
+            switch_model=self._switch,
+            known_models=self._known_models,
+            context_window=lambda: self._window,
+            server_statuses=self._hub.statuses,
+            on_servers_changed=self._listen,
+            servers=self._desk,
+            exchange=self._hub.exchange,
+            calls_path=setup.paths.calls,
+            theme=setup.settings.theme,
+            remember_theme=lambda name: remember(setup.paths, "theme", name),
+            keymap=setup.settings.keys,
+            rules=UserRules(setup.paths),
+            working_folder=setup.cwd,
+            diagnose=self._diagnose,
+            write_crash_report=lambda error: write_report(setup.paths.state, error, setup.redactor, doing="console"),
+            problems=self._problems,
+            store=self._library,
+            library=self._library,
+            resume=self._resume,
+        )
+
+    async def find_session(self) -> None:
+        """Which session -c or -r names: told before the console opens when there is none."""
+        info = await wiring.asked_session(self._setup, self._library)
+        self._resume = info.id if info is not None else ""
+
+    def _servers(self) -> ServerChoice:
+        """A broken mcp.json that nobody named is told on the screen: the console is of use without servers."""
+        try:
+            return wiring.choose_servers(self._setup)
+        except ConfigError as error:
+            if self._setup.settings.mcp_config is not None:
+                raise
+            self._problems.append(error.line)
+            return ServerChoice()
+
+    async def _diagnose(self) -> Sequence[str]:
+        from console_app import diagnosis
+        from console_app.headless import doctor
+
+        return list(doctor.lines(await diagnosis.examine(self._setup, self._hub.statuses())))
+
+    async def _start(self) -> None:
+        await self._hub.start()
+        if self._library is not None:
+            await self._library.store.check()
+        try:
+            await asyncio.to_thread(wiring.preload, self._choice, servers=bool(self._hub.statuses()))
+            self._window = await asyncio.to_thread(wiring.context_window, self._choice)
+            await self._hub.ready(ANY_SERVER, stragglers=OTHER_SERVERS)
+        finally:
+            wiring.loaded()
+
+    async def _close(self) -> None:
+        if self._library is not None:
+            await self._library.close()
+        await asyncio.gather(self._hub.close(), self._engine.provider.close())
+
+    async def _switch(self, name: str) -> None:
+        choice = self._choose(name)
+        provider, before = wiring.open_provider(self._setup, choice), self._engine.provider
+        await asyncio.to_thread(wiring.preload, choice)
+        self._window = await asyncio.to_thread(wiring.context_window, choice)
+        self._engine.provider, self._choice = provider, choice
+        await before.close()
+
+    def _choose(self, name: str) -> ModelChoice:
+        """The model called `name`; --base-url holds only for the provider it was given for."""
+        settings = self._setup.settings.model_copy(update={"model": name})
+        if name.partition("/")[0] != self._first_choice.provider:
+            settings = settings.model_copy(update={"base_url": None})
+        return choose_model(settings, self._setup.environ)
+
+    async def _known_models(self) -> Sequence[str]:
+        """What the endpoints list; for one that doesn't say, the model it is set to."""
+        from console_app.headless import model_report
+
+        configs = {name: wiring.listing_config(self._setup, name) for name in wiring.provider_names(self._setup)}
+        usable = {name: config for name, config in configs.items() if not isinstance(config, FanoutError)}
+        names = [self._choice.name]
+        for listing in await model_report.list_all(usable):
+            preset = known_providers(self._setup.settings)[listing.provider].model
+            names += listing.models or ([f"{listing.provider}/{preset}"] if preset else [])
+        return list(dict.fromkeys((*names, f"{OFFLINE}/{OFFLINE_MODEL}")))
+
+    def _listen(self, listener: Callable[[], None]) -> None:
+        self._listener = listener
+
+    def _changed(self) -> None:
+        self._tell_instructions()
+        if self._desk is not None:
+            self._desk.changed()
+        if self._listener is not None:
+            self._listener()

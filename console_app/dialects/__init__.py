@@ -1,0 +1,34 @@
+"""Tool calls that models write as text: one streaming scanner over a table of dialects."""
+
+from console_app.dialects.model import (
+    CallArgumentsDelta,
+    CallOpened,
+    CallRetracted,
+    ParsedCall,
+    Problem,
+    Rewritten,
+    ScanEvent,
+    ScanResult,
+    ToolSignature,
+    VisibleText,
+)
+from console_app.dialects.prompting import render_calls
+from console_app.dialects.scanner import Scanner, parse
+from console_app.dialects.table import DIALECTS
+
+__all__ = [
+    "DIALECTS",
+    "CallArgumentsDelta",
+    "CallOpened",
+    "CallRetracted",
+    "ParsedCall",
+    "Problem",
+    "Rewritten",
+    "ScanEvent",
+    "ScanResult",
+    "Scanner",
+    "ToolSignature",
+    "VisibleText",
+    "parse",
+    "render_calls",
+]

@@ -1,0 +1,288 @@
+"""Calls without any marker: JSON and Python that only their shape and the tools' names tell from data and prose."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from console_app.dialects.context import Context
+from console_app.dialects.desk import Desk
+from console_app.dialects.draft import Draft
+from console_app.dialects.framing import JSON, JSON_DATA, Frame, frame
+from console_app.dialects.literals import decode_json
+from console_app.dialects.model import Unreadable, is_list, is_object
+from console_app.dialects.openers import is_call_key, openers
+from console_app.dialects.python_body import PythonBody
+from console_app.dialects.region import Region
+from console_app.dialects.shapes import (
+    ARGUMENT_KEYS,
+    LIST_KEYS,
+    NAME_KEYS,
+    NO_CALL,
+    WRAPPER_KEYS,
+    Shaped,
+    arguments_of,
+    fits_schema,
+    shape,
+    spread,
+)
+from console_app.dialects.source import Reading
+
+_HEAD = (
+    r"\s*\[?\s*\{{1,2}\s*"
+    r"(?:[\"'](?:id|type|index|tool_call_id)[\"']\s*:\s*(?:\"[^\"\\]*\"|'[^'\\]*'|\d+)\s*,\s*)*+"
+    rf"(?:[\"'](?:{'|'.join(WRAPPER_KEYS)})[\"']\s*:\s*\{{\s*)?"
+    rf"[\"']?(?:{'|'.join(NAME_KEYS)})[\"']?\s*:\s*"
+)
+_NAME = re.compile(_HEAD + r"[\"']([^\"'\\]*)[\"']")
+_HALF_NAME = re.compile(_HEAD + r"(?:[\"']([^\"'\\]*))?$")
+_LINE_END = re.compile(r"[ \t]*(?:\r?\n)")
+_REST_OF_LINE = re.compile(r"[^\n]*")
+_SEPARATOR = re.compile(r"\s*[,;|](?=\s*[{\[])")
+
+
+def read_object(desk: Desk, key: str, context: Context) -> Reading[None]:
+    """Read an object in running text: a call, or data, which is skipped whole so that nothing within it counts."""
+    if not is_call_key(key) or context.continues_blockquote or context.announced:
+        yield from _skip_data(desk)
+    else:
+        yield from _candidate(desk, context)
+
+
+def read_list(desk: Desk, key: str | None, context: Context) -> Reading[None]:
+    """Read a list of objects or of Python calls in running text."""
+    if key is not None:
+        yield from read_object(desk, key, context)
+    elif context.line_start and not context.continues_blockquote and not context.announced:
+        yield from _python_list(desk)
+    else:
+        desk.src.pos += 1
+
+
+def _skip_data(desk: Desk) -> Reading[None]:
+    desk.held = False
+    yield from frame(desk.src, JSON_DATA)
+    if desk.src.at == desk.ledger.mark:
+        desk.src.pos += 1
+
+
+def _candidate(desk: Desk, context: Context) -> Reading[None]:
+    """Read what may be calls: all of it is, or none."""
+    src, start = desk.src, desk.src.at
+    fresh = not desk.ledger.has_text
+    named = yield from src.match(_NAME, 200)
+    known = named is not None and desk.tools.resolve(named.group(1)) is not None
+    hopeless = named is not None and not known and not fresh and named.group(1) not in NO_CALL
+    if hopeless or (not context.line_start and (context.within_code or context.cued or context.reported)):
+        yield from _skip_data(desk)
+        return
+    draft = desk.new_draft("bare_json_lines", marked=False)
+    span = yield from frame(src, JSON, draft.panels)
+    if span.state == "closed":
+        _decode(desk, draft, span, context, fresh, known)
+        yield from _after(desk, draft, context)
+    elif span.state == "cut" or (yield from Region(start, (), (), pretty=False).at_turn_end(src)):
+        _cut(desk, draft, span, context)
+    elif known and context.line_start and span.state == "broken":
+        yield from src.skip(_REST_OF_LINE)
+        draft.fail("invalid", span.why, start, src.at, named.group(1) if named else None)
+        desk.conclude(draft)
+    else:
+        desk.refuse(draft)
+
+
+def _after(desk: Desk, draft: Draft, context: Context) -> Reading[None]:
+    """A call is followed by nothing, by text, or by a separator and the next call."""
+    if not desk.ledger.parts or desk.ledger.parts[-1].kind != "calls" or desk.ledger.floor != desk.src.at:
+        return
+    if (yield from desk.src.ahead()) == "}":
+        yield from desk.src.skip()
+        desk.src.pos += 1
+        desk.ledger.drop(desk.src.at)
+    if (yield from desk.src.ahead()) in (",", ";", "|"):
+        found = yield from desk.src.match(_SEPARATOR, 64)
+        if found:
+            desk.src.pos = found.end()
+            desk.ledger.drop(desk.src.at)
+
+
+def _decode(desk: Desk, draft: Draft, span: Frame, context: Context, fresh: bool, known: bool) -> None:
+    """Decide about a complete value, and conclude."""
+    text = desk.src.text(span.start, span.end)
+    try:
+        value, repaired = decode_json(text)
+    except Unreadable as error:
+        if known and context.line_start:
+            draft.fail("invalid", f"{error.message} (character {error.offset + 1} of it)", span.start, span.end)
+            desk.conclude(draft)
+        else:
+            desk.refuse(draft)
+        return
+    items = list(spread(value))
+    draft.dialect = _dialect_of(value, items)
+    verdicts = [_judge(desk, item, context) for item in items]
+    if items and all(verdicts) and (context.line_start or "unknown" not in verdicts):
+        whole = "unknown" in verdicts
+        if whole and (not fresh or desk.in_fence):
+            desk.refuse(draft)
+            return
+        spans = span.members if len(span.members) == len(items) else [(span.start, span.end)] * len(items)
+        for item, (begin, end) in zip(items, spans, strict=True):
+            draft.shaped(shape(item, desk.tools), begin, end, repaired)
+        desk.conclude(draft, provisional="whole" if whole else "")
+    else:
+        desk.refuse(draft)
+
+
+def _judge(desk: Desk, item: Any, context: Context) -> str:
+    """Whether an object without a marker is a call: "known", "unknown" (for a whole message), or "" if it is none."""
+    found = shape(item, desk.tools)
+    if not isinstance(found, Shaped):
+        return ""
+    if found.name in NO_CALL and found.exact:
+        return "known"
+    name = desk.tools.resolve(found.name)
+    if name is None:
+        return "unknown" if found.exact and is_object(found.arguments) else ""
+    if found.flat and is_object(found.arguments):
+        return "known" if context.line_start and fits_schema(found.arguments, name, desk.tools) else ""
+    if found.arguments is None and not _has_arguments_key(item):
+        return ""
+    if context.line_start:
+        return "known" if found.exact or found.arguments is None or not is_list(found.arguments) else ""
+    try:
+        arguments, _ = arguments_of(found.arguments, name, desk.tools)
+    except Unreadable:
+        return ""
+    return "known" if found.exact and fits_schema(arguments, name, desk.tools) else ""
+
+
+def _has_arguments_key(item: Mapping[str, Any]) -> bool:
+    inner = next((item[key] for key in WRAPPER_KEYS if is_object(item.get(key))), item)
+    return any(key in inner for key in ARGUMENT_KEYS)
+
+
+def _cut(desk: Desk, draft: Draft, span: Frame, context: Context) -> None:
+    """The answer ended within the value. Complete calls of a list count, the incomplete one is reported."""
+    text = desk.src.text(span.start, span.end)
+    listed = text.startswith("[") or re.match(rf"\{{\s*[\"'](?:{'|'.join(LIST_KEYS)})", text) is not None
+    begun = span.start
+    for begin, end in span.members if listed else ():
+        try:
+            value, repaired = decode_json(desk.src.text(begin, end))
+        except Unreadable:
+            break
+        if _judge(desk, value, context) != "known":
+            desk.refuse(draft)
+            return
+        draft.dialect = _dialect_of([value] if text.startswith("[") else {"tool_calls": []}, [value])
+        draft.shaped(shape(value, desk.tools), begin, end, repaired)
+        begun = end
+    rest = desk.src.text(begun, span.end).lstrip(", \r\n\t")
+    if draft.attempts or _may_be_call(desk, rest, context):
+        named = _NAME.match(rest)
+        draft.fail("truncated", "the answer ended inside the call", begun, span.end, named.group(1) if named else None)
+        desk.conclude(draft)
+    else:
+        desk.refuse(draft)
+
+
+def _may_be_call(desk: Desk, text: str, context: Context) -> bool:
+    """Whether an incomplete object looks like a call of a tool there is."""
+    if not context.line_start and (context.cued or context.reported):
+        return False
+    named = _NAME.match(text)
+    if named:
+        return desk.tools.resolve(named.group(1)) is not None
+    half = _HALF_NAME.match(text)
+    if half:
+        return any(name.startswith(half.group(1) or "") for name in desk.tools.names)
+    keys = "|".join((*LIST_KEYS, *WRAPPER_KEYS, *ARGUMENT_KEYS))
+    typed = r"(?:[\"']type[\"']\s*:\s*[\"']function[\"']\s*,\s*)?"
+    return context.line_start and re.match(rf"\s*\[?\s*\{{\s*{typed}[\"']?(?:{keys})[\"']?\s*:", text) is not None
+
+
+def _dialect_of(value: Any, items: list[Any]) -> str:
+    first = items[0] if items and is_object(items[0]) else {}
+    if is_object(value) and any(key in value for key in (*LIST_KEYS, "tool_call", "function_call")):
+        return "openai_shape"
+    if is_object(first.get("function")):
+        return "nested_function"
+    if is_list(value):
+        return "bare_json_array"
+    return "llama3_json" if "name" in first and "parameters" in first else "bare_json_lines"
+
+
+def _python_list(desk: Desk) -> Reading[None]:
+    """A list of Python calls on lines of its own, all of known tools."""
+    row = PythonBody(listed=True)
+    draft = desk.new_draft("pythonic_list")
+    start = desk.src.at
+    yield from row.read(desk.src, Region(start, (), (), pretty=False), draft)
+    foreign = any(attempt.name is None or not desk.tools.resolve(attempt.name) for attempt in draft.attempts[:-1])
+    last = draft.attempts[-1] if draft.attempts else None
+    cut = last is not None and last.failure == "truncated"
+    if last is None or foreign or not (cut or (last.name and desk.tools.resolve(last.name))):
+        desk.refuse(draft)
+    elif cut or (yield from _line_ends(desk)):
+        desk.conclude(draft)
+    else:
+        desk.refuse(draft)
+
+
+def _line_ends(desk: Desk) -> Reading[bool]:
+    """Whether nothing more stands on this line but a token that ends the turn."""
+    src = desk.src
+    following = yield from src.ahead()
+    if following in ("", "<", "["):
+        return True
+    found = yield from src.match(_LINE_END, 96)
+    return found is not None
+
+
+def read_call_lines(desk: Desk) -> Reading[None]:
+    """At the start of an answer: Python calls on lines of their own, when the whole answer is nothing else."""
+    src = desk.src
+    desk.held = True
+    yield from src.skip()
+    start = src.at
+    draft = desk.new_draft("gemma_tool_code" if desk.in_fence else "pythonic_list", marked=False)
+    region = Region(start, (), (), pretty=False)
+    while (yield from _at_known_call(desk)):
+        yield from PythonBody().read(src, region, draft)
+        if not (yield from _line_ends(desk)):
+            break
+        yield from src.skip()
+    desk.held = False
+    if not draft.attempts:
+        return
+    rest = src.tail()
+    if rest and draft.calls and _half_name(desk):
+        draft.fail("truncated", "the answer ended within a call", src.at, src.length)
+        src.pos = len(src.buf)
+    if draft.attempts[-1].failure == "truncated" or (rest is not None and _is_turn_end(rest)):
+        desk.conclude(draft)
+    else:
+        desk.refuse(draft)
+
+
+def _at_known_call(desk: Desk) -> Reading[bool]:
+    """Whether the Python call of a known tool begins here."""
+    src = desk.src
+    while not src.ended and _half_name(desk):
+        yield
+    found = openers().line.match(src.buf, src.pos)
+    return found is not None and found["callee"] in desk.tools and (desk.in_fence or not found["print"])
+
+
+def _half_name(desk: Desk) -> bool:
+    """Whether all that is unread may become the opening of a known tool's call."""
+    found = openers().half_line.match(desk.src.buf, desk.src.pos)
+    if found is None:
+        return False
+    half = found["half"].removeprefix("functions.").removeprefix("default_api.")
+    words = (*desk.tools.names, "functions.", "default_api.", *(("print(",) if desk.in_fence else ()))
+    return any(word.startswith(half) for word in words)
+
+
+def _is_turn_end(rest: str) -> bool:
+    return re.fullmatch(r"(?:\s*<[|/｜][^<>]*>)*\s*", rest) is not None

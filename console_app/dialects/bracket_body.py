@@ -1,0 +1,48 @@
+"""Calls as call:NAME{key:value}, whose strings stand between tokens that no text holds."""
+
+import re
+from dataclasses import dataclass
+
+from console_app.dialects.draft import Draft
+from console_app.dialects.framing import frame, quoted
+from console_app.dialects.literals import LiteralReader
+from console_app.dialects.model import Unreadable
+from console_app.dialects.region import Region, close_region
+from console_app.dialects.source import Reading, Source
+
+_HEAD = re.compile(r"\s*(?:call\s*:\s*)?(?P<name>[A-Za-z_][\w.:-]*?)\s*(?=\{)")
+
+
+@dataclass(frozen=True)
+class BracketBody:
+    """`quote` is the token before and after every string."""
+
+    quote: str
+
+    @property
+    def start(self) -> str:
+        return _HEAD.pattern
+
+    def read(self, src: Source, region: Region, draft: Draft) -> Reading[None]:
+        head = yield from src.match(_HEAD)
+        if head is None:
+            yield from region.fail_and_skip(src, draft, region.start, "the header that names the tool is broken")
+            return
+        written = head.group("name")
+        src.pos = head.end()
+        draft.open(written, src.at)
+        span = yield from frame(src, quoted(self.quote))
+        if span.state == "cut" or (span.state == "open" and (yield from region.at_turn_end(src))):
+            draft.fail("truncated", "the answer ended inside the arguments", region.start, span.end, written)
+            return
+        if span.state != "closed":
+            yield from region.fail_and_skip(src, draft, region.start, span.why)
+            return
+        reader = LiteralReader(src.text(span.start, span.end), json=False, quote=self.quote, bare_words=True)
+        try:
+            value = reader.document()
+        except Unreadable as error:
+            draft.fail("invalid", f"{error.message} (character {error.offset + 1})", region.start, span.end, written)
+        else:
+            draft.given(written, value, region.start, span.end)
+        yield from close_region(src, region, draft)

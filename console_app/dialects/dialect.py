@@ -1,0 +1,34 @@
+"""A dialect as a row of a table: how its calls begin and end, which grammar reads what is between, who writes it."""
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from console_app.dialects.bracket_body import BracketBody
+from console_app.dialects.form import Form
+from console_app.dialects.json_body import JsonBody
+from console_app.dialects.named_body import NamedBody
+from console_app.dialects.python_body import PythonBody
+from console_app.dialects.tag_body import TagBody
+
+Body: TypeAlias = JsonBody | NamedBody | TagBody | PythonBody | BracketBody
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """One way to write calls.
+
+    `opens` are tokens before the body, `begins` tokens with which the body itself begins, `closes` those after
+    it. A row without `opens` and `begins` has no marker of its own: the scanner knows its calls by the tools'
+    names and by shape. `weak` tokens are common in ordinary text, where they are no mistake. `form` writes
+    calls in the dialect, for prompts, examples and histories. `limits` says what it can't carry without loss.
+    """
+
+    name: str
+    models: str
+    body: Body
+    opens: tuple[str, ...] = ()
+    begins: tuple[str, ...] = ()
+    closes: tuple[str, ...] = ()
+    weak: bool = False
+    form: Form | None = None
+    limits: str = ""

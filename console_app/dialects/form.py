@@ -1,0 +1,145 @@
+"""Writing calls in a dialect: the templates of its row, and how each kind of dialect encodes arguments.
+
+What is written is read back the same: values that a dialect would misread are put in CDATA, where it has such a
+thing.
+"""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from string import Template
+from typing import Any, Literal, Protocol
+
+from console_app.dialects.model import is_list, is_object
+from console_app.dialects.toolbox import Toolbox
+
+_ENTITY = re.compile(r"&(?:\w+|#\w+);")
+_PLAIN_KEY = re.compile(r"[A-Za-z_][\w-]*")
+
+
+class WrittenCall(Protocol):
+    """What is needed of a call to write it."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def arguments(self) -> Mapping[str, Any]: ...
+
+
+@dataclass(frozen=True)
+class Form:
+    """Templates: `call` with $name, $arguments and $index, `around` with $calls, `param` with $key, $value,
+    $type and $string. `values` is the encoding: json, json_text (JSON within a JSON string), raw, exact
+    (raw, and told to be text), python or quoted (by `quote`). `cdata`: a raw value may be put in CDATA.
+    """
+
+    call: str
+    around: str = "$calls"
+    between: str = "\n"
+    values: Literal["json", "json_text", "raw", "exact", "python", "quoted"] = "json"
+    param: str = ""
+    quote: str = ""
+    trims: bool = False
+    cdata: bool = True
+
+    def carries(self, call: WrittenCall) -> bool:
+        """Whether the call can be written without loss: some dialects have text for which they have no escape."""
+        texts = [value for value in call.arguments.values() if isinstance(value, str)]
+        if self.values == "exact":
+            return not any("</" in text or "<|" in text for text in texts)
+        if self.values == "quoted":
+            return self.quote not in repr(call.arguments)
+        if self.values == "raw":
+            return not any("]]>" in text or ("\r" in text) for text in texts)
+        return True
+
+    def write(self, calls: Sequence[WrittenCall], tools: Toolbox) -> str:
+        """All the calls of an answer."""
+        written = [
+            Template(self.call).substitute(
+                name=json.dumps(call.name)[1:-1] if self.values.startswith("json") else call.name,
+                arguments=self._arguments(call, tools),
+                index=str(index),
+                number=str(index + 1),
+            )
+            for index, call in enumerate(calls)
+        ]
+        return Template(self.around).substitute(calls=self.between.join(written))
+
+    def _arguments(self, call: WrittenCall, tools: Toolbox) -> str:
+        arguments = dict(call.arguments)
+        if self.values == "json":
+            return _json(arguments)
+        if self.values == "json_text":
+            return _json(_json(arguments))
+        if self.values == "python":
+            return ", ".join(f"{key}={_python(value)}" for key, value in arguments.items())
+        if self.values == "quoted":
+            return ",".join(f"{self._key(key)}:{self._quoted(value)}" for key, value in arguments.items())
+        return "".join(self._param(call.name, key, value, tools) for key, value in arguments.items())
+
+    def _param(self, name: str, key: str, value: Any, tools: Toolbox) -> str:
+        text = value if isinstance(value, str) else _json(value)
+        if self.values == "raw" and isinstance(value, str):
+            text = self._raw(name, value, tools.types(name, key))
+        return Template(self.param).substitute(
+            key=key, value=text, type=_type(value), string="true" if isinstance(value, str) else "false"
+        )
+
+    def _raw(self, name: str, value: str, types: frozenset[str]) -> str:
+        """A text as it must stand between tags to come back the same."""
+        marks = [
+            mark
+            for mark in ("<tool_call", "</tool_call", "<function", "</function", "<param", "</param")
+            if mark in value
+        ]
+        marks += [mark for mark in ("invoke", "arg_key>", "arg_value>", "<![CDATA[", "minimax[") if mark in value]
+        spaced = self.trims and "\n" not in value.strip() and value.strip() != value
+        tagged = self.trims and "<" in value and re.search(r"</?[\w.-]+\s*/?>", value) is not None
+        literal = "null" in types and value.strip() == "null"
+        if self.cdata and "]]>" not in value and (marks or spaced or tagged or literal or _ENTITY.search(value)):
+            return f"<![CDATA[{value}]]>"
+        if "$value\n" in self.param or "\n$value" in self.param:
+            return value
+        before = "\n" if value.startswith(("\n", "\r\n")) else ""
+        return f"{before}{value}\n" if value.endswith("\n") else f"{before}{value}"
+
+    def _key(self, key: str) -> str:
+        return key if _PLAIN_KEY.fullmatch(key) else f"{self.quote}{key}{self.quote}"
+
+    def _quoted(self, value: Any) -> str:
+        if isinstance(value, str):
+            return f"{self.quote}{value}{self.quote}"
+        if is_object(value):
+            return "{" + ",".join(f"{self._key(key)}:{self._quoted(item)}" for key, item in value.items()) + "}"
+        if is_list(value):
+            return "[" + ",".join(map(self._quoted, value)) + "]"
+        return _json(value)
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _python(value: Any) -> str:
+    if isinstance(value, bool) or value is None:
+        return repr(value)
+    if is_object(value):
+        return "{" + ", ".join(f"{_json(key)}: {_python(item)}" for key, item in value.items()) + "}"
+    if is_list(value):
+        return "[" + ", ".join(map(_python, value)) + "]"
+    return _json(value)
+
+
+def _type(value: Any) -> str:
+    if isinstance(value, bool):
+        return "boolean"
+    if value is None:
+        return "null"
+    if isinstance(value, str):
+        return "string"
+    if isinstance(value, int | float):
+        return "number"
+    return "array" if is_list(value) else "object"

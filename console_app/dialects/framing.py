@@ -1,0 +1,200 @@
+"""Where does a written value end? One lexer for JSON, Python literals and quoted-token objects, mended or not.
+
+It only counts brackets and skips strings, in one pass that never goes back; what the value means is decided
+afterwards, on the complete text. So half a value is never decoded, and a bracket or a closing tag inside a
+string is never seen.
+"""
+
+import re
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+from console_app.dialects.source import Reading, Source
+
+DEPTH_CAP = 200
+"""How deep values may nest; deeper ones are reported as invalid."""
+
+_PAIRS = {"{": "}", "[": "]", "(": ")"}
+
+
+@dataclass(frozen=True)
+class Notation:
+    """What the lexer must know of a way to write values: its strings, brackets and what may follow a string."""
+
+    strings: dict[str, re.Pattern[str]]
+    tokens: re.Pattern[str]
+    after_string: str = ""
+    one_line: bool = False
+
+
+def _string(quote: str) -> re.Pattern[str]:
+    """The inside of a string up to its closing quote; possessive, so that it never goes back."""
+    return re.compile(rf"(?:[^{quote}\\]++|\\.)*+", re.DOTALL)
+
+
+def _until(token: str) -> re.Pattern[str]:
+    """The inside of a string without escapes, up to a closing token; a piece of the token is left for later."""
+    parts = [rf"{re.escape(token[:i])}(?=[^{re.escape(token[i])}])" for i in range(1, len(token))]
+    return re.compile(rf"(?:[^{re.escape(token[0])}]++|{'|'.join(parts)})*+", re.DOTALL)
+
+
+JSON = Notation(
+    strings={'"': _string('"'), "'": _string("'")},
+    tokens=re.compile(r"[\"'{}\[\]<`]|//|/\*"),
+    after_string=",:}])/<`",
+)
+JSON_DATA = Notation(
+    strings={'"': re.compile(r'(?:[^"\\\n]++|\\.)*+', re.DOTALL)},
+    tokens=re.compile(r"[\"{}\[\]<`]"),
+    after_string=",:}]",
+    one_line=True,
+)
+"""JSON in prose that is surely no call: it is skipped whole, but gives up early, for it may be no JSON at all."""
+PYTHON = Notation(
+    strings={
+        '"""': re.compile(r'(?:[^"\\]++|\\.|"{1,2}+(?=[^"]))*+', re.DOTALL),
+        "'''": re.compile(r"(?:[^'\\]++|\\.|'{1,2}+(?=[^']))*+", re.DOTALL),
+        '"': _string('"'),
+        "'": _string("'"),
+    },
+    tokens=re.compile(r"\"\"\"|'''|[\"'{}\[\]()<`]"),
+)
+
+
+def quoted(token: str) -> Notation:
+    """Objects whose strings stand between two of `token`, beside ordinary double quotes."""
+    return Notation(
+        strings={token: _until(token), '"': _string('"')},
+        tokens=re.compile(rf"{re.escape(token)}|[\"{{}}\[\]<]"),
+    )
+
+
+@dataclass(slots=True)
+class Frame:
+    """The span of one value.
+
+    `state`: closed, as it should be · open: a tag or fence stands where brackets are still missing · cut: the
+    text ended first · broken: it can't be a value. `members` are the complete objects of the outermost list.
+    `string_at` is where a string began that did not end, or not well.
+    """
+
+    start: int
+    end: int
+    state: Literal["closed", "open", "cut", "broken"] = "cut"
+    members: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
+    why: str = ""
+    string_at: int | None = None
+
+
+class Watcher(Protocol):
+    """Who wants to know, while a value is read, where the objects begin and end that may be calls."""
+
+    def member_opened(self, start: int, depth: int) -> None: ...
+
+    def member_closed(self, start: int, end: int) -> None: ...
+
+
+_MEMBER_PATHS = (["{"], ["[", "{"], ["{", "[", "{"])
+
+
+def frame(src: Source, notation: Notation, watcher: Watcher | None = None) -> Reading[Frame]:
+    """Move past the value that starts here with a bracket; say where it ended and how."""
+    result = Frame(src.at, src.at)
+    stack: list[str] = []
+    starts: list[int] = []
+    longest = max(map(len, notation.strings))
+    while True:
+        token = yield from _next_token(src, notation, longest)
+        if token is None:
+            result.end = src.at
+            return result
+        if token in notation.strings:
+            result.string_at = src.at
+            src.pos += len(token)
+            closed = yield from _skip_string(src, token, notation)
+            if not closed:
+                return _stop(result, src, "cut" if closed is False else "broken", "a string is not closed")
+            if notation.after_string and not (yield from _fits(src, notation.after_string)):
+                return _stop(result, src, "broken", "a string is followed by something that does not belong there")
+            result.string_at = None
+        elif token in _PAIRS:
+            stack.append(token)
+            starts.append(src.at)
+            if watcher and token == "{" and len(stack) <= 3 and stack in _MEMBER_PATHS:
+                watcher.member_opened(src.at, len(stack))
+            src.pos += 1
+            if len(stack) > DEPTH_CAP:
+                return _stop(result, src, "broken", f"it nests deeper than {DEPTH_CAP} levels")
+        elif token in "}])":
+            if not stack or _PAIRS[stack[-1]] != token:
+                return _stop(result, src, "broken", f"a {token!r} closes nothing")
+            stack.pop()
+            src.pos += 1
+            begun = starts.pop()
+            if watcher and len(stack) <= 2:
+                watcher.member_closed(begun, src.at)
+            if token != "]" and stack in (["["], ["{", "["]):
+                result.members.append((begun, src.at))
+            if not stack:
+                return _stop(result, src, "closed", "")
+        elif token in ("//", "/*"):
+            yield from _skip_comment(src, token)
+        else:
+            return _stop(result, src, "open", "its brackets are not closed")
+
+
+def _stop(result: Frame, src: Source, state: Literal["closed", "open", "cut", "broken"], why: str) -> Frame:
+    result.end, result.state, result.why = src.at, state, why
+    return result
+
+
+def _next_token(src: Source, notation: Notation, longest: int) -> Reading[str | None]:
+    """Move to the next token that matters and return it; a multi-character one is waited for."""
+    while True:
+        found = notation.tokens.search(src.buf, src.pos)
+        if found is None:
+            if src.ended:
+                src.pos = len(src.buf)
+                return None
+            src.pos = max(src.pos, len(src.buf) - src.buf.endswith("/"))  # may be half of a comment's opening
+            yield
+            continue
+        src.pos = found.start()
+        if found.end() + longest <= len(src.buf) or src.ended or found.end() - found.start() == longest:
+            return found.group()
+        if longest == 1:
+            return found.group()
+        yield
+
+
+def _fits(src: Source, allowed: str) -> Reading[bool]:
+    """Whether the next character, if there is one, is among `allowed`."""
+    yield from src.skip()
+    char = yield from src.peek()
+    return char == "" or char in allowed
+
+
+def _skip_string(src: Source, token: str, notation: Notation) -> Reading[bool | None]:
+    """Move past a string's inside and its closing token; false when the text ends first, None when it can't go on."""
+    inside = notation.strings[token]
+    while True:
+        found = inside.match(src.buf, src.pos)
+        assert found is not None, "the inside of a string may be empty"
+        src.pos = found.end()
+        if src.buf.startswith(token, src.pos):
+            src.pos += len(token)
+            return True
+        if notation.one_line and src.buf.startswith("\n", src.pos):
+            return None
+        if src.ended:
+            src.pos = len(src.buf)
+            return False
+        yield
+
+
+def _skip_comment(src: Source, token: str) -> Reading[None]:
+    src.pos += 2
+    end = re.compile(r"\n" if token == "//" else r"\*/")
+    found = yield from src.find(end, "\n*", 2)
+    if found:
+        src.pos = found.end()

@@ -1,0 +1,133 @@
+"""Calls as JSON objects, alone, in lists or one after the other, within a marker: the form most models were
+taught.
+"""
+
+import re
+from dataclasses import dataclass
+
+from console_app.dialects.draft import Draft
+from console_app.dialects.framing import JSON, Frame, frame
+from console_app.dialects.literals import decode_json
+from console_app.dialects.model import Unreadable
+from console_app.dialects.region import Region, close_region
+from console_app.dialects.shapes import LIST_KEYS, NotACall, Shaped, named_map, shape, spread
+from console_app.dialects.source import Reading, Source
+
+_FENCE = re.compile(r"\s*(?:```\w*\s*)?")
+_COMMENT = re.compile(r"\s*(?://[^\n]*(?=\n)|/\*[^*]*\*/)")
+_OPENS_LIST = re.compile(rf"\{{\s*[\"'](?:{'|'.join(LIST_KEYS)})[\"']\s*:\s*\[")
+
+
+@dataclass(frozen=True)
+class JsonBody:
+    """Objects {name, arguments}, or {NAME: arguments} when `named_map`; `arrays_only` when a list must come first.
+
+    `lead_in` is a pattern for what stands before them.
+    """
+
+    named_map: bool = False
+    arrays_only: bool = False
+    lead_in: str = ""
+
+    @property
+    def start(self) -> str:
+        return self.lead_in + _FENCE.pattern + (r"\[(?=\s*\{)" if self.arrays_only else r"(?:\{|\[(?=\s*[\[{\]]))")
+
+    def read(self, src: Source, region: Region, draft: Draft) -> Reading[None]:
+        lead = re.compile(self.lead_in + _FENCE.pattern).match(src.buf, src.pos)
+        if lead:
+            src.pos = lead.end()
+        while True:
+            span = yield from frame(src, JSON, draft.panels)
+            good = yield from self._take(src, region, draft, span)
+            if not good:
+                return
+            draft.settle()
+            while (char := (yield from src.ahead())) in ("}", "]"):
+                yield from src.skip()
+                src.pos += 1
+            if char == "/" and (comment := (yield from src.match(_COMMENT, 200))):
+                src.pos = comment.end()
+            if not (yield from next_value(src)):
+                break
+        yield from close_region(src, region, draft)
+
+    def _take(self, src: Source, region: Region, draft: Draft, span: Frame) -> Reading[bool]:
+        """Decode a framed value into calls; false when nothing after it can be read as part of the region."""
+        if span.state == "closed":
+            self.decode(draft, span)
+            return True
+        if span.state == "open" and (yield from region.at_close(src)):
+            self.decode(draft, span, closers_may_miss=True)
+            return True
+        begun = self._salvage(draft, span)
+        swallowed = region.swallowed_by(src, span)
+        if swallowed is None and (
+            span.state == "cut" or (span.state == "open" and (yield from region.at_turn_end(src)))
+        ):
+            draft.fail("truncated", "the answer ended inside the call", begun, span.end)
+            return False
+        why = span.why or "a string is not closed"
+        yield from region.fail_and_skip(src, draft, begun, why, back_to=swallowed)
+        return False
+
+    def _salvage(self, draft: Draft, span: Frame) -> int:
+        """Take the complete calls of a list that was not completed; where the incomplete one begins."""
+        text = draft.src.text(span.start, span.end)
+        if not text.startswith("[") and not _OPENS_LIST.match(text):
+            return span.start
+        for begin, end in span.members:
+            self._decode_one(draft, begin, end)
+        return span.members[-1][1] if span.members else span.start
+
+    def decode(self, draft: Draft, span: Frame, closers_may_miss: bool = False) -> None:
+        """The calls of a complete value; those of a list stand or fall each for itself."""
+        text = draft.src.text(span.start, span.end)
+        try:
+            value, repaired = decode_json(text, closers_may_miss)
+        except Unreadable as error:
+            if span.members and (text.startswith("[") or _OPENS_LIST.match(text)):
+                for begin, end in span.members:
+                    self._decode_one(draft, begin, end)
+            else:
+                draft.fail("invalid", f"{error.message} (character {error.offset + 1} of it)", span.start, span.end)
+            return
+        items = list(spread(value))
+        spans = span.members if len(span.members) == len(items) and items else [(span.start, span.end)] * len(items)
+        if not items:
+            draft.ignored.append((span.start, span.end, "an empty list of calls"))
+        for item, (begin, end) in zip(items, spans, strict=True):
+            draft.shaped(self._shape(item, draft), begin, end, repaired)
+
+    def _decode_one(self, draft: Draft, begin: int, end: int) -> None:
+        try:
+            value, repaired = decode_json(draft.src.text(begin, end))
+        except Unreadable as error:
+            draft.fail("invalid", f"{error.message} (character {error.offset + 1} of it)", begin, end)
+            return
+        draft.shaped(self._shape(value, draft), begin, end, repaired)
+
+    def _shape(self, value: object, draft: Draft) -> Shaped | NotACall:
+        return (named_map if self.named_map else shape)(value, draft.tools)
+
+
+def next_value(src: Source) -> Reading[bool]:
+    """Move to the next object or list if only a separator stands before it."""
+    char = yield from src.ahead()
+    if char in (",", ";", "|"):
+        found = yield from src.match(_SEPARATED, 64)
+        if not found:
+            return False
+        src.pos = found.end() - 1
+        return True
+    if char in ("{", "["):
+        found = yield from src.match(_OPENS_OBJECT, 96)
+        if not found:
+            return False
+        yield from src.skip()
+        return True
+    return False
+
+
+_SEPARATED = re.compile(r"\s*[,;|]\s*[\[{]")
+_OPENS_OBJECT = re.compile(r"\s*(?:\{\s*[\"'\w]|\[\s*\{)")

@@ -1,0 +1,235 @@
+"""The books of one answer: what each stretch of it turned out to be, what was shown, and the result at the end."""
+
+import re
+from bisect import bisect_right
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from console_app.dialects.draft import Attempt, Draft
+from console_app.dialects.model import (
+    Arguments,
+    CallArgumentsDelta,
+    CallOpened,
+    CallRetracted,
+    ErrorKind,
+    ParsedCall,
+    Problem,
+    Rewritten,
+    ScanEvent,
+    ScanResult,
+    VisibleText,
+)
+from console_app.dialects.source import Source
+from console_app.dialects.table import BY_NAME
+
+RAW_LIMIT = 500
+
+
+@dataclass
+class Part:
+    """A stretch of the answer. `provisional` calls wait for the end: fenced ones for there being no other,
+    whole ones (of unknown tools) for there being nothing else at all. `says` replaces the text of a part
+    that is shown otherwise.
+    """
+
+    kind: Literal["text", "calls", "thought", "dropped"]
+    start: int
+    end: int
+    attempts: list[Attempt] = field(default_factory=list[Attempt])
+    provisional: Literal["", "fenced", "whole"] = ""
+    says: str | None = None
+
+
+class Ledger:
+    """Keeps the parts in order and tells what becomes visible as soon as it is sure to be text."""
+
+    def __init__(self, src: Source, events: list[ScanEvent]) -> None:
+        self._src = src
+        self._events = events
+        self.parts: list[Part] = []
+        self.mark = 0
+        self.floor = 0
+        self.has_text = False
+        self.attempts = 0
+        self.unfenced = False
+        self._notes: list[tuple[int, int, str]] = []
+        self._shown: list[str] = []
+
+    def show(self, upto: int) -> None:
+        """Everything from the mark to here is text."""
+        if upto <= self.mark:
+            return
+        text = self._src.text(self.mark, upto)
+        if not self.has_text and not text.isspace():
+            self.has_text = True
+            self._demote("whole")
+        self._emit(text)
+        if (
+            self.parts
+            and self.parts[-1].kind == "text"
+            and self.parts[-1].says is None
+            and self.parts[-1].end == self.mark
+        ):
+            self.parts[-1].end = upto
+        else:
+            self.parts.append(Part("text", self.mark, upto))
+        self.mark = upto
+
+    def drop(self, upto: int, kind: Literal["thought", "dropped"] = "dropped", says: str | None = None) -> None:
+        """What stands from the mark to here is not shown."""
+        self.parts.append(Part(kind, self.mark, upto, says=says))
+        if says and kind == "dropped":
+            self.parts[-1].kind = "text"
+            self.has_text = True
+            self._emit(says)
+        self.mark = self.floor = upto
+
+    def take(self, draft: Draft, upto: int, provisional: Literal["", "fenced", "whole"] = "") -> None:
+        """What stands from the mark to here are the calls of `draft`."""
+        self.parts.append(Part("calls", self.mark, upto, list(draft.attempts), provisional))
+        self.attempts += len(draft.attempts)
+        self.unfenced = self.unfenced or not provisional
+        self.mark = self.floor = upto
+
+    def awaits(self, token: str) -> bool:
+        """Whether the last call lacks this closing token."""
+        for part in reversed(self.parts):
+            if part.attempts:
+                last = part.attempts[-1]
+                return not last.closed and token in BY_NAME[last.dialect].closes
+        return False
+
+    def extend(self, upto: int, arguments: Arguments) -> None:
+        """The last call reaches to here, with these arguments; what was shown after it was not text."""
+        while self.parts[-1].kind != "calls":
+            self.parts.pop()
+        part = self.parts[-1]
+        delta = self._src.text(part.attempts[-1].end, upto)
+        self._events.append(CallArgumentsDelta(self.attempts - 1, delta))
+        part.attempts[-1] = replace(part.attempts[-1], arguments=arguments, end=upto)
+        part.end = self.mark = self.floor = upto
+        self.has_text = any(part.kind == "text" and self._text_of(part).strip() for part in self.parts)
+
+    def note(self, start: int, end: int, why: str) -> None:
+        """Something was ignored, and people may want to know why."""
+        self._notes.append((start, end, why))
+
+    def forget(self, closer: int) -> None:
+        """All before the mark was reasoning: no text, no calls. The last `closer` characters ended it."""
+        attempts = [attempt for part in self.parts for attempt in part.attempts]
+        for index, attempt in enumerate(attempts):
+            if attempt.failure is None:
+                self._events.append(CallRetracted(index))
+        self.parts = [Part("thought", 0, self.mark - closer)]
+        self.attempts = 0
+        self.has_text = self.unfenced = False
+        self._notes.clear()
+
+    def _emit(self, text: str) -> None:
+        self._shown.append(text)
+        self._events.append(VisibleText(text))
+
+    def _demote(self, provisional: str) -> None:
+        for part in self.parts:
+            if part.provisional == provisional:
+                self._demote_part(part)
+                self._emit(self._src.text(part.start, part.end))
+
+    def _demote_part(self, part: Part) -> None:
+        why = "an example in a fence" if part.provisional == "fenced" else "no tool has this name"
+        self.note(part.start, part.end, f"not taken as a call: {why}")
+        part.kind, part.provisional, part.attempts = "text", "", []
+
+    def finish(self, cut_short: bool) -> ScanResult:
+        """Decide what was provisional and make the result; `cut_short` when a token limit ended the answer."""
+        before = [attempt for part in self.parts for attempt in part.attempts]
+        for part in self.parts:
+            if part.provisional == "fenced" and self.unfenced:
+                self._demote_part(part)
+        for part in self.parts:
+            if part.provisional == "whole" and self.has_text:
+                self._demote_part(part)
+        attempts = [attempt for part in self.parts for attempt in part.attempts]
+        if cut_short and attempts and attempts[-1].failure is None and not attempts[-1].closed:
+            why = "the token limit was reached before the call was closed"
+            attempts[-1] = replace(attempts[-1], failure="truncated", why=why, arguments=None)
+        self._renumber(before, attempts)
+        content = self._content()
+        if _folded("".join(self._shown)) != _folded(content):
+            self._events.append(Rewritten(content))
+        thoughts = (part for part in self.parts if part.kind == "thought")
+        reasoning = "\n\n".join(text for part in thoughts if (text := self._text_of(part).strip()))
+        calls, problems = self._report(attempts)
+        error: ErrorKind | None = None
+        if any(attempt.failure for attempt in attempts):
+            error = "truncated" if any(attempt.failure == "truncated" for attempt in attempts) else "invalid"
+        return ScanResult(calls, content, reasoning, error, calls[0].dialect if calls else None, problems)
+
+    def _renumber(self, before: list[Attempt], after: list[Attempt]) -> None:
+        """Tell what changed: calls dropped at the end are retracted, and so are those whose index moves."""
+        if len(before) == len(after) and all(
+            old.failure == new.failure for old, new in zip(before, after, strict=True)
+        ):
+            return
+        for index, attempt in enumerate(before):
+            if attempt.failure is None:
+                self._events.append(CallRetracted(index))
+        for index, attempt in enumerate(after):
+            if attempt.failure is None and attempt.name:
+                self._events.append(CallOpened(index, attempt.name, attempt.dialect))
+
+    def _content(self) -> str:
+        return "".join(self._text_of(part) for part in self.parts if part.kind == "text").strip()
+
+    def _text_of(self, part: Part) -> str:
+        return part.says if part.says is not None else self._src.text(part.start, part.end)
+
+    def _report(self, attempts: list[Attempt]) -> tuple[tuple[ParsedCall, ...], tuple[Problem, ...]]:
+        calls: list[ParsedCall] = []
+        problems: list[Problem] = []
+        place = _Places(self._src.text(0, self._src.length))
+        for index, attempt in enumerate(attempts):
+            raw = place.text[attempt.start : attempt.end]
+            if attempt.failure is None and attempt.arguments is not None:
+                name = attempt.name or ""
+                calls.append(
+                    ParsedCall(
+                        index, name, attempt.arguments, attempt.dialect, raw, attempt.start, attempt.end,
+                        attempt.repaired, attempt.known,
+                    )
+                )  # fmt: skip
+                if attempt.repaired:
+                    message = f"The call of {name} was mended: {', '.join(attempt.repaired)}."
+                    problems.append(place.problem("repaired", message, attempt.start, attempt.end, name, index))
+            elif attempt.failure is not None:
+                called = f"The call of {attempt.name}" if attempt.name else "A call"
+                state = "was cut off" if attempt.failure == "truncated" else "could not be read"
+                message = f"{called} {state}: {attempt.why}."
+                problems.append(
+                    place.problem(attempt.failure, message, attempt.start, attempt.end, attempt.name, index)
+                )
+        for start, end, why in self._notes:
+            problems.append(place.problem("ignored", f"{why[:1].upper()}{why[1:]}.", start, end, None, None))
+        problems.sort(key=lambda problem: problem.start)
+        return tuple(calls), tuple(problems)
+
+
+class _Places:
+    """Lines and columns of offsets."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._breaks = [found.end() for found in re.finditer("\n", text)]
+
+    def problem(
+        self, kind: Literal["truncated", "invalid", "repaired", "ignored"], message: str, start: int, end: int,
+        name: str | None, index: int | None,
+    ) -> Problem:  # fmt: skip
+        line = bisect_right(self._breaks, start)
+        column = start - (self._breaks[line - 1] if line else 0)
+        raw = self.text[start : min(end, start + RAW_LIMIT)]
+        return Problem(kind, message, start, end, line + 1, column + 1, raw, name, index)
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.split())

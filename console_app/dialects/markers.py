@@ -1,0 +1,187 @@
+"""Regions that begin with a marker: which dialect follows it, and what to make of a marker that none follows."""
+
+import re
+from dataclasses import dataclass
+from functools import cache, lru_cache
+
+from console_app.dialects.context import Context
+from console_app.dialects.desk import Desk
+from console_app.dialects.dialect import Dialect
+from console_app.dialects.openers import OPENERS
+from console_app.dialects.patterns import any_of
+from console_app.dialects.region import Region
+from console_app.dialects.source import Reading
+from console_app.dialects.table import BY_NAME, SECTIONS
+
+_HALF_WORD = re.compile(r"[\w.:/-]+\s*(?:$|[<\[({`])")
+_CHANNEL = re.compile(
+    r"(?:<\|start\|>\s*(?P<role>\w*)[^<]*)?(?:<\|channel\|>\s*(?P<channel>\w*)[^<]*)?(?:<\|constrain\|>[^<]*)?<\|message\|>"
+)
+_CHANNEL_ENDS = re.compile(r"<\|(?:end|start|channel|call|return)\|>")
+
+
+def read_marker(desk: Desk, token: str, marker: str, context: Context) -> Reading[None]:
+    """Read what a marker opens. `token` is how it was written, `marker` how the table knows it."""
+    src = desk.src
+    known = marker if marker in OPENERS else f"<{marker}"
+    patterns, rows = _choices(token, known, desk.tools.names)
+    chosen = yield from src.match_first(patterns)
+    if chosen is None:
+        if known in ("<|channel|>", "<|start|>"):
+            yield from _channel(desk)
+        else:
+            yield from _no_body(desk, token, known, context)
+        return
+    row = rows[chosen]
+    if row is None:
+        src.pos += len(token)
+        desk.ledger.drop(src.at)
+        return
+    inside = known in row.begins
+    row = desk.same_family(row)
+    pretty = src.buf.startswith(("\n", "\r\n"), src.pos + len(token)) and not inside
+    region = Region(src.at, (token,), _closes(row, token), pretty)
+    src.pos += 0 if inside else len(token)
+    desk.conclude((yield from desk.read_body(row, region)))
+
+
+def _closes(row: Dialect, token: str) -> tuple[str, ...]:
+    """What closes the region; a prefix in the marker is one in what closes it."""
+    prefix = re.match(r"<([\w-]+:)", token)
+    if prefix and row.closes and ":" not in row.closes[0]:
+        return (*row.closes, *(f"</{prefix.group(1)}{token[2:]}" for token in row.closes))
+    return row.closes
+
+
+@lru_cache(maxsize=512)
+def _choices(token: str, marker: str, names: tuple[str, ...]) -> tuple[list[re.Pattern[str]], list[Dialect | None]]:
+    """Patterns for a marker and the start of a body, and the row each stands for; None for one that only groups
+    calls.
+    """
+    patterns: list[re.Pattern[str]] = []
+    rows: list[Dialect | None] = []
+    if marker in SECTIONS:
+        tools = f"|<(?:{any_of(names)})" if names else ""
+        inner = any_of(set(OPENERS) - {marker})
+        patterns.append(re.compile(rf"{re.escape(token)}\s*(?:{inner}|<[A-Za-z][\w-]*:invoke\s{tools})"))
+        rows.append(None)
+    for row in OPENERS[marker]:
+        before = "" if marker in row.begins else re.escape(token)
+        patterns.append(re.compile(before + row.body.start, re.DOTALL))
+        rows.append(row)
+    return patterns, rows
+
+
+@dataclass(frozen=True)
+class _Marker:
+    """What the rows that share a marker say of it; `inside`: it is part of a tag."""
+
+    dialect: str
+    closes: tuple[str, ...]
+    weak: bool
+    inside: bool
+
+
+@cache
+def _marker(marker: str) -> _Marker:
+    rows = OPENERS[marker]
+    closes = tuple(closer for row in rows for closer in row.closes)
+    return _Marker(
+        dialect=rows[0].name if rows else "none",
+        closes=closes or ((SECTIONS[marker],) if marker in SECTIONS else ()),
+        weak=bool(rows) and all(row.weak for row in rows),
+        inside=any(marker in row.begins for row in rows),
+    )
+
+
+def _no_body(desk: Desk, token: str, marker: str, context: Context) -> Reading[None]:
+    """A marker without a call: cut off, or a mistake at the start of a line, or a mention of it in text."""
+    src, start = desk.src, desk.src.at
+    mark = _marker(marker)
+    rest = src.tail(len(token))
+    mentioned = not context.line_start and rest is not None and rest[:1] in (" ", "\t")
+    if rest is not None and _looks_cut(rest, mark) and not (rest.strip() and (mark.weak or mentioned)):
+        src.pos = len(src.buf)
+        draft = desk.new_draft(mark.dialect)
+        draft.fail("truncated", "the answer ended where the call should begin", start, src.at)
+        desk.conclude(draft)
+        return
+    src.pos += len(token)
+    if mark.weak or not context.line_start:
+        return
+    region = Region(start, (token,), mark.closes, pretty=False)
+    draft = desk.new_draft(mark.dialect)
+    yield from region.fail_and_skip(src, draft, start, "what follows the opening tag is no call")
+    if not src.text(max(start, src.at - 80), src.at).endswith(region.closes or ("\0",)):
+        src.rewind(start + len(token))
+    desk.conclude(draft)
+
+
+def _looks_cut(rest: str, mark: _Marker) -> bool:
+    """Whether the rest of an answer after a marker may be the beginning of a call."""
+    if any(closer in rest for closer in mark.closes):
+        return False
+    if mark.inside:
+        tag, end, rest = rest.partition(">")
+        if not end:
+            return "\n" not in tag
+        return rest.lstrip()[:1] in ("", "<", "]", "{")
+    body = rest.lstrip()
+    return not body or body[0] in '<[{]`"' or _HALF_WORD.match(body) is not None
+
+
+def read_tool_tag(desk: Desk, token: str, context: Context) -> Reading[None]:
+    """Read a call whose tag is the tool's own name."""
+    src, row = desk.src, BY_NAME["roo_xml"]
+    name = token.strip("</> ")
+    keys = any_of(desk.tools.properties(name)) or r"[\w.-]+"
+    opening = re.escape(token)
+    if not token.endswith("/>"):
+        opening += rf"\s*(?:<(?:{keys})>|</{re.escape(name)}>|\{{\s*[\"}}])"
+    chosen = yield from src.match_first([_compiled(opening)])
+    if context.announced:
+        src.pos += len(token)
+        return
+    if chosen is None:
+        rest = src.tail(len(token))
+        if rest is not None and context.line_start and re.fullmatch(r"\s*(?:<[\w/.-]*)?", rest):
+            draft = desk.new_draft(row.name)
+            start, src.pos = src.at, len(src.buf)
+            draft.fail("truncated", "the answer ended where its parameters should begin", start, src.at, name)
+            desk.conclude(draft)
+        else:
+            src.pos += len(token)
+        return
+    region = Region(src.at, (token,), (), pretty=False)
+    desk.conclude((yield from desk.read_body(row, region)))
+
+
+@lru_cache(maxsize=512)
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern)
+
+
+def _channel(desk: Desk) -> Reading[None]:
+    """A harmony header that calls nothing: analysis is reasoning, other channels are text; another role is made
+    up.
+    """
+    src, ledger, start = desk.src, desk.ledger, desk.src.at
+    header = yield from src.match(_CHANNEL)
+    if header is None:
+        rest = src.tail()
+        if rest is not None:
+            src.pos = len(src.buf)
+            if "to=" in rest:
+                draft = desk.new_draft("harmony")
+                draft.fail("truncated", "the answer ended in the header of the call", start, src.at)
+                desk.conclude(draft)
+                return
+        else:
+            src.pos += len("<|start|>")
+        ledger.drop(src.at)
+        return
+    src.pos = header.end()
+    ledger.drop(src.at)
+    if header.group("channel") == "analysis":
+        yield from src.find(_CHANNEL_ENDS, "<", 16)
+        ledger.drop(src.at, "thought")

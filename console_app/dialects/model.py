@@ -1,0 +1,133 @@
+"""What reading an answer gives: calls, problems, events; frozen, so that they can be stored and compared."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias, TypeGuard
+
+Arguments: TypeAlias = dict[str, Any]
+"""Arguments of a call: JSON values, whose shape only the tool's own schema knows."""
+
+Schema: TypeAlias = Mapping[str, Any]
+"""A JSON schema as the tool's server wrote it."""
+
+ErrorKind: TypeAlias = Literal["truncated", "invalid"]
+ProblemKind: TypeAlias = Literal["truncated", "invalid", "repaired", "ignored"]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSignature:
+    """A tool as far as reading calls needs it: its name and the JSON schema of its parameters."""
+
+    name: str
+    parameters: Schema = field(default_factory=dict[str, Any])
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedCall:
+    """One call, complete and decoded.
+
+    `index` counts the calls the answer attempted, the unreadable ones included. `raw` is the exact source text, which
+    is `start:end` of the answer. `repaired` says in human words what was mended. `known` is false for a name that no
+    tool has.
+    """
+
+    index: int
+    name: str
+    arguments: Arguments
+    dialect: str
+    raw: str
+    start: int
+    end: int
+    repaired: tuple[str, ...] = ()
+    known: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something that was not read as written: one plain sentence, and where it stands.
+
+    `line` and `column` count from 1. `raw` is bounded to 500 characters. `index` is the call's place among the calls
+    attempted, when it was one.
+    """
+
+    kind: ProblemKind
+    message: str
+    start: int
+    end: int
+    line: int
+    column: int
+    raw: str
+    name: str | None = None
+    index: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ScanResult:
+    """A whole answer, read. `content` is what a person should see, `reasoning` what think blocks held."""
+
+    calls: tuple[ParsedCall, ...]
+    content: str
+    reasoning: str
+    error: ErrorKind | None
+    dialect: str | None
+    problems: tuple[Problem, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class VisibleText:
+    """Text that belongs on the screen, in order; never part of a tag."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class CallOpened:
+    """A call's name is sure. Provisional: calls are final only when the answer has ended."""
+
+    index: int
+    name: str
+    dialect: str
+
+
+@dataclass(frozen=True, slots=True)
+class CallArgumentsDelta:
+    """More of an open call's source text, as the model writes it."""
+
+    index: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class CallRetracted:
+    """What looked like a call is not one, or cannot be read; its index may be used again."""
+
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class Rewritten:
+    """The text shown so far was not what the answer means: replace it with `content`."""
+
+    content: str
+
+
+ScanEvent: TypeAlias = VisibleText | CallOpened | CallArgumentsDelta | CallRetracted | Rewritten
+
+
+def is_object(value: object) -> TypeGuard[dict[str, Any]]:
+    """Whether a JSON value is an object."""
+    return isinstance(value, dict)
+
+
+def is_list(value: object) -> TypeGuard[list[Any]]:
+    """Whether a JSON value is a list."""
+    return isinstance(value, list)
+
+
+class Unreadable(ValueError):
+    """Text that is not what it should be. `offset` counts from the start of the text that was given."""
+
+    def __init__(self, message: str, offset: int = 0) -> None:
+        super().__init__(message)
+        self.message = message
+        self.offset = offset

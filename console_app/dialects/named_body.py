@@ -1,0 +1,93 @@
+"""Calls whose name stands in a header of its own, and whose arguments follow as one JSON object."""
+
+import re
+from dataclasses import dataclass
+
+from console_app.dialects.draft import Draft
+from console_app.dialects.framing import JSON, frame
+from console_app.dialects.literals import decode_json
+from console_app.dialects.model import Unreadable
+from console_app.dialects.region import Region, close_region
+from console_app.dialects.source import Reading, Source
+from console_app.dialects.tag_body import tag_pattern
+from console_app.dialects.toolbox import stripped
+
+_FENCE = re.compile(r"\s*```\w*\s*(?=\{)")
+
+
+@dataclass(frozen=True)
+class NamedBody:
+    """`head` is a pattern with a group `name`, up to the arguments. `bare_names`: prefixes and call numbers
+    around a name belong to the dialect. `text`: text in place of an object goes to the one parameter it can
+    be meant for, up to `until`.
+    """
+
+    head: str
+    bare_names: bool = False
+    required_close: bool = True
+    until: str = ""
+
+    @property
+    def start(self) -> str:
+        return self.head
+
+    def read(self, src: Source, region: Region, draft: Draft) -> Reading[None]:
+        head = yield from src.match(tag_pattern(self.head, draft.tools))
+        if head is None:
+            yield from region.fail_and_skip(src, draft, region.start, "the header that names the tool is broken")
+            return
+        written = head.group("name").strip()
+        written = written if draft.tools.resolve(written) or not self.bare_names else stripped(written)
+        src.pos = head.end()
+        draft.open(written, src.at)
+        char = yield from src.ahead()
+        if char in ("{", "`") or not self.until:
+            yield from self._object(src, region, draft, written)
+        else:
+            yield from self._text(src, region, draft, written)
+
+    def _object(self, src: Source, region: Region, draft: Draft, written: str) -> Reading[None]:
+        if (yield from src.ahead()) == "`" and (fence := (yield from src.match(_FENCE, 64))):
+            src.pos = fence.end()
+        yield from src.skip()
+        if (yield from src.peek()) != "{":
+            if src.ended and src.pos >= len(src.buf):
+                draft.fail("truncated", "the answer ended before the arguments", region.start, src.at, written)
+            elif (yield from region.at_close(src)):
+                draft.given(written, None, region.start, src.at)
+                yield from close_region(src, region, draft)
+            else:
+                yield from region.fail_and_skip(src, draft, region.start, "its arguments are not a JSON object")
+            return
+        span = yield from frame(src, JSON)
+        may_miss = span.state == "open" and (yield from region.at_close(src))
+        if span.state == "closed" or may_miss:
+            try:
+                value, repaired = decode_json(src.text(span.start, span.end), may_miss)
+            except Unreadable as error:
+                yield from region.fail_and_skip(src, draft, region.start, error.message)
+                return
+            while span.state == "closed" and (yield from src.ahead()) == "}":
+                yield from src.skip()
+                src.pos += 1
+                repaired = (*repaired, "a closing bracket too many")
+            draft.given(written, value, region.start, span.end, repaired=repaired)
+            yield from close_region(src, region, draft, required=self.required_close)
+            return
+        swallowed = region.swallowed_by(src, span)
+        if swallowed is None and (
+            span.state == "cut" or (span.state == "open" and (yield from region.at_turn_end(src)))
+        ):
+            draft.fail("truncated", "the answer ended inside the arguments", region.start, span.end, written)
+        else:
+            why = span.why or "a string is not closed"
+            yield from region.fail_and_skip(src, draft, region.start, why, back_to=swallowed)
+
+    def _text(self, src: Source, region: Region, draft: Draft, written: str) -> Reading[None]:
+        """Arguments that are no object: text up to where the dialect says that it ends."""
+        begin = src.at
+        found = yield from src.find(re.compile(self.until), "\n")
+        text = src.text(begin, src.at).strip()
+        draft.given(written, text, region.start, src.at)
+        if found is None:
+            draft.unclosed()

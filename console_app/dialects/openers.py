@@ -1,0 +1,132 @@
+"""One regular expression that finds, in running text, whatever might begin something other than text."""
+
+import re
+from dataclasses import dataclass
+from functools import cache
+
+from console_app.dialects.dialect import Dialect
+from console_app.dialects.patterns import CHAT_TOKENS, any_of, held_back
+from console_app.dialects.shapes import CALL_KEYS
+from console_app.dialects.table import DIALECTS, SECTIONS
+
+THINKING = {
+    "<think>": "</think>",
+    "<thinking>": "</thinking>",
+    "<thought>": "</thought>",
+    "<reasoning>": "</reasoning>",
+    "<seed:think>": "</seed:think>",
+    "[THINK]": "[/THINK]",
+    "<|START_THINKING|>": "<|END_THINKING|>",
+    "<|channel>thought": "<channel|>",
+    "<|inner_prefix|>": "<|inner_suffix|>",
+    "◁think▷": "◁/think▷",
+}
+"""How reasoning opens and closes."""
+
+FABRICATED = (
+    "<tool_response>", "<tool_result>", "<|tool_response>", "<function_results>", "<function_response>",
+    "<tool_output>", "<|im_start|>user", "<|im_start|>tool", "<|im_start|>system", "<|start_header_id|>user",
+    "<|start_header_id|>tool", "<|start_header_id|>ipython", "<start_of_turn>user", "[TOOL_RESULTS]",
+    "<|START_TOOL_RESULT|>", "<｜tool▁outputs▁begin｜>", "<|tool_outputs_begin|>", "<|start|>user",
+    "<|start|>tool", "<|start|>system", "<|start|>developer", "<|start|>functions.",
+)  # fmt: skip
+"""What only an endpoint or a person writes: from there on a model makes up the rest of the conversation."""
+
+SILENT = (
+    "<|START_RESPONSE|>", "<|START_TEXT|>", "<|im_start|>assistant",
+    "<|start_header_id|>assistant<|end_header_id|>", "<start_of_turn>model", "<|message_user|>",
+    "<|content_text|>",
+)  # fmt: skip
+"""Tokens that mean nothing to a reader."""
+
+LABELS = ("Action:", "Observation:", ">>>")
+
+OPENERS: dict[str, tuple[Dialect, ...]] = {}
+"""Marker to the dialects that may follow it, in the order of the table."""
+for _row in DIALECTS:
+    for _literal in (*_row.opens, *_row.begins):
+        OPENERS[_literal] = (*OPENERS.get(_literal, ()), _row)
+for _literal in SECTIONS:
+    OPENERS.setdefault(_literal, ())
+
+CLOSERS: frozenset[str] = frozenset(
+    {token for row in DIALECTS for token in row.closes} | set(SECTIONS.values()) | {"<tool_sep>"}
+) - set(CHAT_TOKENS)
+THINK_ENDS: frozenset[str] = frozenset(THINKING.values())
+
+_KINDS = {
+    "fabricated": FABRICATED,
+    "silent": SILENT,
+    "thinking": tuple(THINKING),
+    "thought": tuple(THINK_ENDS),
+    "marker": tuple(OPENERS),
+    "closer": tuple(CLOSERS),
+    "chat": CHAT_TOKENS,
+}
+KIND_OF: dict[str, str] = {literal: kind for kind, literals in _KINDS.items() for literal in literals}
+for _literal in FABRICATED:
+    KIND_OF[_literal] = "fabricated"
+
+EXTENDABLE = frozenset(
+    literal for literal in KIND_OF if any(other != literal and other.startswith(literal) for other in KIND_OF)
+)
+"""Literals with which longer ones begin."""
+LONGEST = max(map(len, KIND_OF))
+
+_OBJECT_HELD = r"\{{1,2}(?:\s{0,64}(?:[\"']?(?:[A-Za-z_]\w{0,40}[\"']?\s{0,16})?)?)?\Z"
+
+
+def _object(group: str) -> str:
+    """An object's opening up to the colon after its first key."""
+    return r"\{{1,2}\s{0,64}[\"']?(?P<" + group + r">[A-Za-z_]\w{0,40})[\"']?\s{0,16}:"
+
+
+_PREFIX = r"(?:functions\.|default_api\.)?"
+_NAME = r"\w[\w.-]{0,80}"
+
+
+@dataclass(frozen=True)
+class Openers:
+    """The patterns, the same for any tools: whether a name is that of a tool is looked up when one is found.
+
+    `token` finds openers; `held` finds, at the end of a text, what may become one. `line` is the opening of a
+    Python call that begins an answer, `half_line` what may become it, both with or without print() around it.
+    """
+
+    token: re.Pattern[str]
+    held: re.Pattern[str]
+    line: re.Pattern[str]
+    half_line: re.Pattern[str]
+
+
+@cache
+def openers() -> Openers:
+    """Compiled when first needed, for it takes a few hundredths of a second."""
+    token = [
+        rf"(?P<literal>{any_of(KIND_OF)})",
+        r"<[A-Za-z][\w-]{0,15}:(?P<spaced>invoke(?=\s)|function_calls>|tool_calls?>)",
+        rf"<(?P<tag>{_NAME})\s{{0,8}}/?>",
+        rf"(?P<label>{any_of(LABELS)})",
+        r"(?P<ticks>`|~~~)",
+        rf"\[\s{{0,64}}(?:{_object('member')}|{_PREFIX}(?P<callee>{_NAME})\s{{0,8}}\()",
+        _object("key"),
+    ]
+    held = [
+        held_back([*KIND_OF, *LABELS]),
+        rf"<(?:{_NAME}\s{{0,8}}/?)?\Z",
+        r"<[A-Za-z][\w-]{0,15}:[a-z_]{0,14}\Z",
+        r"~{1,2}\Z",
+        rf"\[\s{{0,64}}(?:\Z|{_OBJECT_HELD}|{_NAME}\s{{0,8}}\Z)",
+        _OBJECT_HELD,
+    ]
+    return Openers(
+        token=re.compile("|".join(token)),
+        held=re.compile("|".join(held)),
+        line=re.compile(rf"(?P<print>print\s{{0,8}}\(\s{{0,8}})?{_PREFIX}(?P<callee>{_NAME})\s{{0,8}}\("),
+        half_line=re.compile(r"(?:print\s{0,8}\(\s{0,8})?(?P<half>[\w.-]{0,100})\s{0,8}\Z"),
+    )
+
+
+def is_call_key(key: str | None) -> bool:
+    """Whether an object that begins with this key may be a call."""
+    return key in CALL_KEYS

@@ -1,0 +1,79 @@
+"""Regular expressions made from lists of literal tokens, by way of a trie, so that hopeless starts are dropped
+at once.
+"""
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import TypeAlias
+
+_Trie: TypeAlias = dict[str, "_Trie"]
+
+CHAT_TOKENS = (
+    "<|im_end|>", "<|eot_id|>", "<|eom_id|>", "<|end_of_text|>", "<|endoftext|>", "<|end|>", "<|return|>",
+    "</s>", "<eos>", "<end_of_turn>", "<turn|>", "<｜end▁of▁sentence｜>", "<|end▁of▁sentence|>",
+    "<|END_OF_TURN_TOKEN|>", "<|END_RESPONSE|>", "<|END_TEXT|>", "<|assistant_end|>", "<|role_end|>", "<[e~[",
+)  # fmt: skip
+"""Tokens by which models end a turn; left over where an endpoint does not strip them."""
+
+
+def any_of(literals: Iterable[str]) -> str:
+    """A pattern that matches each of the literals."""
+    return _any_of(tuple(literals))
+
+
+@lru_cache(maxsize=512)
+def _any_of(literals: tuple[str, ...]) -> str:
+    return _alternatives(_trie(literals), ends=False)
+
+
+def partly(literals: Iterable[str]) -> str:
+    """A pattern that matches every proper beginning of the literals (not the empty one)."""
+    return _alternatives(_trie(literals), ends=True)
+
+
+def held_back(literals: Iterable[str]) -> str:
+    """A pattern that finds, at the very end of a text, what may still become one of the literals."""
+    return _tails(_trie(literals))
+
+
+def _trie(literals: Iterable[str]) -> _Trie:
+    root: _Trie = {}
+    for literal in literals:
+        node = root
+        for char in literal:
+            node = node.setdefault(char, {})
+        node[""] = {}
+    return root
+
+
+def _alternatives(node: _Trie, *, ends: bool) -> str:
+    branches: list[str] = []
+    for char, child in node.items():
+        if char == "":
+            continue
+        rest = _alternatives(child, ends=ends)
+        if ends:
+            if rest:
+                branches.append(f"{re.escape(char)}(?:{rest})?")
+            elif set(child) - {""}:
+                branches.append(re.escape(char))
+        elif "" in child:
+            branches.append(re.escape(char) + (f"(?:{rest})?" if rest else ""))
+        else:
+            branches.append(re.escape(char) + rest)
+    if not branches:
+        return ""
+    return branches[0] if len(branches) == 1 and not ends else f"(?:{'|'.join(branches)})"
+
+
+def _tails(node: _Trie) -> str:
+    branches = [
+        re.escape(char) + (rf"(?:\Z|{_tails(child)})" if set(child) - {""} else "")
+        for char, child in node.items()
+        if char and set(child) - {""}
+    ]
+    return f"(?:{'|'.join(branches)})" if branches else r"(?!)"
+
+
+CHAT_TOKEN = any_of(CHAT_TOKENS)

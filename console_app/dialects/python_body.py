@@ -1,0 +1,154 @@
+"""Calls as Python writes them, one a line or in a list; read as literals, never evaluated."""
+
+import re
+from dataclasses import dataclass
+from functools import cache
+
+from console_app.dialects.draft import Draft
+from console_app.dialects.framing import PYTHON, frame
+from console_app.dialects.literals import LiteralReader
+from console_app.dialects.model import Arguments, Unreadable, is_object
+from console_app.dialects.patterns import any_of
+from console_app.dialects.region import Region, close_region
+from console_app.dialects.source import Reading, Source
+from console_app.dialects.toolbox import Toolbox
+
+NAME = r"[A-Za-z_][\w.\-]*"
+_KEYWORD = re.compile(r"\s*([^\W\d]\w*)\s*=(?!=)")
+
+
+@dataclass(frozen=True)
+class PythonBody:
+    """NAME(key=literal, ...): `listed` when a list must hold them. Calls may stand in print(), as Gemma was
+    taught.
+    """
+
+    listed: bool = False
+
+    @property
+    def start(self) -> str:
+        return rf"\s*\[\s*{NAME}\s*\(" if self.listed else rf"\s*(?:\[\s*)?{NAME}\s*\("
+
+    def read(self, src: Source, region: Region, draft: Draft) -> Reading[None]:
+        while True:
+            listed = (yield from src.ahead()) == "["
+            if listed:
+                yield from src.skip()
+                src.pos += 1
+            if not (yield from self._calls(src, region, draft, listed)):
+                return
+            char = yield from src.ahead()
+            if char != "[" and not (char.isalpha() and region.closes and (yield from src.match(_call(None)))):
+                break
+        yield from close_region(src, region, draft)
+
+    def _calls(self, src: Source, region: Region, draft: Draft, listed: bool) -> Reading[bool]:
+        """Read calls up to the end of the list or of the run of lines; false when one could not be read to its
+        end.
+        """
+        while True:
+            head = yield from src.match(_call(None))
+            if head is None:
+                return (yield from self._no_call(src, region, draft))
+            yield from src.skip()
+            begin = src.at
+            src.pos = head.end() - 1
+            written = head.group("name").removesuffix(".call")
+            draft.open(written, src.at)
+            span = yield from frame(src, PYTHON)
+            if span.state != "closed":
+                if span.state == "cut":
+                    draft.fail("truncated", "the answer ended inside the call", begin, span.end, written)
+                else:
+                    yield from region.fail_and_skip(src, draft, begin, span.why)
+                return False
+            self._take(src, draft, written, begin, span.start)
+            if head.group("print") and (yield from src.ahead()) == ")":
+                yield from src.skip()
+                src.pos += 1
+            char = yield from src.ahead()
+            if not listed:
+                if char in (",", ";"):
+                    yield from src.skip()
+                    src.pos += 1
+                elif not (region.closes and char and (char.isalpha() or char == "_")):
+                    return True
+            elif char == ",":
+                yield from src.skip()
+                src.pos += 1
+                if (yield from src.ahead()) == "]":
+                    yield from src.skip()
+                    src.pos += 1
+                    return True
+            elif char == "]":
+                yield from src.skip()
+                src.pos += 1
+                return True
+            else:
+                return (yield from self._no_call(src, region, draft))
+
+    def _no_call(self, src: Source, region: Region, draft: Draft) -> Reading[bool]:
+        """Something else stands where a call is due: the end of the answer, the end of the region, or a mistake."""
+        yield from src.skip()
+        rest = src.tail()
+        if rest is not None and re.fullmatch(r"[\w.]*", rest):
+            src.pos = len(src.buf)
+            draft.fail("truncated", "the answer ended within the list of calls", region.start, src.at)
+        elif (yield from region.at_close(src)):
+            return True
+        else:
+            yield from region.fail_and_skip(src, draft, src.at, "something other than a call stands among the calls")
+        return False
+
+    def _take(self, src: Source, draft: Draft, written: str, begin: int, at: int) -> None:
+        name, _ = draft.name_of(written)
+        text = src.text(at, src.at)
+        try:
+            arguments = read_arguments(text, name, draft.tools)
+        except Unreadable as error:
+            draft.fail(
+                "invalid", f"{error.message} (character {error.offset + 1} of its arguments)", begin, src.at, written
+            )
+            return
+        draft.done(written, draft.tools.coerced(name, arguments), begin, src.at, at=at)
+
+
+@cache
+def _call(names: tuple[str, ...] | None) -> re.Pattern[str]:
+    name = NAME if names is None else any_of(names) or r"(?!)"
+    return re.compile(rf"\s*(?P<print>print\s*\(\s*)?(?P<name>(?:(?:functions|default_api)\.)?{name})\s*\(")
+
+
+def known_call(tools: Toolbox) -> str:
+    """A pattern for the opening of a call of a known tool."""
+    return rf"(?:(?:functions|default_api)\.)?(?:{any_of(tools.names) or r'(?!)'})\("
+
+
+def read_arguments(text: str, name: str, tools: Toolbox) -> Arguments:
+    """The arguments between round brackets; those without a name go by the order of the schema."""
+    reader = LiteralReader(text, json=False)
+    order = list(tools.properties(name))
+    arguments: Arguments = {}
+    position = 0
+    for _ in reader.members(")"):
+        keyword = _KEYWORD.match(text, reader.pos)
+        if keyword:
+            reader.pos = keyword.end()
+            arguments[keyword.group(1)] = reader.value()
+        elif text.startswith("**", reader.pos):
+            reader.pos += 2
+            spread = reader.value()
+            if not is_object(spread):
+                reader.fail("only an object can be spread into arguments")
+            arguments.update(spread)
+        elif position < len(order):
+            value = reader.value()
+            if position == 0 and is_object(value) and value and set(value) <= set(order) and not arguments:
+                arguments.update(value)  # all the arguments as one object
+            else:
+                arguments[order[position]] = value
+            position += 1
+        else:
+            reader.value()
+            reader.fail("it has more arguments than the tool has parameters")
+    return arguments

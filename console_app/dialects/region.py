@@ -1,0 +1,108 @@
+"""The delimiters around calls: how a region ends, what may be missing there, and where to go on after one that
+failed.
+"""
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+
+from console_app.dialects.draft import Draft
+from console_app.dialects.framing import Frame
+from console_app.dialects.patterns import CHAT_TOKEN, any_of, partly
+from console_app.dialects.source import Reading, Source
+
+
+class Region:
+    """One region being read: where it began and the tokens that close it."""
+
+    def __init__(self, start: int, opens: Sequence[str], closes: Sequence[str], pretty: bool) -> None:
+        self.start = start
+        self.closes = tuple(closes)
+        self._opens = tuple(opens)
+        self._pretty = pretty
+
+    def at_close(self, src: Source) -> Reading[bool]:
+        """Whether a closing token, or the end of a fence before it, stands here; `pos` stays."""
+        if not self.closes:
+            return False
+        found = yield from src.match(_close(self.closes), 96)
+        return found is not None
+
+    def at_turn_end(self, src: Source) -> Reading[bool]:
+        """Whether the model ended its turn here, or the answer ended within a tag."""
+        if _HALF_TAG.fullmatch(src.tail() or "x"):
+            return True
+        found = yield from src.match(_TURN_END, 96)
+        return found is not None
+
+    def swallowed_by(self, src: Source, span: Frame) -> int | None:
+        """Where the broken string of a value begins, if a closing token stands within it: the model had closed
+        the call.
+        """
+        if span.string_at is None:
+            return None
+        text = src.text(span.string_at, span.end)
+        return span.string_at if any(token in text for token in self.closes) else None
+
+    def fail_and_skip(
+        self, src: Source, draft: Draft, begin: int, why: str, back_to: int | None = None
+    ) -> Reading[None]:
+        """Report what began at `begin` as invalid and go to where the region ends.
+
+        A model that wrote its tags on lines of their own is believed to close them so too: what looks like the
+        end of a call within a broken string must not let the rest of the string be read as the next one.
+        """
+        if back_to is not None:
+            src.rewind(back_to)
+        found = yield from src.find(_stop(self._opens, self.closes, self._pretty), "\n<[｜`")
+        if found and found.lastgroup == "close":
+            src.pos = found.end()
+        draft.fail("invalid", why, begin, src.at)
+
+
+def close_region(src: Source, region: Region, draft: Draft, *, required: bool = True) -> Reading[None]:
+    """Move past the closing token or half of one; where it is `required` and missing, the last call is not closed."""
+    char = yield from src.ahead()
+    if char == "`":
+        fence = yield from src.match(_FENCE_END, 64)
+        if fence:
+            src.pos = fence.end()
+            char = yield from src.ahead()
+        elif (src.tail() or "x").strip("` \r\n") == "":
+            src.pos = len(src.buf)
+            char = ""
+    if not region.closes:
+        return
+    if char and any(token.startswith(char) for token in region.closes):
+        found = yield from src.match(_close(region.closes), 96)
+        if found:
+            src.pos = found.end()
+            return
+        rest = src.tail()
+        if rest and _half(region.closes).fullmatch(rest):
+            src.pos = len(src.buf)
+    if required:
+        draft.unclosed()
+
+
+_HALF_TAG = re.compile(r"<[^<>\n]*")
+_FENCE_END = re.compile(r"\s*```")
+_TURN_END = re.compile(rf"\s*{CHAT_TOKEN}")
+
+
+@lru_cache(maxsize=512)
+def _close(closes: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile(rf"\s*(?:```\s*)?{any_of(closes)}")
+
+
+@lru_cache(maxsize=512)
+def _half(closes: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile(rf"\s*{partly(closes)}")
+
+
+@lru_cache(maxsize=512)
+def _stop(opens: tuple[str, ...], closes: tuple[str, ...], pretty: bool) -> re.Pattern[str]:
+    close = any_of(closes) if closes else r"(?!)"
+    line = r"\n" if pretty else ""
+    begin = any_of(opens) if opens else r"(?!)"
+    return re.compile(rf"(?P<close>{line}\s*{close})|\n(?=\s*{begin})")

@@ -1,0 +1,166 @@
+"""JSON objects that mean a call: the many keys models use for the name and the arguments, told from data and
+definitions.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from console_app.dialects.literals import decode_json
+from console_app.dialects.model import Arguments, Unreadable, is_list, is_object
+from console_app.dialects.toolbox import Toolbox
+
+NAME_KEYS = ("name", "tool", "tool_name", "function", "action", "recipient_name", "function_name")
+ARGUMENT_KEYS = ("arguments", "parameters", "args", "input", "tool_input", "action_input", "params")
+LIST_KEYS = ("tool_calls", "tool_uses")
+WRAPPER_KEYS = ("tool_call", "function_call", "function")
+SIDE_KEYS = frozenset({"id", "type", "index", "tool_call_id", "call_id", "thought", "thoughts"})
+CALL_KEYS = frozenset({*NAME_KEYS, *ARGUMENT_KEYS, *LIST_KEYS, *WRAPPER_KEYS, *SIDE_KEYS})
+NO_CALL = frozenset({"directly_answer", "directly-answer", "Final Answer"})
+"""Names by which a model says that it calls nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shaped:
+    """A call as an object shows it. `exact`: a name and an arguments object and nothing foreign beside them."""
+
+    name: str
+    arguments: Any
+    exact: bool
+    flat: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class NotACall:
+    """Why an object is none. `silent`: it means something else (data, a definition), so it is no mistake either."""
+
+    why: str
+    silent: bool = False
+
+
+def spread(value: Any) -> Iterator[Any]:
+    """The candidate objects within a value: itself, the members of a list, what stands under tool_calls."""
+    if is_list(value):
+        for member in value:
+            yield from spread(member) if is_object(member) else (member,)
+    elif is_object(value) and len(value) <= 4:
+        for key in LIST_KEYS:
+            if is_list(value.get(key)):
+                yield from value[key]
+                return
+        yield value
+    else:
+        yield value
+
+
+def shape(value: Any, tools: Toolbox) -> Shaped | NotACall:
+    """Read one object as a call."""
+    if not is_object(value):
+        return NotACall(f"a call should be an object, not {_kind(value)}")
+    for key in WRAPPER_KEYS:
+        inner = value.get(key)
+        if is_object(inner):
+            outer_known = set(value) - {key} <= SIDE_KEYS
+            found = shape(inner, tools)
+            if isinstance(found, Shaped):
+                return Shaped(found.name, found.arguments, found.exact and outer_known, found.flat)
+            return found
+    name_key = _name_key(value, tools)
+    if name_key is None:
+        return NotACall("it names no tool")
+    name = value[name_key]
+    if not isinstance(name, str):
+        return NotACall(f"the name of the tool should be text, not {_kind(name)}")
+    if is_definition(value, tools, name):
+        return NotACall("it defines a tool", silent=True)
+    others = {key: item for key, item in value.items() if key != name_key}
+    argument_key = next((key for key in ARGUMENT_KEYS if key in others), None)
+    if argument_key is not None:
+        strays = set(others) - {argument_key} - SIDE_KEYS
+        exact = not strays and isinstance(others[argument_key], dict | str)
+        return Shaped(name, others[argument_key], exact)
+    arguments = {key: item for key, item in others.items() if key not in SIDE_KEYS}
+    return Shaped(name, arguments or None, exact=False, flat=bool(arguments))
+
+
+def named_map(value: Any, tools: Toolbox) -> Shaped | NotACall:
+    """Read one object of the form {NAME: arguments}."""
+    if is_object(value) and len(value) == 1:
+        ((name, arguments),) = value.items()
+        if tools.resolve(name) or name not in NAME_KEYS:
+            return Shaped(name, arguments, exact=is_object(arguments))
+    return shape(value, tools)
+
+
+def is_definition(value: Mapping[str, Any], tools: Toolbox, name: str) -> bool:
+    """Whether the object describes a tool (it has a description, or its parameters are a schema) and calls none."""
+    if any(key in value for key in ("inputSchema", "input_schema")):
+        return True
+    properties = tools.properties(tools.resolve(name) or "")
+    arguments = [value[key] for key in ARGUMENT_KEYS if key in value]
+    if "description" in value and (arguments or "description" not in properties):
+        return True
+    return "properties" not in properties and any(
+        is_object(schema) and schema.get("type") == "object" and is_object(schema.get("properties"))
+        for schema in arguments
+    )
+
+
+def arguments_of(given: Any, name: str, tools: Toolbox, flat: bool = False) -> tuple[Arguments, tuple[str, ...]]:
+    """The arguments object meant by `given`, typed by the schema, and what had to be mended.
+
+    Text is decoded, nothing is `{}`, and a lone value goes to the only parameter it can be meant for.
+    """
+    repairs: tuple[str, ...] = ()
+    if isinstance(given, str) and given.strip():
+        try:
+            decoded, repairs = decode_json(given)
+        except Unreadable as error:
+            if given.lstrip().startswith("{"):
+                raise Unreadable(f"the text of its arguments is not JSON: {error.message}") from None
+            decoded = given
+        if isinstance(decoded, str) and decoded.lstrip().startswith("{") and decoded is not given:
+            return arguments_of(decoded, name, tools)
+        if is_object(decoded) or is_list(decoded) or isinstance(decoded, str):
+            given = decoded
+    if given is None or (isinstance(given, str) and not given.strip()):
+        return {}, repairs
+    if is_object(given):
+        if flat and not _fits(given, name, tools):
+            raise Unreadable("it has no arguments object, and its other keys are not the tool's parameters")
+        return tools.coerced(name, given), repairs
+    if is_list(given):
+        raise Unreadable("its arguments are a list where an object is due")
+    sole = tools.sole_parameter(name)
+    if sole is None:
+        raise Unreadable("its arguments are a single value, and the tool does not take just one")
+    return tools.coerced(name, {sole: given}), (*repairs, f"a lone value, taken as {sole}")
+
+
+def fits_schema(arguments: Mapping[str, Any], name: str, tools: Toolbox) -> bool:
+    """Whether every argument is a parameter of the tool and none that is required is missing."""
+    return _fits(arguments, name, tools)
+
+
+def _fits(arguments: Mapping[str, Any], name: str, tools: Toolbox) -> bool:
+    return set(arguments) <= set(tools.properties(name)) and set(tools.required(name)) <= set(arguments)
+
+
+def _name_key(value: Mapping[str, Any], tools: Toolbox) -> str | None:
+    present = [key for key in NAME_KEYS if key in value]
+    for key in present:
+        if isinstance(value[key], str) and tools.resolve(value[key]):
+            return key
+    return next((key for key in present if isinstance(value[key], str)), present[0] if present else None)
+
+
+def _kind(value: Any) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true or false"
+    if isinstance(value, str):
+        return "text"
+    if isinstance(value, int | float):
+        return "a number"
+    return "a list" if is_list(value) else "an object"

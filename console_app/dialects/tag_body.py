@@ -1,0 +1,294 @@
+"""Calls as tags around raw values: XML and its many cousins, whose values may hold anything, their own tags
+included.
+
+A value's closing tag counts only where something may legally follow it: the next parameter, the end of the
+call, or the end of the answer. A whole call within a value is data, so openings and ends of calls are counted
+while a value is read.
+"""
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from console_app.dialects.draft import Draft, Reopening
+from console_app.dialects.framing import JSON, frame
+from console_app.dialects.literals import decode_json
+from console_app.dialects.model import Arguments, Unreadable
+from console_app.dialects.patterns import any_of
+from console_app.dialects.region import Region, close_region
+from console_app.dialects.source import Match, Reading, Source
+from console_app.dialects.toolbox import Toolbox
+
+_CDATA = re.compile(r"\s*<!\[CDATA\[")
+
+
+@dataclass(frozen=True)
+class TagBody:
+    """Patterns of the tags. `call` has a group `name`; `param` a group `key`, and `type` or `string` where tags
+    tell it.
+
+    In any of them NAMES stands for the known tools, NAME for this one, KEYS for its parameters and KEY for this
+    one. `inner`: the call's opening as it looks within a value, where it differs. `empty`: an opening that is
+    the whole call. `json`: one JSON object may stand in place of the parameters. `trim`: white space around a
+    single-line value is not part of it. `nested`: a prefix by which values hold tags again.
+    """
+
+    call: str
+    param: str
+    param_end: str
+    call_end: str
+    lead: str = "<"
+    trim: bool = False
+    nested: str = ""
+    empty: str = r"(?!)"
+    inner: str = ""
+    json: bool = False
+
+    @property
+    def start(self) -> str:
+        param = _unnamed(self.param.replace("KEYS", r"[\w.-]+"))
+        json = r"|\{" if self.json else ""
+        return rf"\s*{self.call}(?=\s*(?:{param}|{self.call_end}|</{json}))"
+
+    def read(self, src: Source, region: Region, draft: Draft) -> Reading[None]:
+        yield from src.skip()
+        begin = src.at
+        head = yield from src.match(tag_pattern(self.call, draft.tools))
+        if head is None:
+            yield from region.fail_and_skip(src, draft, region.start, "the tag that opens the call is broken")
+            return
+        written = head.group("name")
+        src.pos = head.end()
+        draft.open(written, src.at)
+        call = _Call(self, src, region, draft, draft.name_of(written)[0], begin)
+        yield from call.read(head)
+        yield from close_region(src, region, draft, required=False)
+
+
+@lru_cache(maxsize=2048)
+def compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.DOTALL)
+
+
+def tag_pattern(pattern: str, tools: Toolbox) -> re.Pattern[str]:
+    """A tag's pattern with the names of the tools put in."""
+    return compiled(pattern.replace("NAMES", any_of(tools.names) or r"(?!)") if "NAMES" in pattern else pattern)
+
+
+class _Call:
+    """One call being read, from after its opening tag to after its end."""
+
+    def __init__(self, tags: TagBody, src: Source, region: Region, draft: Draft, name: str, begin: int) -> None:
+        self.tags = tags
+        self.src = src
+        self.region = region
+        self.draft = draft
+        self.name = name
+        self.begin = begin
+        self.arguments: Arguments = {}
+        self.repaired: dict[str, None] = {}
+        self.last: tuple[str, Match, int, str] | None = None
+        keys = any_of(draft.tools.properties(name)) or r"[\w.-]+"
+        self.param = tags.param.replace("KEYS", keys).replace("NAME", re.escape(name))
+        self.done = tags.call_end.replace("NAME", re.escape(name))
+        self.closers = any_of(region.closes) if region.closes else r"(?!)"
+        inner = (tags.inner or tags.call).replace("NAMES", re.escape(name))
+        self.inner = rf"{inner}\s*(?:{_unnamed(self.param)}|{self.done})"
+
+    def read(self, head: Match) -> Reading[None]:
+        src = self.src
+        if not compiled(self.tags.empty).match(head.group()):
+            if (yield from src.ahead()) == "{":
+                good = yield from self._json_arguments()
+            else:
+                good = yield from self._parameters()
+            if not good:
+                return
+        arguments = self.draft.tools.coerced(self.name, self.arguments) if self.tags.nested else self.arguments
+        self.draft.done(self.name, arguments, self.begin, src.at, repaired=tuple(self.repaired))
+        if self.last is not None and not self.repaired:
+            key, head, start, end = self.last
+            self.draft.reopening = Reopening(
+                start,
+                compiled(rf"(?:{end})\s{{0,64}}(?:{self.done})"),
+                self.tags.lead,
+                lambda raw: {**arguments, key: self._decode(key, head, raw)},
+            )
+
+    def _parameters(self) -> Reading[bool]:
+        """Read parameters up to the end of the call; false when it failed."""
+        src = self.src
+        step = compiled(rf"\s*(?:(?P<param>{self.param})|(?P<done>{self.done})|(?P<close>{self.closers}))")
+        while True:
+            found = yield from src.match(step)
+            if found is None:
+                yield from src.skip()
+                rest = src.tail()
+                if rest is not None and self._is_half(rest):
+                    self._cut("the answer ended before the call did")
+                else:
+                    why = "something other than a parameter stands in it"
+                    yield from self.region.fail_and_skip(src, self.draft, self.begin, why)
+                return False
+            if found.group("done") is not None:
+                src.pos = found.end()
+                return True
+            if found.group("close") is not None:
+                self.repaired["the end of the call was missing"] = None
+                return True
+            src.pos = found.end()
+            if not (yield from self._value(found)):
+                return False
+
+    def _is_half(self, rest: str) -> bool:
+        return not rest or (rest[0] in self.tags.lead and ">" not in rest[1:] and "\n" not in rest)
+
+    def _cut(self, why: str) -> None:
+        self.draft.fail("truncated", why, self.begin, self.src.at, self.name)
+        self.src.pos = len(self.src.buf)
+
+    def _json_arguments(self) -> Reading[bool]:
+        yield from self.src.skip()
+        span = yield from frame(self.src, JSON)
+        if span.state == "cut":
+            self._cut("the answer ended inside the arguments")
+            return False
+        if span.state == "closed":
+            try:
+                value, repaired = decode_json(self.src.text(span.start, span.end))
+            except Unreadable as error:
+                yield from self.region.fail_and_skip(self.src, self.draft, self.begin, error.message)
+                return False
+            self.arguments = self.draft.tools.coerced(self.name, value)
+            self.repaired.update(dict.fromkeys(repaired))
+            end = yield from self.src.match(compiled(rf"\s*(?:(?P<done>{self.done})|(?={self.closers}))"))
+            if end:
+                self.src.pos = end.end()
+                return True
+            if self.src.ended:
+                self._cut("the answer ended before the call did")
+                return False
+        why = span.why or "something follows its arguments"
+        yield from self.region.fail_and_skip(self.src, self.draft, self.begin, why)
+        return False
+
+    def _value(self, head: Match) -> Reading[bool]:
+        """Read one parameter's raw value and its closing tag; false when the answer ended first."""
+        src, key = self.src, head.group("key").strip()
+        start = src.at
+        end = self.tags.param_end.replace("KEY", re.escape(key))
+        follow = compiled(rf"(?:{end})(?P<follow>\s*)(?:{self.param}|{self.done}|{self.closers})")
+        if (yield from src.ahead()) == "<" and (cdata := (yield from src.match(_CDATA, 64))):
+            src.pos = cdata.end()
+            yield from src.find(compiled(r"\]\]>"), "]", 3)
+        stop = yield from self._find_end(end, follow)
+        if stop is None:
+            self._cut("the answer ended inside a value")
+            return False
+        self.arguments[key] = self._decode(key, head, src.text(start, src.at))
+        self.last = (key, head, start, end)
+        if stop.group("end") is not None:
+            src.pos = stop.end()
+        else:
+            self.repaired["the end of a value was missing"] = None
+        return True
+
+    def _find_end(self, end: str, follow: re.Pattern[str]) -> Reading[Match | None]:
+        """Move to where the value ends; the match there is its closing tag, or what implies it."""
+        src = self.src
+        tokens = compiled(rf"(?P<end>{end})|(?P<call>{self.inner})|(?P<done>{self.done})|(?P<next>{self.param})")
+        depth = 0
+        start, fallback = src.at, None
+        while True:
+            found = yield from src.find(tokens, self.tags.lead, patience=64)
+            if found is None:
+                if fallback is not None and self._ends_there(fallback) and src.rewind(fallback):
+                    return tokens.match(src.buf, src.pos)
+                return None
+            kind = _kind(found)
+            if kind == "end":
+                if depth == 0 and (yield from self._is_legal(follow, end)):
+                    return compiled(rf"(?P<end>{end})").match(src.buf, src.pos)
+            elif kind == "call":
+                depth += 1
+            elif kind == "done":
+                if depth == 0 and fallback is None:
+                    fallback = src.at
+                depth = max(0, depth - 1)
+            elif depth == 0 and self._is_next(found, start):
+                return found
+            src.pos += found.end() - found.start() if kind != "call" else 1
+
+    def _ends_there(self, offset: int) -> bool:
+        """Whether the end of the call stands at `offset` and then that of the region: only the value's end is
+        missing.
+        """
+        closer = self.closers if self.region.closes else ""
+        rest = self.src.text(offset, self.src.length)
+        return compiled(rf"(?:{self.done})\s*{closer}\s*(?:$|{self.inner})").match(rest) is not None
+
+    def _is_next(self, found: Match, start: int) -> bool:
+        """Whether the opening of a parameter inside a value means that the value's end was forgotten."""
+        key = found.group("key").strip()
+        return key in self.draft.tools.properties(self.name) and key not in self.arguments and self.src.at > start
+
+    def _is_legal(self, follow: re.Pattern[str], end: str) -> Reading[bool]:
+        """Whether what stands after a closing tag here may follow one."""
+        src = self.src
+        found = yield from src.match(follow)
+        if found:
+            return True
+        rest = src.tail()
+        return rest is not None and compiled(rf"(?:{end})\s*").fullmatch(rest) is not None
+
+    def _decode(self, key: str, head: Match, raw: str) -> Any:
+        told = head.groupdict()
+        if told.get("string") == "true" or told.get("type") == "string":
+            return raw
+        if told.get("string") == "false" or told.get("type"):
+            try:
+                return decode_json(raw)[0]
+            except Unreadable:
+                return raw
+        if self.tags.nested and self.tags.nested in raw:
+            return nested_value(raw, self.tags.nested)
+        return self.draft.tools.typed(self.name, key, raw, self.tags.trim)
+
+
+def _unnamed(pattern: str) -> str:
+    """A pattern whose groups bear no names, to be used beside itself."""
+    return re.sub(r"\(\?P<\w+>", "(?:", re.sub(r"\(\?P=\w+\)", r"[\\w.-]+", pattern))
+
+
+def _kind(found: Match) -> str:
+    return next(name for name in ("end", "call", "done", "next") if found.group(name) is not None)
+
+
+def nested_value(raw: str, prefix: str) -> Any:
+    """A value written as tags that each bear a prefix: items make a list, other names an object."""
+    tag = re.compile(rf"{re.escape(prefix)}<(/?)([\w.-]+)>")
+    stack: list[tuple[str, list[tuple[str, Any]], int]] = [("", [], 0)]
+    for found in tag.finditer(raw):
+        closing, name = found.groups()
+        if not closing:
+            stack.append((name, [], found.end()))
+        elif len(stack) > 1 and stack[-1][0] == name:
+            _, members, begin = stack.pop()
+            stack[-1][1].append((name, _members(members) if members else _scalar(raw[begin : found.start()])))
+        else:
+            return raw
+    return _members(stack[0][1]) if len(stack) == 1 else raw
+
+
+def _members(members: list[tuple[str, Any]]) -> Any:
+    if all(name == "item" for name, _ in members):
+        return [value for _, value in members]
+    return dict(members)
+
+
+def _scalar(text: str) -> Any:
+    try:
+        return decode_json(text)[0]
+    except Unreadable:
+        return text

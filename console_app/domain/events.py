@@ -1,0 +1,375 @@
+"""Everything that happens in a turn, as one ordered stream of frozen events.
+
+The console shows it, `--output-format stream-json` prints it, the session store keeps it, replay plays it and tests
+compare it; so an event is pure data (no Future, class or widget) and the union is discriminated on `type`. Events
+marked `shown_only` are painted but never stored: what they add up to is stored by a later event.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import Field, TypeAdapter
+
+from console_app.domain.approvals import DecidedBy, Decision
+from console_app.domain.messages import AssistantMessage, Reasoning, ThoughtLabel, ToolMessage, UserMessage
+from console_app.domain.todo import TodoItem
+from console_app.domain.tools import Artifact, Frozen, Outcome, ToolCall
+
+TurnOutcome = Literal["completed", "cancelled", "failed", "step_limit"]
+Level = Literal["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"]
+
+
+class BaseEvent(Frozen):
+    """The fields of every event: `seq` orders a session's events, `at` is seconds since the epoch (UTC)."""
+
+    shown_only: ClassVar[bool] = False
+
+    session_id: str = ""
+    turn: int = 0
+    step: int = 0
+    seq: int = 0
+    at: float = 0.0
+
+
+class SessionStarted(BaseEvent):
+    type: Literal["session.started"] = "session.started"
+    model: str
+    provider: str
+    protocol: str
+    strategy: str
+    policy: str
+    tools: tuple[str, ...] = ()
+
+
+class TurnStarted(BaseEvent):
+    type: Literal["turn.started"] = "turn.started"
+    prompt: str
+
+
+class StepStarted(BaseEvent):
+    type: Literal["step.started"] = "step.started"
+
+
+class ReasoningDelta(BaseEvent):
+    shown_only: ClassVar[bool] = True
+    type: Literal["reasoning.delta"] = "reasoning.delta"
+    text: str
+
+
+class TextDelta(BaseEvent):
+    shown_only: ClassVar[bool] = True
+    type: Literal["text.delta"] = "text.delta"
+    text: str
+
+
+class TextRevised(BaseEvent):
+    """Text shown before was not meant to be seen (reasoning without its opening tag): `text` replaces it all."""
+
+    shown_only: ClassVar[bool] = True
+    type: Literal["text.revised"] = "text.revised"
+    text: str
+
+
+class ThoughtDelta(BaseEvent):
+    """More of a thought that is being written."""
+
+    shown_only: ClassVar[bool] = True
+    type: Literal["thought.delta"] = "thought.delta"
+    label: ThoughtLabel
+    text: str
+
+
+class Thought(BaseEvent):
+    """A whole thought, plan or observation of a strategy that thinks aloud; its deltas were only for the eyes."""
+
+    type: Literal["thought.added"] = "thought.added"
+    label: ThoughtLabel
+    text: str
+
+
+class CallAnnounced(BaseEvent):
+    """The name of a call is known; `index` is its place among the calls of the answer, from 0."""
+
+    type: Literal["call.announced"] = "call.announced"
+    call_id: str
+    index: int
+    name: str
+    server: str = ""
+    tool: str = ""
+    origin: Literal["native", "text"] = "native"
+
+
+class CallArguments(BaseEvent):
+    shown_only: ClassVar[bool] = True
+    type: Literal["call.arguments"] = "call.arguments"
+    call_id: str
+    delta: str
+
+
+class CallDropped(BaseEvent):
+    """What was announced proved to be no call (text protocols only): it has no result, its panel goes."""
+
+    type: Literal["call.dropped"] = "call.dropped"
+    call_id: str
+
+
+class CallReady(BaseEvent):
+    """The arguments of a call are complete."""
+
+    type: Literal["call.ready"] = "call.ready"
+    call_id: str
+    arguments: dict[str, Any]
+    raw: str = ""  # for a call read from text: the text it was read from
+    repaired: tuple[str, ...] = ()
+
+
+class ApprovalRequested(BaseEvent):
+    type: Literal["approval.requested"] = "approval.requested"
+    call_id: str
+    why: str
+
+
+class ApprovalResolved(BaseEvent):
+    """`arguments` is set when they were edited: it is what runs."""
+
+    type: Literal["approval.resolved"] = "approval.resolved"
+    call_id: str
+    decision: Decision
+    by: DecidedBy
+    arguments: dict[str, Any] | None = None
+    feedback: str | None = None
+    rule: str | None = None
+
+
+class CallQueued(BaseEvent):
+    type: Literal["call.queued"] = "call.queued"
+    call_id: str
+    why: str
+
+
+class CallStarted(BaseEvent):
+    """`limit`: seconds that it may run without news of it, None without limit."""
+
+    type: Literal["call.started"] = "call.started"
+    call_id: str
+    limit: float | None = None
+
+
+class CallProgress(BaseEvent):
+    shown_only: ClassVar[bool] = True
+    type: Literal["call.progress"] = "call.progress"
+    call_id: str
+    progress: float
+    total: float | None = None
+    message: str | None = None
+
+
+class CallLog(BaseEvent):
+    shown_only: ClassVar[bool] = True
+    type: Literal["call.log"] = "call.log"
+    call_id: str
+    level: Level = "info"
+    text: str
+
+
+class CallRestarted(BaseEvent):
+    """The user runs a call again: what came of it before is superseded, and the last `call.finished` counts.
+
+    `attempt` counts from 1, so it is at least 2 here. `arguments` is set when they differ from those of the attempt
+    before: it is what runs now.
+    """
+
+    type: Literal["call.restarted"] = "call.restarted"
+    call_id: str
+    attempt: int
+    arguments: dict[str, Any] | None = None
+
+
+class QuestionAsked(BaseEvent):
+    """A running call asks the user; open until the call has finished. Words of one's own are always an answer."""
+
+    type: Literal["question.asked"] = "question.asked"
+    call_id: str
+    question: str
+    options: tuple[str, ...] = ()  # up to four answers to choose from
+
+
+class TodoChanged(BaseEvent):
+    """The whole to-do list as it is now."""
+
+    type: Literal["todo.changed"] = "todo.changed"
+    items: tuple[TodoItem, ...]
+    by: Literal["model", "user"] = "model"
+
+
+class CallFinished(BaseEvent):
+    """How a call ended. The last one of a call counts: there are several only with `call.restarted` between."""
+
+    type: Literal["call.finished"] = "call.finished"
+    call_id: str
+    outcome: Outcome
+    content: str
+    error: str | None = None
+    artifacts: tuple[Artifact, ...] = ()
+    duration_ms: int = 0  # of its run; 0 when it never ran
+
+
+class BatchFinished(BaseEvent):
+    """All calls of an answer have ended: `wall_ms` from the first start to the last end, `summed_ms` of all runs."""
+
+    type: Literal["batch.finished"] = "batch.finished"
+    calls: int
+    wall_ms: int
+    summed_ms: int
+
+
+class MessageAdded(BaseEvent):
+    """The exact message that joins the history."""
+
+    type: Literal["message.added"] = "message.added"
+    role: Literal["user", "assistant", "tool"]
+    content: str
+    tool_calls: tuple[ToolCall, ...] | None = None
+    tool_call_id: str | None = None
+    name: str | None = None
+    outcome: Outcome | None = None
+    reasoning: tuple[Reasoning, ...] = ()
+    interrupted: bool = False
+    origin: Literal["user", "fanout"] = "user"
+    label: ThoughtLabel | None = None
+
+    @classmethod
+    def fields_of(cls, message: UserMessage | AssistantMessage | ToolMessage) -> dict[str, Any]:
+        """The event's own fields for `message`; `to_message` is the way back."""
+        match message:
+            case UserMessage():
+                return {"role": "user", "content": message.content, "origin": message.origin}
+            case AssistantMessage():
+                return {
+                    "role": "assistant",
+                    "content": message.content,
+                    "tool_calls": message.tool_calls or None,
+                    "reasoning": message.reasoning,
+                    "interrupted": message.interrupted,
+                    "label": message.label,
+                }
+            case ToolMessage():
+                return {
+                    "role": "tool",
+                    "content": message.content,
+                    "tool_call_id": message.tool_call_id,
+                    "name": message.name,
+                    "outcome": message.outcome,
+                }
+
+    def to_message(self) -> UserMessage | AssistantMessage | ToolMessage:
+        """The message that this event added."""
+        if self.role == "user":
+            return UserMessage(content=self.content, origin=self.origin)
+        if self.role == "assistant":
+            return AssistantMessage(
+                content=self.content,
+                tool_calls=self.tool_calls or (),
+                reasoning=self.reasoning,
+                interrupted=self.interrupted,
+                label=self.label,
+            )
+        return ToolMessage(
+            tool_call_id=self.tool_call_id or "",
+            content=self.content,
+            name=self.name or "",
+            outcome=self.outcome or Outcome.SUCCEEDED,
+        )
+
+
+class UsageReported(BaseEvent):
+    """Tokens of one request. `cached_tokens` are part of the input; `cost` is in US dollars, None when unknown.
+
+    `call_id` is set when a call's server asked the model (sampling), and not the conversation.
+    """
+
+    type: Literal["usage.reported"] = "usage.reported"
+    call_id: str = ""
+    input_tokens: int
+    output_tokens: int
+    cached_tokens: int | None = None
+    cost: float | None = None
+
+
+class RetryScheduled(BaseEvent):
+    """The request failed before anything of the answer was shown, and is sent again after `delay` seconds."""
+
+    type: Literal["retry.scheduled"] = "retry.scheduled"
+    attempt: int
+    delay: float
+    why: str
+
+
+class Notice(BaseEvent):
+    type: Literal["notice"] = "notice"
+    level: Level = "info"
+    text: str
+
+
+class TurnFinished(BaseEvent):
+    type: Literal["turn.finished"] = "turn.finished"
+    outcome: TurnOutcome
+    error: str | None = None
+
+
+class TurnUndone(BaseEvent):
+    """The user took a turn back: it leaves the history and the screen, and stays stored. Always the newest left.
+
+    `undone` is the number of that turn; what it cost stays counted.
+    """
+
+    type: Literal["turn.undone"] = "turn.undone"
+    undone: int
+
+
+class HistoryCompacted(BaseEvent):
+    """From now on the model reads `summary` in place of the oldest `covers` messages, which stay stored and shown.
+
+    `covers` of 0 takes the last compaction back. `automatic`: because the model's window was nearly full.
+    """
+
+    type: Literal["history.compacted"] = "history.compacted"
+    summary: str
+    covers: int
+    automatic: bool = False
+
+
+Event = (
+    SessionStarted
+    | TurnStarted
+    | StepStarted
+    | ReasoningDelta
+    | TextDelta
+    | TextRevised
+    | ThoughtDelta
+    | Thought
+    | CallAnnounced
+    | CallArguments
+    | CallDropped
+    | CallReady
+    | ApprovalRequested
+    | ApprovalResolved
+    | CallQueued
+    | CallStarted
+    | CallProgress
+    | CallLog
+    | CallRestarted
+    | QuestionAsked
+    | TodoChanged
+    | CallFinished
+    | BatchFinished
+    | MessageAdded
+    | UsageReported
+    | RetryScheduled
+    | Notice
+    | TurnFinished
+    | TurnUndone
+    | HistoryCompacted
+)
+EVENT: TypeAdapter[Event] = TypeAdapter(Annotated[Event, Field(discriminator="type")], config={"defer_build": True})

@@ -1,0 +1,57 @@
+"""The messages of a conversation, as they join the history and go to a model in every wire format."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, TypeAdapter
+
+from console_app.domain.tools import Frozen, Outcome, ToolCall
+
+ThoughtLabel = Literal["think", "reason", "plan", "observe"]
+
+
+class Reasoning(Frozen):
+    """Reasoning that its provider wants back unchanged with the next request.
+
+    `text` is for people. `data` is the provider's own block (an Anthropic thinking block with its signature, an
+    OpenAI Responses reasoning item, the name of a `reasoning_content` field): only `provider`, the wire format that
+    wrote it, may send it.
+    """
+
+    provider: str
+    text: str = ""
+    data: dict[str, Any] = Field(default_factory=dict)
+
+
+class UserMessage(Frozen):
+    """What the user said; also what Fanout says in the user's place (`origin`), as a note after a stop."""
+
+    role: Literal["user"] = "user"
+    content: str
+    origin: Literal["user", "fanout"] = "user"
+
+
+class AssistantMessage(Frozen):
+    """What the model said: text, the calls it asked for in order, and reasoning to send back."""
+
+    role: Literal["assistant"] = "assistant"
+    content: str = ""
+    tool_calls: tuple[ToolCall, ...] = ()
+    reasoning: tuple[Reasoning, ...] = ()
+    interrupted: bool = False  # the answer was cut off, by a stop or by a lost connection
+    label: ThoughtLabel | None = None  # its text is a step of a strategy that thinks aloud, not an answer to the user
+
+
+class ToolMessage(Frozen):
+    """The one result of a call."""
+
+    role: Literal["tool"] = "tool"
+    tool_call_id: str
+    content: str
+    name: str = ""
+    outcome: Outcome = Outcome.SUCCEEDED
+
+
+Message = Annotated[UserMessage | AssistantMessage | ToolMessage, Field(discriminator="role")]
+MESSAGE: TypeAdapter[UserMessage | AssistantMessage | ToolMessage] = TypeAdapter(Message, config={"defer_build": True})

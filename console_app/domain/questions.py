@@ -1,0 +1,97 @@
+"""What an MCP server may ask while it works, and the ports to whoever answers: a person, and the current model.
+
+Asking is awaiting: a question is withdrawn by cancelling the task that awaits its answer (its call ended), so an
+answer can never reach a call that is gone. All texts are the server's, so hostile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+from console_app.domain.ports import UsageChunk
+
+
+@dataclass(frozen=True, slots=True)
+class Elicitation:
+    """A server asks the user (MCP elicitation): for values that fit `schema`, or to open `url` in a browser."""
+
+    server: str
+    message: str
+    call_id: str = ""  # the call that made it ask, "" where that isn't known
+    mode: Literal["form", "url"] = "form"
+    schema: Mapping[str, Any] = field(default_factory=dict[str, Any])  # domain.forms reads it
+    url: str = ""  # accepting is the consent to open it; the client opens it
+
+
+@dataclass(frozen=True, slots=True)
+class ElicitationAnswer:
+    """`accept` carries the form's values, `decline` is a no, `cancel` is no answer."""
+
+    action: Literal["accept", "decline", "cancel"]
+    content: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SamplingMessage:
+    """One message of a sampling request; what isn't text is named in it, in brackets."""
+
+    role: Literal["user", "assistant"]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class SamplingRequest:
+    """A server asks for an answer of a model (MCP sampling), at the user's expense."""
+
+    server: str
+    messages: tuple[SamplingMessage, ...]
+    max_tokens: int
+    call_id: str = ""  # the call that made it ask, "" where that isn't known
+    system: str = ""
+    temperature: float | None = None
+    stop: tuple[str, ...] = ()
+    model_hints: tuple[str, ...] = ()  # what the server would like; the current model answers all the same
+
+
+@dataclass(frozen=True, slots=True)
+class Sampled:
+    """What the model answered; `stop_reason` in MCP's words."""
+
+    text: str
+    model: str
+    stop_reason: Literal["endTurn", "stopSequence", "maxTokens"] = "endTurn"
+    usage: UsageChunk | None = None
+
+
+class HumanPort(Protocol):
+    """Somebody who can be asked. Asked one thing at a time; cancelled when the question is withdrawn."""
+
+    async def ask(self, question: Elicitation) -> ElicitationAnswer:
+        """The answer. Values of a form have to fit its schema (`forms.problems`); else the server gets a cancel."""
+        ...
+
+    async def allow_sampling(self, request: SamplingRequest) -> bool:
+        """Whether the server may ask the model that."""
+        ...
+
+
+class Sampler(Protocol):
+    """Whoever runs an allowed sampling request."""
+
+    async def sample(self, request: SamplingRequest) -> Sampled:
+        """One answer without tools. Raises ProviderError."""
+        ...
+
+
+class Nobody:
+    """The HumanPort where no person is: it declines everything and accepts nothing."""
+
+    async def ask(self, question: Elicitation) -> ElicitationAnswer:
+        """Declines."""
+        return ElicitationAnswer("decline")
+
+    async def allow_sampling(self, request: SamplingRequest) -> bool:
+        """Refuses."""
+        return False

@@ -1,0 +1,55 @@
+"""Makes foreign text safe to write to a terminal: what could move, hide or reorder becomes a visible mark.
+
+Everything that a model, tool, server or file wrote passes here before it is shown. The marks are the Unicode
+control pictures for C0 (ESC is shown as U+241B) and `<U+XXXX>` for the rest: C1, bidirectional controls (Trojan
+Source, CVE-2021-42574), zero-width characters, line separators, tags and lone surrogates. A zero-width joiner
+inside an emoji, and a variation selector behind a character it can style, are left alone.
+"""
+
+from __future__ import annotations
+
+import re
+
+ALWAYS_UNSAFE = (  # the inside of a character class
+    "\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0 but tab and newline, DEL, C1
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"  # invisible letters and fillers
+    "\u200b\u200c\u200e\u200f\u2028-\u202e\u2060-\u206f"  # zero width, bidi, separators
+    "\u3164\ufeff\uffa0\ufff9-\ufffb\ud800-\udfff"  # fillers, BOM, annotations, surrogates
+    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"  # format controls, tags, selectors
+)
+_PICTOGRAPH = "\u00a9\u00ae\u200d\u203c-\u3299\ufe0f\U0001f000-\U0001faff"
+_UNSAFE = re.compile(
+    f"[{ALWAYS_UNSAFE}]"
+    f"|(?<![{_PICTOGRAPH}])\u200d|\u200d(?![{_PICTOGRAPH}])"
+    "|(?<![#*0-9\u00a9\u00ae\u203c-\u3299\U0001f000-\U0001faff])[\ufe00-\ufe0f]"
+)
+_LINE_BREAKS = re.compile(r"\r\n?|\n|\t| {2,}")
+
+
+def _mark(match: re.Match[str]) -> str:
+    code = ord(match.group())
+    if code < 0x20:
+        return chr(0x2400 + code)
+    return "\u2421" if code == 0x7F else f"<U+{code:04X}>"
+
+
+def visible(text: str) -> str:
+    """`text` with every unsafe character as a visible mark; newline and tab stay, CR LF becomes a newline."""
+    if _UNSAFE.search(text) is None:
+        return text
+    return _UNSAFE.sub(_mark, text.replace("\r\n", "\n"))
+
+
+def one_line(text: str, limit: int = 0) -> str:
+    """`text` made safe and folded to one line; with `limit` over 0, cut to that many characters with an ellipsis."""
+    if limit > 0 and len(text) > limit * 8:
+        text = text[: limit * 8]  # what is beyond can't be seen; spare the work on megabytes
+    folded = visible(_LINE_BREAKS.sub(" ", text)).strip()
+    if 0 < limit < len(folded):
+        return folded[: max(limit - 1, 0)] + "…"
+    return folded
+
+
+def is_safe(text: str) -> bool:
+    """Whether `visible` would leave `text` as it is."""
+    return _UNSAFE.search(text) is None

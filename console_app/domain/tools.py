@@ -1,0 +1,116 @@
+"""Tools and calls: what can be called, what a model asked for, and what came of it. Frozen data throughout."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class Frozen(BaseModel):
+    """Base of the domain's data: immutable, and forgiving of fields that a newer version wrote."""
+
+    # A server may report a progress of infinity: as JSON that is a string, since null could not be read back.
+    # Validators are built when first used: thirty of them before the first paint would be felt.
+    model_config = ConfigDict(frozen=True, extra="ignore", ser_json_inf_nan="strings", defer_build=True)
+
+
+class Outcome(StrEnum):
+    """How a call ended. Exactly one a call, whatever happens."""
+
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    TIMED_OUT = "timed_out"
+    CANCELLED = "cancelled"
+    DENIED = "denied"
+    BLOCKED = "blocked"
+    SKIPPED = "skipped"
+    INVALID = "invalid"
+    INTERRUPTED = "interrupted"
+
+    @property
+    def is_error(self) -> bool:
+        """Whether it counts as a failure of the tool: shown in the error colour, and completion is blocked by it.
+
+        What you decided yourself (denied, cancelled) and what was only put off (blocked, skipped) is neutral.
+        """
+        return self in _ERRORS
+
+
+_ERRORS = frozenset({Outcome.FAILED, Outcome.TIMED_OUT, Outcome.INVALID, Outcome.INTERRUPTED})
+
+
+class CallState(StrEnum):
+    """Where a call stands."""
+
+    ANNOUNCED = "announced"
+    WAITING = "waiting"
+    QUEUED = "queued"
+    RUNNING = "running"
+    FINISHED = "finished"
+
+
+class ToolAnnotations(Frozen):
+    """What a server says of its tool's effects (MCP ToolAnnotations). Hints of the server, not facts."""
+
+    title: str = ""
+    read_only: bool = False
+    destructive: bool = True
+    idempotent: bool = False
+    open_world: bool = True
+
+
+class ToolSpec(Frozen):
+    """One tool that is switched on. `name` is what goes on the wire: legal everywhere and unique."""
+
+    name: str
+    server: str
+    tool: str
+    description: str = ""
+    input_schema: dict[str, Any] = Field(default_factory=lambda: {"type": "object", "properties": {}})
+    output_schema: dict[str, Any] | None = None
+    annotations: ToolAnnotations = ToolAnnotations()
+    require_approval: bool = False
+    changed: str = ""  # how it differs from what the user trusted, as a diff; then it requires an approval
+    timeout: float | None = None  # seconds without news from a running call; None: the engine's default
+    server_limit: int | None = None  # calls of its server that may run at once
+    tool_limit: int | None = None  # calls of this tool that may run at once
+    parallel: bool = True  # False: never beside another call of the same tool
+    builtin: bool = False  # a tool of Fanout itself: it needs no approval and takes no slot
+
+    @property
+    def label(self) -> str:
+        """`server.tool`, as people write it in rules and commands."""
+        return f"{self.server}.{self.tool}"
+
+
+class ToolCall(Frozen):
+    """A call that a model asked for, as it joins the history. `arguments` is the JSON text of one object."""
+
+    id: str
+    name: str
+    arguments: str = "{}"
+    origin: Literal["native", "text"] = "native"
+    raw: str = ""  # for a call read from text: the text it was read from
+    repaired: tuple[str, ...] = ()  # what had to be mended to read it, in words
+
+
+class Artifact(Frozen):
+    """A file that a call made: kept on disk, named on screen, never base64 in the conversation."""
+
+    name: str
+    mime: str = "application/octet-stream"
+    path: str = ""  # where it was saved, or "" when it is only a link
+    uri: str = ""
+    size: int = 0  # bytes
+
+
+class ToolResult(Frozen):
+    """What came of a call: `content` is exactly what the model reads."""
+
+    outcome: Outcome
+    content: str
+    error: str | None = None  # the error alone, in one line, for people
+    artifacts: tuple[Artifact, ...] = ()
+    structured: dict[str, Any] | None = None

@@ -1,0 +1,138 @@
+"""Something that goes on in a session and tells of it: owns the tasks it starts and one queue of events.
+
+It is an async context manager and an async iterator. Leaving the context stops it first (`cancel`, which returns at
+once and leaves everything in order) and then waits for its tasks, at most `GRACE` seconds; one that doesn't end is left
+to the session.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from abc import ABC, abstractmethod
+from collections.abc import Coroutine
+from types import TracebackType
+from typing import Any, Self
+
+from console_app.domain import events as ev
+from console_app.engine.executor import GRACE
+from console_app.engine.history import AnyMessage
+from console_app.engine.outbox import Outbox
+from console_app.engine.session import Session
+
+CLOSING = 0.5  # seconds that connections may take to close after a whole answer, so that they can be used again
+
+
+class Activity(ABC):
+    """See the module. `number` is the turn, `step` the step that its events belong to."""
+
+    def __init__(self, session: Session, number: int, step: int = 0) -> None:
+        self.number = number
+        self._session = session
+        self._step_number = step
+        self._outbox = Outbox()
+        self._main: asyncio.Task[None] | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._stopped = False
+
+    # Life
+
+    async def __aenter__(self) -> Self:
+        self._begin()
+        self._main = asyncio.create_task(self._run(), name=f"turn {self.number}")
+        self._main.add_done_callback(self._main_is_done)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.cancel()
+        await self._reap()
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> ev.Event:
+        event = await self._outbox.get()
+        if event is None:
+            raise StopAsyncIteration
+        return event
+
+    async def next_slice(self, limit: int) -> list[ev.Event]:
+        """All events that are there, at least one and at most `limit`; empty once it is over."""
+        return await self._outbox.take(limit)
+
+    @property
+    def running(self) -> bool:
+        """Whether it has begun and not ended."""
+        return self._main is not None and not self._outbox.closed
+
+    @abstractmethod
+    def cancel(self, why: str = "") -> None:
+        """Stops it, `why` for people. Returns at once; the events follow. Again does nothing."""
+
+    @abstractmethod
+    def _begin(self) -> None:
+        """What is done at once when the context is entered."""
+
+    @abstractmethod
+    async def _run(self) -> None:
+        """What the main task does; it closes the outbox at the end."""
+
+    @abstractmethod
+    def _main_is_done(self, task: asyncio.Task[None]) -> None:
+        """Closes what is still open, as the main task may be cancelled before it began."""
+
+    # What goes on in it needs
+
+    def emit(self, event: ev.Event) -> None:
+        """Stamps an event and queues it; after the end it is dropped."""
+        if not self._outbox.closed:
+            self._outbox.put(self._session.stamper.stamp(event, self.number, self._step_number))
+
+    def join(self, message: AnyMessage) -> None:
+        """Adds a message to the history."""
+        self._session.history.append(message)
+        self.emit(ev.MessageAdded(**ev.MessageAdded.fields_of(message)))
+
+    def spawn(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
+        """Starts a task that ends with this at the latest."""
+        task = asyncio.create_task(work, name=name)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    async def room(self) -> None:
+        """Lets others run, and waits for a reader who is far behind."""
+        await self._outbox.room()
+
+    def flooded(self) -> bool:
+        """Whether the reader is so far behind that progress should be left out."""
+        return self._outbox.flooded
+
+    # The end of its tasks
+
+    async def _reap(self) -> None:
+        """Ends every task. A cancel of the waiting task itself is kept until all is cleared up."""
+        cancelled = await self._wait_for_tasks(CLOSING) if not self._stopped else None
+        for task in self._tasks:
+            task.cancel()
+        cancelled = await self._wait_for_tasks(GRACE) or cancelled
+        for task in self._pending():
+            self._session.leave(task)
+        if cancelled is not None:
+            raise cancelled
+
+    async def _wait_for_tasks(self, patience: float) -> asyncio.CancelledError | None:
+        loop = asyncio.get_running_loop()
+        until = loop.time() + patience
+        cancelled: asyncio.CancelledError | None = None
+        while (pending := self._pending()) and (left := until - loop.time()) > 0:
+            try:
+                await asyncio.wait(pending, timeout=left)
+            except asyncio.CancelledError as error:
+                cancelled = error
+        return cancelled
+
+    def _pending(self) -> set[asyncio.Task[None]]:
+        owned = self._tasks if self._main is None else {self._main, *self._tasks}
+        return {task for task in owned if not task.done()}

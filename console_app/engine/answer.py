@@ -1,0 +1,119 @@
+"""One answer of the model, taken chunk by chunk: its text, its reasoning, its calls, and how it ended."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import assert_never
+
+from console_app.domain import events as ev
+from console_app.domain import ports
+from console_app.domain.errors import FanoutError
+from console_app.domain.messages import AssistantMessage, Reasoning, ThoughtLabel
+from console_app.engine.arguments import encodable
+from console_app.engine.batch import Batch
+
+_PLAN = re.compile(r"^[ \t#*_>]*plan[ \t*_]*:[ \t*_]*", re.IGNORECASE | re.MULTILINE)
+
+
+class Answer:
+    """What has come of an answer so far. `finish` is None until the model said that it is complete.
+
+    With a `label`, its text is a thought and not for the user.
+    """
+
+    def __init__(self, batch: Batch, emit: Callable[[ev.Event], None], label: ThoughtLabel | None = None) -> None:
+        self.batch = batch
+        self.label: ThoughtLabel | None = label
+        self.finish: ports.FinishReason | None = None
+        self.error: FanoutError | None = None
+        self.over = False  # nobody wants more of it
+        self._emit = emit
+        self._text: list[str] = []
+        self._reasoning: list[Reasoning] = []
+
+    @property
+    def text(self) -> str:
+        """The visible text so far."""
+        if len(self._text) > 1:
+            self._text[:] = ["".join(self._text)]
+        return self._text[0] if self._text else ""
+
+    def take(self, chunk: ports.Chunk) -> None:
+        """Takes the next chunk; emits what it means."""
+        match chunk:
+            case ports.TextChunk():
+                text = encodable(chunk.text)
+                self._text.append(text)
+                self._emit(
+                    ev.TextDelta(text=text) if self.label is None else ev.ThoughtDelta(label=self.label, text=text)
+                )
+            case ports.CallDelta():
+                self.batch.delta(chunk.index, chunk.text)
+            case ports.ReasoningChunk():
+                self._emit(ev.ReasoningDelta(text=encodable(chunk.text)))
+            case ports.TextRevised():
+                self._text[:] = [encodable(chunk.text)]
+                if self.label is None:  # the whole thought follows by itself
+                    self._emit(ev.TextRevised(text=self._text[0]))
+            case ports.ReasoningKept():
+                self._reasoning.append(chunk.reasoning)
+            case ports.CallOpened():
+                self.batch.opened(chunk)
+            case ports.CallClosed():
+                self.batch.closed(chunk)
+            case ports.CallBroken():
+                self.batch.broken(chunk)
+            case ports.CallDropped():
+                self.batch.dropped(chunk.index)
+            case ports.FinishChunk():
+                self.finish = chunk.reason
+            case ports.UsageChunk() | ports.RetryChunk() | ports.NoticeChunk():
+                self._emit(_of_the_request(chunk))
+            case _:
+                assert_never(chunk)
+
+    @property
+    def cut(self) -> str | None:
+        """By what the answer was cut off, as the start of a sentence; None when it is whole."""
+        if self.finish == "length":
+            return "the answer was cut off by the token limit"
+        return "the answer was cut off" if self.finish is None else None
+
+    def as_message(self) -> AssistantMessage | None:
+        """The answer as it joins the history; None when there is nothing to keep."""
+        calls = tuple(call.as_tool_call() for call in self.batch.calls)
+        if not calls and not self.text.strip():
+            return None
+        return AssistantMessage(
+            content=self.text,
+            tool_calls=calls,
+            reasoning=tuple(self._reasoning),
+            interrupted=self.cut is not None,
+            label=self.label,
+        )
+
+    def thoughts(self) -> list[ev.Thought]:
+        """The text of a labelled answer; a plan at the end of it is a thought of its own."""
+        if self.label is None:
+            return []
+        plan = _PLAN.search(self.text) if self.label == "reason" else None
+        parts: list[tuple[ThoughtLabel, str]] = [(self.label, self.text[: plan.start()] if plan else self.text)]
+        if plan:
+            parts.append(("plan", self.text[plan.end() :]))
+        return [ev.Thought(label=label, text=text.strip()) for label, text in parts if text.strip()]
+
+
+def _of_the_request(chunk: ports.UsageChunk | ports.RetryChunk | ports.NoticeChunk) -> ev.Event:
+    match chunk:
+        case ports.UsageChunk():
+            return ev.UsageReported(
+                input_tokens=chunk.input_tokens,
+                output_tokens=chunk.output_tokens,
+                cached_tokens=chunk.cached_tokens,
+                cost=chunk.cost,
+            )
+        case ports.RetryChunk():
+            return ev.RetryScheduled(attempt=chunk.attempt, delay=chunk.delay, why=encodable(chunk.why))
+        case ports.NoticeChunk():
+            return ev.Notice(level=chunk.level, text=encodable(chunk.text))

@@ -1,0 +1,156 @@
+"""The arguments of a call: read strictly from the model's JSON, compared, and checked lightly against a tool's schema.
+
+Nothing is guessed here. Text that isn't one JSON object is a problem, said in one sentence, and the call doesn't run.
+The check is for people who edit arguments; the tool's server validates completely.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any, NoReturn, cast
+
+_TYPES: dict[str, tuple[type, ...]] = {
+    "string": (str,),
+    "integer": (int,),
+    "number": (int, float),
+    "boolean": (bool,),
+    "array": (list,),
+    "object": (dict,),
+    "null": (type(None),),
+}
+
+
+_DEEPEST = 100  # levels; events can't be written with many more
+
+
+class UnreadableArguments(ValueError):
+    """Arguments that can't be used; the message says what is wrong with them, for the model and for people."""
+
+
+def encodable(text: str) -> str:
+    """`text` without lone surrogates, which no UTF-8 can hold (JSON escapes can smuggle them in)."""
+    if text.isascii():
+        return text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is not JSON")
+
+
+def read(text: str) -> dict[str, Any]:
+    """The object that `text` holds, `{}` for none at all; raises UnreadableArguments for anything else."""
+    if not text.strip():
+        return {}
+    try:
+        value: Any = json.loads(text, parse_constant=_refuse)
+    except RecursionError:
+        raise UnreadableArguments("the arguments are nested too deeply") from None
+    except json.JSONDecodeError as error:
+        raise UnreadableArguments(
+            f"the arguments are not valid JSON ({error.msg} at character {error.pos + 1} of {len(text)})"
+        ) from None
+    except ValueError as error:
+        raise UnreadableArguments(f"the arguments are not valid JSON ({error})") from None
+    if not isinstance(value, dict):
+        raise UnreadableArguments(f"the arguments are {_kind(value)}, not a JSON object")
+    if text.count("{") + text.count("[") > _DEEPEST and _depth(value) > _DEEPEST:
+        raise UnreadableArguments("the arguments are nested too deeply")
+    return _encodable_values(text, cast("dict[str, Any]", value))
+
+
+def _depth(value: Any) -> int:
+    depth, level = 0, [value]
+    while level:
+        depth += 1
+        level = [
+            inner
+            for outer in level
+            if isinstance(outer, dict | list)
+            for inner in (
+                cast("dict[str, Any]", outer).values() if isinstance(outer, dict) else cast("list[Any]", outer)
+            )
+        ]
+    return depth
+
+
+def _encodable_values(text: str, value: dict[str, Any]) -> dict[str, Any]:
+    if "\\u" not in text and text.isascii():
+        return value
+    written = json.dumps(value, ensure_ascii=False)
+    clean = encodable(written)
+    return value if clean is written else cast("dict[str, Any]", json.loads(clean))
+
+
+def as_written(text: str, value: Mapping[str, Any]) -> str:
+    """The JSON text that joins the history: the model's own, unless that holds escapes which no UTF-8 can carry on."""
+    text = text.strip()
+    return compact(value) if not text or "\\ud" in text.lower() or not text.isascii() else text
+
+
+@lru_cache(maxsize=4096)
+def is_object(text: str) -> bool:
+    """Whether `text` is the JSON text of one object. Cached, as every request asks it of the whole history."""
+    try:
+        read(text)
+    except UnreadableArguments:
+        return False
+    return bool(text.strip())
+
+
+def canonical(arguments: Mapping[str, Any]) -> str:
+    """One text for equal arguments, whatever the order of their keys."""
+    return json.dumps(arguments, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+
+
+def compact(arguments: Mapping[str, Any]) -> str:
+    """The JSON text of arguments, as the model is told of them."""
+    return json.dumps(arguments, ensure_ascii=False)
+
+
+def problem(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> str | None:
+    """What speaks against `arguments`, in one sentence: one is missing, unknown or not as the schema says. Or None."""
+    properties = schema.get("properties")
+    known = cast("dict[str, Any]", properties) if isinstance(properties, dict) else {}
+    required: Any = schema.get("required")
+    for name in cast("list[Any]", required) if isinstance(required, list) else []:
+        if name not in arguments:
+            return f"“{name}” is required"
+    for name, value in arguments.items():
+        rule = known.get(name)
+        if isinstance(rule, dict):
+            if wrong := _value_problem(name, cast("dict[str, Any]", rule), value):
+                return wrong
+        elif rule is None and schema.get("additionalProperties") is False:
+            return f"“{name}” is not an argument of this tool"
+    return None
+
+
+def _value_problem(name: str, rule: Mapping[str, Any], value: Any) -> str | None:
+    declared: Any = rule.get("type")
+    names = cast("list[Any]", declared) if isinstance(declared, list) else [declared]
+    wanted = [kind for kind in names if isinstance(kind, str) and kind in _TYPES]
+    if wanted and len(wanted) == len(names) and not any(_is_a(value, kind) for kind in wanted):
+        return f"“{name}” must be {' or '.join(wanted)}, not {_kind(value)}"
+    choices: Any = rule.get("enum")
+    if isinstance(choices, list) and value not in choices:
+        return f"“{name}” must be one of {', '.join(json.dumps(choice, ensure_ascii=False) for choice in choices)}"  # pyright: ignore[reportUnknownVariableType]
+    return None
+
+
+def _is_a(value: Any, kind: str) -> bool:
+    if isinstance(value, bool):
+        return kind == "boolean"
+    if kind == "integer" and isinstance(value, float):
+        return value.is_integer()
+    return isinstance(value, _TYPES[kind])
+
+
+def _kind(value: Any) -> str:
+    return next((kind for kind in ("boolean", *_TYPES) if _is_a(value, kind)), type(value).__name__)

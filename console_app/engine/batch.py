@@ -1,0 +1,232 @@
+"""The calls of one answer, in call order: read as they stream in, started under the policy, ended all.
+
+A call with an id of its provider starts as soon as its own arguments are complete (`sure`), while the answer still
+streams; calls read from text are only sure at its end, as are all calls when `dispatch` is `batch`. What is not
+complete when the answer ends is `invalid` and never runs, since half an argument can be a whole other command.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from console_app.domain import events as ev
+from console_app.domain.approvals import CallPolicy
+from console_app.domain.ports import CallBroken, CallClosed, CallOpened
+from console_app.domain.tools import ToolResult, ToolSpec
+from console_app.engine import results
+from console_app.engine.arguments import UnreadableArguments, as_written, encodable, read
+from console_app.engine.call_run import CallRun
+from console_app.engine.completion import is_completion
+from console_app.engine.executor import Executor, Queue
+from console_app.engine.settings import Dispatch
+
+UNREADABLE_NAME = "unreadable_call"  # of a call whose name could not be read either
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class BatchRules:
+    """Under what the calls of an answer run. `closed` says why none may, or is None."""
+
+    policy: CallPolicy
+    dispatch: Dispatch
+    closed: ToolResult | None = None
+
+
+class Batch:
+    """The calls of one answer. `new_id` makes the id of a call from the provider's and the call's index."""
+
+    def __init__(
+        self,
+        *,
+        rules: BatchRules,
+        specs: Mapping[str, ToolSpec],
+        executor: Executor,
+        emit: Callable[[ev.Event], None],
+        new_id: Callable[[str, int], str],
+    ) -> None:
+        self._rules = rules
+        self._specs = specs
+        self._executor = executor
+        self._emit = emit
+        self._new_id = new_id
+        self._by_index: dict[int, CallRun] = {}
+
+    @property
+    def calls(self) -> list[CallRun]:
+        """The calls in call order."""
+        return [self._by_index[index] for index in sorted(self._by_index)]
+
+    def find(self, call_id: str) -> CallRun | None:
+        """The call with this id, or None."""
+        return next((call for call in self._by_index.values() if call.id == call_id), None)
+
+    # While the answer streams
+
+    def opened(self, chunk: CallOpened) -> None:
+        """A call's name is known."""
+        if chunk.index in self._by_index:
+            logger.warning("A second opening of call %d of an answer is ignored", chunk.index)
+            return
+        name = encodable(chunk.name)
+        spec = self._specs.get(name)
+        call = CallRun(self._new_id(encodable(chunk.id), chunk.index), chunk.index, name, spec, chunk.origin)
+        self._by_index[chunk.index] = call
+        self._emit(
+            ev.CallAnnounced(
+                call_id=call.id,
+                index=call.index,
+                name=name,
+                server=spec.server if spec else "",
+                tool=spec.tool if spec else "",
+                origin=call.origin,
+            )
+        )
+
+    def delta(self, index: int, text: str) -> None:
+        """More of a call's arguments."""
+        call = self._by_index.get(index)
+        if call is not None and not call.closed and call.result is None:
+            text = encodable(text)
+            call.received.append(text)
+            self._emit(ev.CallArguments(call_id=call.id, delta=text))
+
+    def closed(self, chunk: CallClosed) -> None:
+        """A call's arguments are complete."""
+        call = self._by_index.get(chunk.index)
+        if call is None or call.closed:
+            logger.warning("The end of call %d, which is not open, is ignored", chunk.index)
+            return
+        call.closed = True
+        try:
+            call.arguments = read(chunk.arguments)
+        except UnreadableArguments as error:
+            call.raw = encodable(chunk.raw or chunk.arguments)
+            self._executor.finish(call, results.unreadable(str(error), call.raw))
+            return
+        call.written = as_written(chunk.arguments, call.arguments)
+        call.raw = encodable(chunk.raw)
+        call.repaired = tuple(encodable(repair) for repair in chunk.repaired)
+        if call.result is not None:
+            return  # cancelled while its arguments came in
+        self._emit(ev.CallReady(call_id=call.id, arguments=call.arguments, raw=call.raw, repaired=call.repaired))
+        if call.spec is None:
+            self._executor.finish(call, results.unknown_tool(call.name, self._specs))
+        elif self._rules.closed is not None:
+            self._executor.finish(call, self._rules.closed)
+        elif is_completion(call):
+            pass  # judged by the results of all the others, so it has to wait for the end of the answer
+        elif chunk.sure and call.origin == "native" and self._rules.dispatch == "eager":
+            self._dispatch(call, call.spec)
+
+    def broken(self, chunk: CallBroken) -> None:
+        """What should have been a call can't be read."""
+        if chunk.index not in self._by_index:
+            self.opened(CallOpened(chunk.index, "", UNREADABLE_NAME, "text"))
+        call = self._by_index[chunk.index]
+        if not call.closed:
+            call.closed = True
+            call.raw = encodable(chunk.raw) or "".join(call.received)
+            self._executor.finish(call, results.unreadable(chunk.problem.rstrip("."), call.raw))
+
+    def dropped(self, index: int) -> None:
+        """What was announced is no call after all."""
+        call = self._by_index.get(index)
+        if call is None or call.dispatched or call.result is not None:
+            logger.warning("Call %d, which isn't open, can't be taken back", index)
+            return
+        del self._by_index[index]
+        self._emit(ev.CallDropped(call_id=call.id))
+
+    # At its end
+
+    def seal(self, cut: str | None, *, lost: bool = False) -> None:
+        """The answer has ended; `cut` says by what it was cut off, None for a whole one. Starts what waited for it.
+
+        `lost`: nobody said that it ended. A token limit takes only the call that was being written; after a lost
+        connection no call is sure that its end alone makes so.
+        """
+        for call in self.calls:
+            if not call.closed:
+                call.closed = True
+                problem = f"{cut} before its arguments were complete" if cut else "its arguments never came to an end"
+                call.raw = "".join(call.received)
+                self._executor.finish(call, results.unreadable(problem, call.raw))
+            elif call.result is None and not call.dispatched and call.spec is not None:
+                if is_completion(call):
+                    self._complete(call, call.spec, cut)
+                elif cut and lost and (call.origin == "text" or self._rules.dispatch == "batch"):
+                    self._executor.finish(call, results.unreadable(f"{cut} before this call was sure", call.written))
+                else:
+                    self._dispatch(call, call.spec)
+        started = sum(call.dispatched and not is_completion(call) for call in self._by_index.values())
+        if started > 1 and self._rules.policy is CallPolicy.PARALLEL:
+            logger.info("Executing %d tool calls in parallel", started)
+
+    async def settled(self) -> None:
+        """Returns when every call has its result; one that is run again meanwhile is waited for too."""
+        while open_calls := self._unfinished():
+            await open_calls[0].finished.wait()
+
+    def restart(self, old: CallRun, fresh: CallRun, spec: ToolSpec) -> None:
+        """Puts another attempt at a call in its place and starts it."""
+        self._by_index[old.index] = fresh
+        self._executor.restart(old, fresh, spec, self._queue_of(fresh))
+
+    @property
+    def completed(self) -> bool:
+        """Whether completion was judged by the results that are there, so that none may change any more."""
+        return any(is_completion(call) and call.result is not None for call in self._by_index.values())
+
+    def report(self) -> None:
+        """Says what the batch as a whole has taken, once all has ended."""
+        calls = self.calls
+        if not calls:
+            return
+        starts = [call.started_at for call in calls if call.started_at is not None]
+        ends = [call.ended_at for call in calls if call.ran and call.ended_at is not None]
+        wall = max(ends) - min(starts) if starts and ends else 0.0
+        summed = sum(call.duration for call in calls)
+        self._emit(ev.BatchFinished(calls=len(calls), wall_ms=round(wall * 1000), summed_ms=round(summed * 1000)))
+
+    def _unfinished(self) -> list[CallRun]:
+        return [call for call in self.calls if not call.finished.is_set()]
+
+    def _dispatch(self, call: CallRun, spec: ToolSpec) -> None:
+        if self._rules.policy is CallPolicy.SINGLE and any(other.index < call.index for other in self.calls):
+            self._executor.finish(call, results.not_single())
+        else:
+            self._executor.start(call, spec, self._queue_of(call))
+
+    def _complete(self, call: CallRun, spec: ToolSpec, cut: str | None) -> None:
+        """Starts a call that completes: after all others, and only one of them."""
+        if cut:
+            self._executor.finish(
+                call, results.unreadable(f"{cut}, so more may have been meant to follow", call.written)
+            )
+        elif any(is_completion(other) and other.dispatched for other in self.calls):
+            self._executor.finish(call, results.one_completion())
+        elif self._rules.policy is CallPolicy.SINGLE:
+            self._dispatch(call, spec)
+        else:
+            queue = Queue(
+                lambda: [other for other in self._unfinished() if not is_completion(other)],
+                "completion is judged after the other calls",
+            )
+            self._executor.start(call, spec, queue)
+
+    def _queue_of(self, call: CallRun) -> Queue | None:
+        """What a call waits for under the policy: the calls before it, and, when it runs again, those that run now."""
+        if self._rules.policy is CallPolicy.PARALLEL:
+            return None
+        return Queue(
+            lambda: [
+                other
+                for other in self._unfinished()
+                if other.id != call.id and not is_completion(other) and (other.index < call.index or other.released)
+            ],
+            f"{self._rules.policy.value}: after the calls before it",
+        )

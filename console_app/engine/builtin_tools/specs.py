@@ -1,0 +1,116 @@
+"""The built-in tools as a model sees them, and what their calls must hold: each checked by a pydantic model.
+
+Schemas are written by hand, since models differ in what they make of references and unions; the models behind them
+take a little more than the schema says (a checklist as Markdown, say), and nothing that they don't understand.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from console_app.domain.todo import TodoItem, TodoStatus
+from console_app.domain.tools import ToolAnnotations, ToolSpec
+from console_app.engine.builtin_tools.todo_list import read_items
+
+SERVER = "fanout"
+FINISHED, TODO, QUESTION = "finished", "update_todo_list", "ask_followup_question"
+MOST_OPTIONS = 4
+
+
+class _Arguments(BaseModel):
+    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
+
+
+class Finished(_Arguments):
+    """Of `finished`."""
+
+    final_answer: str
+
+
+class UpdateTodoList(_Arguments):
+    """Of `update_todo_list`: the whole list."""
+
+    todos: Annotated[tuple[TodoItem, ...], BeforeValidator(read_items)]
+
+
+class AskFollowupQuestion(_Arguments):
+    """Of `ask_followup_question`."""
+
+    question: Annotated[str, Field(min_length=1)]
+    options: tuple[str, ...] = Field(default=(), max_length=MOST_OPTIONS)
+
+
+def wrong_with(error: ValidationError) -> str:
+    """The first thing that speaks against a call's arguments, in one sentence."""
+    first = error.errors(include_url=False, include_context=False)[0]
+    place = ".".join(str(part) for part in first["loc"])
+    message = first["msg"].removeprefix("Value error, ")
+    return f"“{place}”: {message[:1].lower()}{message[1:]}" if place else message
+
+
+def _spec(tool: str, description: str, properties: dict[str, Any], required: list[str], **more: Any) -> ToolSpec:
+    return ToolSpec(
+        name=f"{SERVER}_{tool}",
+        server=SERVER,
+        tool=tool,
+        description=description,
+        input_schema={
+            "type": "object",
+            "properties": properties,
+            "required": required,
+            "additionalProperties": False,
+        },
+        annotations=ToolAnnotations(destructive=False, open_world=False, **more),
+        timeout=0,  # a person may take any time to answer
+        builtin=True,
+    )
+
+
+SPECS: dict[str, ToolSpec] = {
+    TODO: _spec(
+        TODO,
+        "Keeps the to-do list that the user sees. Send the whole list each time: it replaces the one before. Use it "
+        "for work of several steps, and keep the states true as you go; it may stand beside other calls.",
+        {
+            "todos": {
+                "type": "array",
+                "description": "All items, in order.",
+                "items": {
+                    "type": "object",
+                    "properties": {
+                        "content": {"type": "string", "description": "What is to be done, in one line."},
+                        "status": {"type": "string", "enum": [status.value for status in TodoStatus]},
+                    },
+                    "required": ["content", "status"],
+                },
+            }
+        },
+        ["todos"],
+        idempotent=True,
+    ),
+    QUESTION: _spec(
+        QUESTION,
+        "Asks the user one question and waits for the answer. Only for what you can't find out or decide yourself.",
+        {
+            "question": {"type": "string", "description": "The question, whole and to the point."},
+            "options": {
+                "type": "array",
+                "items": {"type": "string"},
+                "maxItems": MOST_OPTIONS,
+                "description": "Up to four answers to choose from; the user may always answer in other words.",
+            },
+        },
+        ["question"],
+        read_only=True,
+    ),
+    FINISHED: _spec(
+        FINISHED,
+        "Ends your work on the user's request. Call it once everything is done and you have read the results. It is "
+        "refused when another call of the same answer fails.",
+        {"final_answer": {"type": "string", "description": "The whole answer to the user, in Markdown."}},
+        ["final_answer"],
+        read_only=True,
+    ),
+}

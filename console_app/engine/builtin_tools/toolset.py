@@ -1,0 +1,121 @@
+"""Runs the built-in tools of one answer, beside the tools of the servers."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from pydantic import ValidationError
+
+from console_app.domain import events as ev
+from console_app.domain.errors import ToolError
+from console_app.domain.ports import CallReporter, Invocation, Toolset
+from console_app.domain.tools import Outcome, ToolResult, ToolSpec
+from console_app.engine import completion, results
+from console_app.engine.arguments import compact, encodable
+from console_app.engine.builtin_tools.specs import (
+    FINISHED,
+    QUESTION,
+    SPECS,
+    TODO,
+    AskFollowupQuestion,
+    Finished,
+    UpdateTodoList,
+    wrong_with,
+)
+from console_app.engine.builtin_tools.todo_list import as_checklist
+from console_app.engine.call_run import CallRun
+from console_app.engine.session import Session
+
+NOBODY = "Nobody is there to answer. Decide yourself, or end with what you need to know."
+EDITED_MEANWHILE = (
+    "The list was not replaced, since the user edited it meanwhile. Send yours again if it should still differ from:"
+)
+
+logger = logging.getLogger(__name__)
+
+
+def offered(toolset: Toolset, wanted: Iterable[str]) -> Mapping[str, ToolSpec]:
+    """What a request offers, by wire name: the servers' tools, and of the built-in ones those `wanted`.
+
+    Without any other tool there are no built-in ones either: there is nothing to plan, and the chat is only a chat.
+    """
+    specs = {spec.name: spec for spec in toolset.tools()}
+    if not specs:
+        return specs
+    names = set(wanted)
+    for spec in (spec for tool, spec in SPECS.items() if tool in names):
+        if hidden := specs.get(spec.name):
+            logger.warning("%s has the wire name of a built-in tool and can't be called", hidden.label)
+        specs[spec.name] = spec
+    return specs
+
+
+class AnswerTools:
+    """A Toolset for one answer. `calls` gives the calls of the answer, `final_answer` what `finished` was told."""
+
+    def __init__(
+        self, session: Session, emit: Callable[[ev.Event], None], calls: Callable[[], Sequence[CallRun]]
+    ) -> None:
+        self.final_answer: str | None = None
+        self._session = session
+        self._emit = emit
+        self._calls = calls
+        self._questions: dict[str, asyncio.Future[str]] = {}
+
+    def tools(self) -> Sequence[ToolSpec]:
+        """See Toolset."""
+        return [*self._session.toolset.tools(), *SPECS.values()]
+
+    async def call(self, invocation: Invocation, reporter: CallReporter) -> ToolResult:
+        """See Toolset."""
+        if not invocation.spec.builtin:
+            return await self._session.toolset.call(invocation, reporter)
+        arguments, tool = dict(invocation.arguments), invocation.spec.tool
+        try:
+            if tool == FINISHED:
+                return self._finish(Finished.model_validate(arguments))
+            if tool == TODO:
+                return self._update(UpdateTodoList.model_validate(arguments))
+            if tool == QUESTION:
+                return await self._ask(invocation.call_id, AskFollowupQuestion.model_validate(arguments))
+        except ValidationError as error:
+            return results.unreadable(wrong_with(error), compact(arguments))
+        raise ToolError(f"there is no built-in tool {tool}")
+
+    def answer(self, call_id: str, text: str) -> bool:
+        """The user's answer to a question; False when it isn't open, or the answer is blank."""
+        question = self._questions.get(call_id)
+        if question is None or question.done() or not text.strip():
+            return False
+        question.set_result(encodable(text.strip()))
+        return True
+
+    def _finish(self, finished: Finished) -> ToolResult:
+        finish_todos = self._session.settings.finish_todos
+        if problem := completion.problem(self._calls(), self._session.todo, finish_todos=finish_todos):
+            return ToolResult(outcome=Outcome.BLOCKED, content=problem, error=problem.splitlines()[0])
+        self.final_answer = encodable(finished.final_answer)
+        return ToolResult(outcome=Outcome.SUCCEEDED, content="Completed.")
+
+    def _update(self, update: UpdateTodoList) -> ToolResult:
+        if self._session.todo_edited:
+            # The model writes over a list that it has not seen: yours stands, and it may look and write again.
+            self._session.todo_edited = False
+            listed = as_checklist(self._session.todo)
+            return ToolResult(outcome=Outcome.SKIPPED, content=f"{EDITED_MEANWHILE}\n{listed}")
+        self._session.todo = update.todos
+        self._emit(ev.TodoChanged(items=update.todos))
+        return ToolResult(outcome=Outcome.SUCCEEDED, content=f"The to-do list is now:\n{as_checklist(update.todos)}")
+
+    async def _ask(self, call_id: str, asked: AskFollowupQuestion) -> ToolResult:
+        self._emit(ev.QuestionAsked(call_id=call_id, question=asked.question, options=asked.options))
+        if self._session.gate.headless:
+            return ToolResult(outcome=Outcome.DENIED, content=NOBODY, error="nobody is there to answer")
+        self._questions[call_id] = question = asyncio.get_running_loop().create_future()
+        try:
+            answer = await question
+        finally:
+            del self._questions[call_id]
+        return ToolResult(outcome=Outcome.SUCCEEDED, content=f"The user answered:\n{answer}")

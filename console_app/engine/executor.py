@@ -1,0 +1,283 @@
+"""Runs calls, one task each: approval, then a slot, then the tool, under a deadline that news puts off.
+
+The rule that keeps it simple: the result comes first, the cancelling second. Whoever ends a call (the user, a deadline,
+the end of the turn) writes its result at once and then cancels its task; the task may take its time, or ignore it, and
+whatever it still brings is dropped and logged. So nothing ever waits for a tool that doesn't stop, and `finish` is the
+one place that gives a call its one result.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import logging
+from collections.abc import Callable, Coroutine, Generator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from math import isfinite
+from typing import Any
+
+from console_app.domain import events as ev
+from console_app.domain.ports import Invocation, Toolset, UsageChunk
+from console_app.domain.tools import ToolResult, ToolSpec
+from console_app.engine import results
+from console_app.engine.admission import Admission
+from console_app.engine.approval_gate import ApprovalGate
+from console_app.engine.arguments import encodable
+from console_app.engine.call_run import CallRun, Resolution
+from console_app.engine.repetition import Repetition
+from console_app.engine.settings import EngineSettings
+from console_app.engine.slots import Slots, limits_of
+
+GRACE = 2.0  # seconds that a cancelled task may take before it is left to itself
+
+logger = logging.getLogger(__name__)
+Spawn = Callable[[Coroutine[Any, Any, None], str], asyncio.Task[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """What a call waits for: `others` are the calls that have not ended and must, `why` is said of the wait."""
+
+    others: Callable[[], Sequence[CallRun]]
+    why: str
+
+
+class Executor:
+    """Runs the calls of one step. `emit` queues an event, `spawn` starts a task that the turn owns."""
+
+    def __init__(
+        self,
+        *,
+        toolset: Toolset,
+        gate: ApprovalGate,
+        slots: Slots,
+        settings: EngineSettings,
+        repetition: Repetition,
+        emit: Callable[[ev.Event], None],
+        spawn: Spawn,
+        monotonic: Callable[[], float],
+        flooded: Callable[[], bool],
+    ) -> None:
+        self._toolset = toolset
+        self._slots = slots
+        self._settings = settings
+        self._emit = emit
+        self._spawn = spawn
+        self._monotonic = monotonic
+        self._flooded = flooded
+        self._admission = Admission(gate, settings, repetition, emit)
+
+    @property
+    def approvals_missed(self) -> list[CallRun]:
+        """The calls that nobody was there to approve."""
+        return self._admission.missed
+
+    def start(self, call: CallRun, spec: ToolSpec, queue: Queue | None = None) -> None:
+        """Starts a call whose arguments were read; `queue` says which calls must have ended before it runs."""
+        call.dispatched = True
+        call.task = self._spawn(self._drive(call, spec, queue), f"call {call.id}")
+
+    def restart(self, old: CallRun, fresh: CallRun, spec: ToolSpec, queue: Queue | None = None) -> None:
+        """Starts another attempt at a call (`old.again()`). What the old one still brings is dropped."""
+        if old.result is None:
+            old.result = results.interrupted()
+            self._close(old)
+            self._stop_task(old)
+        edited = fresh.arguments if fresh.arguments != old.arguments else None
+        self._emit(ev.CallRestarted(call_id=fresh.id, attempt=fresh.attempt, arguments=edited))
+        if fresh.resolution is not None and fresh.resolution is not old.resolution:
+            self._admission.record(fresh, fresh.resolution)
+        self.start(fresh, spec, queue)
+
+    def finish(self, call: CallRun, result: ToolResult) -> bool:
+        """Gives a call its one result; the first stands, a second is dropped."""
+        if call.result is not None:
+            return False
+        if call.ran:
+            feedback = call.resolution.feedback if call.resolution else None
+            result = results.with_remarks(result, call.edited, feedback, call.runs_before + 1)
+        call.result = result
+        self._close(call)
+        self._emit(
+            ev.CallFinished(
+                call_id=call.id,
+                outcome=result.outcome,
+                content=result.content,
+                error=result.error,
+                artifacts=result.artifacts,
+                duration_ms=round(call.duration * 1000),
+            )
+        )
+        return True
+
+    def _close(self, call: CallRun) -> None:
+        call.ended_at = self._monotonic()
+        if call.timer is not None:
+            call.timer.cancel()
+        call.finished.set()
+
+    def end(self, call: CallRun, result: ToolResult) -> bool:
+        """Gives a call its result from outside and cancels what still runs of it."""
+        if not self.finish(call, result):
+            return False
+        self._stop_task(call)
+        return True
+
+    def _stop_task(self, call: CallRun) -> None:
+        if call.task is not None and not call.task.done():
+            call.task.cancel()
+            asyncio.get_running_loop().call_later(GRACE, self._abandon, call)
+
+    def cancel(self, call: CallRun) -> bool:
+        """Ends a call for the user."""
+        return self.end(call, results.cancelled(list(call.sent), started=call.ran))
+
+    def resolve(self, call: CallRun, resolution: Resolution) -> bool:
+        """Answers a call that waits for an approval; False when it doesn't."""
+        if call.request is None or not call.waits:
+            return False
+        call.request.set_result(resolution)
+        return True
+
+    async def _drive(self, call: CallRun, spec: ToolSpec, queue: Queue | None) -> None:
+        try:
+            if call.resolution is None and (refusal := await self._admission.ask(call, spec)):
+                self.finish(call, refusal)
+                return
+            if queue is not None:
+                await self._wait_in(queue, call)
+            call.released = True
+            if not spec.builtin:
+                await self._take_slot(call, spec)
+            await self._run(call, spec)
+        except asyncio.CancelledError:
+            # Ended from outside: the result is there. Else the tool's own connection was cancelled under it.
+            self._finish_late(call, results.failed(asyncio.CancelledError("the call was cancelled by its server")))
+        except KeyboardInterrupt:
+            self._finish_late(call, results.interrupted())
+            raise
+        except BaseException as error:  # a tool may raise anything, and its siblings must not notice
+            logger.debug("Call %s of %s raised", call.id, spec.label, exc_info=True)
+            self._finish_late(call, results.failed(error))
+        finally:
+            self._free(call)
+
+    def _finish_late(self, call: CallRun, result: ToolResult) -> None:
+        if not self.finish(call, result):
+            logger.debug("Call %s had ended as %s before its task did", call.id, call.outcome)
+
+    # Running
+
+    async def _wait_in(self, queue: Queue, call: CallRun) -> None:
+        told = False
+        while others := queue.others():  # asked again each time, as a call may have been run again meanwhile
+            if not told:
+                self._emit(ev.CallQueued(call_id=call.id, why=queue.why))
+                told = True
+            await others[0].finished.wait()
+
+    async def _take_slot(self, call: CallRun, spec: ToolSpec) -> None:
+        limits = limits_of(spec, call.arguments or {}, self._settings.max_parallel)
+        call.ticket = self._slots.ask(limits)
+        if not call.ticket.granted.done():
+            self._emit(ev.CallQueued(call_id=call.id, why=encodable(call.ticket.why)))
+            await call.ticket.granted
+
+    async def _run(self, call: CallRun, spec: ToolSpec) -> None:
+        call.started_at = call.news_at = self._monotonic()
+        limit = spec.timeout if spec.timeout is not None else self._settings.call_timeout
+        self._emit(ev.CallStarted(call_id=call.id, limit=limit or None))
+        self._watch(call, limit)
+        # A copy, so that nobody who holds the approved arguments can change what runs, nor the tool what is shown.
+        invocation = Invocation(call.id, spec, copy.deepcopy(call.arguments or {}))
+        result = await self._toolset.call(invocation, _Reporter(self, call))
+        if not self.finish(call, results.of_tool(result)):
+            logger.warning("Dropped a late result of call %s, which had ended as %s", call.id, call.outcome)
+
+    def _watch(self, call: CallRun, limit: float | None) -> None:
+        """Ends the call when it has sent no news for `limit` seconds."""
+        if limit is None or limit <= 0 or call.result is not None:
+            return
+        now = self._monotonic()
+        left = limit if call.holds else call.news_at + limit - now
+        if left > 0:
+            call.timer = asyncio.get_running_loop().call_later(left, self._watch, call, limit)
+            return
+        ran = now - (now if call.started_at is None else call.started_at)
+        self.end(call, results.timed_out(ran, limit, list(call.sent)))
+
+    def _abandon(self, call: CallRun) -> None:
+        if call.task is not None and not call.task.done():
+            logger.warning("Call %s doesn't stop; left to itself %s after it was cancelled", call.id, f"{GRACE:g} s")
+            self._free(call)
+
+    def _free(self, call: CallRun) -> None:
+        if call.ticket is not None:
+            self._slots.give_back(call.ticket)
+
+    # News of a running call
+
+    def progress(self, call: CallRun, progress: float, total: float | None, message: str | None) -> None:
+        """A running call said how far it is."""
+        if call.result is not None:
+            return
+        call.news_at = self._monotonic()
+        progress = progress if isfinite(progress) else 0.0
+        total = total if total is not None and isfinite(total) else None
+        message = None if message is None else encodable(message)
+        call.keep(message or (f"progress {progress:g}" + (f" of {total:g}" if total is not None else "")))
+        if not self._flooded():
+            self._emit(ev.CallProgress(call_id=call.id, progress=progress, total=total, message=message))
+
+    def log(self, call: CallRun, level: ev.Level, text: str) -> None:
+        """A running call logged a line."""
+        if call.result is not None:
+            return
+        call.news_at = self._monotonic()
+        text = encodable(text)
+        call.keep(text)
+        if not self._flooded():
+            self._emit(ev.CallLog(call_id=call.id, level=level, text=text))
+
+    @contextmanager
+    def held(self, call: CallRun) -> Generator[None]:
+        """A person is asked on behalf of a running call: that is no time of its own."""
+        call.holds += 1
+        try:
+            yield
+        finally:
+            call.holds -= 1
+            call.news_at = self._monotonic()
+
+    def used(self, call: CallRun, usage: UsageChunk) -> None:
+        """A call's server asked the model. Counted even after the call ended: it was spent."""
+        self._emit(
+            ev.UsageReported(
+                call_id=call.id,
+                input_tokens=usage.input_tokens,
+                output_tokens=usage.output_tokens,
+                cached_tokens=usage.cached_tokens,
+                cost=usage.cost,
+            )
+        )
+
+
+class _Reporter:
+    """What a tool gets to report with: knows which call it speaks of."""
+
+    def __init__(self, executor: Executor, call: CallRun) -> None:
+        self._executor = executor
+        self._call = call
+
+    def progress(self, progress: float, total: float | None, message: str | None) -> None:
+        self._executor.progress(self._call, progress, total, message)
+
+    def log(self, level: ev.Level, text: str) -> None:
+        self._executor.log(self._call, level, text)
+
+    def held(self) -> AbstractContextManager[None]:
+        return self._executor.held(self._call)
+
+    def used(self, usage: UsageChunk) -> None:
+        self._executor.used(self._call, usage)

@@ -1,0 +1,150 @@
+"""What goes on the wire, always valid: a copy of the history, repaired before every request.
+
+The three wire formats want the same: each call answered exactly once, directly after the message that asked for it;
+ids and names that are legal and unique; arguments that are an object; roles that take turns, the user first.
+`normalise` of what it returned is the same again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
+from console_app.domain.tools import Outcome, ToolCall
+from console_app.engine.arguments import is_object
+from console_app.engine.results import INTERRUPTED
+
+AnyMessage = UserMessage | AssistantMessage | ToolMessage
+
+GO_ON = "(Now act on that: make all calls that don't depend on each other in this answer, or end with the answer.)"
+OPENING = "(The conversation goes on from here.)"
+_ILLEGAL_IN_NAME = re.compile(r"[^A-Za-z0-9_-]")
+_NAME_LENGTH = 64
+
+
+@dataclass(slots=True)
+class _Asked:
+    """An assistant message with the results that its calls have found so far, in call order."""
+
+    message: AssistantMessage
+    results: list[ToolMessage | None] = field(default_factory=list[ToolMessage | None])
+
+
+def normalise(messages: Iterable[AnyMessage]) -> tuple[AnyMessage, ...]:
+    """`messages` as every wire format accepts them."""
+    return tuple(_in_turns(_with_results(_paired(messages))))
+
+
+def _paired(messages: Iterable[AnyMessage]) -> list[UserMessage | _Asked]:
+    """Each result beside the call it answers, wherever it stood; second results and orphans are left out."""
+    paired: list[UserMessage | _Asked] = []
+    open_calls: dict[str, deque[tuple[_Asked, int]]] = {}
+    for message in messages:
+        match message:
+            case UserMessage():
+                paired.append(message)
+            case AssistantMessage():
+                asked = _Asked(message, [None] * len(message.tool_calls))
+                for call in message.tool_calls:
+                    open_calls[call.id] = deque()  # an id used before: from here on it means the newer call
+                for index, call in enumerate(message.tool_calls):
+                    open_calls[call.id].append((asked, index))
+                paired.append(asked)
+            case ToolMessage():
+                if places := open_calls.get(message.tool_call_id):
+                    asked, index = places.popleft()
+                    asked.results[index] = message
+    return paired
+
+
+def _with_results(paired: list[UserMessage | _Asked]) -> Iterable[AnyMessage]:
+    used: set[str] = set()
+    # Ids that a later message uses unchanged may not be taken by a renamed one before it.
+    kept = {call.id for entry in paired if isinstance(entry, _Asked) for call in entry.message.tool_calls}
+    for entry in paired:
+        if isinstance(entry, UserMessage):
+            yield entry
+            continue
+        calls = tuple(_legal(call, used, kept) for call in entry.message.tool_calls)
+        yield (
+            entry.message
+            if calls == entry.message.tool_calls
+            else entry.message.model_copy(update={"tool_calls": calls})
+        )
+        for call, result in zip(calls, entry.results, strict=True):
+            yield _result_of(call, result)
+
+
+def _legal(call: ToolCall, used: set[str], kept: set[str]) -> ToolCall:
+    changes: dict[str, str] = {}
+    if not call.id or call.id in used:
+        changes["id"] = _fresh_id(call.id or "call", used | kept)
+    used.add(changes.get("id", call.id))
+    name = _ILLEGAL_IN_NAME.sub("_", call.name)[:_NAME_LENGTH] or "unnamed"
+    if name != call.name:
+        changes["name"] = name
+    if not is_object(call.arguments):
+        changes["arguments"] = "{}"
+    return call.model_copy(update=changes) if changes else call
+
+
+def _fresh_id(base: str, taken: set[str]) -> str:
+    number = 2
+    while f"{base}_{number}" in taken:
+        number += 1
+    return f"{base}_{number}"
+
+
+def _result_of(call: ToolCall, result: ToolMessage | None) -> ToolMessage:
+    if result is None:
+        return ToolMessage(tool_call_id=call.id, content=INTERRUPTED, name=call.name, outcome=Outcome.INTERRUPTED)
+    if result.tool_call_id == call.id and result.name == call.name:
+        return result
+    return result.model_copy(update={"tool_call_id": call.id, "name": call.name})
+
+
+def _in_turns(messages: Iterable[AnyMessage]) -> list[AnyMessage]:
+    """Nothing empty, no two messages of one role where one would do, and the user first."""
+    turns: list[AnyMessage] = []
+    for message in messages:
+        last = turns[-1] if turns else None
+        match message:
+            case UserMessage():
+                if not message.content.strip():
+                    continue
+                if isinstance(last, UserMessage):
+                    both = {last.origin, message.origin}
+                    turns[-1] = UserMessage(
+                        content=f"{last.content}\n\n{message.content}", origin="user" if "user" in both else "fanout"
+                    )
+                    continue
+            case AssistantMessage():
+                if not message.content.strip():
+                    if not message.tool_calls:
+                        continue
+                    if message.content:
+                        message = message.model_copy(update={"content": ""})
+                if isinstance(last, AssistantMessage):
+                    if last.label is None:
+                        turns[-1] = _joined(last, message)
+                        continue
+                    # A thought and what followed were two answers, and signed reasoning of two can't be put together.
+                    turns.append(UserMessage(content=GO_ON, origin="fanout"))
+                if last is None:
+                    turns.append(UserMessage(content=OPENING, origin="fanout"))
+            case ToolMessage():
+                pass
+        turns.append(message)
+    return turns
+
+
+def _joined(first: AssistantMessage, second: AssistantMessage) -> AssistantMessage:
+    return AssistantMessage(
+        content="\n\n".join(text for text in (first.content, second.content) if text),
+        tool_calls=second.tool_calls,  # the first had none, else its results would stand between
+        reasoning=(*first.reasoning, *second.reasoning),
+        interrupted=second.interrupted,
+    )

@@ -1,0 +1,145 @@
+"""A call of an earlier answer, run once more for the user: no model takes part.
+
+Its events are those of the call (`call.restarted` to `call.finished`), numbered with the turn that ended last, so that
+its panel shows the new run. The result that the model read stays in the history; the new one joins it as a note of
+Fanout, which goes on the wire with the next prompt.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+from console_app.domain.approvals import Decision
+from console_app.domain.errors import ToolError
+from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
+from console_app.domain.tools import ToolCall, ToolResult, ToolSpec
+from console_app.engine import arguments as args
+from console_app.engine.activity import Activity
+from console_app.engine.approvals import Approvals
+from console_app.engine.call_run import CallRun
+from console_app.engine.executor import Executor
+from console_app.engine.repetition import Repetition
+from console_app.engine.restarts import attempt
+from console_app.engine.session import Session
+from console_app.engine.slots import limited
+
+
+class Rerun(Activity):
+    """See the module. Entered and read like a Turn. Made by `prepare`, which checks what can be."""
+
+    def __init__(self, session: Session, old: CallRun, fresh: CallRun, spec: ToolSpec, turn: int) -> None:
+        super().__init__(session, turn)
+        self._old, self._call, self._spec = old, fresh, spec
+        self._executor = Executor(
+            toolset=session.toolset,
+            gate=session.gate,
+            slots=session.slots,
+            settings=session.settings,
+            repetition=Repetition(),
+            emit=self.emit,
+            spawn=self.spawn,
+            monotonic=session.monotonic,
+            flooded=self.flooded,
+        )
+        self._approvals = Approvals(session, self, self._executor, self.emit)
+
+    @property
+    def calls(self) -> Sequence[CallRun]:
+        """The one call."""
+        return [self._call]
+
+    def find(self, call_id: str) -> CallRun | None:
+        """The call, when it is meant."""
+        return self._call if self._call.id == call_id else None
+
+    def cancel(self, why: str = "") -> None:
+        """Ends the call, if it still runs or waits; it gets its result at once."""
+        if self._main is not None:
+            self._executor.cancel(self._call)
+            self._conclude()
+
+    def cancel_call(self, call_id: str) -> bool:
+        """The same, as a Turn has it."""
+        call = self.find(call_id)
+        return call is not None and self._executor.cancel(call)
+
+    def resolve(
+        self,
+        call_id: str,
+        decision: Decision,
+        *,
+        arguments: dict[str, Any] | None = None,
+        feedback: str | None = None,
+    ) -> bool:
+        """Answers an `approval.requested`; see Turn."""
+        return self._approvals.resolve(call_id, decision, arguments, feedback)
+
+    def reconsider(self) -> int:
+        """Asks the gate again, after a change of rules or mode; see Turn."""
+        return self._approvals.reconsider()
+
+    def _begin(self) -> None:
+        self._executor.restart(self._old, self._call, self._spec)
+
+    async def _run(self) -> None:
+        await self._call.finished.wait()
+        self._conclude()
+
+    def _main_is_done(self, task: asyncio.Task[None]) -> None:
+        self.cancel()
+
+    def _conclude(self) -> None:
+        result = self._call.result
+        if result is None or not self.running:
+            return
+        self._session.calls[self._call.id] = self._call
+        self.join(UserMessage(content=_note(self._spec, self._call, result), origin="fanout"))
+        self._outbox.close()
+
+
+def prepare(session: Session, call_id: str, arguments: dict[str, Any] | None, turn: int) -> Rerun:
+    """A rerun of the call with this id, with the arguments of its last run or with other ones, which approves it.
+
+    Raises ToolError when there is no such call, its tool is off, its arguments don't fit, or a rule denies it.
+    """
+    old = session.calls.get(call_id) or _from_history(session, call_id)
+    if old is None:
+        raise ToolError("no such call is in this conversation")
+    settings = session.settings
+    specs = {spec.name: spec for spec in session.toolset.tools()}
+    spec = specs.get(old.name)
+    if spec is None:
+        raise ToolError(f"{old.name} can't run again: no such tool is on", "Switch its server on (/mcp).")
+    try:
+        fresh = attempt(session, old, spec, arguments)
+    except args.UnreadableArguments as error:
+        raise ToolError(f"{spec.label} was not run again: {error}") from None
+    fresh.spec = limited(spec, settings.never_parallel, settings.limits)
+    return Rerun(session, old, fresh, fresh.spec, turn)
+
+
+def _from_history(session: Session, call_id: str) -> CallRun | None:
+    call: ToolCall | None = None
+    for message in reversed(session.history):
+        if isinstance(message, AssistantMessage):
+            call = next((one for one in message.tool_calls if one.id == call_id), call)
+    result = next(
+        (one for one in session.history if isinstance(one, ToolMessage) and one.tool_call_id == call_id), None
+    )
+    if call is None or result is None:
+        return None
+    run = CallRun(call.id, 0, call.name, None, call.origin, written=call.arguments, raw=call.raw, closed=True)
+    # A call that could not be read joined the history as `{}`, and must not run so.
+    run.arguments = args.read(call.arguments) if args.is_object(call.arguments) and not call.raw else None
+    run.result = ToolResult(outcome=result.outcome, content=result.content)
+    return run
+
+
+def _note(spec: ToolSpec, call: CallRun, result: ToolResult) -> str:
+    """What the model reads of it. The result is fenced, since a tool's words are not the user's."""
+    return (
+        f"I ran {spec.label} again, with {args.compact(call.arguments or {})}: {result.outcome.value}. "
+        f"What came of it now, as the tool said it:\n<result>\n{result.content}\n</result>"
+    )

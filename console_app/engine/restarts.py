@@ -1,0 +1,65 @@
+"""Runs single calls again for the user while their batch is open: as they were, or with other arguments.
+
+The answer waits for the new run, and only its result joins the history. What a rule denies stays denied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from console_app.domain import events as ev
+from console_app.domain.tools import ToolSpec
+from console_app.engine import arguments as args
+from console_app.engine.approvals import checked_edit
+from console_app.engine.batch import Batch
+from console_app.engine.call_run import CallRun
+from console_app.engine.session import Session
+
+
+class Restarts:
+    """Of one batch. What can't be done is a False, with a notice where there is a reason worth telling."""
+
+    def __init__(self, session: Session, batch: Batch, emit: Callable[[ev.Event], None]) -> None:
+        self._session = session
+        self._batch = batch
+        self._emit = emit
+
+    def retry(self, call_id: str) -> bool:
+        """Runs a finished or running call again with the arguments of its last run.
+
+        It needs no approval if it had one; a call that was denied asks again.
+        """
+        call = self._batch.find(call_id)
+        if call is None or call.arguments is None or (call.result is None and not call.ran):
+            return False
+        return self._restart(call, None)
+
+    def edit_and_run(self, call_id: str, arguments: dict[str, Any]) -> bool:
+        """Runs a call with `arguments` (`{}` too), whatever became of it: who edits and runs a call approves it."""
+        call = self._batch.find(call_id)
+        return call is not None and self._restart(call, arguments)
+
+    def _restart(self, call: CallRun, arguments: dict[str, Any] | None) -> bool:
+        spec = call.spec
+        if spec is None or spec.builtin or not call.closed or self._batch.completed:
+            return False
+        try:
+            fresh = attempt(self._session, call, spec, arguments)
+        except args.UnreadableArguments as error:
+            self._emit(ev.Notice(level="warning", text=args.encodable(f"{spec.label} was not run again: {error}.")))
+            return False
+        self._batch.restart(call, fresh, spec)
+        return True
+
+
+def attempt(session: Session, call: CallRun, spec: ToolSpec, arguments: dict[str, Any] | None) -> CallRun:
+    """The next attempt at `call`. Raises UnreadableArguments for arguments that don't fit, or that a rule denies."""
+    if arguments is not None:
+        return call.again(checked_edit(session.gate, spec, arguments))
+    if call.arguments is None:
+        raise args.UnreadableArguments("its arguments could not be read; edit them")
+    verdict = session.gate.check(spec, call.arguments)
+    if verdict.action == "deny":
+        raise args.UnreadableArguments(f"a rule denies it ({verdict.why})")
+    return call.again()

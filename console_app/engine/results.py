@@ -1,0 +1,135 @@
+"""What the model reads of a call that gave no result of its own: a function an outcome, all words in one place."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from console_app.domain.errors import FanoutError
+from console_app.domain.tools import Outcome, ToolResult
+from console_app.engine.arguments import compact, encodable
+
+FAILED = "Tool execution failed: "
+DENIED = "The user denied this call."
+CANCELLED = "The user cancelled this call."
+INTERRUPTED = "Interrupted before completion."
+SINGLE = "not executed: one tool a message"
+NO_OUTPUT = "(the tool returned no output)"
+
+_RAW_SHOWN = 500  # characters of what could not be read
+_NAMES_SHOWN = 40
+_NAME_LENGTH = 200
+
+
+def _so_far(lines: Sequence[str]) -> str:
+    return "It had sent so far:\n" + "\n".join(lines) if lines else "It had sent nothing so far."
+
+
+def _plain(outcome: Outcome, content: str, error: str | None = None) -> ToolResult:
+    return ToolResult(outcome=outcome, content=encodable(content), error=None if error is None else encodable(error))
+
+
+def seconds(duration: float) -> str:
+    """A duration as people read it: `0.4 s`, `12 s`."""
+    return f"{duration:.1f} s" if duration < 10 else f"{duration:.0f} s"
+
+
+def of_tool(result: ToolResult) -> ToolResult:
+    """A tool's own result, as it goes on: a failure says so in the agreed words, nothing is left empty."""
+    content = encodable(result.content)
+    error = None if result.error is None else encodable(result.error)
+    if result.outcome is Outcome.FAILED and not content.startswith(FAILED):
+        content = FAILED + (content or error or "no reason was given")
+    if content == result.content and error == result.error and content:
+        return result
+    return result.model_copy(update={"content": content or NO_OUTPUT, "error": error})
+
+
+def failed(error: BaseException) -> ToolResult:
+    """A call that raised."""
+    said = error.line if isinstance(error, FanoutError) else str(error).strip()
+    text = said or type(error).__name__
+    return _plain(Outcome.FAILED, FAILED + text, " ".join(text.split()))
+
+
+def timed_out(ran: float, limit: float, sent: Sequence[str], *, whole_turn: bool = False) -> ToolResult:
+    """A call that ran `ran` seconds and was ended: after `limit` seconds without news, or with its turn."""
+    reason = f"the turn reached its limit of {seconds(limit)}" if whole_turn else f"{seconds(limit)} without news"
+    error = f"timed out after {seconds(ran)} ({reason})"
+    return _plain(Outcome.TIMED_OUT, f"This call {error}. {_so_far(sent)}", error)
+
+
+def cancelled(sent: Sequence[str], *, started: bool) -> ToolResult:
+    """A call that the user ended."""
+    return _plain(Outcome.CANCELLED, f"{CANCELLED} {_so_far(sent) if started else 'It had not started.'}")
+
+
+def denied(reason: str = "") -> ToolResult:
+    """A call that was not allowed; `reason` is the user's words, or says which rule or limit spoke for them."""
+    return _plain(Outcome.DENIED, f"{DENIED} {reason}".rstrip(), encodable(reason) or None)
+
+
+def interrupted() -> ToolResult:
+    """A call that something else than the user ended before it ran."""
+    return _plain(Outcome.INTERRUPTED, INTERRUPTED, "interrupted")
+
+
+def not_waited_for(sent: Sequence[str], *, started: bool) -> ToolResult:
+    """A call that had not ended when the user sent the other results on."""
+    text = f"{INTERRUPTED} The user did not wait for it. {_so_far(sent) if started else 'It had not started.'}"
+    return _plain(Outcome.INTERRUPTED, text, "the user did not wait for it")
+
+
+def one_completion() -> ToolResult:
+    """A second call that would complete the same answer."""
+    return _plain(Outcome.SKIPPED, "not executed: another call of this answer completes it already.")
+
+
+def not_single() -> ToolResult:
+    """A call that came second under the policy `single`."""
+    return _plain(Outcome.SKIPPED, f"{SINGLE}. Read the first call's result; then ask for this one again if needed.")
+
+
+def no_more_tools() -> ToolResult:
+    """A call in the last answer of a turn, which takes none."""
+    return _plain(Outcome.SKIPPED, "not executed: the step limit of this turn is reached.")
+
+
+def repeated(times: int) -> ToolResult:
+    """The same call once more, with nobody there to ask."""
+    text = f"skipped: the same call with the same arguments came {times} times in a row. Use the result you have."
+    return _plain(Outcome.SKIPPED, text)
+
+
+def unreadable(problem: str, raw: str) -> ToolResult:
+    """A call whose arguments are not whole or not JSON: it was not run."""
+    shown = raw if len(raw) <= _RAW_SHOWN else f"{raw[:_RAW_SHOWN]}… ({len(raw)} characters)"
+    received = f"\nReceived:\n{shown}" if shown.strip() else ""
+    return _plain(Outcome.INVALID, f"This call was not run: {problem}.{received}", problem)
+
+
+def unknown_tool(name: str, available: Iterable[str]) -> ToolResult:
+    """A call of a tool that isn't there, with the names that are: the nearest first."""
+    names = list(available)
+    name = name[:_NAME_LENGTH]
+    near = difflib.get_close_matches(name, names, n=5, cutoff=0.5)
+    ordered = [*near, *(other for other in names if other not in near)]
+    more = f" and {len(ordered) - _NAMES_SHOWN} more" if len(ordered) > _NAMES_SHOWN else ""
+    listed = (", ".join(ordered[:_NAMES_SHOWN]) or "none") + more
+    return _plain(Outcome.INVALID, f"Unknown tool {name}. Available: {listed}.", f"unknown tool {name}")
+
+
+def with_remarks(result: ToolResult, edited: dict[str, Any] | None, feedback: str | None, runs: int = 1) -> ToolResult:
+    """A result that opens with what the model must know of how it came about: edited arguments, the user's words, and
+    that the call ran `runs` times."""
+    remarks: list[str] = []
+    if edited is not None:
+        remarks.append(f"The user edited the arguments before this call ran. It ran with: {compact(edited)}")
+    if feedback:
+        remarks.append(f"The user approved this call and said: {feedback}")
+    if runs > 1:
+        remarks.append(f"The user ran this call again: it ran {runs} times, and this is the last result.")
+    if not remarks:
+        return result
+    return result.model_copy(update={"content": encodable("\n".join([*remarks, "", result.content]))})

@@ -1,0 +1,44 @@
+"""What can be set of the engine. Frozen, so that an answer sees one state of it; a new object holds from the next."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from console_app.domain.approvals import CallPolicy
+
+Dispatch = Literal["eager", "batch"]
+
+
+@dataclass(frozen=True, slots=True)
+class EngineSettings:
+    """How answers are asked for and their calls run. Times are seconds; None means without limit."""
+
+    policy: CallPolicy = CallPolicy.PARALLEL
+    text_single: bool = True  # protocol `xml` keeps one tool a message until a policy was chosen
+    dispatch: Dispatch = "eager"  # of native calls; calls read from text always wait for the end of the answer
+    max_steps: int = 25
+    max_parallel: int = 16  # calls of the whole app at once
+    call_timeout: float | None = 300  # without news of a running call; ToolSpec.timeout wins
+    turn_timeout: float | None = None
+    approval_timeout: float | None = None  # then a waiting call is denied, visibly
+    strategy: str = "agentic"
+    builtin_tools: frozenset[str] = frozenset()  # offered beside those that the strategy needs
+    finish_todos: bool = False  # an open item of the to-do list keeps a turn from completing
+    never_parallel: tuple[str, ...] = ()  # patterns of server.tool
+    limits: Mapping[str, int] = field(default_factory=dict[str, int])  # server, or pattern of server.tool -> at once
+    max_result_chars: int | None = 100_000  # of a result, as the model reads it; what is cut says so
+    max_price: float | None = None  # US dollars that a turn may cost
+    max_turn_tokens: int | None = None  # input and output of all its requests
+    system_prompt: str = ""
+    max_tokens: int | None = None
+    temperature: float | None = None
+
+    def with_policy(self, policy: CallPolicy) -> EngineSettings:
+        """These settings with a policy that somebody chose: it holds for every protocol."""
+        return replace(self, policy=policy, text_single=False)
+
+    def policy_for(self, protocol: str) -> CallPolicy:
+        """The policy that holds for a provider's `protocol`."""
+        return CallPolicy.SINGLE if protocol == "xml" and self.text_single else self.policy

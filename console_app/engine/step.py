@@ -1,0 +1,217 @@
+"""One request: the answer read as it streams, its calls run, and both joined to the history in their order.
+
+The answer is read by a task of its own, so that stopping never waits for a connection to close, and the next request
+need not either.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Coroutine
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from console_app.domain import events as ev
+from console_app.domain.approvals import CallPolicy
+from console_app.domain.errors import AnswerInterrupted, FanoutError, ProviderError
+from console_app.domain.messages import ThoughtLabel, UserMessage
+from console_app.domain.ports import ModelRequest
+from console_app.engine import results
+from console_app.engine.answer import Answer
+from console_app.engine.approvals import Approvals
+from console_app.engine.batch import Batch, BatchRules
+from console_app.engine.builtin_tools.toolset import AnswerTools, offered
+from console_app.engine.completion import is_completion
+from console_app.engine.context import in_context
+from console_app.engine.executor import Executor
+from console_app.engine.history import AnyMessage, normalise
+from console_app.engine.repetition import Repetition
+from console_app.engine.restarts import Restarts
+from console_app.engine.session import Session
+from console_app.engine.slots import limited
+from console_app.engine.strategies.strategy import Answered, Ending, ToolChoice
+
+SLICE = 16  # chunks taken in one go before others may run: a burst of tokens must not starve the keys
+
+logger = logging.getLogger(__name__)
+
+
+class Owner(Protocol):
+    """The turn, as a step sees it."""
+
+    def emit(self, event: ev.Event) -> None: ...
+    def join(self, message: AnyMessage) -> None: ...
+    def spawn(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]: ...
+    async def room(self) -> None: ...
+    def flooded(self) -> bool: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """What a request asks for. `note` goes with this request alone and doesn't join the history; with a `label` the
+    text of the answer is a thought; `builtins` are the built-in tools that are offered."""
+
+    tool_choice: ToolChoice = "auto"
+    note: str = ""
+    label: ThoughtLabel | None = None
+    builtins: frozenset[str] = frozenset()
+
+
+class Step:
+    """One request of a turn and all that comes of it. Set `ending` before cancelling `run` to say why."""
+
+    def __init__(
+        self, session: Session, owner: Owner, repetition: Repetition, turn: int, number: int, ask: Ask
+    ) -> None:
+        self.ending: Ending | None = None
+        self._session = session
+        self._owner = owner
+        self._ask = ask
+        self._sealed = self._joined = False
+        self._settings = settings = session.settings
+        self._specs = {
+            name: limited(spec, settings.never_parallel, settings.limits)
+            for name, spec in offered(session.toolset, ask.builtins).items()
+        }
+        self._policy = settings.policy_for(session.provider.protocol)
+        self.tools = AnswerTools(session, owner.emit, lambda: self.batch.calls)
+        self.executor = Executor(
+            toolset=self.tools,
+            gate=session.gate,
+            slots=session.slots,
+            settings=self._settings,
+            repetition=repetition,
+            emit=owner.emit,
+            spawn=owner.spawn,
+            monotonic=session.monotonic,
+            flooded=owner.flooded,
+        )
+        # A model may call all the same where the request takes no calls. In the last answer of a turn these are
+        # skipped; beside a thought they run, since they are what the next request would ask for.
+        closed = results.no_more_tools() if ask.tool_choice == "none" and ask.label is None else None
+        self.batch = Batch(
+            rules=BatchRules(self._policy, self._settings.dispatch, closed),
+            specs=self._specs,
+            executor=self.executor,
+            emit=owner.emit,
+            new_id=lambda given, index: session.new_call_id(given, f"call_{turn}_{number}_{index}"),
+        )
+        self.approvals = Approvals(session, self.batch, self.executor, owner.emit)
+        self._restarts = Restarts(session, self.batch, owner.emit)
+
+    async def run(self) -> Answered:
+        """Sends the request; returns when the answer has ended and each of its calls has its result."""
+        answer = Answer(self.batch, self._owner.emit, self._ask.label)
+        ended = asyncio.get_running_loop().create_future()
+        reader = self._owner.spawn(self._read(self._request(), answer, ended), "answer")
+        try:
+            await ended
+            self.batch.seal(answer.cut, lost=answer.finish is None)
+            self._sealed = True
+            await self.batch.settled()
+        except BaseException:
+            answer.over = True
+            reader.cancel()
+            self._end_calls()
+            raise
+        finally:
+            self._joined = True
+            self._join(answer)
+        calls, error = tuple(self.batch.calls), answer.error and answer.error.line
+        return Answered(answer.text, calls, answer.finish, error, completed=self.tools.final_answer)
+
+    @property
+    def restarts(self) -> Restarts | None:
+        """Runs calls again; None once their results have joined the history."""
+        return None if self._joined or self.ending is not None else self._restarts
+
+    def send_now(self) -> int:
+        """Ends the calls that have no result yet, so that the others' go to the model; how many it ended.
+
+        Only once the answer is whole, since more calls may come before.
+        """
+        if not self._sealed or self._joined or self.ending is not None:
+            return 0
+        waiting = [call for call in self.batch.calls if call.result is None and not is_completion(call)]
+        for call in waiting:
+            self.executor.end(call, results.not_waited_for(list(call.sent), started=call.ran))
+        return len(waiting)
+
+    def _request(self) -> ModelRequest:
+        settings = self._settings
+        note = [UserMessage(content=self._ask.note, origin="fanout")] if self._ask.note else []
+        return ModelRequest(
+            messages=normalise([*self._in_context(), *note]),
+            system=settings.system_prompt,
+            tools=tuple(self._specs.values()),
+            tool_choice=self._ask.tool_choice,
+            parallel=self._policy is not CallPolicy.SINGLE,
+            max_tokens=settings.max_tokens,
+            temperature=settings.temperature,
+        )
+
+    def _in_context(self) -> list[AnyMessage]:
+        return in_context(self._session.history, self._session.compaction, self._settings.max_result_chars)
+
+    async def _read(self, request: ModelRequest, answer: Answer, ended: asyncio.Future[None]) -> None:
+        """Reads the answer. It has ended with its finish chunk, even if the connection takes longer to close."""
+        taken = 0
+        try:
+            async with self._session.provider.stream(request) as chunks:
+                async for chunk in chunks:
+                    if answer.over:
+                        break  # the turn was stopped: nothing that still comes may start a call
+                    if answer.finish is not None:
+                        continue  # what comes after the end is not part of the answer
+                    answer.take(chunk)
+                    if answer.finish is not None:
+                        _set(ended)
+                    taken += 1
+                    if taken % SLICE == 0:
+                        await self._owner.room()
+        except FanoutError as error:
+            self._failed(answer, error)
+        except Exception as error:
+            logger.exception("The provider failed in a way it should not")
+            self._failed(answer, ProviderError(f"{type(error).__name__}: {error}", "See the log for more."))
+        finally:
+            if answer.finish is None and answer.error is None:
+                answer.error = AnswerInterrupted("the connection ended before the model had finished.")
+            _set(ended)
+
+    def _failed(self, answer: Answer, error: FanoutError) -> None:
+        if answer.finish is None:
+            answer.error = error
+        else:
+            logger.debug("After the end of the answer: %s", error)
+
+    def _end_calls(self) -> None:
+        """Gives every open call its result, as the turn is stopped."""
+        for call in self.batch.calls:
+            if call.result is not None:
+                continue
+            if self.ending is None or self.ending.outcome == "cancelled":
+                self.executor.cancel(call)
+            elif call.started_at is not None:
+                ran = self._session.monotonic() - call.started_at
+                limit = self._settings.turn_timeout or ran
+                self.executor.end(call, results.timed_out(ran, limit, list(call.sent), whole_turn=True))
+            else:
+                self.executor.end(call, results.interrupted())
+
+    def _join(self, answer: Answer) -> None:
+        """The assistant message, then one tool message a call, in call order, with nothing in between."""
+        self.batch.report()
+        for thought in answer.thoughts():
+            self._owner.emit(thought)
+        message = answer.as_message()
+        if message is not None:
+            self._owner.join(message)
+        for call in self.batch.calls:
+            self._owner.join(call.as_message())
+
+
+def _set(ended: asyncio.Future[None]) -> None:
+    if not ended.done():
+        ended.set_result(None)

@@ -1,0 +1,116 @@
+"""Goes through the phases of a strategy until the turn ends: one loop for all of them, so that all end alike.
+
+A turn ends with an answer without calls (text is an answer under every strategy), with an accepted `finished`, at a
+limit, or by an error. An answer that was cut off does not end it if a call of it ran, since what ran has to reach the
+model; it ends it when nothing ran, and at the third cut in a row, so that a connection which always breaks can't go on
+for 25 steps. A thought ends nothing. Calls beside a thought run and are its act.
+"""
+
+from __future__ import annotations
+
+from console_app.engine.strategies.strategy import Answered, Ending, Phase, Strategy, TurnSteps
+
+MOST_CUTS = 3
+
+NUDGE = "Your last answer was empty. Answer the user, or call a tool."
+CLOSING = "The step limit is reached: no more tool calls run. Answer the user now with what you have."
+REMIND = "The to-do list still has open items. Do them, or take them off the list, before you end:"
+
+
+class Loop:
+    """One turn under a strategy."""
+
+    def __init__(self, turn: TurnSteps, strategy: Strategy) -> None:
+        self._turn = turn
+        self._phases = strategy.phases
+        self._cuts = 0
+        self._nudged = self._reminded = False
+
+    async def run(self) -> Ending:
+        """Runs the turn from its prompt to its end."""
+        turn, at = self._turn, 0
+        for _ in range(turn.settings.max_steps):
+            if ending := self._spent():
+                return ending
+            phase = self._phases[at]
+            answer = await turn.step(tool_choice=phase.tool_choice, note=phase.note, label=phase.label)
+            if ending := self._judge(phase, answer):
+                return ending
+            at = self._next(at, answer)
+        return await self._closing_answer()
+
+    def _spent(self) -> Ending | None:
+        """The ending at a limit of money or tokens."""
+        limit = self._turn.spent()
+        if limit is None:
+            return None
+        self._turn.notice("warning", f"{limit} The turn ends here.")
+        return Ending("failed", limit)
+
+    def _judge(self, phase: Phase, answer: Answered) -> Ending | None:
+        """The ending that this answer makes, or None to go on."""
+        turn = self._turn
+        self._cuts = self._cuts + 1 if answer.error or answer.finish == "length" else 0
+        if answer.completed is not None:
+            return None if turn.has_steering else Ending("completed")
+        if answer.calls:
+            if self._cuts >= MOST_CUTS or (answer.error and not answer.any_ran):
+                return ended_by(turn, answer)
+            if answer.error:
+                turn.notice("warning", f"{answer.error.rstrip('.')}. Going on with the results of the calls that ran.")
+            return None
+        if phase.label is not None and not answer.error and answer.finish != "filtered":
+            return ended_by(turn, answer) if self._cuts >= MOST_CUTS else None
+        if answer.empty and answer.finish in ("stop", "tool_calls") and not self._nudged:
+            self._nudged = True
+            turn.say(NUDGE)
+            return None
+        if not answer.error and (turn.has_steering or self._has_to_go_on()):
+            return None
+        return ended_by(turn, answer)
+
+    def _has_to_go_on(self) -> bool:
+        """Whether open items of the to-do list keep the turn from ending; told once, since a loop would be worse."""
+        turn = self._turn
+        if not turn.settings.finish_todos or not turn.open_todos:
+            return False
+        if self._reminded:
+            turn.notice("warning", "The model ended its turn with open items on the to-do list.")
+            return False
+        self._reminded = True
+        turn.say(f"{REMIND}\n{turn.open_todos}")
+        return True
+
+    def _next(self, at: int, answer: Answered) -> int:
+        following = (at + 1) % len(self._phases)
+        if not answer.calls and self._phases[at].label is None:
+            return 0  # an answer that did not end the turn: a new cycle
+        if answer.calls and self._phases[at].label is not None and self._phases[following].label is None:
+            following = (following + 1) % len(self._phases)  # it acted already
+        return following
+
+    async def _closing_answer(self) -> Ending:
+        """The last answer of a turn that used up its steps: one without tools."""
+        turn = self._turn
+        if ending := self._spent():
+            return ending
+        turn.notice("warning", f"Step limit of {turn.settings.max_steps} reached: one last answer, without tools.")
+        turn.say(CLOSING)
+        answer = await turn.step(tool_choice="none")
+        return Ending("step_limit", answer.error)
+
+
+def ended_by(turn: TurnSteps, answer: Answered) -> Ending:
+    """The ending that the last answer makes; what the user should do about an answer that isn't whole is a notice."""
+    if answer.error:
+        return Ending("failed", answer.error)
+    if answer.finish == "length":
+        turn.notice("warning", "The answer reached the token limit and is cut; ask it to go on, or raise max_tokens.")
+        return Ending("failed", "The answer was cut off by the token limit.")
+    if answer.finish == "filtered":
+        turn.notice("warning", "The provider's content filter stopped the answer; word the request differently.")
+        return Ending("failed", "The answer was stopped by the provider's content filter.")
+    if answer.empty:
+        turn.notice("warning", "The model gave an empty answer twice; try again, or another model.")
+        return Ending("failed", "The answer was empty.")
+    return Ending("completed")

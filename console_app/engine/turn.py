@@ -1,0 +1,290 @@
+"""A turn: one prompt until its last event, as an async context manager that owns every task it starts.
+
+    async with engine.start(prompt) as turn:
+        async for event in turn: ...
+
+One main task follows the strategy, one task reads the answer, one task runs each call; all of them put events into one
+queue. Stopping is synchronous: every open call gets its result, the answer so far joins the history, `turn.finished` is
+queued, and only then are tasks waited for, at most `GRACE` seconds; one that doesn't end is left to the session.
+So leaving the context, by its end or by an exception, never hangs and always leaves a valid history.
+
+An answer that is cut off (no finish, or an error in the middle) is kept and marked. Calls of it that were complete and
+started run to their end, since their results are real; calls that were not complete are `invalid`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import Any
+
+from console_app.domain import events as ev
+from console_app.domain.approvals import Decision
+from console_app.domain.messages import AssistantMessage, ThoughtLabel, UserMessage
+from console_app.engine import arguments as args
+from console_app.engine import results
+from console_app.engine.activity import Activity
+from console_app.engine.budget import Budget
+from console_app.engine.builtin_tools.todo_list import as_checklist, open_items
+from console_app.engine.call_run import CallRun
+from console_app.engine.repetition import Repetition
+from console_app.engine.session import Session
+from console_app.engine.settings import EngineSettings
+from console_app.engine.step import Ask, Step
+from console_app.engine.strategies import STRATEGIES, Loop
+from console_app.engine.strategies.strategy import Answered, Ending, Strategy, ToolChoice
+
+STOPPED = "[Fanout: the user stopped the turn here, before it was finished.]"
+FAILED = "[Fanout: the turn ended here with an error, before it was finished.]"
+TODO_EDITED = "I changed the to-do list. It is now this:"
+
+logger = logging.getLogger(__name__)
+
+
+class Turn(Activity):
+    """See the module. `outcome` is None while it runs; `approval_needed` and `timed_out` say why one failed."""
+
+    def __init__(self, session: Session, prompt: str, number: int) -> None:
+        super().__init__(session, number)
+        self.prompt = args.encodable(prompt)
+        self.outcome: ev.TurnOutcome | None = None
+        self.error: str | None = None
+        self.timed_out = False
+        self.approvals_missed: list[str] = []  # `server.tool` of calls that nobody could approve
+        self._repetition = Repetition()
+        self._budget = Budget()
+        self._steering: list[str] = []
+        self._step: Step | None = None
+        self._builtins = frozenset[str]()
+        self._ending: Ending | None = None  # set when the turn is stopped from outside
+        self._deadline: asyncio.TimerHandle | None = None
+
+    def _begin(self) -> None:
+        limit = self._session.settings.turn_timeout
+        if limit is not None:
+            self._deadline = asyncio.get_running_loop().call_later(limit, self._time_is_up, limit)
+        self._session.calls.clear()
+        self.emit(ev.TurnStarted(prompt=self.prompt))
+        self.join(UserMessage(content=self.prompt))
+
+    @property
+    def approval_needed(self) -> bool:
+        """Whether a call was denied because nobody was there to approve it."""
+        return bool(self.approvals_missed)
+
+    @property
+    def unsent(self) -> list[str]:
+        """What `steer` was given and no request has carried, for the prompt to take back."""
+        return list(self._steering)
+
+    # What the user can do
+
+    def cancel(self, why: str = "") -> None:
+        """Stops the turn: it ends as `cancelled`, `why` for people. Returns at once; the events follow."""
+        self._stop(Ending("cancelled", why or None))
+
+    def cancel_call(self, call_id: str) -> bool:
+        """Ends one call; its siblings live. False when it isn't running or waiting."""
+        call = self._find(call_id)
+        return call is not None and self._step is not None and self._step.executor.cancel(call)
+
+    def extend_call(self, call_id: str) -> bool:
+        """Gives a running call its whole time again, as news of it would."""
+        call = self._find(call_id)
+        if call is None or not call.ran or call.result is not None:
+            return False
+        call.news_at = self._session.monotonic()
+        return True
+
+    def retry(self, call_id: str) -> bool:
+        """Runs a finished or running call of the open batch again; its last result is the one that counts.
+
+        False when it can't be: the batch is closed (`Engine.rerun` is for that), the call still waits or has no
+        readable arguments, it is Fanout's own, or completion was judged by its result.
+        """
+        restarts = self._step.restarts if self._step else None
+        return restarts is not None and restarts.retry(call_id)
+
+    def edit_and_run(self, call_id: str, arguments: dict[str, Any]) -> bool:
+        """Runs a call of the open batch with `arguments` (`{}` too), which is an approval. The model is told.
+
+        False as with `retry`, and when the arguments don't fit the tool's schema or a rule denies them: a notice says
+        which.
+        """
+        call = self._find(call_id)
+        if call is not None and call.waits:
+            return self.resolve(call_id, Decision.ALLOW, arguments=arguments)
+        restarts = self._step.restarts if self._step else None
+        return restarts is not None and restarts.edit_and_run(call_id, arguments)
+
+    def send_now(self) -> int:
+        """Sends the results that are there to the model; the other calls end as interrupted, with their output so far.
+
+        How many it ended; 0 while the answer still streams, as more calls may come.
+        """
+        return self._step.send_now() if self._step else 0
+
+    def answer(self, call_id: str, text: str) -> bool:
+        """Answers a `question.asked`; False when it isn't open, or the answer is blank."""
+        return self._step is not None and self._step.tools.answer(call_id, text)
+
+    def steer(self, text: str) -> None:
+        """Adds a user message that the next request of this turn carries."""
+        if text.strip():
+            self._steering.append(args.encodable(text))
+
+    def resolve(
+        self,
+        call_id: str,
+        decision: Decision,
+        *,
+        arguments: dict[str, Any] | None = None,
+        feedback: str | None = None,
+    ) -> bool:
+        """Answers an `approval.requested`. With `arguments`, these run in place of the model's (`{}` too).
+
+        False when the call doesn't wait, and when the new arguments don't fit the tool's schema or a rule denies them:
+        then it waits on, and a notice says why.
+        """
+        step = self._step
+        return step is not None and step.approvals.resolve(call_id, decision, arguments, feedback)
+
+    def reconsider(self) -> int:
+        """Asks the gate again about every call that waits, after a change of rules or mode; how many it answered."""
+        return self._step.approvals.reconsider() if self._step else 0
+
+    def _find(self, call_id: str) -> CallRun | None:
+        return self._step.batch.find(call_id) if self._step else None
+
+    # What the strategy can do
+
+    @property
+    def settings(self) -> EngineSettings:
+        """The settings as they are now."""
+        return self._session.settings
+
+    @property
+    def has_steering(self) -> bool:
+        """Whether the user said something that no request has carried yet."""
+        return bool(self._steering)
+
+    @property
+    def open_todos(self) -> str:
+        """The items of the to-do list that are not completed, as a checklist; "" when all are."""
+        left = open_items(self._session.todo)
+        return as_checklist(left) if left else ""
+
+    def spent(self) -> str | None:
+        """Which limit of money or tokens is used up, in one sentence; None while there is something left."""
+        return self._budget.spent(self.settings)
+
+    async def step(
+        self, *, tool_choice: ToolChoice = "auto", note: str = "", label: ThoughtLabel | None = None
+    ) -> Answered:
+        """One request, its answer and its calls."""
+        self._join_what_the_user_did()
+        self._step_number += 1
+        self._repetition.next_step()
+        self.emit(ev.StepStarted())
+        ask = Ask(tool_choice, note, label, self._builtins | self.settings.builtin_tools)
+        self._step = step = Step(self._session, self, self._repetition, self.number, self._step_number, ask)
+        try:
+            answered = await step.run()
+        finally:
+            self._session.calls.update((call.id, call) for call in step.batch.calls)
+            self.approvals_missed.extend(call.spec.label for call in step.executor.approvals_missed if call.spec)
+        if (final := answered.completed) and final.strip() and final.strip() != answered.text.strip():
+            self.join(AssistantMessage(content=final))
+        return answered
+
+    def _join_what_the_user_did(self) -> None:
+        waiting, self._steering = self._steering, []
+        for text in waiting:
+            self.join(UserMessage(content=text))
+        if self._session.todo_edited:
+            self._session.todo_edited = False
+            self.say(f"{TODO_EDITED}\n{as_checklist(self._session.todo)}")
+
+    def say(self, text: str) -> None:
+        """Adds a user message that Fanout wrote."""
+        self.join(UserMessage(content=text, origin="fanout"))
+
+    def notice(self, level: ev.Level, text: str) -> None:
+        """Tells the user something."""
+        self.emit(ev.Notice(level=level, text=args.encodable(text)))
+
+    def emit(self, event: ev.Event) -> None:
+        """See Activity."""
+        super().emit(event)
+        if isinstance(event, ev.UsageReported):
+            if event.cost is None and self.settings.max_price is not None and not self._budget.unpriced:
+                self.notice("warning", "The price of this model isn't known, so max_price can't be kept.")
+            self._budget.add(event)
+
+    # The main task
+
+    async def _run(self) -> None:
+        try:
+            ending = await self._follow()
+        except asyncio.CancelledError:
+            ending = self._ending or Ending("cancelled")
+        except Exception as error:
+            logger.exception("Turn %d failed", self.number)
+            ending = Ending("failed", f"Turn: {type(error).__name__}: {error} (see the log)")
+        self._conclude(self._ending or ending)
+
+    async def _follow(self) -> Ending:
+        """From the prompt to the end, as the strategy has it."""
+        return await Loop(self, self._strategy()).run()
+
+    def _strategy(self) -> Strategy:
+        """The strategy of the settings; without any tool only the plain one makes sense."""
+        strategy = STRATEGIES[self.settings.strategy]
+        if strategy.tools and not self._session.toolset.tools():
+            self.notice("warning", f"Strategy {strategy.name} needs at least one tool; this turn is a plain chat.")
+            return STRATEGIES["agentic"]
+        self._builtins = strategy.tools
+        return strategy
+
+    def _conclude(self, ending: Ending) -> None:
+        """Ends the turn. Nothing is awaited here, so a second stop can't come in between."""
+        if self._deadline is not None:
+            self._deadline.cancel()
+        if ending.outcome in ("cancelled", "failed"):
+            self._join_note(STOPPED if ending.outcome == "cancelled" else FAILED)
+        self.outcome, self.error = ending.outcome, None if ending.error is None else args.encodable(ending.error)
+        self.emit(ev.TurnFinished(outcome=self.outcome, error=self.error))
+        self._outbox.close()
+
+    def _join_note(self, note: str) -> None:
+        """Tells the model, with the next prompt, that this turn stopped; an answer that ends the history needs no note
+        when it came whole."""
+        last = self._session.history[-1] if self._session.history else None
+        if last is None or last.role != "assistant" or last.interrupted or last.label:
+            self.join(UserMessage(content=note, origin="fanout"))
+
+    def _main_is_done(self, task: asyncio.Task[None]) -> None:
+        if self.outcome is None:  # cancelled before its first step
+            self._conclude(self._ending or Ending("cancelled"))
+
+    def _stop(self, ending: Ending) -> bool:
+        if self._main is None or self.outcome is not None or self._ending is not None:
+            return False
+        self._stopped = True
+        self._ending = ending
+        if self._step is not None:
+            self._step.ending = ending
+        self._main.cancel()
+        return True
+
+    def _time_is_up(self, limit: float) -> None:
+        ending = Ending("failed", f"Time limit: the turn took longer than {results.seconds(limit)}.")
+        self.timed_out = self._stop(ending)
+
+
+class GivenTurn(Turn):
+    """A turn of one answer, whose calls were given: it ends with their results."""
+
+    async def _follow(self) -> Ending:
+        answered = await self.step()
+        return Ending("failed", answered.error) if answered.error else Ending("completed")

@@ -1,0 +1,66 @@
+"""SIGINT and SIGTERM while a loop runs: the first asks the run to end, and a deadline ends the process if it can't."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import threading
+from collections.abc import Awaitable, Callable
+from types import TracebackType
+from typing import TypeVar
+
+EXIT_INTERRUPTED = 130
+DEADLINE = 4.5  # seconds from the first signal to the end of the process, whatever hangs
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+T = TypeVar("T")
+
+
+class Interrupted(Exception):
+    """The user asked the program to end."""
+
+
+class Interrupts:
+    """A context in which the two signals set `asked` and call `on_interrupt`, in place of killing the process."""
+
+    def __init__(self) -> None:
+        self.asked = asyncio.Event()
+        self.on_interrupt: Callable[[], None] | None = None
+        self._loop = asyncio.get_running_loop()
+
+    def __enter__(self) -> Interrupts:
+        for number in _SIGNALS:
+            self._loop.add_signal_handler(number, self._received)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for number in _SIGNALS:
+            self._loop.remove_signal_handler(number)
+            if self.asked.is_set():
+                signal.signal(number, signal.SIG_IGN)  # the process is ending anyway, within the deadline
+
+    async def race(self, work: Awaitable[T]) -> T:
+        """The result of `work`, or Interrupted as soon as a signal comes; `work` is cancelled then."""
+        task, asked = asyncio.ensure_future(work), asyncio.ensure_future(self.asked.wait())
+        try:
+            await asyncio.wait((task, asked), return_when=asyncio.FIRST_COMPLETED)
+            if not task.done():
+                raise Interrupted
+            return task.result()
+        finally:
+            task.cancel()
+            asked.cancel()
+            await asyncio.wait((task, asked), timeout=1)
+
+    def _received(self) -> None:
+        if self.asked.is_set():
+            return
+        self.asked.set()
+        # Whatever hangs from here on (a server, a reader of the pipe), the process ends in time.
+        timer = threading.Timer(DEADLINE, os._exit, (EXIT_INTERRUPTED,))
+        timer.daemon = True
+        timer.start()
+        if self.on_interrupt is not None:
+            self.on_interrupt()

@@ -1,0 +1,44 @@
+"""`fanout parse`: what a text answer would call, as JSON, to show why a call was or was not understood."""
+
+from __future__ import annotations
+
+import json
+import sys
+from argparse import Namespace
+from pathlib import Path
+from typing import Any
+
+from console_app.config.paths import read_text
+from console_app.dialects.model import ToolSignature
+from console_app.dialects.report import UnusableInput, report, report_line, signatures
+from console_app.domain.errors import ConfigError, UsageError
+from console_app.headless.json_text import json_line
+
+
+def run_parse(arguments: Namespace) -> int:
+    """One text from standard input to one JSON object; with `--jsonl`, a case a line to an answer a line."""
+    if not arguments.jsonl and not arguments.tools:
+        raise UsageError("parse needs the tools", "Write fanout parse --tools FILE < TEXT, or --jsonl.")
+    tools = _tools(Path(arguments.tools)) if arguments.tools else []
+    with open(0, "rb", closefd=False) as standard_input:
+        if not arguments.jsonl:
+            _print(report(standard_input.read().decode("utf-8", "replace"), tools, arguments.chunk))
+            return 0
+        for line in standard_input:
+            if line.strip():
+                _print(report_line(line.decode("utf-8", "replace"), arguments.chunk))
+    return 0
+
+
+def _print(value: Any) -> None:
+    sys.stdout.write(json_line(value) + "\n")
+    sys.stdout.flush()
+
+
+def _tools(path: Path) -> list[ToolSignature]:
+    try:
+        return signatures(json.loads(read_text(path)))
+    except json.JSONDecodeError as error:
+        raise ConfigError(f"{path}:{error.lineno}:{error.colno}: {error.msg.lower()}", "It has to be JSON.") from None
+    except UnusableInput as error:
+        raise ConfigError(f"{path}: {error}") from None

@@ -1,0 +1,68 @@
+"""The prompt of a run: from the arguments, from standard input, or from both, one after the other."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Sequence
+
+from console_app.domain.errors import UsageError
+
+PATIENCE = 3.0  # seconds for the first byte of a pipe that nobody said to read
+_CHUNK = 65536
+
+
+async def read_prompt(words: Sequence[str], note: Callable[[str], None], descriptor: int = 0) -> str:
+    """The prompt. Standard input is read where `-` or nothing stands for it, and beside a prompt when it is piped.
+
+    A pipe beside a prompt may be one that was merely inherited and never ends, so its first byte is waited for
+    `PATIENCE` seconds only; `note` is told then. Raises UsageError when there is no prompt.
+    """
+    asked = "-" in words or not words
+    given = " ".join(word for word in words if word != "-").strip()
+    terminal = os.isatty(descriptor)
+    if terminal and not words:
+        raise UsageError("there is no prompt", 'Write fanout run "PROMPT", or pipe one in.')
+    piped = "" if terminal and not asked else await _read(descriptor, None if asked else PATIENCE, note)
+    prompt = "\n\n".join(part for part in (given, piped.strip()) if part)
+    if not prompt:
+        raise UsageError("the prompt is empty")
+    return prompt
+
+
+async def _read(descriptor: int, patience: float | None, note: Callable[[str], None]) -> str:
+    """Everything up to the end of `descriptor`, without blocking the loop."""
+    loop = asyncio.get_running_loop()
+    data = bytearray()
+    first, ended = asyncio.Event(), asyncio.Event()
+
+    def readable() -> None:
+        try:
+            piece = os.read(descriptor, _CHUNK)
+        except BlockingIOError:
+            return
+        except OSError:
+            piece = b""
+        data.extend(piece)
+        first.set()
+        if not piece:
+            ended.set()
+
+    try:
+        loop.add_reader(descriptor, readable)
+    except OSError:  # a regular file or /dev/null can't be waited for: it is always ready
+        while not ended.is_set():
+            readable()
+        return _text(data)
+    try:
+        await asyncio.wait_for(first.wait(), patience)
+        await ended.wait()
+    except TimeoutError:
+        note(f"Nothing came on standard input within {PATIENCE:g} s: going on without it.")
+    finally:
+        loop.remove_reader(descriptor)
+    return _text(data)
+
+
+def _text(data: bytearray) -> str:
+    return data.decode("utf-8-sig", "replace")

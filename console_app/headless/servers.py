@@ -1,0 +1,52 @@
+"""The life of the MCP servers around a headless run: started at once, waited for, and closed whatever happens."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+
+from console_app.domain.safe_text import one_line
+from console_app.headless.output import Output
+from console_app.mcp_client.hub import Hub
+from console_app.mcp_client.status import ServerState, ServerStatus
+
+_CLOSING = 3.0  # seconds; leaves time within the deadline of an interrupted run
+_DOWN = frozenset({ServerState.FAILED, ServerState.STOPPED, ServerState.NEEDS_SIGN_IN})
+_PATIENCE = 5.0  # seconds of waiting for servers before it is said which
+
+
+@asynccontextmanager
+async def running(hub: Hub) -> AsyncGenerator[Hub]:
+    """Starts the servers, in the background, and closes them at the end."""
+    await hub.start()
+    try:
+        yield hub
+    finally:
+        closing = asyncio.ensure_future(hub.close())
+        await asyncio.wait((closing,), timeout=_CLOSING)
+
+
+async def settled(hub: Hub, output: Output) -> None:
+    """Waits until every server is ready or has failed; says in one line each which failed, and which it waits for."""
+    ready = asyncio.ensure_future(hub.ready())
+    try:
+        await asyncio.wait((ready,), timeout=_PATIENCE)
+        if not ready.done():
+            names = ", ".join(status.name for status in hub.statuses() if not status.state.settled)
+            output.error_line(one_line(f"Waiting for {names} ..."))
+        await ready
+    finally:
+        ready.cancel()
+    for line in failures(hub.statuses()):
+        output.error_line(line)
+
+
+def failures(statuses: Sequence[ServerStatus]) -> list[str]:
+    """One line for each server that could not be started."""
+    failed = (status for status in statuses if status.state in _DOWN)
+    return [one_line(f"Server {status.name} {status.state}: {status.reason}{_hint(status)}", 400) for status in failed]
+
+
+def _hint(status: ServerStatus) -> str:
+    return f". To sign in: fanout mcp auth {status.name}" if status.state is ServerState.NEEDS_SIGN_IN else ""

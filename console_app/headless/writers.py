@@ -1,0 +1,224 @@
+"""What a run prints: its answer as text, one JSON object at the end, or every event as a line of JSON.
+
+A writer sees each event after the transcript has folded it in. Standard output carries the answer alone; what happens
+meanwhile goes to standard error, a line each.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any, Literal, Protocol
+
+from console_app.domain import events as ev
+from console_app.domain.messages import MESSAGE, AssistantMessage
+from console_app.domain.safe_text import one_line, visible
+from console_app.domain.tools import Outcome
+from console_app.domain.transcript import Call, Transcript
+from console_app.headless.json_text import json_line
+from console_app.headless.output import Output
+from console_app.headless.safe_stream import SafeStream
+
+OutputFormat = Literal["text", "json", "stream-json"]
+_GLYPHS = {
+    Outcome.SUCCEEDED: "✓",
+    Outcome.FAILED: "✗",
+    Outcome.TIMED_OUT: "✗",
+    Outcome.INVALID: "✗",
+    Outcome.INTERRUPTED: "✗",
+    Outcome.CANCELLED: "○",
+    Outcome.DENIED: "○",
+    Outcome.BLOCKED: "○",
+    Outcome.SKIPPED: "○",
+}
+
+
+class Writer(Protocol):
+    """Prints a run."""
+
+    def write(self, event: ev.Event) -> None:
+        """One event, in order."""
+        ...
+
+    def finish(self) -> None:
+        """The run is over, however it ended."""
+        ...
+
+
+class StreamJsonWriter:
+    """Every event a line of JSON, at once."""
+
+    def __init__(self, output: Output) -> None:
+        self._output = output
+
+    def write(self, event: ev.Event) -> None:
+        """See Writer."""
+        self._output.out(json_line(event.model_dump()) + "\n")
+
+    def finish(self) -> None:
+        """See Writer."""
+
+
+class JsonWriter:
+    """One JSON object when the run is over; `report` makes it."""
+
+    def __init__(self, output: Output, report: Callable[[], dict[str, Any]]) -> None:
+        self._output = output
+        self._report = report
+
+    def write(self, event: ev.Event) -> None:
+        """See Writer."""
+
+    def finish(self) -> None:
+        """See Writer."""
+        self._output.out(json_line(self._report()) + "\n")
+
+
+class TextWriter:
+    """The answer as it streams; a line to standard error for each call that ended and each notice."""
+
+    def __init__(self, output: Output, transcript: Transcript) -> None:
+        self._output = output
+        self._transcript = transcript
+        self._stream = SafeStream()
+        self._shown = ""  # of this answer
+        self._at_line_start = True
+        self._anything = False
+
+    def write(self, event: ev.Event) -> None:
+        """See Writer."""
+        match event:
+            case ev.TextDelta():
+                self._text(event.text)
+            case ev.TextRevised():
+                self._revised(event.text)
+            case ev.MessageAdded() if event.role == "assistant":
+                if not self._shown and event.content and event.label is None:
+                    self._text(event.content)
+                self._end_answer()
+            case ev.CallFinished():
+                if call := self._transcript.calls.get(event.call_id):
+                    self._line(call_line(call))
+            case ev.Thought():
+                self._line(f"{event.label}: {event.text}")
+            case ev.RetryScheduled():
+                self._line(f"Trying again in {event.delay:.1f} s (try {event.attempt}): {event.why}")
+            case ev.Notice() if event.level != "debug":
+                self._line(event.text)
+            case _:
+                pass
+
+    def finish(self) -> None:
+        """See Writer."""
+        self._end_answer()
+
+    def _text(self, text: str) -> None:
+        if not self._shown and self._anything:
+            self._put("\n")  # a blank line between two answers of a turn
+        self._shown += text
+        self._put(self._stream.feed(text))
+
+    def _revised(self, text: str) -> None:
+        if text.startswith(self._shown):
+            self._text(text[len(self._shown) :])
+            return
+        self._end_answer()  # what is printed can't be taken back: the mended text follows it
+        if text:
+            self._text(text)
+
+    def _end_answer(self) -> None:
+        if self._shown:
+            self._put(self._stream.flush())
+            if not self._at_line_start:
+                self._put("\n")
+        self._shown = ""
+
+    def _put(self, text: str) -> None:
+        if text:
+            self._output.out(text)
+            self._at_line_start = text.endswith("\n")
+            self._anything = True
+
+    def _line(self, text: str) -> None:
+        self._output.error_line(one_line(text, 400))
+
+
+class ResultsWriter:
+    """For calls without a model: the results themselves, in call order, with a heading each when there are several."""
+
+    def __init__(self, output: Output, transcript: Transcript) -> None:
+        self._output = output
+        self._transcript = transcript
+
+    def write(self, event: ev.Event) -> None:
+        """See Writer."""
+        if isinstance(event, ev.CallFinished) and (call := self._transcript.calls.get(event.call_id)):
+            self._output.error_line(one_line(call_line(call), 400))
+
+    def finish(self) -> None:
+        """See Writer."""
+        calls = list(self._transcript.calls.values())
+        for number, call in enumerate(calls):
+            heading = f"{'' if number == 0 else chr(10)}{one_line(_label(call))}\n" if len(calls) > 1 else ""
+            self._output.out(heading + visible(call.content).removesuffix("\n") + "\n")
+
+
+def call_line(call: Call) -> str:
+    """A finished call in one line: how it ended, what it was, what came of it, how long it ran."""
+    outcome = call.outcome or Outcome.INTERRUPTED
+    arguments = json.dumps(call.arguments, ensure_ascii=False) if call.arguments else ""
+    words = [_GLYPHS[outcome], _label(call)]
+    if arguments:
+        words.append(one_line(arguments, 80))
+    if outcome is Outcome.SUCCEEDED:
+        words.append("→ " + one_line(call.content, 100))
+    else:
+        words.append(f"· {outcome.value.replace('_', ' ')}: {one_line(call.error or call.content, 160)}")
+    if call.duration_ms:
+        words.append(f"· {call.duration_ms / 1000:.2f} s")
+    return " ".join(words)
+
+
+def report(transcript: Transcript, *, session_id: str) -> dict[str, Any]:
+    """What a `json` run prints. `answer` is the text of the last answer; `messages` is the history it leaves."""
+    answers = [
+        message.content
+        for message in transcript.history
+        if isinstance(message, AssistantMessage) and message.label is None
+    ]
+    usage, session, turn = transcript.usage, transcript.session, transcript.turn
+    return {
+        "session_id": session_id,
+        "provider": session.provider if session else "",
+        "model": session.model if session else "",
+        "outcome": turn.outcome if turn else None,
+        "error": turn.error if turn else None,
+        "answer": answers[-1] if answers else "",
+        "calls": [_call_report(call) for call in transcript.calls.values()],
+        "usage": {
+            "input_tokens": usage.input_tokens,
+            "output_tokens": usage.output_tokens,
+            "cached_tokens": usage.cached_tokens,
+            "cost": usage.cost,
+        },
+        "messages": [MESSAGE.dump_python(message) for message in transcript.history],
+    }
+
+
+def _call_report(call: Call) -> dict[str, Any]:
+    return {
+        "call_id": call.id,
+        "name": call.name,
+        "server": call.server,
+        "tool": call.tool,
+        "arguments": call.arguments,
+        "outcome": call.outcome,
+        "content": call.content,
+        "error": call.error,
+        "artifacts": [artifact.model_dump() for artifact in call.artifacts],
+        "duration_ms": call.duration_ms,
+    }
+
+
+def _label(call: Call) -> str:
+    return f"{call.server}.{call.tool}" if call.server else call.name

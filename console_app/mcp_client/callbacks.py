@@ -1,0 +1,137 @@
+"""Answers the requests that a server makes of the client, in the SDK's types: elicitation, sampling, roots."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine, Sequence
+from typing import Any, Literal, TypeVar
+
+from mcp.client.context import ClientRequestContext
+from mcp_types import (
+    INVALID_PARAMS,
+    CreateMessageRequestParams,
+    CreateMessageResult,
+    ElicitRequestFormParams,
+    ElicitRequestParams,
+    ElicitRequestURLParams,
+    ElicitResult,
+    ErrorData,
+    ListRootsResult,
+    Root,
+    SamplingMessage,
+    TextContent,
+)
+from pydantic import FileUrl
+
+from console_app.domain import questions
+from console_app.domain.errors import FanoutError
+from console_app.domain.ports import CallReporter
+from console_app.domain.questions import Elicitation, ElicitationAnswer, SamplingRequest
+from console_app.mcp_client.asking import Asking
+from console_app.mcp_client.wire import Wire, WireCall
+
+DECLINED = -1  # the code that the protocol's example has for a sampling request the user rejected
+T = TypeVar("T")
+
+
+class Callbacks:
+    """One connection's answers. What belongs to a call ends with it: the server then hears `cancel`."""
+
+    def __init__(self, server: str, wire: Wire, asking: Asking) -> None:
+        self._server = server
+        self._wire = wire
+        self._asking = asking
+
+    async def elicit(self, context: ClientRequestContext, params: ElicitRequestParams) -> ElicitResult | ErrorData:
+        """A form or a page for the user."""
+        call, waiting = self._wire.asking()
+        question = self._question(params, call)
+        answer = await _for_call(call, self._asking.elicit(question, _reporters(waiting)))
+        return _elicit_result(answer or ElicitationAnswer("cancel"))
+
+    async def open_pages(self, pages: Sequence[ElicitRequestURLParams], call: WireCall) -> bool:
+        """The pages that a call can't do without; whether the user agreed to all of them."""
+        for page in pages:
+            answer = await self._asking.elicit(self._question(page, call), [call.reporter])
+            if answer.action != "accept":
+                return False
+        return True
+
+    async def sample(
+        self, context: ClientRequestContext, params: CreateMessageRequestParams
+    ) -> CreateMessageResult | ErrorData:
+        """A question for the model."""
+        if params.tools:
+            return ErrorData(code=INVALID_PARAMS, message="Sampling with tools is not supported")
+        call, waiting = self._wire.asking()
+        request = SamplingRequest(
+            server=self._server,
+            call_id=call.call_id if call is not None else "",
+            messages=tuple(_sampling_message(message) for message in params.messages),
+            max_tokens=params.max_tokens,
+            system=params.system_prompt or "",
+            temperature=params.temperature,
+            stop=tuple(params.stop_sequences or ()),
+            model_hints=_hints(params),
+        )
+        try:
+            sampled = await _for_call(call, self._asking.sample(request, _reporters(waiting)))
+        except FanoutError as error:
+            return ErrorData(code=DECLINED, message=f"The model could not be asked: {error.line}")
+        if sampled is None:
+            return ErrorData(code=DECLINED, message="User rejected sampling request")
+        return CreateMessageResult(
+            role="assistant",
+            content=TextContent(type="text", text=sampled.text),
+            model=sampled.model,
+            stop_reason=sampled.stop_reason,
+        )
+
+    async def list_roots(self, context: ClientRequestContext) -> ListRootsResult:
+        """The folders that the server may work in."""
+        return ListRootsResult(
+            roots=[Root(uri=FileUrl(root.as_uri()), name=root.name or str(root)) for root in self._asking.roots]
+        )
+
+    def _question(self, params: ElicitRequestParams, call: WireCall | None) -> Elicitation:
+        call_id = call.call_id if call is not None else ""
+        if isinstance(params, ElicitRequestFormParams):
+            return Elicitation(self._server, params.message, call_id, schema=params.requested_schema)
+        return Elicitation(self._server, params.message, call_id, mode="url", url=params.url)
+
+
+async def _for_call(call: WireCall | None, asking: Coroutine[Any, Any, T]) -> T | None:
+    """What `asking` returns; None when the call it is asked for has ended meanwhile."""
+    task = asyncio.ensure_future(asking)
+    if call is not None:
+        call.questions.add(task)
+    try:
+        await asyncio.wait({task})
+    finally:
+        if not task.done():
+            task.cancel()
+            await asyncio.wait({task})
+        if call is not None:
+            call.questions.discard(task)
+    return None if task.cancelled() else task.result()
+
+
+def _reporters(calls: Sequence[WireCall]) -> list[CallReporter]:
+    return [call.reporter for call in calls]
+
+
+def _elicit_result(answer: ElicitationAnswer) -> ElicitResult:
+    if answer.action != "accept" or answer.content is None:
+        return ElicitResult(action=answer.action)
+    return ElicitResult(action="accept", content=dict(answer.content))
+
+
+def _sampling_message(message: SamplingMessage) -> questions.SamplingMessage:
+    parts = [block.text if block.type == "text" else f"[{block.type}]" for block in message.content_as_list]
+    role: Literal["user", "assistant"] = message.role
+    return questions.SamplingMessage(role, "\n".join(parts))
+
+
+def _hints(params: CreateMessageRequestParams) -> tuple[str, ...]:
+    hints = params.model_preferences.hints if params.model_preferences else None
+    return tuple(hint.name for hint in hints or () if hint.name)

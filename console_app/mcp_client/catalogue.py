@@ -1,0 +1,105 @@
+"""What one server offers beside tools, listed in the background and again when it changes, and the use of it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Generator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from console_app.domain.errors import ServerError
+from console_app.domain.events import Level
+from console_app.mcp_client import faults
+from console_app.mcp_client.convert import ResultFiles
+from console_app.mcp_client.faults import CallRefused, ConnectionLost
+from console_app.mcp_client.offers import Offers, Prompt, PromptMessage, ResourceContent, ResourceTemplate
+
+if TYPE_CHECKING:
+    from console_app.mcp_client.session import Session
+
+log = logging.getLogger(__name__)
+
+
+class Catalogue:
+    """One server's prompts and resources. Every method that asks the server raises ServerError, and takes
+    `seconds` at most."""
+
+    def __init__(
+        self, server: str, session: Callable[[], Awaitable[Session]], files: ResultFiles, seconds: float
+    ) -> None:
+        self.offers = Offers()
+        self.subscribed: set[str] = set()  # resources to be told of, over all connections
+        self.log_level: Level = "info"
+        self._server = server
+        self._session = session
+        self._files = files
+        self._seconds = seconds
+
+    async def refresh(self, session: Session) -> None:
+        """Lists again; what can't be listed is empty, with the reason in the offers."""
+        try:
+            async with asyncio.timeout(self._seconds):
+                self.offers = await session.offers()
+        except Exception as error:
+            self.offers = Offers(problems=(f"nothing could be listed: {faults.connection_reason(error)}",))
+
+    async def restore(self, session: Session) -> None:
+        """Tells a new connection what was asked of the one before."""
+        try:
+            with self._errors():
+                if self.log_level != "info":
+                    await session.set_log_level(self.log_level)
+                for uri in sorted(self.subscribed):
+                    await session.subscribe(uri, on=True)
+        except ServerError as error:
+            log.info("%s", error)
+
+    async def read(self, uri: str) -> list[ResourceContent]:
+        """The parts of a resource."""
+        with self._errors():
+            async with asyncio.timeout(self._seconds):
+                return await (await self._session()).read_resource(uri, self._files)
+
+    async def get_prompt(self, name: str, arguments: Mapping[str, str]) -> list[PromptMessage]:
+        """A prompt, filled in."""
+        with self._errors():
+            async with asyncio.timeout(self._seconds):
+                return await (await self._session()).get_prompt(name, arguments, self._files)
+
+    async def complete(
+        self, ref: Prompt | ResourceTemplate, argument: str, value: str, others: Mapping[str, str]
+    ) -> list[str]:
+        """What the server proposes for an argument that is being typed."""
+        with self._errors():
+            async with asyncio.timeout(self._seconds):
+                return await (await self._session()).complete(ref, argument, value, others)
+
+    async def subscribe(self, uri: str, *, on: bool) -> None:
+        """Asks to be told when a resource changes, or no longer."""
+        (self.subscribed.add if on else self.subscribed.discard)(uri)
+        with self._errors():
+            async with asyncio.timeout(self._seconds):
+                await (await self._session()).subscribe(uri, on=on)
+
+    async def set_log_level(self, level: Level) -> None:
+        """Asks for log lines from `level` on."""
+        self.log_level = level
+        with self._errors():
+            async with asyncio.timeout(self._seconds):
+                await (await self._session()).set_log_level(level)
+
+    async def roots_changed(self) -> None:
+        """Tells the server that the roots are others now."""
+        with self._errors():
+            async with asyncio.timeout(self._seconds):
+                await (await self._session()).roots_changed()
+
+    @contextmanager
+    def _errors(self) -> Generator[None]:
+        try:
+            yield
+        except (CallRefused, ConnectionLost) as error:
+            raise ServerError(f"{self._server}: {str(error) or 'the connection was lost'}") from error
+        except TimeoutError:
+            raise ServerError(f"{self._server}: no answer within {self._seconds:g} s") from None

@@ -1,0 +1,374 @@
+"""One server's life, held by one owner task: connecting, ready, lost, connecting again, stopped.
+
+The SDK wants a connection left by the task that entered it, so each connection lives in a task of its own and the
+owner starts these one after the other. Calls may come from any task. A call that was on its way when the connection
+was lost fails and is never sent again by itself: nobody knows what it has already done.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING, Any
+
+from console_app.config.mcp_servers import ServerConfig
+from console_app.domain.errors import ServerError
+from console_app.domain.events import Level
+from console_app.domain.ports import CallReporter
+from console_app.domain.safe_text import one_line
+from console_app.domain.tools import ToolResult
+from console_app.mcp_client import convert, faults
+from console_app.mcp_client.catalogue import Catalogue
+from console_app.mcp_client.channel import Channel, HttpChannel, StartError, StdioChannel
+from console_app.mcp_client.faults import CallRefused, ConnectionLost
+from console_app.mcp_client.offers import Offers
+from console_app.mcp_client.server_log import ServerLog
+from console_app.mcp_client.shared import Ending, Shared, to_the_end
+from console_app.mcp_client.sign_in import Kept, SignInPage, plan_of
+from console_app.mcp_client.status import RejectedTool, ServerState, ServerStatus
+
+if TYPE_CHECKING:
+    from mcp_types import Tool
+
+    from console_app.mcp_client.changes import Kind
+    from console_app.mcp_client.session import Listing, Session, Surroundings
+
+log = logging.getLogger(__name__)
+
+CONNECT_SECONDS = 60.0
+STEADY_SECONDS = 30.0  # a connection that held this long starts the delays from the beginning
+SIGN_IN_SECONDS = 600.0  # that the user may take
+CALL_WAITS_SECONDS = 20.0  # that a call waits for a server that is (re)connecting
+LOST_SECONDS = 2.0  # that a call which lost its server waits to learn why
+REFRESH_SECONDS = 0.2  # of quiet after a change of the tools before they are listed again
+MOST_WAITS = 10  # for a server that is never quiet
+
+
+class Connection:
+    """A server, whatever its state."""
+
+    def __init__(self, config: ServerConfig, shared: Shared) -> None:
+        self.config = config
+        self.tools: tuple[Tool, ...] = ()
+        self.state = ServerState.DISABLED if config.disabled else ServerState.STARTING
+        self.reason = ""
+        self.changed: dict[str, str] = {}  # tools that aren't what the user trusted, with the difference
+        self.catalogue = Catalogue(config.name, self._ready_session, shared.files, config.timeout or CONNECT_SECONDS)
+        self._log = ServerLog(shared.log_dir, config.name)
+        self._shared = shared
+        self._page = SignInPage(config.name, shared.asking)
+        self._delays = shared.retry_delays
+        self._rejected: tuple[RejectedTool, ...] = ()
+        self._about = ("", "", "")  # protocol version, server info, instructions
+        self._session: Session | None = None
+        self._moved = asyncio.Event()  # replaced at each change of state: whoever holds the old one is woken
+        self._again = asyncio.Event()
+        self._owner: asyncio.Task[None] | None = None
+        self._life: asyncio.Task[Ending] | None = None
+        self._stopping = False
+
+    # Life.
+
+    def start(self) -> None:
+        """Begins to connect in the background."""
+        if self.config.disabled:
+            return
+        if self.config.problem:
+            self._move(ServerState.FAILED, self.config.problem)
+        elif self._owner is None:
+            self._owner = asyncio.create_task(self._own(), name=f"mcp-{self.config.name}")
+
+    async def stop(self) -> None:
+        """Ends the connection and the server's program with all its children. Takes at most some two seconds."""
+        self._stopping = True
+        owner = self._owner
+        if owner is not None:
+            if self._life is not None:
+                self._life.cancel()
+            self._again.set()
+            await asyncio.gather(owner, return_exceptions=True)
+        if self.state is not ServerState.DISABLED:
+            self._move(ServerState.STOPPED)
+
+    async def reconnect(self) -> None:
+        """Connects anew, now; returns once that has settled."""
+        if self.config.disabled or self.config.problem or self._stopping:
+            return
+        self._move(ServerState.STARTING)
+        self._again.set()
+        if self._life is not None:
+            self._life.cancel()
+        self.start()
+        await self.settled()
+
+    async def sign_in(self) -> None:
+        """Connects anew and opens the browser for the user to sign in; returns once that has settled."""
+        self._page.wanted = True
+        try:
+            await self.reconnect()
+        finally:
+            self._page.wanted = False
+
+    async def sign_out(self) -> None:
+        """Forgets what was kept of a sign-in."""
+        try:
+            await Kept(self._shared.credentials, self.config, plan_of(self.config)).forget()
+        except ValueError:
+            return  # `auth` that can't be used never signed in
+
+    async def settled(self) -> None:
+        """Returns once the server is ready, failed, disabled or stopped."""
+        while not self.state.settled:
+            await self._moved.wait()
+
+    async def _own(self) -> None:
+        losses = 0
+        loop = asyncio.get_running_loop()
+        try:
+            while not self._stopping:
+                self._again.clear()
+                began, was_ready = loop.time(), False
+                self._life = asyncio.create_task(self._live(), name=f"mcp-{self.config.name}-life")
+                await asyncio.wait({self._life})
+                was_ready = self._session is not None
+                self._session = None
+                self._page.connected = False
+                if self._stopping:
+                    return
+                if self._again.is_set():
+                    losses = 0
+                    continue
+                ending = self._life.result() if not self._life.cancelled() else Ending("the connection was closed")
+                reason = ending.reason
+                losses = 1 if was_ready and loop.time() - began >= STEADY_SECONDS else losses + 1
+                log.info("server %s: %s", self.config.name, reason)
+                if ending.sign_in:
+                    self._move(ServerState.NEEDS_SIGN_IN, reason)
+                    await self._again.wait()
+                    losses = 0
+                    continue
+                # A server that never came up is not started over and over: what is wrong stays wrong.
+                losses = await self._rest(reason, losses, retry=was_ready or losses > 1)
+        finally:
+            if self._life is not None and not self._life.done():
+                self._life.cancel()
+                await asyncio.wait({self._life})
+
+    async def _rest(self, reason: str, losses: int, *, retry: bool) -> int:
+        """Waits until it is time for the next try, or somebody asks for it; returns the losses to go on from."""
+        if retry and losses <= len(self._delays):
+            self._move(ServerState.RECONNECTING, reason)
+            try:
+                await asyncio.wait_for(self._again.wait(), self._delays[losses - 1])
+            except TimeoutError:
+                return losses
+            return 0
+        tries = f" (gave up after {len(self._delays)} tries)" if retry else ""
+        self._move(ServerState.FAILED, reason + tries)
+        await self._again.wait()
+        return 0
+
+    async def _live(self) -> Ending:
+        """One connection from beginning to end; returns why it ended."""
+        channel = self._channel()
+        error: BaseException | None = None
+        deadline = asyncio.timeout(SIGN_IN_SECONDS if self._page.wanted else self.config.timeout or CONNECT_SECONDS)
+        try:
+            try:
+                async with deadline:
+                    await channel.start()
+                    async with channel.session() as session:
+                        listing = await session.list_tools()
+                        await self._examine(listing)
+                        deadline.reschedule(None)
+                        self._ready(session, listing)
+                        await self._serve(session)
+            except StartError as fault:
+                return Ending(str(fault))
+            except Exception as fault:
+                error = TimeoutError() if deadline.expired() else fault
+            reason = one_line(await channel.why(error), faults.LONGEST)
+            if self.state is ServerState.READY:
+                self._move(ServerState.RECONNECTING, reason)  # before the program is ended, which may take a while
+            return Ending(reason, sign_in=channel.wants_sign_in(error))
+        finally:
+            await to_the_end(channel.close())
+
+    def _channel(self) -> Channel:
+        if self.config.kind == "stdio":
+            return StdioChannel(self.config, self._log, self._shared.guard, self._surroundings)
+        return HttpChannel(self.config, self._surroundings, self._shared.credentials, self._page)
+
+    def _surroundings(self, module: Any) -> Surroundings:
+        return module.Surroundings(
+            self.config.name,
+            self._say,
+            self._shared.asking,
+            self._shared.exchanges,
+            lambda: self.catalogue.log_level,
+        )
+
+    def _ready(self, session: Session, listing: Listing) -> None:
+        self._session = session
+        self._page.connected = True
+        self._about = (session.protocol_version, session.server_info, session.instructions)
+        self.tools, self._rejected = listing.tools, listing.rejected
+        self._move(ServerState.READY)
+
+    async def _serve(self, session: Session) -> None:
+        """Until the connection ends; lists again what the server says has changed."""
+        ended = asyncio.ensure_future(session.ended.wait())
+        listing = asyncio.create_task(self._list_offers(session))
+        try:
+            while not session.ended.is_set():
+                news = asyncio.ensure_future(session.changes.news.wait())
+                try:
+                    await asyncio.wait({ended, news}, return_when=asyncio.FIRST_COMPLETED)
+                finally:
+                    news.cancel()
+                if session.changes.news.is_set() and not session.ended.is_set():
+                    await self._refresh(session)
+        finally:
+            ended.cancel()
+            listing.cancel()
+            await asyncio.gather(listing, return_exceptions=True)
+
+    async def _list_offers(self, session: Session) -> None:
+        await self.catalogue.restore(session)
+        await self.catalogue.refresh(session)
+        self._shared.changed()
+
+    async def _refresh(self, session: Session) -> None:
+        kinds: set[Kind] = set()
+        updated: dict[str, None] = {}
+        # Servers send several notices at once: wait until they are quiet for a moment, but not for ever.
+        for _ in range(MOST_WAITS):
+            if not session.changes.news.is_set():
+                break
+            more, uris = session.changes.take()
+            kinds |= more
+            updated |= dict.fromkeys(uris)
+            await asyncio.sleep(REFRESH_SECONDS)
+        if "tools" in kinds:
+            await self._list_tools(session)
+        if kinds - {"tools"}:
+            await self.catalogue.refresh(session)
+        if kinds:
+            self._shared.changed()
+        for uri in updated:
+            self._shared.updated(self.config.name, uri)
+
+    async def _list_tools(self, session: Session) -> None:
+        try:
+            async with asyncio.timeout(self.config.timeout or CONNECT_SECONDS):
+                listing = await session.list_tools()
+        except Exception as error:
+            self._say("warning", f"the tools could not be listed again: {faults.connection_reason(error)}")
+            return
+        await self._examine(listing)
+        self.tools, self._rejected = listing.tools, listing.rejected
+
+    async def _examine(self, listing: Listing) -> None:
+        """Notes what has changed about the tools since the user trusted them."""
+        if (definitions := self._shared.definitions) is not None:
+            self.changed = await asyncio.to_thread(definitions.changed, self.config, listing.tools)
+
+    async def accept(self, name: str) -> None:
+        """The user trusts a tool as it is now."""
+        tool = next((tool for tool in self.tools if tool.name == name), None)
+        if tool is not None and self._shared.definitions is not None:
+            await asyncio.to_thread(self._shared.definitions.accept, self.config, tool)
+            self.changed.pop(name, None)
+            self._shared.changed()
+
+    def _move(self, state: ServerState, reason: str = "") -> None:
+        self.state, self.reason = state, reason
+        if state in {ServerState.FAILED, ServerState.STOPPED, ServerState.NEEDS_SIGN_IN}:
+            self.tools, self._rejected = (), ()
+            self.catalogue.offers = Offers()
+        moved, self._moved = self._moved, asyncio.Event()
+        moved.set()
+        self._shared.changed()
+
+    def _say(self, level: Level, text: str) -> None:
+        self._log.write_line(f"[{level}] {text}")
+
+    # Use.
+
+    async def call(
+        self, tool: str, arguments: dict[str, Any], reporter: CallReporter, meta: dict[str, Any], call_id: str = ""
+    ) -> ToolResult:
+        """Runs one call; every failure but cancellation is a result."""
+        session = await self._session_for_call()
+        if session is None:
+            return convert.failed(self._not_ready())
+        try:
+            result = await session.call(tool, arguments, reporter, meta, call_id)
+        except ConnectionLost as lost:
+            return convert.failed(await self._lost(session, str(lost)))
+        except CallRefused as refused:
+            return convert.failed(str(refused))
+        if convert.has_files(result):
+            return await asyncio.to_thread(convert.result_of, result, self._shared.files)
+        return convert.result_of(result, self._shared.files)
+
+    async def _ready_session(self) -> Session:
+        session = await self._session_for_call()
+        if session is None:
+            raise ServerError(self._not_ready())
+        return session
+
+    def _not_ready(self) -> str:
+        why = f": {self.reason}" if self.reason else ""
+        return f"The server {self.config.name} is {self.state.value}{why}."
+
+    async def _session_for_call(self) -> Session | None:
+        """The session once the server is ready, or None when it isn't in time."""
+        try:
+            async with asyncio.timeout(CALL_WAITS_SECONDS):
+                while not self.state.settled or self._just_ended:
+                    await self._moved.wait()
+        except TimeoutError:
+            return None
+        return self._session if self.state is ServerState.READY else None
+
+    @property
+    def _just_ended(self) -> bool:
+        # The owner hasn't got round to it yet: a call sent now would fail without ever having been sent.
+        return self.state is ServerState.READY and self._session is not None and self._session.ended.is_set()
+
+    async def _lost(self, session: Session, reason: str) -> str:
+        """What to tell of a call that was running when the connection ended; waits a moment for the reason."""
+        name = self.config.name
+        if self._session is session and not self._stopping:
+            try:
+                await asyncio.wait_for(self._moved.wait(), LOST_SECONDS)
+            except TimeoutError:
+                pass  # then without a reason
+        if self._stopping:
+            return f"The server {name} was stopped during the call."
+        reason = self.reason or reason
+        why = f" ({reason})" if reason else ""
+        return f"The server {name} went away during the call{why}. Whether the call took effect is not known."
+
+    @property
+    def status(self) -> ServerStatus:
+        """The server as it is now."""
+        version, info, instructions = self._about
+        offers = self.catalogue.offers
+        return ServerStatus(
+            name=self.config.name,
+            state=self.state,
+            reason=self.reason,
+            tools=len(self.tools),
+            transport=self.config.kind,
+            protocol_version=version,
+            server_info=info,
+            instructions=instructions,
+            log_path=self._log.path,
+            rejected=self._rejected,
+            description=self.config.description,
+            prompts=len(offers.prompts),
+            resources=len(offers.resources) + len(offers.templates),
+            problems=offers.problems,
+        )

@@ -1,0 +1,149 @@
+"""MCP's types to ours: tools to ToolSpecs, results to what a model reads.
+
+Text is passed on whole. Pictures, sound and other bytes become files and are named in the text: base64 reaches neither
+a screen nor a prompt. Texts stay as the server wrote them; whoever shows them makes them safe.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import mimetypes
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from console_app.domain.safe_text import one_line
+from console_app.domain.tools import Artifact, Outcome, ToolAnnotations, ToolResult
+
+if TYPE_CHECKING:
+    from mcp_types import CallToolResult, ContentBlock, Tool
+
+ERROR_LENGTH = 300  # characters of `ToolResult.error`
+_EXTENSIONS = {  # where mimetypes has none, or an odd one
+    "image/jpeg": ".jpg",
+    "image/webp": ".webp",
+    "image/svg+xml": ".svg",
+    "audio/wav": ".wav",
+    "audio/mpeg": ".mp3",
+    "audio/ogg": ".ogg",
+    "text/plain": ".txt",
+    "text/markdown": ".md",
+    "application/json": ".json",
+}
+
+
+def annotations_of(tool: Tool) -> ToolAnnotations:
+    """What the server says of the tool's effects, with the protocol's defaults."""
+    hints = tool.annotations
+    title = tool.title or (hints.title if hints else None) or ""
+    if hints is None:
+        return ToolAnnotations(title=title)
+    return ToolAnnotations(
+        title=title,
+        read_only=bool(hints.read_only_hint),
+        destructive=hints.destructive_hint is not False and not hints.read_only_hint,
+        idempotent=bool(hints.idempotent_hint),
+        open_world=hints.open_world_hint is not False,
+    )
+
+
+def failed(error: str) -> ToolResult:
+    """A result that says why a call failed."""
+    line = one_line(error, ERROR_LENGTH)
+    return ToolResult(outcome=Outcome.FAILED, content=f"Tool execution failed: {error}", error=line)
+
+
+def result_of(result: CallToolResult, files: ResultFiles) -> ToolResult:
+    """What came of a call. Writes files, so it belongs in a thread when `has_files`."""
+    texts: list[str] = []
+    artifacts: list[Artifact] = []
+    for block in result.content:
+        text, artifact = block_text(block, files)
+        texts.append(text)
+        if artifact is not None:
+            artifacts.append(artifact)
+    structured: Any = result.structured_content
+    if structured is not None and not any(block.type == "text" for block in result.content):
+        texts.append(json.dumps(structured, ensure_ascii=False, indent=2))
+    content = "\n".join(texts)
+    if result.is_error:
+        return failed(content.strip() or "the tool gave no reason").model_copy(update={"artifacts": tuple(artifacts)})
+    fields = cast("dict[str, Any]", structured) if isinstance(structured, dict) else None
+    return ToolResult(outcome=Outcome.SUCCEEDED, content=content, artifacts=tuple(artifacts), structured=fields)
+
+
+def has_files(result: CallToolResult) -> bool:
+    """Whether converting `result` writes files."""
+    return any(block.type in {"image", "audio", "resource"} for block in result.content)
+
+
+def block_text(block: ContentBlock, files: ResultFiles) -> tuple[str, Artifact | None]:
+    """One block as text, and the file or link it stands for. Writes files."""
+    match block.type:
+        case "text":
+            return block.text, None
+        case "image" | "audio":
+            return files.save(block.data, block.mime_type, block.type, block.type)
+        case "resource_link":
+            name = block.title or block.name
+            mime = block.mime_type or "application/octet-stream"
+            artifact = Artifact(name=name, mime=mime, uri=block.uri, size=block.size or 0)
+            about = f": {block.description}" if block.description else ""
+            return f"[link to {name}, {block.uri}{about}]", artifact
+        case "resource":
+            resource = block.resource
+            name = resource.uri.rstrip("/").rpartition("/")[2] or "resource"
+            if (text := getattr(resource, "text", None)) is not None:
+                return f"[resource {resource.uri}]\n{text}", None
+            data, mime = str(getattr(resource, "blob", "")), resource.mime_type or "application/octet-stream"
+            return files.save(data, mime, name, f"resource {resource.uri}")
+
+
+class ResultFiles:
+    """The folder where bytes from results are kept: files of mode 0600 with names of their own."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def save(self, data: str, mime: str, name: str, what: str) -> tuple[str, Artifact | None]:
+        """Writes base64 `data`; returns how the content names it, and the artifact unless that failed."""
+        mime = mime.partition(";")[0].strip().lower()
+        try:
+            content = base64.b64decode(data, validate=False)
+        except (binascii.Error, ValueError):
+            return f"[{what} of type {mime}: its data could not be decoded]", None
+        try:
+            path = self._write(content, _stem(name), _extension(mime, name))
+        except OSError as error:
+            return f"[{what} of type {mime}, {len(content)} bytes: not saved, {error.strerror or error}]", None
+        artifact = Artifact(name=path.name, mime=mime, path=str(path), size=len(content))
+        return f"[{what} of type {mime}, {len(content)} bytes, saved as {path}]", artifact
+
+    def _write(self, content: bytes, stem: str, extension: str) -> Path:
+        self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        number = 1
+        while True:
+            path = self._folder / f"{stem}{'' if number == 1 else f'-{number}'}{extension}"
+            try:
+                descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+            except FileExistsError:
+                number += 1
+                continue
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(content)
+            return path
+
+
+def _stem(name: str) -> str:
+    return re.sub(r"[^A-Za-z0-9_-]+", "-", Path(name).stem).strip("-")[:60] or "file"
+
+
+def _extension(mime: str, name: str) -> str:
+    known = _EXTENSIONS.get(mime) or mimetypes.guess_extension(mime)
+    if known:
+        return known
+    given = Path(name).suffix
+    return given if re.fullmatch(r"\.[A-Za-z0-9]{1,8}", given) else ".bin"

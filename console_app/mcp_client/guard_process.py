@@ -1,0 +1,71 @@
+"""The guard: a process that outlives the console only long enough to end the servers it left behind.
+
+Run by path with `python -I -S`, so it starts in some 10 ms and imports nothing of ours. Its stdin is a pipe that only
+the console holds: lines `+PGID` and `-PGID` say which process groups are alive, and the end of the pipe means that the
+console is gone, however it died. Then every group left gets SIGTERM and, a moment later, SIGKILL; and so does, where
+/proc shows environments, any process that carries the marker given as the first argument, which finds the children of
+launchers that moved to a group of their own.
+"""
+
+import os
+import sys
+import time
+
+TERM, KILL = 15, 9
+GRACE_SECONDS = 0.3
+
+
+def marked(marker: bytes) -> list[int]:
+    """Processes that were started with `marker` in their environment, ourselves left out."""
+    found: list[int] = []
+    try:
+        entries = os.listdir("/proc")
+    except OSError:
+        return found
+    for entry in entries:
+        if not entry.isdigit() or int(entry) == os.getpid():
+            continue
+        try:
+            with open(f"/proc/{entry}/environ", "rb") as file:
+                if marker in file.read():
+                    found.append(int(entry))
+        except OSError:
+            continue  # ended meanwhile, or another user's
+    return found
+
+
+def send(groups: set[int], processes: list[int], signal: int) -> bool:
+    """Signals all of them; returns whether any was still there."""
+    alive = False
+    for kill, targets in ((os.killpg, groups), (os.kill, processes)):
+        for target in targets:
+            try:
+                kill(target, signal)
+                alive = True
+            except OSError:
+                pass  # gone
+    return alive
+
+
+def main() -> None:
+    """Waits for the end of stdin, then ends what is left."""
+    marker = sys.argv[1].encode()
+    groups: set[int] = set()
+    for line in sys.stdin.buffer:
+        try:
+            number = int(line[1:])
+        except ValueError:
+            continue  # a line cut off by the console's death
+        if line[:1] == b"+" and number > 1:
+            groups.add(number)
+        else:
+            groups.discard(number)
+    if send(groups, marked(marker), TERM):
+        deadline = time.monotonic() + GRACE_SECONDS
+        while time.monotonic() < deadline and send(groups, marked(marker), 0):
+            time.sleep(0.02)
+        send(groups, marked(marker), KILL)
+
+
+if __name__ == "__main__":
+    main()

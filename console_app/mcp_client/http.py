@@ -1,0 +1,139 @@
+"""MCP's HTTP transports, streamable and legacy SSE, on an HTTP client that remembers what the SDK forgets.
+
+The SDK loses the status of a refused request and reads JSON answers of any size; a hook on the client notes the
+status, and a wrapper around its transport puts a limit on what is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager
+from http import HTTPStatus
+from typing import Any
+
+import httpx2
+from mcp.client.sse import sse_client
+from mcp.client.streamable_http import streamable_http_client
+
+from console_app.config.mcp_servers import ServerConfig
+from console_app.mcp_client.lines import LARGEST_LINE
+from console_app.mcp_client.oauth import BearerAuth
+from console_app.mcp_client.wire import Streams
+
+_CONNECT_SECONDS = 15.0
+_OLDER_SERVER = frozenset({400, 404, 405, 406, 415})
+
+
+class HttpConversation:
+    """The HTTP side of one connection. `refusal` says how the server last refused a request, "" if it didn't.
+
+    `auth` proves who we are, with every request; it is ours, so the SDK's own are left out.
+    """
+
+    def __init__(self, config: ServerConfig, auth: httpx2.Auth | None = None) -> None:
+        self._config = config
+        self._auth = auth
+        self._bearer = isinstance(auth, BearerAuth)
+        self._url = config.url or ""
+        self._legacy = False
+        self.status: int | None = None
+        self.refusal = ""
+        self.unauthorized = False  # it wants to know who we are, whatever it said to later requests
+
+    @property
+    def may_be_older(self) -> bool:
+        """Whether the last answer is how a server that only knows SSE answers the newer transport."""
+        return self.status in _OLDER_SERVER
+
+    @asynccontextmanager
+    async def transport(self, *, legacy: bool) -> AsyncGenerator[Streams]:
+        """Yields the streams the SDK reads and writes; `legacy` speaks SSE as of 2024-11-05."""
+        self._legacy = legacy
+        if legacy:
+            async with sse_client(
+                self._url,
+                headers=dict(self._config.headers),
+                timeout=_CONNECT_SECONDS,
+                httpx_client_factory=self._client,
+            ) as streams:
+                yield streams
+            return
+        async with (
+            self._client(dict(self._config.headers)) as client,
+            streamable_http_client(self._url, http_client=client, max_sse_event_size=LARGEST_LINE) as streams,
+        ):
+            yield streams
+
+    def _client(
+        self,
+        headers: dict[str, str] | None = None,
+        timeout: httpx2.Timeout | None = None,
+        auth: httpx2.Auth | None = None,
+    ) -> httpx2.AsyncClient:
+        # Not the given timeout: a call may be silent for as long as the engine lets it, so reading has none.
+        return httpx2.AsyncClient(
+            headers={"User-Agent": "fanout"} | (headers or {}),
+            timeout=httpx2.Timeout(_CONNECT_SECONDS, read=None),
+            auth=auth or self._auth,
+            transport=_LimitedTransport(limits=httpx2.Limits(max_connections=None)),
+            event_hooks={"response": [self._note]},
+        )
+
+    async def _note(self, response: httpx2.Response) -> None:
+        method, url = response.request.method, response.request.url
+        if (url.host, url.path) != (httpx2.URL(self._url).host, httpx2.URL(self._url).path) and not self._legacy:
+            return  # a step of a sign-in, which says itself what went wrong
+        if response.status_code < 400:
+            if method == "POST":
+                self.status, self.refusal, self.unauthorized = response.status_code, "", False
+            return
+        if method == "POST" or (method == "GET" and self._config.kind == "sse"):
+            if self.unauthorized and response.status_code in _OLDER_SERVER:
+                return  # the next thing tried; the first answer said more
+            self.unauthorized = response.status_code == 401
+            self.status = response.status_code
+            sent = "authorization" in response.request.headers
+            own = any(name.lower() == "authorization" for name in self._config.headers)
+            given = "`headers`" if own else "`auth`" if self._bearer else "the sign-in"
+            self.refusal = _describe(response.status_code, given if sent else "")
+
+
+def _describe(status: int, credentials: str) -> str:
+    try:
+        phrase = f"HTTP {status} {HTTPStatus(status).phrase}"
+    except ValueError:
+        phrase = f"HTTP {status}"
+    if status in {401, 403}:
+        if credentials:
+            return f"{phrase}: the credentials of {credentials} were refused"
+        return f"{phrase}: it wants you to sign in, or credentials in `headers`"
+    if status in {404, 405}:
+        return f"{phrase}: no MCP endpoint at this URL"
+    return phrase
+
+
+class _LimitedTransport(httpx2.AsyncHTTPTransport):
+    """Ends a JSON answer that is over the limit; event streams are limited an event by the SDK."""
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        response = await super().handle_async_request(request)
+        if response.headers.get("content-type", "").lower().startswith("application/json"):
+            response.stream = _LimitedStream(response.stream)
+        return response
+
+
+class _LimitedStream(httpx2.AsyncByteStream):
+    def __init__(self, inner: Any) -> None:
+        self._inner = inner
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        size = 0
+        async for chunk in self._inner:
+            size += len(chunk)
+            if size > LARGEST_LINE:
+                # A StreamError is what the SDK turns into the failure of this one request.
+                raise httpx2.StreamError(f"The result is too large: the limit is {LARGEST_LINE // 2**20} MB.")
+            yield chunk
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()

@@ -1,0 +1,290 @@
+"""All MCP servers as one set of tools. They connect in the background; what is ready is offered."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Collection, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from console_app.config.credentials import Credentials, FileCredentials
+from console_app.config.mcp_servers import ServerConfig
+from console_app.config.tool_choice import Item, Kind
+from console_app.domain.errors import ServerError, ToolError
+from console_app.domain.events import Level
+from console_app.domain.ports import CallReporter, Invocation
+from console_app.domain.tools import ToolResult, ToolSpec
+from console_app.mcp_client import convert, instructions
+from console_app.mcp_client.asking import Asking
+from console_app.mcp_client.connection import Connection
+from console_app.mcp_client.definitions import Definitions
+from console_app.mcp_client.exchange import Exchanges, RawMessage
+from console_app.mcp_client.guard import Guard
+from console_app.mcp_client.naming import WireNames
+from console_app.mcp_client.offers import Offers, Prompt, PromptMessage, Resource, ResourceContent, ResourceTemplate
+from console_app.mcp_client.shared import RETRY_DELAYS, Shared
+from console_app.mcp_client.status import ServerState, ServerStatus
+
+if TYPE_CHECKING:
+    from mcp_types import Tool
+
+
+class Hub:
+    """A Toolset over many servers. `on_change` is called in the event loop after a change of any state or offer,
+    `on_update` with a server and the URI of a resource there that changed (after `subscribe`)."""
+
+    def __init__(
+        self,
+        servers: Sequence[ServerConfig],
+        *,
+        log_dir: Path,
+        files_dir: Path,
+        on_change: Callable[[], None] | None = None,
+        on_update: Callable[[str, str], None] | None = None,
+        asking: Asking | None = None,
+        credentials: Credentials | None = None,
+        definitions: Definitions | None = None,
+        retry_delays: Sequence[float] = RETRY_DELAYS,
+    ) -> None:
+        self.on_change = on_change
+        self.on_update = on_update
+        self.asking = asking or Asking()
+        self._names = WireNames()
+        self._specs: tuple[ToolSpec, ...] | None = None
+        self._off: frozenset[Item] = frozenset()
+        self._exchanges = Exchanges()
+        self._guard = Guard()
+        self._shared = Shared(
+            log_dir=log_dir,
+            files=convert.ResultFiles(files_dir),
+            guard=self._guard,
+            changed=self._changed,
+            credentials=credentials or FileCredentials(files_dir.parent / "credentials.json"),
+            definitions=definitions,
+            updated=self._updated,
+            asking=self.asking,
+            exchanges=self._exchanges,
+            retry_delays=tuple(retry_delays),
+        )
+        self._connections = {config.name: Connection(config, self._shared) for config in servers}
+
+    async def start(self) -> None:
+        """Begins to connect to every server; returns at once."""
+        for connection in self._connections.values():
+            connection.start()
+
+    async def ready(self, timeout: float | None = None, *, stragglers: float | None = None) -> None:
+        """Returns once every server is ready, failed or disabled, or after `timeout` seconds.
+
+        With `stragglers`, also that many seconds after the first server had tools to offer: one that hangs then
+        delays nobody.
+        """
+        waiting = [asyncio.ensure_future(connection.settled()) for connection in self._connections.values()]
+        loop = asyncio.get_running_loop()
+        end = None if timeout is None else loop.time() + timeout
+        try:
+            while waiting:
+                _, pending = await asyncio.wait(
+                    waiting,
+                    timeout=None if end is None else max(0.0, end - loop.time()),
+                    return_when=asyncio.FIRST_COMPLETED,
+                )
+                if not pending or (end is not None and loop.time() >= end):
+                    return
+                if stragglers is not None and self.tools():
+                    end = min(end or float("inf"), loop.time() + stragglers)
+                    stragglers = None
+                waiting = list(pending)
+        finally:
+            for task in waiting:
+                task.cancel()
+
+    async def reconnect(self, name: str) -> None:
+        """Connects to one server anew, and returns once that has settled. Raises ServerError for an unknown name."""
+        await self._connection(name).reconnect()
+
+    async def sign_in(self, name: str) -> ServerStatus:
+        """Opens the browser (`asking.open_url`) for the user to sign in to a server; its status once that settled.
+
+        Tokens are kept and refreshed; the state is `ready` when it worked. Raises ServerError for an unknown name.
+        """
+        connection = self._connection(name)
+        await connection.sign_in()
+        return connection.status
+
+    async def sign_out(self, name: str) -> None:
+        """Forgets what was kept of a sign-in, and connects anew without it."""
+        connection = self._connection(name)
+        await connection.sign_out()
+        await connection.reconnect()
+
+    async def trust_tools(self, name: str) -> Sequence[str]:
+        """Takes all tools of a server as they are now; returns those that had changed. Raises ServerError."""
+        connection = self._connection(name)
+        changed = list(connection.changed)
+        for tool in changed:
+            await connection.accept(tool)
+        return changed
+
+    async def close(self) -> None:
+        """Ends every connection, all at once, and every program that was started, with their children."""
+        await asyncio.gather(*(connection.stop() for connection in self._connections.values()))
+        await self._guard.close()
+
+    async def set_enabled(self, name: str, on: bool) -> None:
+        """Switches one server on (it connects in the background) or off (its program has ended on return)."""
+        connection = self._connection(name)
+        if connection.config.disabled is on:
+            await self.put(connection.config.model_copy(update={"disabled": not on}))
+
+    async def put(self, config: ServerConfig) -> None:
+        """Adds a server, or replaces the one of that name, and begins to connect to it."""
+        before = self._connections.get(config.name)
+        if before is not None:
+            await before.stop()
+        connection = self._connections[config.name] = Connection(config, self._shared)
+        connection.start()
+        self._changed()
+
+    async def remove(self, name: str) -> None:
+        """Ends a server and forgets it."""
+        await self._connection(name).stop()
+        del self._connections[name]
+        self._changed()
+
+    def select(self, off: Collection[Item]) -> None:
+        """Which tools, prompts and resources are switched off: they are offered to nobody until they are on again."""
+        self._off = frozenset(off)
+        self._changed()
+
+    def statuses(self) -> Sequence[ServerStatus]:
+        """Every server as it is now, in the order of mcp.json."""
+        return [connection.status for connection in self._connections.values()]
+
+    def tools(self) -> Sequence[ToolSpec]:
+        """The tools that are on, of all servers that are up, in the order of mcp.json and of each server's list."""
+        if self._specs is None:
+            self._specs = tuple(spec for spec in self.all_tools() if self._is_on(spec.server, "tool", spec.tool))
+        return self._specs
+
+    def all_tools(self) -> Sequence[ToolSpec]:
+        """`tools`, and those that are switched off."""
+        connections = self._connections.values()
+        return [self._spec(connection, tool) for connection in connections for tool in connection.tools]
+
+    async def call(self, invocation: Invocation, reporter: CallReporter) -> ToolResult:
+        """Runs one call. Raises ToolError when no server has the tool; every other failure is a result."""
+        spec = invocation.spec
+        connection = self._connections.get(spec.server)
+        if connection is None:
+            raise ToolError(f"no server {spec.server or '?'} has the tool {spec.tool or spec.name}")
+        if spec.changed:  # no rule and no mode lets such a call pass: somebody has looked at it
+            await connection.accept(spec.tool)
+        return await connection.call(
+            spec.tool, dict(invocation.arguments), reporter, dict(invocation.meta), invocation.call_id
+        )
+
+    def exchange(self, call_id: str) -> Sequence[RawMessage]:
+        """The raw JSON-RPC messages of a call, in order: what was kept of it (mcp_client.exchange)."""
+        return self._exchanges.of(call_id)
+
+    # Beside tools. Lists are what is known now; whatever asks a server raises ServerError.
+
+    def prompts(self) -> Sequence[Prompt]:
+        """The prompts of all servers that are up, without those switched off."""
+        return [
+            one for offers in self.offers() for one in offers.prompts if self._is_on(one.server, "prompt", one.name)
+        ]
+
+    def resources(self) -> Sequence[Resource]:
+        """The resources of all servers that are up, without those switched off."""
+        return [
+            one for offers in self.offers() for one in offers.resources if self._is_on(one.server, "resource", one.uri)
+        ]
+
+    def templates(self) -> Sequence[ResourceTemplate]:
+        """The resource templates of all servers that are up, without those switched off."""
+        return [
+            one
+            for offers in self.offers()
+            for one in offers.templates
+            if self._is_on(one.server, "resource", one.uri_template)
+        ]
+
+    def offers(self) -> Sequence[Offers]:
+        """All that each server lists beside tools, what is switched off too."""
+        return [connection.catalogue.offers for connection in self._connections.values()]
+
+    async def get_prompt(self, prompt: Prompt, arguments: Mapping[str, str]) -> list[PromptMessage]:
+        """The messages of a prompt, filled in."""
+        return await self._connection(prompt.server).catalogue.get_prompt(prompt.name, arguments)
+
+    async def complete(
+        self, ref: Prompt | ResourceTemplate, argument: str, value: str, others: Mapping[str, str] | None = None
+    ) -> list[str]:
+        """What the server proposes for `argument`, of which `value` is typed; `others` are those filled in already."""
+        return await self._connection(ref.server).catalogue.complete(ref, argument, value, others or {})
+
+    async def read_resource(self, server: str, uri: str) -> list[ResourceContent]:
+        """The parts of a resource; bytes become files."""
+        return await self._connection(server).catalogue.read(uri)
+
+    async def subscribe(self, server: str, uri: str, *, on: bool = True) -> None:
+        """Asks to be told (`on_update`) when a resource changes, or no longer. Holds over reconnects."""
+        await self._connection(server).catalogue.subscribe(uri, on=on)
+
+    async def set_log_level(self, level: Level, server: str | None = None) -> None:
+        """Which log lines are wanted, of one server or of all; below it they are dropped here too."""
+        chosen = self._connections.values() if server is None else [self._connection(server)]
+        for connection in chosen:
+            connection.catalogue.log_level = level
+            if connection.state is ServerState.READY:
+                await connection.catalogue.set_log_level(level)
+
+    async def set_roots(self, roots: Sequence[Path]) -> None:
+        """Which folders servers may work in; those that are up are told."""
+        self.asking.roots = tuple(roots)
+        for connection in self._connections.values():
+            if connection.state is ServerState.READY:
+                await connection.catalogue.roots_changed()
+
+    def instructions(self) -> str:
+        """What the servers tell the model about themselves: a section for the system prompt, or ""."""
+        return instructions.section(self.statuses())
+
+    def _is_on(self, server: str, kind: Kind, name: str) -> bool:
+        return (server, kind, name) not in self._off
+
+    def _connection(self, name: str) -> Connection:
+        connection = self._connections.get(name)
+        if connection is None:
+            raise ServerError(f"there is no server {name}")
+        return connection
+
+    def _updated(self, server: str, uri: str) -> None:
+        if self.on_update is not None:
+            self.on_update(server, uri)
+
+    def _changed(self) -> None:
+        self._specs = None
+        if self.on_change is not None:
+            self.on_change()
+
+    def _spec(self, connection: Connection, tool: Tool) -> ToolSpec:
+        config, changed = connection.config, connection.changed.get(tool.name, "")
+        return ToolSpec(
+            name=self._names.name(config.name, tool.name),
+            server=config.name,
+            tool=tool.name,
+            description=tool.description or "",
+            input_schema=tool.input_schema,
+            output_schema=tool.output_schema,
+            annotations=convert.annotations_of(tool),
+            require_approval=bool(changed) or bool({tool.name, "*"} & set(config.require_approval)),
+            changed=changed,
+            timeout=config.timeout,
+            server_limit=config.max_concurrency,
+        )
+
+
+__all__ = ["Hub", "ServerState", "ServerStatus"]

@@ -1,0 +1,79 @@
+"""Cuts a server's output into lines, in time that grows with its size and memory that doesn't.
+
+The SDK's own reader copies everything it holds with each chunk (100 MB in one line took 45 s) and knows no limit. Here
+a line over the limit is thrown away as it arrives; what is kept of it is enough to tell which request it answered.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+LARGEST_LINE = 32 * 1024 * 1024  # bytes
+ENDLESS = 8  # times the limit: such a line is taken to have no end
+KEPT_OF_OVERSIZED = 4096
+
+# The id of a response where writers put it: first, or last. Between, "id" may be anything's.
+_ID_FIRST = re.compile(rb'^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(\d+)\s*[,}]')
+_ID_LAST = re.compile(rb'"id"\s*:\s*(\d+)\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$')
+
+
+def find_id(head: bytes, tail: bytes) -> int | None:
+    """The id of the request that a line answers, from its two ends; None when neither shows it."""
+    match = _ID_FIRST.search(head) or _ID_LAST.search(tail)
+    return int(match[1]) if match else None
+
+
+@dataclass(frozen=True, slots=True)
+class Oversized:
+    """A line over the limit: its ends and its size.
+
+    Reported when it passes the limit and once more if it proves `endless`, both while it still arrives, and when it
+    ends (`whole`).
+    """
+
+    head: bytes
+    tail: bytes
+    size: int
+    whole: bool = False
+    endless: bool = False
+
+
+class LineSplitter:
+    """Feed it bytes as they come; it returns the lines they complete, without their line breaks."""
+
+    def __init__(self, limit: int = LARGEST_LINE) -> None:
+        self._limit = limit
+        self._parts: list[bytes] = []
+        self._size = 0
+        self._head: bytes | None = None  # set while an oversized line goes by
+        self._tail = b""
+
+    def feed(self, data: bytes) -> list[bytes | Oversized]:
+        """Takes the next bytes."""
+        found: list[bytes | Oversized] = []
+        *ended, rest = data.split(b"\n")
+        for piece in ended:
+            self._add(piece, found)
+            if self._head is not None:
+                found.append(Oversized(self._head, self._tail, self._size, whole=True))
+            else:
+                found.append(b"".join(self._parts))
+            self._parts, self._size, self._head, self._tail = [], 0, None, b""
+        self._add(rest, found)
+        return found
+
+    def _add(self, piece: bytes, found: list[bytes | Oversized]) -> None:
+        if not piece:
+            return
+        self._size += len(piece)
+        if self._head is not None:
+            self._tail = (self._tail + piece[-KEPT_OF_OVERSIZED:])[-KEPT_OF_OVERSIZED:]
+            if self._size > self._limit * ENDLESS >= self._size - len(piece):
+                found.append(Oversized(self._head, self._tail, self._size, endless=True))
+            return
+        self._parts.append(piece)
+        if self._size > self._limit:
+            whole = b"".join(self._parts)
+            self._head, self._tail, self._parts = whole[:KEPT_OF_OVERSIZED], whole[-KEPT_OF_OVERSIZED:], []
+            found.append(Oversized(self._head, b"", self._size))

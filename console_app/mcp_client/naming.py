@@ -1,0 +1,40 @@
+"""Names of tools on the wire: legal with every provider, unique, and looked up in a table, never taken apart."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+
+LONGEST = 64  # characters, the least that a provider allows
+_ILLEGAL = re.compile(r"[^A-Za-z0-9_-]")
+
+
+class WireNames:
+    """Gives each (server, tool) its name and keeps it for good: a model may still use one it saw earlier."""
+
+    def __init__(self) -> None:
+        self._names: dict[tuple[str, str], str] = {}
+        self._tools: dict[str, tuple[str, str]] = {}
+
+    def name(self, server: str, tool: str) -> str:
+        """The name of a tool, the same each time it is asked for."""
+        key = (server, tool)
+        if (known := self._names.get(key)) is not None:
+            return known
+        plain = f"{_ILLEGAL.sub('_', server)}_{_ILLEGAL.sub('_', tool)}"
+        name, number = _shortened(plain, f"{server}\0{tool}"), 2
+        while name in self._tools:
+            suffix = f"_{number}"
+            name, number = _shortened(plain, f"{server}\0{tool}", LONGEST - len(suffix)) + suffix, number + 1
+        self._names[key], self._tools[name] = name, key
+        return name
+
+    def find(self, name: str) -> tuple[str, str] | None:
+        """The (server, tool) that has this name, or None."""
+        return self._tools.get(name)
+
+
+def _shortened(name: str, unique: str, longest: int = LONGEST) -> str:
+    if len(name) <= longest:
+        return name
+    return f"{name[: longest - 9]}_{hashlib.sha256(unique.encode('utf-8', 'replace')).hexdigest()[:8]}"

@@ -1,0 +1,193 @@
+"""OAuth for HTTP servers (MCP authorization): the SDK's flow, with tokens kept between runs and the browser asked for
+only when the user wants it.
+
+The SDK does discovery, registration, PKCE, the exchange and the checks. What it leaves to a client is here: tokens
+survive a restart together with their expiry and the endpoint to refresh them at, the browser comes back to a port on
+loopback, and a connection that is made in the background never opens a page by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from contextlib import nullcontext
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
+
+import httpx2
+from mcp.client.auth import OAuthClientProvider
+from mcp.shared.auth import (
+    AuthorizationCodeResult,
+    OAuthClientInformationFull,
+    OAuthClientMetadata,
+    OAuthMetadata,
+    OAuthToken,
+    ProtectedResourceMetadata,
+)
+from pydantic import AnyUrl, BaseModel, ValidationError
+
+from console_app.mcp_client import callback
+from console_app.mcp_client.sign_in import AuthPlan, Kept, expires_at
+from console_app.mcp_client.wire import current_call
+
+M = TypeVar("M", bound=BaseModel)
+OpenPage = Callable[[str], Awaitable[None]]  # raises SignInNeeded where this is no moment for it
+
+
+class BearerAuth(httpx2.Auth):
+    """A token from mcp.json, sent with every request to the server."""
+
+    def __init__(self, token: str) -> None:
+        self._token = token
+
+    def auth_flow(self, request: httpx2.Request) -> Any:
+        """Adds the header."""
+        request.headers["Authorization"] = f"Bearer {self._token}"
+        yield request
+
+
+class KeptTokens:
+    """The SDK's TokenStorage over what is kept of one server."""
+
+    def __init__(self, kept: Kept, plan: AuthPlan, redirect_uri: str) -> None:
+        self._kept = kept
+        self._plan = plan
+        self._redirect_uri = redirect_uri
+
+    async def get_tokens(self) -> OAuthToken | None:
+        """The tokens of the last sign-in or refresh."""
+        return _model(OAuthToken, (await self._kept.read()).get("tokens"))
+
+    async def set_tokens(self, tokens: OAuthToken) -> None:
+        """Keeps them, with the time they expire at."""
+        await self._kept.update(tokens=_dump(tokens), expires_at=expires_at(tokens.expires_in))
+
+    async def get_client_info(self) -> OAuthClientInformationFull | None:
+        """The client of mcp.json, else the one registered before for the same place to come back to."""
+        plan = self._plan
+        if plan.client_id:
+            method = plan.token_endpoint_auth_method or ("client_secret_basic" if plan.client_secret else "none")
+            return OAuthClientInformationFull(
+                client_id=plan.client_id,
+                client_secret=plan.client_secret or None,
+                redirect_uris=[AnyUrl(self._redirect_uri)],
+                token_endpoint_auth_method=method,
+            )
+        client = _model(OAuthClientInformationFull, (await self._kept.read()).get("client"))
+        known = [str(uri) for uri in client.redirect_uris or ()] if client is not None else []
+        return client if not known or self._redirect_uri in known else None
+
+    async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
+        """Keeps a registration."""
+        await self._kept.update(client=_dump(client_info))
+
+
+class SignIn(OAuthClientProvider):
+    """The SDK's provider, with its memory between runs. `open_page` gets the address for the user's browser."""
+
+    def __init__(self, url: str, plan: AuthPlan, kept: Kept, open_page: OpenPage, port: int) -> None:
+        redirect_uri = f"http://127.0.0.1:{port}{callback.PATH}"
+        super().__init__(
+            server_url=url,
+            client_metadata=OAuthClientMetadata(
+                client_name="Fanout",
+                redirect_uris=[AnyUrl(redirect_uri)],
+                grant_types=["authorization_code", "refresh_token"],
+                response_types=["code"],
+            ),
+            storage=KeptTokens(kept, plan, redirect_uri),
+            redirect_handler=self._to_browser,
+            callback_handler=self._from_browser,
+            client_metadata_url=plan.client_metadata_url or None,
+        )
+        self._kept = kept
+        self._plan = plan
+        self._open_page = open_page
+        self._callback = callback.Callback(port)
+
+    async def _initialize(self) -> None:
+        # The SDK reads the tokens alone: without their expiry and the server's endpoints an expired one would be sent,
+        # refused and thrown away, and never refreshed.
+        await super()._initialize()
+        kept, context = await self._kept.read(), self.context
+        context.token_expiry_time = kept.get("expires_at")
+        context.oauth_metadata = _model(OAuthMetadata, kept.get("metadata")) or context.oauth_metadata
+        context.protected_resource_metadata = (
+            _model(ProtectedResourceMetadata, kept.get("resource")) or context.protected_resource_metadata
+        )
+        context.auth_server_url = kept.get("authorization_server") or context.auth_server_url
+
+    async def _handle_token_response(self, response: httpx2.Response) -> None:
+        await super()._handle_token_response(response)
+        context = self.context
+        await self._kept.update(
+            metadata=_dump(context.oauth_metadata),
+            resource=_dump(context.protected_resource_metadata),
+            authorization_server=context.auth_server_url,
+        )
+
+    async def _perform_authorization_code_grant(self) -> tuple[str, str]:
+        call = current_call.get()  # set where a call's request was refused: its deadline isn't the user's
+        with call.reporter.held() if call is not None else nullcontext():
+            return await super()._perform_authorization_code_grant()
+
+    async def _exchange_token_authorization_code(self, auth_code: str, code_verifier: str) -> httpx2.Request:
+        self._fit_client_authentication()
+        return await super()._exchange_token_authorization_code(auth_code, code_verifier)
+
+    def _fit_client_authentication(self) -> None:
+        """A client from mcp.json sends its secret in the way that the server takes it, unless the file says how."""
+        client, metadata = self.context.client_info, self.context.oauth_metadata
+        if client is None or not self._plan.client_secret or self._plan.token_endpoint_auth_method or not metadata:
+            return
+        taken = metadata.token_endpoint_auth_methods_supported or ["client_secret_basic"]
+        if client.token_endpoint_auth_method not in taken and "client_secret_post" in taken:
+            client.token_endpoint_auth_method = "client_secret_post"
+
+    async def _to_browser(self, url: str) -> None:
+        await self._callback.open()
+        try:
+            await self._open_page(url)
+        except BaseException:
+            await self._callback.close()
+            raise
+
+    async def _from_browser(self) -> AuthorizationCodeResult:
+        try:
+            returned = await self._callback.returned()
+        finally:
+            await self._callback.close()
+        return AuthorizationCodeResult(code=returned.code, state=returned.state, iss=returned.iss)
+
+
+async def sign_in(url: str, plan: AuthPlan, kept: Kept, open_page: OpenPage) -> SignIn:
+    """A provider that comes back to the port of the last sign-in where it can: that one is registered."""
+    client = (await kept.read()).get("client")
+    registered = client.get("redirect_uris") if isinstance(client, dict) else None  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
+    before = _port(registered[0]) if isinstance(registered, list) and registered else None  # pyright: ignore[reportUnknownArgumentType]
+    return SignIn(url, plan, kept, open_page, callback.free_port(plan.redirect_port or before))
+
+
+def has_tokens(kept: dict[str, Any]) -> bool:
+    """Whether there is something to try before anybody has to sign in."""
+    return isinstance(kept.get("tokens"), dict)
+
+
+def _port(uri: object) -> int | None:
+    try:
+        return urlsplit(str(uri)).port
+    except ValueError:
+        return None
+
+
+def _dump(model: BaseModel | None) -> dict[str, Any] | None:
+    return model.model_dump(mode="json", exclude_none=True) if model is not None else None
+
+
+def _model(kind: type[M], data: Any) -> M | None:
+    """A model of what was kept, or None where that doesn't fit any more."""
+    if not isinstance(data, dict):
+        return None
+    try:
+        return kind.model_validate(data)
+    except ValidationError:
+        return None

@@ -1,0 +1,172 @@
+"""What a session lists, reads and completes beside tools, in our words.
+
+Lists are optional whatever a server advertises: one that it doesn't know is empty, one that fails is a problem of
+that list alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from mcp import MCPError
+from mcp_types import METHOD_NOT_FOUND, EmptyResult, PromptReference, ResourceTemplateReference
+from mcp_types import SubscribeRequest as Subscribe
+from mcp_types import SubscribeRequestParams as SubscribeParams
+from mcp_types import UnsubscribeRequest as Unsubscribe
+from mcp_types import UnsubscribeRequestParams as UnsubscribeParams
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from pydantic import ValidationError
+
+from console_app.mcp_client import convert, faults
+from console_app.mcp_client.offers import (
+    Offers,
+    Prompt,
+    PromptArgument,
+    PromptMessage,
+    Resource,
+    ResourceContent,
+    ResourceTemplate,
+)
+
+if TYPE_CHECKING:
+    from mcp import Client
+
+MOST_PAGES = 1000
+T = TypeVar("T")
+
+
+class _Page(Protocol):
+    @property
+    def next_cursor(self) -> str | None: ...
+
+
+P = TypeVar("P", bound=_Page)
+
+
+async def every_page(fetch: Callable[[str | None], Awaitable[P]]) -> list[P]:
+    """All pages of a list; a cursor that comes again ends it."""
+    pages: list[P] = []
+    cursor, seen = None, set[str]()
+    for _ in range(MOST_PAGES):
+        page = await fetch(cursor)
+        pages.append(page)
+        cursor = page.next_cursor
+        if not cursor or cursor in seen:
+            break
+        seen.add(cursor)
+    return pages
+
+
+async def offers(client: Client, server: str) -> Offers:
+    """Every prompt, resource and template that the server advertises."""
+    problems: list[str] = []
+    capable = client.server_capabilities
+    prompts = await _listed(lambda: _prompts(client, server), "prompts", problems) if capable.prompts else ()
+    resources: Sequence[Resource] = ()
+    templates: Sequence[ResourceTemplate] = ()
+    if capable.resources:
+        resources = await _listed(lambda: _resources(client, server), "resources", problems)
+        templates = await _listed(lambda: _templates(client, server), "resource templates", problems)
+    return Offers(tuple(prompts), tuple(resources), tuple(templates), tuple(problems))
+
+
+async def _listed(fetch: Callable[[], Awaitable[Sequence[T]]], what: str, problems: list[str]) -> Sequence[T]:
+    try:
+        return await fetch()
+    except MCPError as error:
+        if error.code != METHOD_NOT_FOUND:
+            problems.append(f"the {what} could not be listed: {faults.connection_reason(error)}")
+    except ValidationError as error:
+        problems.append(f"the {what} could not be listed: {faults.first_problem(error)}")
+    return ()
+
+
+async def _prompts(client: Client, server: str) -> list[Prompt]:
+    pages = await every_page(lambda cursor: client.list_prompts(cursor=cursor))
+    return [
+        Prompt(
+            server,
+            prompt.name,
+            prompt.title or "",
+            prompt.description or "",
+            tuple(
+                PromptArgument(argument.name, argument.description or "", bool(argument.required))
+                for argument in prompt.arguments or ()
+            ),
+        )
+        for page in pages
+        for prompt in page.prompts
+    ]
+
+
+async def _resources(client: Client, server: str) -> list[Resource]:
+    pages = await every_page(lambda cursor: client.list_resources(cursor=cursor))
+    return [
+        Resource(server, one.uri, one.name, one.title or "", one.description or "", one.mime_type or "", one.size)
+        for page in pages
+        for one in page.resources
+    ]
+
+
+async def _templates(client: Client, server: str) -> list[ResourceTemplate]:
+    pages = await every_page(lambda cursor: client.list_resource_templates(cursor=cursor))
+    return [
+        ResourceTemplate(
+            server, one.uri_template, one.name, one.title or "", one.description or "", one.mime_type or ""
+        )
+        for page in pages
+        for one in page.resource_templates
+    ]
+
+
+async def read_resource(client: Client, uri: str, files: convert.ResultFiles) -> list[ResourceContent]:
+    """The parts of a resource; bytes become files."""
+    result = await client.read_resource(uri)
+    parts: list[ResourceContent] = []
+    for content in result.contents:
+        mime = content.mime_type or ""
+        if (text := getattr(content, "text", None)) is not None:
+            parts.append(ResourceContent(content.uri, mime, str(text)))
+            continue
+        name = content.uri.rstrip("/").rpartition("/")[2] or "resource"
+        data = str(getattr(content, "blob", ""))
+        named, artifact = files.save(data, mime or "application/octet-stream", name, f"resource {content.uri}")
+        parts.append(ResourceContent(content.uri, mime, named, artifact))
+    return parts
+
+
+async def get_prompt(
+    client: Client, name: str, arguments: Mapping[str, str], files: convert.ResultFiles
+) -> list[PromptMessage]:
+    """The messages of a prompt, filled in."""
+    result = await client.get_prompt(name, dict(arguments))
+    messages: list[PromptMessage] = []
+    for message in result.messages:
+        text, artifact = convert.block_text(message.content, files)
+        messages.append(PromptMessage(message.role, text, (artifact,) if artifact else ()))
+    return messages
+
+
+async def complete(
+    client: Client, ref: Prompt | ResourceTemplate, argument: str, value: str, others: Mapping[str, str]
+) -> list[str]:
+    """What the server proposes for an argument that is being typed; nothing where it has no completion."""
+    if client.server_capabilities.completions is None:
+        return []
+    target: Any = (
+        PromptReference(type="ref/prompt", name=ref.name)
+        if isinstance(ref, Prompt)
+        else ResourceTemplateReference(type="ref/resource", uri=ref.uri_template)
+    )
+    result = await client.complete(target, {"name": argument, "value": value}, dict(others) or None)
+    return result.completion.values
+
+
+async def subscribe(client: Client, uri: str, *, on: bool) -> None:
+    """Asks for updates of a resource, or no longer. From 2026-07-28 the stream of notices does that (`changes`)."""
+    if client.protocol_version in MODERN_PROTOCOL_VERSIONS:
+        return
+    # Not the client's own methods: they warn on standard error that newer protocols have another way.
+    request = Subscribe(params=SubscribeParams(uri=uri)) if on else Unsubscribe(params=UnsubscribeParams(uri=uri))
+    await client.session.send_request(request, EmptyResult)

@@ -1,0 +1,68 @@
+"""Runs what a server asks the model (MCP sampling) on the provider in use, as a conversation of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from console_app.domain.errors import AnswerInterrupted
+from console_app.domain.messages import AssistantMessage, UserMessage
+from console_app.domain.ports import FinishChunk, ModelRequest, Provider, TextChunk, TextRevised, UsageChunk
+from console_app.domain.questions import Sampled, SamplingMessage, SamplingRequest
+
+_OPENING = "(The conversation begins with the assistant.)"
+
+
+class ProviderSampler:
+    """The Sampler over whatever `provider` returns at the time: the model may change while servers run."""
+
+    def __init__(self, provider: Callable[[], Provider]) -> None:
+        self._provider = provider
+
+    async def sample(self, request: SamplingRequest) -> Sampled:
+        """One answer without tools. Raises ProviderError."""
+        provider = self._provider()
+        text, usage, finish = "", None, None
+        async with provider.stream(_model_request(request)) as chunks:
+            async for chunk in chunks:
+                match chunk:
+                    case TextChunk():
+                        text += chunk.text
+                    case TextRevised():
+                        text = chunk.text
+                    case UsageChunk():
+                        usage = chunk
+                    case FinishChunk():
+                        finish = chunk.reason
+                    case _:
+                        pass  # reasoning and notices are no part of what the server asked for
+        if finish is None:
+            raise AnswerInterrupted("the model's answer to the server was cut off")
+        return Sampled(text, provider.model, "maxTokens" if finish == "length" else "endTurn", usage)
+
+
+def _model_request(request: SamplingRequest) -> ModelRequest:
+    return ModelRequest(
+        messages=tuple(_message(one) for one in _alternating(request.messages)),
+        system=request.system,
+        tool_choice="none",
+        max_tokens=request.max_tokens,
+        temperature=request.temperature,
+        stop=request.stop,
+    )
+
+
+def _message(message: SamplingMessage) -> UserMessage | AssistantMessage:
+    return UserMessage(content=message.text) if message.role == "user" else AssistantMessage(content=message.text)
+
+
+def _alternating(messages: tuple[SamplingMessage, ...]) -> list[SamplingMessage]:
+    """User and assistant in turn, the user first: not every API takes anything else."""
+    turns: list[SamplingMessage] = []
+    for message in messages:
+        if turns and turns[-1].role == message.role:
+            turns[-1] = SamplingMessage(message.role, f"{turns[-1].text}\n\n{message.text}")
+        else:
+            turns.append(message)
+    if not turns or turns[0].role != "user":
+        turns.insert(0, SamplingMessage("user", _OPENING))
+    return turns

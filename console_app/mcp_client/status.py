@@ -1,0 +1,52 @@
+"""What the console shows of a server: its state, and in one line why."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+
+class ServerState(StrEnum):
+    """Where a server's life stands."""
+
+    STARTING = "starting"
+    READY = "ready"
+    RECONNECTING = "reconnecting"
+    FAILED = "failed"
+    NEEDS_SIGN_IN = "needs sign-in"
+    DISABLED = "disabled"
+    STOPPED = "stopped"
+
+    @property
+    def settled(self) -> bool:
+        """Whether nothing more will happen by itself soon."""
+        return self not in {ServerState.STARTING, ServerState.RECONNECTING}
+
+
+@dataclass(frozen=True, slots=True)
+class RejectedTool:
+    """A tool that the server lists and that can't be offered, with the reason."""
+
+    name: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class ServerStatus:
+    """One server as it is now. `reason` is set where the state is not ready; all texts are the server's: hostile."""
+
+    name: str
+    state: ServerState
+    reason: str = ""
+    tools: int = 0
+    transport: str = "stdio"
+    protocol_version: str = ""
+    server_info: str = ""  # name and version, as the server gives them
+    instructions: str = ""
+    log_path: Path | None = None
+    rejected: tuple[RejectedTool, ...] = ()
+    description: str = ""
+    prompts: int = 0
+    resources: int = 0  # templates included
+    problems: tuple[str, ...] = ()  # lists that could not be had

@@ -1,0 +1,152 @@
+"""MCP's stdio transport over a ServerProcess: lines to messages and back, forgiving of what servers write.
+
+Bytes that aren't UTF-8, a byte order mark, lone surrogates and stray lines on stdout are tolerated; an answer that
+can't be read, or is over the limit, fails the one request it answers in place of leaving it waiting.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from types import TracebackType
+from typing import Any, Self
+
+import anyio
+from anyio.streams.memory import MemoryObjectSendStream
+from mcp.shared.message import SessionMessage
+from mcp_types import INTERNAL_ERROR, ErrorData, JSONRPCError, JSONRPCMessage, jsonrpc_message_adapter
+
+from console_app.domain.safe_text import one_line
+from console_app.mcp_client.lines import LARGEST_LINE, Oversized, find_id
+from console_app.mcp_client.process import ServerProcess
+from console_app.mcp_client.server_log import ServerLog
+from console_app.mcp_client.wire import Streams
+
+GARBAGE_LINES = 200  # that are logged; without one message among them, this is no MCP server
+
+
+class StdioFault(Exception):
+    """The server's output makes no sense: the connection can't go on. One line, for people."""
+
+
+class StdioConversation:
+    """What was seen of a server's output. `garbage` is the first line that was no message, "" while there is none."""
+
+    def __init__(self, process: ServerProcess, log: ServerLog) -> None:
+        self._process = process
+        self._log = log
+        self._messages = 0
+        self._garbage_lines = 0
+        self.garbage = ""
+        self.fault = ""  # why reading was given up
+
+    @asynccontextmanager
+    async def transport(self) -> AsyncGenerator[Streams]:
+        """Yields the streams the SDK reads and writes. The process itself is ended by its owner."""
+        to_sdk, from_server = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+        reader = asyncio.create_task(self._read(to_sdk), name="mcp-stdio-read")
+        try:
+            yield from_server, _StdioWriter(self._process)
+        finally:
+            reader.cancel()
+            await asyncio.gather(reader, return_exceptions=True)
+            to_sdk.close()
+            from_server.close()
+
+    async def _read(self, to_sdk: MemoryObjectSendStream[SessionMessage | Exception]) -> None:
+        async with to_sdk:
+            try:
+                while (line := await self._process.receive()) is not None:
+                    message = self._oversized(line) if isinstance(line, Oversized) else self._message(line)
+                    if message is not None:
+                        await to_sdk.send(SessionMessage(message))
+                    elif self._garbage_lines % 50 == 0:
+                        await asyncio.sleep(0)  # a flood of nonsense must not hold up the event loop
+            except (anyio.BrokenResourceError, anyio.ClosedResourceError):
+                pass  # the session is gone
+            except StdioFault as fault:
+                self.fault = str(fault)
+                self._log.write_line(self.fault)
+
+    def _message(self, line: bytes) -> JSONRPCMessage | None:
+        line = line.strip().removeprefix(b"\xef\xbb\xbf")
+        if not line:
+            return None
+        try:
+            message = decode(line)
+        except (ValueError, RecursionError) as error:
+            return self._unreadable(line, error)
+        self._messages += 1
+        return message
+
+    def _unreadable(self, line: bytes, error: Exception) -> JSONRPCMessage | None:
+        request = find_id(line[:4096], line[-4096:])
+        start = ""
+        if self._garbage_lines < GARBAGE_LINES:
+            start = one_line(line[:400].decode("utf-8", "replace"), 120)
+            self._log.write_line(f"not an MCP message on stdout: {start}")
+        if request is not None:
+            reason = str(error).partition("\n")[0]
+            return _failure(request, f"The server's answer can't be read as JSON-RPC ({one_line(reason, 120)}).")
+        self.garbage = self.garbage or start
+        self._garbage_lines += 1
+        if self._messages == 0 and self._garbage_lines >= GARBAGE_LINES:
+            raise StdioFault(f"is not an MCP server: its output starts with '{self.garbage}'")
+        return None
+
+    def _oversized(self, line: Oversized) -> JSONRPCMessage | None:
+        request = find_id(line.head, line.tail)
+        limit = LARGEST_LINE // 2**20
+        if line.endless:
+            raise StdioFault(f"wrote a line of more than {line.size // 2**20} MB without an end")
+        if request is None:
+            if line.whole:
+                self._log.write_line(f"a line of {line.size} bytes on stdout was thrown away: over {limit} MB")
+            return None
+        size = f"{line.size / 2**20:.0f} MB" if line.whole else f"more than {limit} MB"
+        return _failure(request, f"The result is too large: {size}, and the limit is {limit} MB.")
+
+
+class _StdioWriter:
+    """Writes messages without ever waiting: a server that doesn't read must not hold up a cancel."""
+
+    def __init__(self, process: ServerProcess) -> None:
+        self._process = process
+
+    async def send(self, item: SessionMessage, /) -> None:
+        data = item.message.model_dump_json(by_alias=True, exclude_unset=True).encode()
+        try:
+            self._process.send(data + b"\n")
+        except OSError as error:
+            raise anyio.BrokenResourceError from error
+        await asyncio.sleep(0)
+
+    async def aclose(self) -> None:
+        return
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, exc_type: type[BaseException] | None, exc_val: BaseException | None, exc_tb: TracebackType | None
+    ) -> None:
+        return
+
+
+def decode(line: bytes) -> JSONRPCMessage:
+    """A message from one line. Raises ValueError or RecursionError when it is none."""
+    try:
+        return jsonrpc_message_adapter.validate_json(line, by_name=False)
+    except ValueError:
+        if not line.startswith(b"{"):
+            raise
+        # Again, slower and more forgiving: bytes that aren't UTF-8 and lone surrogates become U+FFFD.
+        value: Any = json.loads(line.decode("utf-8", "replace"))
+        text = json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+        return jsonrpc_message_adapter.validate_json(text, by_name=False)
+
+
+def _failure(request: int, message: str) -> JSONRPCError:
+    return JSONRPCError(jsonrpc="2.0", id=request, error=ErrorData(code=INTERNAL_ERROR, message=message))

@@ -1,0 +1,188 @@
+"""Reads the body of a streaming response into an Answer, and says how it ended.
+
+What an endpoint sends with status 200 isn't always a stream: it may be a whole answer as JSON, an error as JSON, a web
+page, or nothing. The first byte tells them apart; content types are too often wrong to be believed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator
+from typing import Any, Protocol
+
+from console_app.domain.ports import NoticeChunk
+from console_app.providers.answer import Answer, ServerFault, error_message
+from console_app.providers.loose_json import obj, parse_mended
+from console_app.providers.sse import EventTooLarge, SseEvent, SseReader
+
+AFTER_END = 0.05  # seconds for the last bytes of the body, so that its connection can be used again
+AFTER_FINISH = 3.0  # seconds that usage and the end mark may take after the model finished
+LARGEST_BODY = 64 * 2**20  # bytes of an answer that isn't streamed
+_BLANK = b"\xef\xbb\xbf \t\r\n"
+
+
+class Body(Protocol):
+    """The part of an HTTP response that is read here."""
+
+    def aiter_bytes(self) -> AsyncIterator[bytes]:
+        """Pieces of the body as they arrive."""
+        ...
+
+
+class StreamCut(Exception):
+    """The stream ended, in good order or not, before the model said that it had finished."""
+
+
+class NotAnAnswer(Exception):
+    """The body holds no answer at all; `body` is its beginning."""
+
+    def __init__(self, body: str) -> None:
+        super().__init__("not an answer")
+        self.body = body
+
+
+class BadEvent(Exception):
+    """An event whose data is not JSON; `data` is its beginning."""
+
+    def __init__(self, data: str) -> None:
+        super().__init__("bad event")
+        self.data = data
+
+
+async def read_answer(body: Body, answer: Answer) -> AsyncGenerator[None]:
+    """Reads all of `body`; yields after each piece that may have left chunks in `answer.chunks`.
+
+    Ends when the answer is complete. Raises StreamCut, NotAnAnswer, BadEvent, ServerFault, and what the HTTP library
+    raises when a connection is lost before the model finished.
+    """
+    stream = _Stream(answer)
+    pieces = body.aiter_bytes()
+    while not answer.over:
+        try:
+            if answer.finished:
+                async with asyncio.timeout(AFTER_FINISH):
+                    piece = await anext(pieces)
+            else:
+                piece = await anext(pieces)
+        except StopAsyncIteration:
+            break
+        except Exception:
+            if answer.finished:
+                break  # all of the answer is here: how its connection ends is of no interest
+            raise
+        stream.take(piece)
+        yield
+    if answer.over:
+        await _drain(pieces)
+    stream.end()
+    yield
+    if not answer.finished:
+        raise StreamCut
+
+
+async def _drain(pieces: AsyncIterator[bytes]) -> None:
+    try:
+        async with asyncio.timeout(AFTER_END):
+            async for _ in pieces:
+                pass
+    except Exception:
+        pass  # the answer is complete: at worst the next request opens a new connection
+
+
+class _Stream:
+    """The events of one body, as they come; or the whole of it, when it is no stream."""
+
+    def __init__(self, answer: Answer) -> None:
+        # Compiled JSON parsing, half the time of the standard library's.
+        from pydantic_core import from_json
+
+        self._parse = from_json
+        self._answer = answer
+        self._reader = SseReader()
+        self._first: bytes | None = None  # first byte that isn't blank
+        self._whole: list[bytes] = []
+        self._size = 0
+        self._events = 0
+        self._told_encoding = False
+
+    def take(self, piece: bytes) -> None:
+        if not self._first and (start := piece.lstrip(_BLANK)):
+            self._first = start[:1]
+        if self._first in (b"{", b"[", b"<"):
+            self._size += len(piece)
+            if self._size > LARGEST_BODY:
+                raise NotAnAnswer(b"".join(self._whole)[:2000].decode("utf-8", "replace"))
+            self._whole.append(piece)
+            return
+        try:
+            events = self._reader.feed(piece)
+        except EventTooLarge as error:
+            raise BadEvent("an event of more than 64 MB") from error
+        for event in events:
+            self._event(event)
+
+    def end(self) -> None:
+        if self._whole:
+            self._take_whole(b"".join(self._whole))
+            return
+        if self._answer.over:
+            return
+        for event in self._reader.flush():
+            try:
+                self._event(event)
+            except BadEvent:
+                pass  # the connection was cut in the middle of it
+        if not self._events and self._first != b":":
+            raise NotAnAnswer("")
+
+    def _event(self, event: SseEvent) -> None:
+        self._events += 1
+        data = event.data
+        if data[:1] != b"{":
+            data = data.strip()
+            if data == b"[DONE]":
+                self._answer.done_marker()
+                return
+            if not data:
+                return
+        try:
+            value: Any = self._parse(data)
+        except ValueError:
+            value = self._mended(data)
+        if isinstance(value, dict):
+            self._answer.event(event.name, obj(value))
+        elif event.name == "error":
+            raise ServerFault(value)
+
+    def _mended(self, data: bytes) -> Any:
+        try:
+            value = parse_mended(data)
+        except ValueError as error:
+            raise BadEvent(data[:200].decode("utf-8", "replace")) from error
+        if not self._told_encoding and not _is_utf8(data):
+            self._told_encoding = True
+            notice = "The endpoint sent bytes that are not UTF-8; they are shown as \ufffd."
+            self._answer.chunks.append(NoticeChunk(notice, "warning"))
+        return value
+
+    def _take_whole(self, data: bytes) -> None:
+        start = data[:2000].decode("utf-8", "replace")
+        try:
+            body: Any = parse_mended(data.removeprefix(b"\xef\xbb\xbf")) if self._first != b"<" else None
+        except ValueError as error:
+            raise NotAnAnswer(start) from error
+        if isinstance(body, list) and body:
+            body = obj(body[0])  # Gemini's errors come in a list
+        fields = obj(body)
+        if fields.get("error") and error_message(fields)[0]:
+            raise ServerFault(fields)
+        if not self._answer.whole(fields):
+            raise NotAnAnswer(start)
+
+
+def _is_utf8(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True

@@ -1,0 +1,129 @@
+"""A request in the words of Anthropic's Messages API: turns alternate, and all results open ONE user message."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
+from console_app.domain.ports import ModelRequest
+from console_app.domain.tools import Outcome, ToolCall, ToolSpec
+from console_app.providers.anthropic_answer import FORMAT
+from console_app.providers.provider_config import ProviderConfig
+from console_app.providers.wire_parts import (
+    arguments_object,
+    in_order,
+    reasoning_blocks,
+    tool_schema,
+    wire_id,
+    wire_name,
+    wire_text,
+)
+
+NOTHING_SAID = "(nothing)"  # the API takes no blank text
+
+
+def anthropic_body(
+    request: ModelRequest, config: ProviderConfig, *, source: str, max_tokens: int, eager: bool
+) -> dict[str, Any]:
+    """The JSON body. `max_tokens` is used where neither request nor config sets a limit, since the API wants one.
+
+    `eager` asks for arguments to be streamed as they are written, in place of whole values.
+    """
+    body: dict[str, Any] = {
+        "model": config.model,
+        "max_tokens": request.max_tokens or config.max_tokens or max_tokens,
+        "messages": anthropic_messages(request, source),
+        "stream": True,
+    }
+    if request.system.strip():
+        body["system"] = wire_text(request.system)
+    if request.tools:
+        body["tools"] = [_tool(spec, eager) for spec in request.tools]
+        body["tool_choice"] = _tool_choice(request, config)
+    elif names := _called_names(request):
+        # Calls in the history want their tools named, even where none may be called any more.
+        schema: dict[str, Any] = {"type": "object", "properties": {}}
+        body["tools"] = [{"name": name, "input_schema": schema} for name in names]
+        body["tool_choice"] = {"type": "none"}
+    if request.temperature is not None:
+        body["temperature"] = min(request.temperature, 1.0)
+    if stop := [text for text in request.stop if text.strip()]:
+        body["stop_sequences"] = stop
+    return body | dict(config.extra_body)
+
+
+def _called_names(request: ModelRequest) -> list[str]:
+    """The tools that the history calls, by the names that go out."""
+    answers = (message for message in request.messages if isinstance(message, AssistantMessage))
+    return sorted({wire_name(call.name) for answer in answers for call in answer.tool_calls})
+
+
+def _tool_choice(request: ModelRequest, config: ProviderConfig) -> dict[str, Any]:
+    kind = {"auto": "auto", "none": "none", "required": "any"}[request.tool_choice]
+    one = not request.parallel or config.parallel_tool_calls == "refuse"
+    if kind == "none" or not one or config.parallel_tool_calls == "omit":
+        return {"type": kind}
+    return {"type": kind, "disable_parallel_tool_use": True}
+
+
+def anthropic_messages(request: ModelRequest, source: str = "") -> list[dict[str, Any]]:
+    """The history as turns that begin with the user and alternate."""
+    out: list[dict[str, Any]] = []
+    for message in request.messages:
+        match message:
+            case UserMessage():
+                _append(out, "user", [_text(wire_text(message.content) if message.content.strip() else NOTHING_SAID)])
+            case AssistantMessage():
+                _append(out, "assistant", _assistant(message, source))
+            case ToolMessage():
+                _append(out, "user", [_result(message)])
+    if out and out[0]["role"] != "user":
+        out.insert(0, {"role": "user", "content": [_text(NOTHING_SAID)]})
+    return out
+
+
+def _append(out: list[dict[str, Any]], role: str, blocks: list[dict[str, Any]]) -> None:
+    """Adds blocks as a turn of `role`, or to the open turn of the same role; a turn of nothing is left out."""
+    if not blocks:
+        return
+    if out and out[-1]["role"] == role:
+        content: list[dict[str, Any]] = out[-1]["content"]
+        content += blocks
+    else:
+        out.append({"role": role, "content": blocks})
+
+
+def _assistant(message: AssistantMessage, source: str) -> list[dict[str, Any]]:
+    blocks = list(in_order(message, reasoning_blocks(message, FORMAT, source), _text, _call))
+    # A turn may not end with thinking, nor be nothing else.
+    while blocks and blocks[-1].get("type") in ("thinking", "redacted_thinking"):
+        blocks.pop()
+    return blocks
+
+
+def _text(text: str) -> dict[str, Any]:
+    return {"type": "text", "text": text}
+
+
+def _call(call: ToolCall) -> dict[str, Any]:
+    arguments = arguments_object(call.arguments)
+    return {"type": "tool_use", "id": wire_id(call.id), "name": wire_name(call.name), "input": arguments}
+
+
+def _result(message: ToolMessage) -> dict[str, Any]:
+    result: dict[str, Any] = {"type": "tool_result", "tool_use_id": wire_id(message.tool_call_id)}
+    if message.content.strip():
+        result["content"] = wire_text(message.content)
+    if message.outcome is not Outcome.SUCCEEDED:
+        result["is_error"] = True
+        result.setdefault("content", str(message.outcome))  # an error without content is refused
+    return result
+
+
+def _tool(spec: ToolSpec, eager: bool) -> dict[str, Any]:
+    tool: dict[str, Any] = {"name": spec.name, "input_schema": tool_schema(spec)}
+    if spec.description:
+        tool["description"] = wire_text(spec.description)
+    if eager:
+        tool["eager_input_streaming"] = True
+    return tool

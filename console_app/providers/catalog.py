@@ -1,0 +1,104 @@
+"""What is known of models without asking anyone: prices and context windows, and which models an endpoint lists.
+
+Prices come from the table that genai-prices carries; nothing is downloaded. An endpoint is priced by its own name or
+URL only: a model of the same name at a server of your own costs nothing that we know of, so its cost is None.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from console_app.providers.provider_config import ProviderConfig
+
+if TYPE_CHECKING:
+    from console_app.domain.ports import UsageChunk
+
+_PRICE_LISTS = {"openai": "openai", "openai-responses": "openai", "anthropic": "anthropic"}
+_LOCAL = re.compile(r"localhost$|::1$|(127|10|192\.168)\.|[^.:]+$")
+_UNPRICED = frozenset({"ollama", "offline", "scripted"})
+
+
+def preload() -> None:
+    """Loads the price table (0.3 s the first time): called in a thread."""
+    cost("openai", "gpt-4o", 1, 1, None)
+
+
+def cost(
+    provider: str,
+    model: str,
+    input_tokens: int,
+    output_tokens: int,
+    cached_tokens: int | None = None,
+    *,
+    base_url: str | None = None,
+) -> float | None:
+    """US dollars of one request; `cached_tokens` are part of the input. None where the price isn't known."""
+    known = _where(provider, base_url)
+    if known is None:
+        return None
+    # 0.3 s to import, with its table of prices.
+    from genai_prices import Usage, calc_price
+
+    usage = Usage(input_tokens=input_tokens, output_tokens=output_tokens, cache_read_tokens=cached_tokens or 0)
+    try:
+        return float(calc_price(usage, model, **known).total_price)
+    except (LookupError, ValueError):
+        return None
+
+
+def cost_of(provider: str, model: str, usage: UsageChunk, *, base_url: str | None = None) -> float | None:
+    """The same for a UsageChunk."""
+    return cost(provider, model, usage.input_tokens, usage.output_tokens, usage.cached_tokens, base_url=base_url)
+
+
+def context_window(provider: str, model: str, *, base_url: str | None = None) -> int | None:
+    """Tokens that fit into one request and its answer, None where not known."""
+    known = _where(provider, base_url)
+    if known is None:
+        return None
+    from genai_prices import data_snapshot
+
+    try:
+        _, found = data_snapshot.get_snapshot().find_provider_model(
+            model, None, known.get("provider_id"), known.get("provider_api_url")
+        )
+    except (LookupError, ValueError):
+        return None
+    return found.context_window
+
+
+def known_models(provider: str) -> list[str]:
+    """Models of a vendor that the price table knows, for completion when the endpoint can't be asked."""
+    if provider not in _PRICE_LISTS:
+        return []
+    from genai_prices import data_snapshot
+
+    lists = (entry for entry in data_snapshot.get_snapshot().providers if entry.id == _PRICE_LISTS[provider])
+    return sorted({model.id for entry in lists for model in entry.models})
+
+
+async def list_models(config: ProviderConfig) -> list[str]:
+    """The models that the endpoint itself lists (`GET .../models`), sorted. Raises ProviderError."""
+    from console_app.providers.factory import open_provider
+
+    provider = open_provider(config)
+    try:
+        return await provider.models()
+    finally:
+        await provider.close()
+
+
+def may_have_price(provider: str, base_url: str | None) -> bool:
+    """Whether looking for a price is worth loading the table."""
+    return _where(provider, base_url) is not None
+
+
+def _where(provider: str, base_url: str | None) -> dict[str, Any] | None:
+    """How the price table finds the endpoint; None when it can't be in it."""
+    if provider in _UNPRICED:
+        return None
+    if base_url:
+        return None if _LOCAL.match(urlsplit(base_url).hostname or "") else {"provider_api_url": base_url}
+    return {"provider_id": _PRICE_LISTS[provider]} if provider in _PRICE_LISTS else None

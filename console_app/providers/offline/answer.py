@@ -1,0 +1,121 @@
+"""Decides what the offline model says to a request: calls to make, a report of their results, or what it can do."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from console_app.domain.ports import ModelRequest
+from console_app.providers.offline.conversation import FINISHED, Called, OpenTurn, open_turn
+from console_app.providers.offline.planner import Plan, plan_all
+from console_app.providers.offline.report import code, failures, report
+from console_app.providers.offline.rule import Asked
+from console_app.providers.offline.rules import RULES
+from console_app.providers.offline.toolbox import PlannedCall, Toolbox
+
+CONNECT = (
+    "To connect a real model, set `OPENAI_API_KEY` or `ANTHROPIC_API_KEY` and start again, "
+    "give `--base-url URL -m openai/MODEL` for any compatible endpoint, or type `/model`."
+)
+_NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+_COMPLETE = re.compile(
+    r"\b(?:just\s+)?(?:complete|finish)\s+(?:it\s+|this\s+)?(?:anyway|now)\b|^\W*(?:finish|complete)\W*$", re.I
+)
+_GREETING = re.compile(r"^\W*(?:hi|hello|hey|good (?:morning|evening|day)|thanks?|thank you)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the model says, then the calls it asks for, all in one answer."""
+
+    text: str
+    calls: tuple[PlannedCall, ...] = ()
+
+
+def answer(request: ModelRequest) -> Answer:
+    """The answer to `request`. It depends on nothing but the request."""
+    tools = Toolbox(request.tools)
+    turn = open_turn(request.messages)
+    called = tuple(one for one in turn.called if not one.call.name.endswith(FINISHED))
+    if turn.blocked:
+        return Answer(_blocked(called, tools))
+    prompts = [Asked(text, earlier) for text, earlier in turn.prompts]
+    planned = plan_all(prompts, tools)
+    remaining = _remaining(planned, turn, called)
+    if remaining and request.tool_choice == "none":
+        return Answer(_only_words(called, remaining, tools))
+    if remaining:
+        return _calls(planned, remaining if request.parallel else remaining[:1], continued=bool(called))
+    return _last(request, turn, called, planned, tools)
+
+
+def capabilities(tools: Toolbox) -> str:
+    """What the offline model is, what it can do with these tools, and how to get a real model."""
+    able = [rule.can for rule in RULES if rule.able(tools)]
+    lines = "\n".join(f"- {can}" for can in able)
+    can = (
+        f"With the tools that are on now I can:\n\n{lines}"
+        if able
+        else "No tool that I know how to use is on right now."
+    )
+    return (
+        "I am the offline rehearsal model: I only follow rules, and I understand nothing beyond them. "
+        f"No key or network is involved.\n\n{can}\n\n{CONNECT}"
+    )
+
+
+def _remaining(planned: Plan, turn: OpenTurn, called: tuple[Called, ...]) -> tuple[PlannedCall, ...]:
+    """The planned calls that are still to run. Calls run in the order of the plan, so counting them is enough."""
+    if called and not turn.progressed:
+        return ()  # everything was put off: asking again would go on for ever
+    return planned.calls[sum(one.ran for one in called) :]
+
+
+def _calls(planned: Plan, calls: tuple[PlannedCall, ...], *, continued: bool) -> Answer:
+    arithmetic = all("expression" in call.arguments for call in calls)
+    count = _NUMBERS[len(calls)] if len(calls) < len(_NUMBERS) else str(len(calls))
+    if continued:
+        text = "Next, what is left."
+    elif len(calls) == 1:
+        text = "I'll work that out." if arithmetic else f"I'll call {code(calls[0].spec.label, 80)}."
+    elif arithmetic:
+        text = f"I'll work these {count} out together – none depends on another."
+    else:
+        text = f"I'll start these {count} calls together – none depends on another."
+    if planned.problems and not continued:
+        text = "\n\n".join((*planned.problems, text))
+    return Answer(text, calls)
+
+
+def _last(request: ModelRequest, turn: OpenTurn, called: tuple[Called, ...], planned: Plan, tools: Toolbox) -> Answer:
+    """The answer that ends the turn, by the completion tool where there is one."""
+    prompt = turn.prompts[-1][0] if turn.prompts else ""
+    if called:
+        text = report(called, tools)
+    elif planned.problems:
+        text = "\n\n".join((*planned.problems, capabilities(tools)))
+    elif _COMPLETE.search(prompt[:200]):
+        text = "Completed, as you asked." + (" Not every call before it succeeded." if turn.failed_before else "")
+    else:
+        hello = "Hello! " if _GREETING.match(prompt[:40]) else ""
+        text = hello + capabilities(tools)
+    finish = tools.find((FINISHED,), text=("final_answer", "answer", "result", "message"))
+    if finish and request.tool_choice != "none":
+        return Answer("", (finish.call(text=text),))
+    return Answer(text)
+
+
+def _blocked(called: tuple[Called, ...], tools: Toolbox) -> str:
+    bad = failures(called)
+    advice = (
+        f"I can't complete this: {'a call' if bad == 1 else f'{bad} calls'} failed. Fix the cause and ask again, "
+        'or say "just complete anyway".'
+    )
+    return "\n\n".join(part for part in (report(called, tools), advice) if part)
+
+
+def _only_words(called: tuple[Called, ...], remaining: tuple[PlannedCall, ...], tools: Toolbox) -> str:
+    """The answer when tools may not be used any more."""
+    left = "\n".join(f"- {code(call.spec.label, 80)} {code(call.arguments)}" for call in remaining)
+    done = report(called, tools)
+    return "\n\n".join(part for part in (done, f"I may not call tools in this answer. I would call:\n\n{left}") if part)

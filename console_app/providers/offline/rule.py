@@ -1,0 +1,45 @@
+"""What a rule of the offline model is: it reads a prompt and says which calls, or which sentence, answer it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
+from console_app.providers.offline.toolbox import PlannedCall, Toolbox
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One prompt. What earlier rules took out of `text` is blank, so that positions stay; `earlier` came before it."""
+
+    text: str
+    earlier: tuple[UserMessage | AssistantMessage | ToolMessage, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What a rule recognised in `text[start:end]`: calls to make, or a problem to tell in one sentence."""
+
+    start: int
+    end: int
+    calls: tuple[PlannedCall, ...] = ()
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One thing that the offline model can do.
+
+    `can` says it in words with a prompt to try; `able` whether the tools for it are on; `read` recognises it.
+    """
+
+    name: str
+    can: str
+    able: Callable[[Toolbox], bool]
+    read: Callable[[Asked, Toolbox], Iterable[Finding]]
+
+
+def missing(what: str, tools: str) -> str:
+    """The sentence for a request whose tools are off: `what` could not be done, `tools` would do it."""
+    return f"I can't {what}: no tool like {tools} is on. Switch its server on (/mcp or mcp.json) and ask again."

@@ -1,0 +1,110 @@
+"""The rule for the demo server: long tasks side by side, status updates, a failure, a big result."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import chain
+from typing import Any
+
+from console_app.providers.offline.rule import Asked, Finding, Rule, missing
+from console_app.providers.offline.rules.wording import COUNT, QUOTED, count_of, unquoted
+from console_app.providers.offline.toolbox import Match, PlannedCall, Toolbox
+
+_SECONDS = r"(?:s|secs?|seconds?)\b"
+_DURATIONS = (
+    r"((?:\d{1,5}(?:\.\d+)?\s*(?:s|secs?|seconds?)?(?:\s*,\s*(?:and\s+)?|\s+and\s+))*\d{1,5}(?:\.\d+)?)\s*" + _SECONDS
+)
+_TASKS = re.compile(
+    rf"\b(?:({COUNT})\s+)?(long[\s_-]*(?:running\s+)?|running\s+|demo\s+|)`?(?:long_)?tasks?`?s?\b"
+    rf"(?:[^.\d\n;]{{0,40}}?{_DURATIONS})?",
+    re.IGNORECASE,
+)
+_RUN = re.compile(r"\b(?:run|start|launch|begin|try|show|do)\s+(?:me\s+)?(?:the\s+)?$", re.IGNORECASE)
+_NUMBER = re.compile(r"\d+(?:\.\d+)?")
+_UPDATES = re.compile(
+    rf"\b(?:(?:show|send|give|run|demo)\s+(?:me\s+)?)?(?:({COUNT})\s+)?status[\s_-]updates?\b(?:\s+with\s+({COUNT})\s+stages)?",
+    re.IGNORECASE,
+)
+_FAILURE = re.compile(
+    r"\b(?:make|let|show\s+me)\s+(?:a|one|the)\s+(?:demo\s+)?(?:call|tool|task|failure|failing\s+(?:call|tool))(?:\s+fail)?\b"
+    r"|\bfail\s+(?:with|saying)\b",
+    re.IGNORECASE,
+)
+_SAID = re.compile(rf"[^\n\"'`“‘]{{0,40}}({QUOTED})")
+_BIG = re.compile(
+    r"\b(?:big|large|huge)\s+(?:result|output|answer|text)\s+(?:of|with)\s+(\d{1,9})\s*(k|m)?(?:i?b|bytes?)\b",
+    re.IGNORECASE,
+)
+_DEFAULT_SECONDS = 3.0
+
+
+def _long_task(tools: Toolbox) -> Match | None:
+    return tools.find(
+        ("long_task",),
+        task=("task", "name"),
+        seconds=("duration_seconds", "duration", "seconds"),
+    )
+
+
+def _tasks(asked: Asked, tools: Toolbox) -> Iterator[Finding]:
+    number = 0
+    for found in _TASKS.finditer(asked.text):
+        if not found[3] and not (found[2] and _RUN.search(asked.text, max(0, found.start() - 30), found.start())):
+            continue  # a task may be anything
+        tool = _long_task(tools)
+        if tool is None:
+            yield Finding(found.start(), found.end(), problem=missing("run a long task", "`demo.long_task`"))
+            continue
+        durations = [min(float(one), 3600.0) for one in _NUMBER.findall(found[3] or "")] or [_DEFAULT_SECONDS]
+        count = max(count_of(found[1]), len(durations))
+        calls: list[PlannedCall] = []
+        for index in range(count):
+            number += 1
+            seconds = durations[min(index, len(durations) - 1)]
+            calls.append(tool.call(task=f"task {number}", seconds=int(seconds) if seconds.is_integer() else seconds))
+        yield Finding(found.start(), found.end(), tuple(calls))
+
+
+def _updates(asked: Asked, tools: Toolbox) -> Iterator[Finding]:
+    for found in _UPDATES.finditer(asked.text):
+        tool = tools.find(("status_updates",), stages=("stages",))
+        if tool is None:
+            yield Finding(found.start(), found.end(), problem=missing("show status updates", "`demo.status_updates`"))
+            continue
+        count = count_of(found[2]) if found[2] else 4
+        stages: Any = count
+        if tool.kind("stages") == "array":
+            stages = [f"stage {index + 1}" for index in range(count)]
+        yield Finding(found.start(), found.end(), tuple(tool.call(stages=stages) for _ in range(count_of(found[1]))))
+
+
+def _failures(asked: Asked, tools: Toolbox) -> Iterator[Finding]:
+    for found in _FAILURE.finditer(asked.text):
+        tool = tools.find(("fail",), message=("message", "error"))
+        if tool is None:
+            continue
+        said = _SAID.match(asked.text, found.end(), found.end() + 400)
+        message = unquoted(said[1]) if said else "a failure you asked for"
+        yield Finding(found.start(), said.end() if said else found.end(), (tool.call(message=message),))
+
+
+def _big(asked: Asked, tools: Toolbox) -> Iterator[Finding]:
+    for found in _BIG.finditer(asked.text):
+        tool = tools.find(("big",), size=("bytes", "size"))
+        if tool is None:
+            continue
+        scale = {"k": 1_000, "m": 1_000_000}.get((found[2] or "").lower(), 1)
+        yield Finding(found.start(), found.end(), (tool.call(size=min(int(found[1]) * scale, 100_000_000)),))
+
+
+def _read(asked: Asked, tools: Toolbox) -> Iterator[Finding]:
+    return chain(_tasks(asked, tools), _updates(asked, tools), _failures(asked, tools), _big(asked, tools))
+
+
+DEMO = Rule(
+    name="demo",
+    can="show calls that take their time: `run two long tasks of 6 s`, `show status updates`",
+    able=lambda tools: _long_task(tools) is not None,
+    read=_read,
+)

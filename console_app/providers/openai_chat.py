@@ -1,0 +1,61 @@
+"""OpenAI Chat Completions, and every server that speaks it: the format with the most dialects of all."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from console_app.domain.ports import ModelRequest
+from console_app.providers.answer import Answer
+from console_app.providers.faults import Fault
+from console_app.providers.openai_chat_answer import ChatAnswer
+from console_app.providers.openai_chat_request import chat_body
+from console_app.providers.openai_client import make_openai_client, openai_headers
+from console_app.providers.optional_fields import refused_field, without
+from console_app.providers.wire_provider import WireProvider
+
+_LIMITS = ("max_completion_tokens", "max_tokens")
+_OPTIONAL: dict[str, tuple[str, ...]] = {
+    "stream_options": ("include_usage",),
+    "parallel_tool_calls": ("disable_parallel_tool_use",),
+    "temperature": (),
+    "stop": (),
+    "tool_choice": (),
+    "messages.reasoning_content": (),
+    "messages.reasoning_details": (),
+    "messages.reasoning": (),
+}
+
+
+class OpenAIChatProvider(WireProvider):
+    """A model behind `/chat/completions`."""
+
+    path: ClassVar[str] = "/chat/completions"
+    models_path: ClassVar[str] = "/models"
+
+    def _make_client(self) -> Any:
+        return make_openai_client(self._config, self._where)
+
+    def _stream_class(self) -> Any:
+        from openai import AsyncStream
+
+        return AsyncStream[object]
+
+    def _headers(self) -> dict[str, Any]:
+        return openai_headers(self._config, self._where)
+
+    def _body(self, request: ModelRequest) -> dict[str, Any]:
+        # OpenAI's newer models take only the longer name, most other servers only the shorter one.
+        limit_field = self._dropped.get("limit") or _LIMITS[0 if self._where.is_vendor else 1]
+        body = chat_body(request, self._config, source=self._source, limit_field=limit_field)
+        return without(body, self._dropped)
+
+    def _answer(self, request: ModelRequest) -> Answer:
+        return ChatAnswer([spec.name for spec in request.tools], self._source)
+
+    def _relax(self, body: dict[str, Any], fault: Fault) -> str:
+        if "limit" not in self._dropped and (limit := refused_field(fault, body, dict.fromkeys(_LIMITS, ()))):
+            self._dropped["limit"] = _LIMITS[1 - _LIMITS.index(limit)]
+            return limit
+        if field := refused_field(fault, body, _OPTIONAL):
+            self._dropped[field] = None
+        return field

@@ -1,0 +1,57 @@
+"""OpenAI's Responses API, without state at the endpoint: reasoning comes back encrypted, and goes along again."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, ClassVar
+
+from console_app.domain.ports import ModelRequest
+from console_app.providers.answer import Answer
+from console_app.providers.faults import Fault
+from console_app.providers.openai_client import make_openai_client, openai_headers
+from console_app.providers.openai_responses_answer import ResponsesAnswer
+from console_app.providers.openai_responses_request import responses_body
+from console_app.providers.optional_fields import refused_field, without
+from console_app.providers.wire_provider import WireProvider
+
+_REASONS = re.compile(r"^(o\d|gpt-[5-9]|codex)")
+_OPTIONAL: dict[str, tuple[str, ...]] = {
+    "include": ("encrypted_content", "Encrypted content"),
+    "reasoning": ("reasoning.summary", "summary"),
+    "parallel_tool_calls": (),
+    "temperature": (),
+    "tool_choice": (),
+    "store": (),
+}
+
+
+class OpenAIResponsesProvider(WireProvider):
+    """A model behind `/responses`."""
+
+    path: ClassVar[str] = "/responses"
+    models_path: ClassVar[str] = "/models"
+
+    def _make_client(self) -> Any:
+        return make_openai_client(self._config, self._where)
+
+    def _stream_class(self) -> Any:
+        from openai import AsyncStream
+
+        return AsyncStream[object]
+
+    def _headers(self) -> dict[str, Any]:
+        return openai_headers(self._config, self._where)
+
+    def _body(self, request: ModelRequest) -> dict[str, Any]:
+        body = responses_body(request, self._config, source=self._source)
+        if self._where.is_vendor and _REASONS.match(self.model):
+            body.setdefault("reasoning", {"summary": "auto"})  # without it nothing of the reasoning is shown
+        return without(body, self._dropped)
+
+    def _answer(self, request: ModelRequest) -> Answer:
+        return ResponsesAnswer([spec.name for spec in request.tools], self._source)
+
+    def _relax(self, body: dict[str, Any], fault: Fault) -> str:
+        if field := refused_field(fault, body, _OPTIONAL):
+            self._dropped[field] = None
+        return field

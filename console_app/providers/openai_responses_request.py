@@ -1,0 +1,93 @@
+"""A request in the words of OpenAI's Responses API, without any state kept at the endpoint (`store` false).
+
+So the history goes along each time: calls as `function_call` items, results as `function_call_output`, and reasoning
+items with their encrypted content, each in front of what came of it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
+from console_app.domain.ports import ModelRequest
+from console_app.domain.tools import ToolCall, ToolSpec
+from console_app.providers.openai_responses_answer import FORMAT
+from console_app.providers.provider_config import ProviderConfig
+from console_app.providers.wire_parts import (
+    arguments_text,
+    in_order,
+    reasoning_blocks,
+    tool_schema,
+    wire_id,
+    wire_name,
+    wire_text,
+)
+
+ENCRYPTED = "reasoning.encrypted_content"
+SMALLEST_LIMIT = 16  # the API refuses less
+
+
+def responses_body(request: ModelRequest, config: ProviderConfig, *, source: str) -> dict[str, Any]:
+    """The JSON body. The API has no stop sequences: `request.stop` is left out."""
+    body: dict[str, Any] = {
+        "model": config.model,
+        "input": responses_input(request, source),
+        "stream": True,
+        "store": False,
+        "include": [ENCRYPTED],
+    }
+    if request.system.strip():
+        body["instructions"] = wire_text(request.system)
+    if request.tools:
+        body["tools"] = [_tool(spec) for spec in request.tools]
+        if request.tool_choice != "auto":
+            body["tool_choice"] = request.tool_choice
+        if config.parallel_tool_calls != "omit":
+            body["parallel_tool_calls"] = request.parallel and config.parallel_tool_calls == "send"
+    limit = request.max_tokens or config.max_tokens
+    if limit is not None:
+        body["max_output_tokens"] = max(limit, SMALLEST_LIMIT)
+    if request.temperature is not None:
+        body["temperature"] = request.temperature
+    return body | dict(config.extra_body)
+
+
+def responses_input(request: ModelRequest, source: str = "") -> list[dict[str, Any]]:
+    """The history as input items."""
+    out: list[dict[str, Any]] = []
+    for message in request.messages:
+        match message:
+            case UserMessage():
+                out.append({"role": "user", "content": wire_text(message.content)})
+            case AssistantMessage():
+                out += _assistant(message, source)
+            case ToolMessage():
+                call_id = wire_id(message.tool_call_id)
+                out.append({"type": "function_call_output", "call_id": call_id, "output": wire_text(message.content)})
+    return out
+
+
+def _assistant(message: AssistantMessage, source: str) -> list[dict[str, Any]]:
+    items = list(in_order(message, reasoning_blocks(message, FORMAT, source), _text, _call))
+    # A reasoning item is refused unless something of the same answer follows it.
+    while items and items[-1].get("type") == "reasoning":
+        items.pop()
+    return items
+
+
+def _text(text: str) -> dict[str, Any]:
+    return {"role": "assistant", "content": text}
+
+
+def _call(call: ToolCall) -> dict[str, Any]:
+    # Without the item's own id: with it, the API wants the reasoning of the same response beside it.
+    name, arguments = wire_name(call.name), arguments_text(call.arguments)
+    return {"type": "function_call", "call_id": wire_id(call.id), "name": name, "arguments": arguments}
+
+
+def _tool(spec: ToolSpec) -> dict[str, Any]:
+    # `strict` is the API's default, and refuses most schemas that were not written for it.
+    tool: dict[str, Any] = {"type": "function", "name": spec.name, "parameters": tool_schema(spec), "strict": False}
+    if spec.description:
+        tool["description"] = wire_text(spec.description)
+    return tool

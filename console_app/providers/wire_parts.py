@@ -1,0 +1,114 @@
+"""What the requests of all three wire formats share: legal ids and names, schemas, and where reasoning goes.
+
+A history may come from another provider, or hold names that a model invented, and every API refuses the whole request
+for one character of them; so ids and names are made legal here, in every request alike, and nowhere else.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, cast
+
+from console_app.domain.messages import AssistantMessage, Reasoning
+from console_app.domain.tools import ToolCall, ToolSpec
+
+LONGEST_ID = 40  # OpenAI's limit; the others allow more
+_ILLEGAL = re.compile(r"[^A-Za-z0-9_-]")
+
+
+def wire_id(call_id: str) -> str:
+    """`call_id` as every API takes it. The same id always gives the same one, and different ids different ones."""
+    if 0 < len(call_id) <= LONGEST_ID and _ILLEGAL.search(call_id) is None:
+        return call_id
+    digest = hashlib.sha256(call_id.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+    return f"{_ILLEGAL.sub('_', call_id)[: LONGEST_ID - 13]}_{digest}"
+
+
+def wire_name(name: str) -> str:
+    """The name of a tool as every API takes it; a model may have called one that can't exist."""
+    return _ILLEGAL.sub("_", name)[:64] or "unnamed"
+
+
+def wire_text(text: str) -> str:
+    """`text` as UTF-8 can hold it: lone halves of surrogate pairs, as a tool may return them, become U+FFFD."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text
+
+
+def arguments_object(arguments: str) -> dict[str, Any]:
+    """The recorded arguments as an object; `{}` where they could not be read (that call never ran)."""
+    try:
+        value: Any = json.loads(wire_text(arguments), parse_constant=_no_constant) if arguments.strip() else {}
+        json.dumps(value, ensure_ascii=False).encode()  # escaped halves of surrogate pairs can't be sent either
+    except (ValueError, RecursionError):
+        return {}
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")
+
+
+def arguments_text(arguments: str) -> str:
+    """The recorded arguments as the text of an object; `{}` where they are none (several servers parse them)."""
+    return wire_text(arguments) if arguments_object(arguments) else "{}"
+
+
+_ALTERNATIVES = ("oneOf", "anyOf", "allOf", "enum", "not")
+
+
+def tool_schema(spec: ToolSpec) -> dict[str, Any]:
+    """The input schema, as an object with properties at its top: the APIs take no alternatives there."""
+    schema = {name: value for name, value in spec.input_schema.items() if name not in _ALTERNATIVES}
+    return {**schema, "type": "object", "properties": schema.get("properties") or {}}
+
+
+def reasoning_blocks(message: AssistantMessage, wire_format: str, source: str) -> list[Reasoning]:
+    """The reasoning that may go back: whole, and written by this endpoint in this format."""
+    return [
+        kept
+        for kept in message.reasoning
+        if kept.provider == wire_format and kept.data and kept.data.get("source", source) == source
+    ]
+
+
+def in_order(
+    message: AssistantMessage,
+    reasoning: Sequence[Reasoning],
+    text_block: Callable[[str], dict[str, Any]],
+    call_block: Callable[[ToolCall], dict[str, Any]],
+) -> Iterator[dict[str, Any]]:
+    """Blocks of an assistant message in the order in which they were written: its text, its calls, its reasoning.
+
+    Reasoning says how much text and how many calls came before it. Text is put before the calls of its stretch, and
+    blank text is left out.
+    """
+    text_at = calls_at = 0
+    for kept in reasoning:
+        text_end = max(text_at, min(int(kept.data.get("text_before", 0)), len(message.content)))
+        calls_end = max(calls_at, min(int(kept.data.get("calls_before", 0)), len(message.tool_calls)))
+        yield from _stretch(message, (text_at, text_end), (calls_at, calls_end), text_block, call_block)
+        yield dict(kept.data.get("block") or kept.data)
+        text_at, calls_at = text_end, calls_end
+    rest = len(message.content), len(message.tool_calls)
+    yield from _stretch(message, (text_at, rest[0]), (calls_at, rest[1]), text_block, call_block)
+
+
+def _stretch(
+    message: AssistantMessage,
+    text: tuple[int, int],
+    calls: tuple[int, int],
+    text_block: Callable[[str], dict[str, Any]],
+    call_block: Callable[[ToolCall], dict[str, Any]],
+) -> Iterator[dict[str, Any]]:
+    piece = message.content[slice(*text)]
+    if piece.strip():
+        yield text_block(wire_text(piece))
+    for call in message.tool_calls[slice(*calls)]:
+        yield call_block(call)

@@ -1,0 +1,244 @@
+"""What the three wire formats share: one request from its first try to its last chunk.
+
+The official SDKs make the client, the authentication and the errors; the stream itself is read from the raw bytes,
+which costs a fifth of their own parsing and tells a finished answer from a cut one. Nothing is sent again once a
+chunk of the answer has left: a retry can't repeat what was shown.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from abc import ABC, abstractmethod
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing, asynccontextmanager
+from typing import Any, ClassVar
+
+from console_app.domain.errors import AnswerInterrupted, ProviderError
+from console_app.domain.ports import Chunk, ModelRequest, NoticeChunk, RetryChunk, UsageChunk
+from console_app.domain.safe_text import one_line
+from console_app.providers import catalog
+from console_app.providers.answer import Answer
+from console_app.providers.answer_stream import BadEvent, NotAnAnswer, StreamCut, read_answer
+from console_app.providers.endpoint_address import EndpointAddress
+from console_app.providers.faults import Fault, fault_of, not_a_stream
+from console_app.providers.loose_json import arr, obj, text
+from console_app.providers.provider_config import ProviderConfig
+from console_app.providers.retrying import RetryPolicy
+
+log = logging.getLogger(__name__)
+
+SLICE = 16  # chunks handed over before others get a turn: a burst must not starve the keys
+CONTINUE = "What came so far is kept: ask to continue."
+
+
+class WireProvider(ABC):
+    """A model behind HTTP. Implements `domain.ports.Provider`; a subclass knows one wire format."""
+
+    path: ClassVar[str]
+    models_path: ClassVar[str]
+
+    def __init__(self, config: ProviderConfig, *, retry: RetryPolicy | None = None) -> None:
+        self._config = config
+        self._where = EndpointAddress(config)
+        self._retry = retry or RetryPolicy(config.max_tries)
+        self._source = f"{config.name} {self._where.url}"  # reasoning goes back to where it came from
+        self._dropped: dict[str, Any] = {}  # optional fields that the endpoint refused, and what to send instead
+        self._client: Any = None
+        self._connecting = asyncio.Lock()
+
+    @property
+    def name(self) -> str:
+        """The provider's name in the configuration."""
+        return self._config.name
+
+    @property
+    def model(self) -> str:
+        """The model's name, as the endpoint knows it."""
+        return self._config.model
+
+    @property
+    def protocol(self) -> str:
+        """Tools are offered in the API's own way."""
+        return "native"
+
+    # -- what a wire format adds
+
+    @abstractmethod
+    def _make_client(self) -> Any:
+        """The SDK's client, without retries of its own. Slow (imports the SDK): runs in a thread."""
+
+    @abstractmethod
+    def _body(self, request: ModelRequest) -> dict[str, Any]:
+        """The JSON body of `request`."""
+
+    @abstractmethod
+    def _answer(self, request: ModelRequest) -> Answer:
+        """An empty answer to read into."""
+
+    @abstractmethod
+    def _relax(self, body: dict[str, Any], fault: Fault) -> str:
+        """Notes in `_dropped` which optional field of `body` was refused, and returns its name; "" when none was."""
+
+    # -- for callers
+
+    @asynccontextmanager
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[AsyncIterator[Chunk]]:
+        """Sends `request`; leaving the context closes the connection at once."""
+        async with aclosing(self._chunks(request)) as chunks:
+            yield chunks
+
+    async def models(self) -> list[str]:
+        """The names of the models that the endpoint lists. Raises ProviderError."""
+        self._require_key()
+        try:
+            async with self._send("get", self.models_path, None) as response:
+                body = (await response.aread()).decode("utf-8", "replace")
+        except Exception as error:
+            raise fault_of(error, self._where, tools_sent=False).error from error
+        try:
+            listed: Any = json.loads(body)
+        except ValueError as error:
+            raise not_a_stream(body[:2000], response.headers.get("content-type", ""), self._where) from error
+        entries = arr(obj(listed).get("data")) or arr(obj(listed).get("models")) or arr(listed)
+        return sorted(
+            {name for entry in map(obj, entries) if (name := text(entry.get("id")) or text(entry.get("name")))}
+        )
+
+    async def close(self) -> None:
+        """Closes connections. A closed provider is not used again."""
+        client, self._client = self._client, None
+        if client is not None:
+            await client.close()
+
+    # -- one request
+
+    async def _chunks(self, request: ModelRequest) -> AsyncGenerator[Chunk]:
+        self._require_key()
+        pricing = self._load_prices()
+        tries = 0
+        while True:
+            body = self._body(request)
+            answer = self._answer(request)
+            shown = False
+            failure: Exception | None = None
+            try:
+                async with aclosing(self._try(body, answer)) as chunks:
+                    async for chunk in chunks:
+                        shown = shown or not isinstance(chunk, NoticeChunk)
+                        yield chunk
+            except Exception as error:
+                failure = error
+            if failure is None:
+                if pricing is not None:
+                    await pricing
+                for chunk in self._last(answer):
+                    yield chunk
+                return
+            fault = self._fault(failure, tools_sent="tools" in body)
+            if shown:
+                for chunk in self._broken_off(answer):
+                    yield chunk
+                raise AnswerInterrupted(fault.error.detail, CONTINUE, status=fault.error.status) from failure
+            if type(fault.error) is ProviderError and (dropped := self._relax(body, fault)):
+                yield NoticeChunk(f"{self.name} refuses {dropped}: the request is sent again without it.")
+                continue
+            tries += 1
+            if not fault.passing or tries >= min(self._retry.max_tries, fault.most_tries):
+                raise _given_up(fault, tries) from failure
+            delay = self._retry.delay(tries, fault.error.retry_after)
+            yield RetryChunk(tries + 1, delay, fault.why)
+            await self._retry.sleep(delay)
+
+    def _load_prices(self) -> asyncio.Future[None] | None:
+        """Loads the price table while the model is being waited for, so that it is there at the end."""
+        if not catalog.may_have_price(self.name, self._config.base_url):
+            return None
+        return asyncio.get_running_loop().run_in_executor(None, catalog.preload)
+
+    async def _try(self, body: dict[str, Any], answer: Answer) -> AsyncGenerator[Chunk]:
+        """One try: all chunks that could be read, also those before a failure."""
+        count = 0
+        async with self._send("post", self.path, body) as response, aclosing(read_answer(response, answer)) as reads:
+            try:
+                async for _ in reads:
+                    for chunk in answer.take():
+                        yield chunk
+                        count += 1
+                        if count % SLICE == 0:
+                            await asyncio.sleep(0)
+            except Exception:
+                for chunk in answer.take():
+                    yield chunk
+                raise
+
+    @asynccontextmanager
+    async def _send(self, method: str, path: str, body: dict[str, Any] | None) -> AsyncGenerator[Any]:
+        """Sends one request and gives its response, unread; the SDK raises on an error status."""
+        import httpx2  # loaded by the SDK in any case
+
+        async with self._connecting:
+            if self._client is None:
+                self._client = await asyncio.to_thread(self._make_client)
+        options: dict[str, Any] = {"options": {"headers": self._headers()}, "cast_to": httpx2.Response, "stream": True}
+        if method == "get":
+            response: Any = await self._client.get(path, stream_cls=self._stream_class(), **options)
+        else:
+            response = await self._client.post(path, body=body, stream_cls=self._stream_class(), **options)
+        try:
+            yield response
+        finally:
+            await response.aclose()
+
+    @abstractmethod
+    def _stream_class(self) -> Any:
+        """The SDK's own stream class, which its `post` wants named."""
+
+    def _headers(self) -> dict[str, Any]:
+        """Headers of every request, over those of the client."""
+        return {}
+
+    def _require_key(self) -> None:
+        where = self._where
+        if self._config.needs_key and where.is_vendor and not where.has_key:
+            raise ProviderError(f"no key for {self.name}", where.key_hint)
+
+    def _last(self, answer: Answer) -> list[Chunk]:
+        finish = answer.end()
+        return [*answer.take(), *self._usage(answer), finish]
+
+    def _broken_off(self, answer: Answer) -> list[Chunk]:
+        answer.cut()
+        return [*answer.take(), *self._usage(answer)]
+
+    def _usage(self, answer: Answer) -> list[Chunk]:
+        tokens = answer.tokens()
+        if tokens is None:
+            return []
+        price = catalog.cost(self.name, self.model, *tokens, base_url=self._config.base_url)
+        return [UsageChunk(*tokens, price)]
+
+    # -- what went wrong
+
+    def _fault(self, failure: Exception, *, tools_sent: bool) -> Fault:
+        log.debug("request to %s failed: %s", self.name, type(failure).__name__)
+        match failure:
+            case ProviderError():
+                return Fault(failure)
+            case StreamCut():
+                why = "the stream ended before the model said that it had finished"
+                return Fault(AnswerInterrupted(f"{self._where}: {why}", "Try again."), True, "the stream ended early")
+            case NotAnAnswer():
+                return Fault(not_a_stream(failure.body, "", self._where))
+            case BadEvent():
+                start = self._where.scrub(one_line(failure.data, 120))
+                return Fault(AnswerInterrupted(f"{self._where}: sent an event that is not JSON: {start}", "Try again."))
+            case _:
+                return fault_of(failure, self._where, tools_sent=tools_sent)
+
+
+def _given_up(fault: Fault, tries: int) -> ProviderError:
+    if tries > 1:
+        fault.error.detail += f" (after {tries} tries)"
+    return fault.error

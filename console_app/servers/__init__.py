@@ -1,0 +1,1 @@
+"""The MCP servers that ship with Fanout: small stdio programs, started from mcp.json like any other server."""

@@ -1,0 +1,106 @@
+"""A CSV file as a table: separator, encoding and head found out, numbers and missing values told apart from text."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from console_app.servers.folders import Place
+from console_app.servers.tool import ToolFailedError
+
+LARGEST_FILE: Final = 20_000_000  # bytes
+SEPARATORS: Final = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
+_LARGEST_NUMBER: Final = 1e150  # squares of such can still be added up
+_MISSING: Final = frozenset({"", "-", "na", "n/a", "nan", "null", "none"})
+_NUMBER: Final = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?")
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Columns by name, each with a cell a row ("" where a row is short)."""
+
+    name: str
+    separator: str
+    columns: dict[str, list[str]]
+    rows: int
+
+    def number(self, cell: str) -> float | None:
+        """The number in a cell; with semicolons between the cells a comma may be its decimal point."""
+        cell = cell.strip()
+        if self.separator == ";" and "," in cell and "." not in cell:
+            cell = cell.replace(",", ".", 1)
+        value = float(cell) if _NUMBER.fullmatch(cell) else math.inf
+        return value if abs(value) < _LARGEST_NUMBER else None
+
+    def numbers(self, column: str) -> list[float | None] | None:
+        """A column as numbers, None where one is missing; None at all for a column of anything else."""
+        values: list[float | None] = []
+        for cell in self.columns[column]:
+            value = self.number(cell)
+            if value is None and not is_missing(cell):
+                return None
+            values.append(value)
+        return values if any(value is not None for value in values) else None
+
+
+def is_missing(cell: str) -> bool:
+    """Whether a cell stands for no value."""
+    return cell.strip().casefold() in _MISSING
+
+
+def read_table(place: Place) -> Table:
+    """The file as a table. Raises ToolFailedError when it is none."""
+    with place.file() as file:
+        data = file.read(LARGEST_FILE + 1)
+    if len(data) > LARGEST_FILE:
+        raise ToolFailedError(f"{place.given} is larger than {LARGEST_FILE // 10**6} MB.")
+    text = _decoded(data, place)
+    separator = _separator(text)
+    try:
+        rows = [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=separator) if any(row)]
+    except csv.Error as error:
+        raise ToolFailedError(f"{place.given} can't be read as CSV: {error}.") from error
+    if not rows:
+        raise ToolFailedError(f"{place.given} is empty.")
+    head, body = _head(rows)
+    cells = {name: [row[at] if at < len(row) else "" for row in body] for at, name in enumerate(head)}
+    return Table(place.name, separator, cells, len(body))
+
+
+def _decoded(data: bytes, place: Place) -> str:
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return data.decode("utf-16", "replace")
+    if b"\0" in data[:8192]:
+        raise ToolFailedError(f"{place.given} is a binary file, not CSV.")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return data.decode("cp1252", "replace")  # what spreadsheets in the west write otherwise
+
+
+def _separator(text: str) -> str:
+    """The separator that cuts the first line into the most cells."""
+    first = next((line for line in text.splitlines() if line.strip()), "")[:100_000]
+    return max(SEPARATORS, key=lambda separator: sum(map(len, csv.reader([first], delimiter=separator))))
+
+
+def _head(rows: Sequence[list[str]]) -> tuple[list[str], Sequence[list[str]]]:
+    """Names of the columns, each once, and the rows below; a first row of numbers is no head."""
+    width = max(map(len, rows))
+    first = rows[0]
+    has_head = not all(_NUMBER.fullmatch(cell.strip()) for cell in first if cell.strip())
+    given = [cell.strip() for cell in first] if has_head else []
+    names: list[str] = []
+    for at in range(width):
+        name = given[at] if at < len(given) and given[at] else f"column {at + 1}"
+        unique, number = name, 2
+        while unique in names:
+            unique, number = f"{name} ({number})", number + 1
+        names.append(unique)
+    return names, rows[1:] if has_head else rows

@@ -1,0 +1,127 @@
+"""A server to try the console with: tools that take their time, report, fail, or return a lot. No side effects.
+
+Run it as `python -m console_app.servers.demo`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+
+from console_app.servers.stdio_server import StdioServer
+from console_app.servers.tool import Arguments, CallContext, Tool, ToolFailedError
+
+LONGEST_SECONDS = 3600.0
+MOST_BYTES = 200_000_000
+MOST_STAGES = 1000
+_HARMLESS = {"readOnlyHint": True, "idempotentHint": True, "openWorldHint": False}
+
+
+async def long_task(arguments: Arguments, context: CallContext) -> str:
+    """Works for `duration_seconds`, reporting step n of m every `interval_seconds`."""
+    task = arguments["task"]
+    duration = _seconds(arguments, "duration_seconds", 5.0)
+    interval = max(_seconds(arguments, "interval_seconds", 0.5), 0.01)
+    steps = max(1, math.ceil(duration / interval - 1e-9))
+    loop = asyncio.get_running_loop()
+    started = loop.time()
+    context.progress(0, steps, f"{task}: started")
+    for step in range(1, steps + 1):
+        # Against the clock, so that many short sleeps don't add up to a longer task.
+        await asyncio.sleep(started + min(step * interval, duration) - loop.time())
+        context.progress(step, steps, f"{task}: step {step} of {steps}")
+    return f"{task}: done in {duration:g} s, {steps} steps."
+
+
+async def status_updates(arguments: Arguments, context: CallContext) -> str:
+    """Goes through `stages` with progress of unknown total and one log line a stage."""
+    stages: list[str] | int = arguments["stages"]
+    if isinstance(stages, int):
+        stages = [f"stage {number}" for number in range(1, min(stages, MOST_STAGES) + 1)]
+    pause = _seconds(arguments, "interval_seconds", 0.4)
+    for number, stage in enumerate(stages[:MOST_STAGES], 1):
+        context.progress(number, None, str(stage))
+        context.log("info", f"{stage}: running")
+        await asyncio.sleep(pause)
+    context.log("notice", "all stages are done")
+    return f"{len(stages)} stages done: {', '.join(map(str, stages))}."
+
+
+async def fail(arguments: Arguments, context: CallContext) -> str:
+    """Always fails, with `message`."""
+    raise ToolFailedError(arguments.get("message") or "This tool always fails.")
+
+
+async def big(arguments: Arguments, context: CallContext) -> str:
+    """Text of exactly `bytes` bytes, in numbered lines."""
+    size: int = arguments["bytes"]
+    if not 0 <= size <= MOST_BYTES:
+        raise ToolFailedError(f"big: `bytes` must be between 0 and {MOST_BYTES}.")
+    width = 80
+    lines = (f"line {number:>9} {'.' * (width - 16)}\n" for number in range(1, size // width + 2))
+    return "".join(lines)[:size]
+
+
+def _seconds(arguments: Arguments, name: str, default: float) -> float:
+    value = float(arguments.get(name, default))
+    if not 0 <= value <= LONGEST_SECONDS:
+        raise ToolFailedError(f"`{name}` must be between 0 and {LONGEST_SECONDS:g} seconds.")
+    return value
+
+
+TOOLS = (
+    Tool(
+        "long_task",
+        "Pretends to work on a task for some seconds and reports progress (step n of m). Calls overlap.",
+        long_task,
+        {
+            "task": {"type": "string", "description": "What the task is called."},
+            "duration_seconds": {"type": "number", "description": "How long it takes.", "default": 5},
+            "interval_seconds": {"type": "number", "description": "Seconds between two reports.", "default": 0.5},
+        },
+        ("task",),
+        _HARMLESS,
+    ),
+    Tool(
+        "status_updates",
+        "Goes through stages, with progress of unknown total and a log line for each.",
+        status_updates,
+        {
+            "stages": {
+                "anyOf": [
+                    {"type": "array", "items": {"type": "string"}},
+                    {"type": "integer", "minimum": 1, "maximum": MOST_STAGES},
+                ],
+                "description": "The names of the stages, or how many there are.",
+            },
+            "interval_seconds": {"type": "number", "description": "Seconds a stage takes.", "default": 0.4},
+        },
+        ("stages",),
+        _HARMLESS,
+    ),
+    Tool(
+        "fail",
+        "Always fails with the given message.",
+        fail,
+        {"message": {"type": "string", "description": "What the error says."}},
+        (),
+        _HARMLESS,
+    ),
+    Tool(
+        "big",
+        "Returns text of the given size, to see how a large result is shown.",
+        big,
+        {"bytes": {"type": "integer", "description": "How many bytes.", "minimum": 0, "maximum": MOST_BYTES}},
+        ("bytes",),
+        _HARMLESS,
+    ),
+)
+
+
+def main() -> None:
+    """Serves the tools over stdin and stdout until stdin ends."""
+    StdioServer("fanout-demo", TOOLS).run()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,116 @@
+"""Reads folders and files in pieces of a bounded size, whatever their length and whatever is in them."""
+
+from __future__ import annotations
+
+import codecs
+import io
+import mimetypes
+import os
+import stat
+from dataclasses import dataclass
+from typing import Final, TextIO
+
+from console_app.servers.folders import Place
+from console_app.servers.tool import ToolFailedError
+
+MOST_ENTRIES: Final = 1000  # of a folder
+MOST_LINES: Final = 2000  # of a file, in one answer
+LONGEST_LINE: Final = 2000  # characters
+MOST_TEXT: Final = 200_000  # characters in one answer
+_SNIFFED: Final = 8192  # bytes looked at to tell text from other data
+
+
+def list_entries(place: Place) -> str:
+    """The entries of a folder, folders first, one a line: `name/`, or `name` with its size."""
+    folders: list[str] = []
+    files: list[str] = []
+    with place.folder() as descriptor, os.scandir(descriptor) as entries:
+        for entry in entries:
+            if len(folders) + len(files) == MOST_ENTRIES:
+                files.append(f"[only {MOST_ENTRIES} of its entries are listed]")
+                break
+            try:
+                status = entry.stat(follow_symlinks=False)
+            except FileNotFoundError:
+                continue  # gone since
+            if stat.S_ISDIR(status.st_mode):
+                folders.append(f"{entry.name}/")
+            else:
+                files.append(f"{entry.name}  {_kind(status)}")
+    return "\n".join((*sorted(folders), *sorted(files))) or "The folder is empty."
+
+
+def _kind(status: os.stat_result) -> str:
+    if stat.S_ISLNK(status.st_mode):
+        return "(symbolic link)"
+    return f"({status.st_size:,} bytes)" if stat.S_ISREG(status.st_mode) else "(neither a file nor a folder)"
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """Lines `first` to `last` of a file, and whether more follow."""
+
+    text: str
+    first: int
+    last: int
+    more: bool
+
+    def shown(self) -> str:
+        """The text, with a last line that says how to read on where more follows."""
+        if not self.more:
+            return self.text or "[the file is empty]"
+        end = "" if self.text.endswith("\n") or not self.text else "\n"
+        return f"{self.text}{end}[lines {self.first} to {self.last}; go on with offset={self.last + 1}]"
+
+
+def read_excerpt(place: Place, offset: int = 1, limit: int = MOST_LINES) -> Excerpt:
+    """At most `limit` lines from line `offset` (1 is the first). Raises ToolFailedError for what isn't text."""
+    if offset < 1 or limit < 1:
+        raise ToolFailedError("`offset` and `limit` count lines: they are 1 or more.")
+    with place.file() as file:
+        head = file.read(_SNIFFED)
+        file.seek(0)
+        if is_binary(head):
+            kind = mimetypes.guess_type(place.name)[0] or "of unknown type"
+            size = os.fstat(file.fileno()).st_size
+            raise ToolFailedError(f"{place.given} is a binary file ({kind}, {size:,} bytes), not text.")
+        encoding = "utf-16" if _is_utf16(head) else "utf-8-sig"
+        return _excerpt(io.TextIOWrapper(file, encoding, errors="replace"), place, offset, min(limit, MOST_LINES))
+
+
+def _excerpt(text: TextIO, place: Place, offset: int, limit: int) -> Excerpt:
+    for number in range(1, offset):
+        if not _line(text):
+            raise ToolFailedError(f"{place.given} has only {number - 1} lines.")
+    lines: list[str] = []
+    size = 0
+    while len(lines) < limit and size < MOST_TEXT:
+        line = _line(text)
+        if not line:
+            break
+        lines.append(line)
+        size += len(line)
+    if not lines and offset > 1:
+        raise ToolFailedError(f"{place.given} has only {offset - 1} lines.")
+    return Excerpt("".join(lines), offset, offset + len(lines) - 1, bool(text.read(1)))
+
+
+def _line(text: TextIO) -> str:
+    """The next line, "" at the end; what it has beyond LONGEST_LINE is left out, and that is said."""
+    line = text.readline(LONGEST_LINE + 1)
+    if len(line) <= LONGEST_LINE or line.endswith("\n"):
+        return line
+    left_out = 1
+    while (rest := text.readline(65_536)) and not rest.endswith("\n"):
+        left_out += len(rest)
+    left_out += len(rest.removesuffix("\n"))
+    return f"{line[:LONGEST_LINE]}[{left_out:,} more characters in this line]\n"
+
+
+def is_binary(head: bytes) -> bool:
+    """Whether a file that begins so is something other than text."""
+    return b"\0" in head and not _is_utf16(head)
+
+
+def _is_utf16(head: bytes) -> bool:
+    return head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) and not head.startswith(codecs.BOM_UTF32_LE)

@@ -1,0 +1,137 @@
+"""The folders that a server may touch, and paths inside them that nothing can turn into a way out.
+
+A path is resolved, links and all, and must then lie inside a folder that is allowed. It is opened piece by piece from
+that folder without following any link, so one that appears between the check and the opening is refused as well.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, Final
+from urllib.parse import unquote, urlsplit
+
+from console_app.servers.tool import CallContext, ToolFailedError
+
+_NEVER_A_LINK: Final = os.O_NOFOLLOW | os.O_CLOEXEC
+_FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | _NEVER_A_LINK
+_FILE: Final = os.O_RDONLY | os.O_NONBLOCK | _NEVER_A_LINK  # a pipe without a writer must not hold the server up
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A path inside an allowed folder: `root` and `parts` hold no link and no `..`. `given` is what was asked for."""
+
+    root: Path
+    parts: tuple[str, ...]
+    given: str
+
+    @property
+    def path(self) -> Path:
+        """The whole path."""
+        return self.root.joinpath(*self.parts)
+
+    @property
+    def name(self) -> str:
+        """Its last part."""
+        return self.parts[-1] if self.parts else self.root.name
+
+    @contextmanager
+    def folder(self, *, parent: bool = False, make: bool = False) -> Generator[int]:
+        """A descriptor of this folder, or of the one that holds it; `make` creates the folders that are missing."""
+        descriptor = -1
+        try:
+            descriptor = os.open(self.root, _FOLDER)
+            for part in self.parts[:-1] if parent else self.parts:
+                if make:
+                    try:
+                        os.mkdir(part, dir_fd=descriptor)
+                    except FileExistsError:
+                        pass  # the next line finds out whether it is a folder
+                descriptor, above = os.open(part, _FOLDER, dir_fd=descriptor), descriptor
+                os.close(above)
+            yield descriptor
+        except OSError as error:
+            raise self.failure(error) from error
+        finally:
+            if descriptor >= 0:
+                os.close(descriptor)
+
+    @contextmanager
+    def file(self) -> Generator[BinaryIO]:
+        """The regular file here, for reading. Raises ToolFailedError when there is none."""
+        if not self.parts:
+            raise ToolFailedError(f"{self.given} is a folder.")
+        with self.folder(parent=True) as folder:
+            descriptor = os.open(self.name, _FILE, dir_fd=folder)
+            mode = os.fstat(descriptor).st_mode
+            if not stat.S_ISREG(mode):
+                os.close(descriptor)
+                kind = "a folder" if stat.S_ISDIR(mode) else "neither a file nor a folder"
+                raise ToolFailedError(f"{self.given} is {kind}.")
+            with os.fdopen(descriptor, "rb") as file:
+                yield file
+
+    def failure(self, error: OSError) -> ToolFailedError:
+        """What went wrong here, in one sentence."""
+        match error.errno:
+            case errno.ENOENT:
+                return ToolFailedError(f"{self.given} does not exist.")
+            case errno.ELOOP | errno.EMLINK:
+                return ToolFailedError(f"{self.given} leads through a symbolic link that was not there before.")
+            case errno.ENOTDIR:
+                return ToolFailedError(f"{self.given}: a part of the path is not a folder.")
+            case _:
+                return ToolFailedError(f"{self.given}: {(error.strerror or str(error)).lower()}.")
+
+
+class Folders:
+    """The folders that may be used; a relative path counts from the first that has it."""
+
+    def __init__(self, roots: Sequence[Path]) -> None:
+        self.roots = tuple(dict.fromkeys(Path(os.path.realpath(root)) for root in roots))
+
+    def place(self, given: str) -> Place:
+        """Where `given` leads. Raises ToolFailedError when that is outside, or can't be told."""
+        if not given.strip() or "\0" in given:
+            raise ToolFailedError("A path is missing." if not given.strip() else "A path can't hold a NUL.")
+        asked = Path(given)
+        if ".." in asked.parts:
+            raise ToolFailedError(f"{given}: `..` is not followed; give the path from {self.roots[0]}.")
+        candidates = [asked] if asked.is_absolute() else [root / asked for root in self.roots]
+        asked = next((path for path in candidates if os.path.lexists(path)), candidates[0])
+        try:
+            real = Path(os.path.realpath(asked))
+        except (OSError, ValueError) as error:
+            raise ToolFailedError(f"{given} is not a path that can be used: {error}.") from error
+        for root in self.roots:
+            if real.is_relative_to(root):
+                return Place(root, real.relative_to(root).parts, given)
+        if any(asked.is_relative_to(root) for root in self.roots):
+            raise ToolFailedError(f"{given} is a symbolic link to a place outside {self._named()}.")
+        raise ToolFailedError(f"{given} is outside {self._named()}.")
+
+    def _named(self) -> str:
+        return " and ".join(map(str, self.roots))
+
+
+async def allowed_folders(context: CallContext) -> Folders:
+    """The client's roots that are folders of this machine; without any, the folder that the server was started in."""
+    uris = await context.roots()
+    folders = [path for uri in uris or () if (path := _path_of(uri)) is not None and path.is_dir()]
+    if uris and not folders:
+        raise ToolFailedError("None of the client's roots is a folder of this machine.")
+    return Folders(folders or [Path.cwd()])
+
+
+def _path_of(uri: str) -> Path | None:
+    parts = urlsplit(uri)
+    if parts.scheme != "file" or parts.netloc not in {"", "localhost"}:
+        return None
+    path = unquote(parts.path)
+    return Path(path) if path.startswith("/") and "\0" not in path else None

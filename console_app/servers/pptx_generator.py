@@ -1,0 +1,72 @@
+"""A server that makes PowerPoint files of Markdown. Run it as `python -m console_app.servers.pptx_generator`.
+
+The file goes into the folder that FANOUT_FILES names, else into the one that the server was started in.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from console_app.servers.saving import file_name, name_from, save_new
+from console_app.servers.stdio_server import StdioServer
+from console_app.servers.tool import Arguments, CallContext, FileLink, Output, Tool, ToolFailedError
+
+MIME = "application/vnd.openxmlformats-officedocument.presentationml.presentation"
+SUFFIX = ".pptx"
+LARGEST_TEXT = 500_000  # characters
+MOST_SLIDES = 300
+
+
+async def markdown_to_pptx(arguments: Arguments, context: CallContext) -> Output:
+    """Makes the file and links to it."""
+    markdown: str = arguments["markdown_content"]
+    if len(markdown) > LARGEST_TEXT:
+        raise ToolFailedError(f"The text is longer than {LARGEST_TEXT:,} characters.")
+    given = arguments.get("file_name") or ""
+    name = file_name(given, SUFFIX) if given.strip() else ""
+    file, count = await asyncio.to_thread(_make, markdown, name)
+    slides = "1 slide" if count == 1 else f"{count} slides"
+    return Output(f"Saved {file.path} ({slides}).", files=(file,))
+
+
+def _make(markdown: str, name: str) -> tuple[FileLink, int]:
+    from console_app.servers.markdown_slides import read_slides  # markdown-it: 0.1 s
+    from console_app.servers.pptx_writer import pptx_bytes  # python-pptx: 0.5 s
+
+    slides = read_slides(markdown)
+    if not slides:
+        raise ToolFailedError("There is nothing in the text to put on a slide.")
+    if len(slides) > MOST_SLIDES:
+        raise ToolFailedError(f"The text makes {len(slides)} slides; the limit is {MOST_SLIDES}.")
+    name = name or name_from(slides[0].title, SUFFIX, "presentation")
+    return save_new(name, pptx_bytes(slides), MIME), len(slides)
+
+
+MARKDOWN_TO_PPTX = Tool(
+    "markdown_to_pptx",
+    "Makes a PowerPoint file of Markdown and saves it. `# ` and `## ` headings begin slides (so does `---`) and are "
+    "their titles; lists keep their levels; paragraphs, code, tables and quotes are shown; a paragraph that begins "
+    "with `Notes:`, or an HTML comment, becomes speaker notes. An existing file is never overwritten.",
+    markdown_to_pptx,
+    {
+        "markdown_content": {"type": "string", "description": "The slides in Markdown."},
+        "file_name": {"type": "string", "description": "Name of the file, without a folder; else made of the title."},
+    },
+    ("markdown_content",),
+    {
+        "title": "Make a presentation",
+        "readOnlyHint": False,
+        "destructiveHint": False,
+        "idempotentHint": False,
+        "openWorldHint": False,
+    },
+)
+
+
+def main() -> None:
+    """Serves the tool over stdin and stdout until stdin ends."""
+    StdioServer("fanout-pptx-generator", (MARKDOWN_TO_PPTX,)).run()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,215 @@
+"""The session file: SQLite in WAL mode, one thread that writes and one that reads, so that a search never holds up a
+token.
+
+WAL with `synchronous = NORMAL` keeps what was committed through `kill -9` of the console; only a power cut can lose the
+newest commits, never damage the file (https://www.sqlite.org/wal.html). A damaged file is set aside, never overwritten.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sqlite3
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TypeVar
+
+from console_app.config.paths import private_folder
+from console_app.domain.errors import FanoutError
+from console_app.sessions import schema
+
+Result = TypeVar("Result")
+BUSY = 0.5  # seconds that another program may hold the file before that is a problem
+_NOT_WRITABLE = {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN}
+_DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
+
+
+class StoreError(FanoutError):
+    """The session file can't be read or written now. `reason` is that in a word or two, for the status bar."""
+
+    title = "Sessions"
+
+    def __init__(self, detail: str, hint: str = "", *, reason: str = "") -> None:
+        super().__init__(detail, hint)
+        self.reason = reason
+
+
+class NewerSchema(StoreError):
+    """The session file was written by a newer Fanout."""
+
+
+class Database:
+    """One SQLite file, opened when first used. Everything inside a `write` or a `read` is one transaction."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.set_aside: Path | None = None  # where a damaged file went
+        self._writer = _Lane(path, "sessions")
+        self._reader = _Lane(path, "sessions-reader", only_reads=True)
+
+    async def write(self, work: Callable[[sqlite3.Connection], Result]) -> Result:
+        """Runs `work` on the writing thread. Raises StoreError when the disk will not have it."""
+        return await self._writer.run(lambda: self._write(work))
+
+    async def read(self, work: Callable[[sqlite3.Connection], Result], empty: Result) -> Result:
+        """Runs `work`, which only reads, beside the writer; `empty` where there is no file yet."""
+
+        def now() -> Result:
+            if not self.path.exists():
+                return empty
+            try:
+                return self._reader.transaction(work, "BEGIN")
+            except (sqlite3.Error, OSError) as error:
+                self._reader.disconnect()
+                raise _as_store_error(self.path, error) from error
+
+        return await self._reader.run(now)
+
+    async def close(self) -> None:
+        """Waits for what is under way and closes the file."""
+        await asyncio.gather(self._writer.close(), self._reader.close())
+
+    def _write(self, work: Callable[[sqlite3.Connection], Result]) -> Result:
+        try:
+            return self._writer.transaction(work, "BEGIN IMMEDIATE")
+        except sqlite3.Error as error:
+            if _code(error) in _DAMAGED:
+                self._put_aside()
+                return self._again(work)
+            self._writer.disconnect()  # after an error of the disk a connection may stay in a state of its own
+            raise _as_store_error(self.path, error) from error
+        except OSError as error:
+            self._writer.disconnect()
+            raise _as_store_error(self.path, error) from error
+
+    def _again(self, work: Callable[[sqlite3.Connection], Result]) -> Result:
+        """On the new file, after a damaged one went aside."""
+        try:
+            return self._writer.transaction(work, "BEGIN IMMEDIATE")
+        except (sqlite3.Error, OSError) as error:
+            self._writer.disconnect()
+            raise _as_store_error(self.path, error) from error
+
+    def _put_aside(self) -> None:
+        """Moves a damaged file, with its journal, out of the way; not one that another console put there meanwhile."""
+        ours = self._writer.is_current()
+        self._writer.disconnect()
+        if not ours:
+            return
+        stamp = time.strftime("%Y%m%d-%H%M%S")
+        for suffix in ("", "-wal", "-shm"):
+            source = self.path.with_name(self.path.name + suffix)
+            if source.exists():
+                target = source.with_name(f"{self.path.stem}.damaged-{stamp}{self.path.suffix}{suffix}")
+                source.rename(target)
+                if not suffix:
+                    self.set_aside = target
+
+
+class _Lane:
+    """A thread with a connection of its own."""
+
+    def __init__(self, path: Path, name: str, *, only_reads: bool = False) -> None:
+        self._path = path
+        self._only_reads = only_reads
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix=name)
+        self._db: sqlite3.Connection | None = None
+        self._file = 0  # the inode that the connection was opened on
+
+    async def run(self, work: Callable[[], Result]) -> Result:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+
+    async def close(self) -> None:
+        await self.run(self.disconnect)
+        self._thread.shutdown()
+
+    def transaction(self, work: Callable[[sqlite3.Connection], Result], begin: str) -> Result:
+        if self._db is not None and not self.is_current():
+            self.disconnect()  # somebody moved or deleted the file: what is written now would go nowhere
+        db = self._db or self._connect()
+        db.execute(begin)
+        try:
+            result = work(db)
+            db.execute("COMMIT")
+        except BaseException:
+            if db.in_transaction:
+                db.execute("ROLLBACK")
+            raise
+        return result
+
+    def is_current(self) -> bool:
+        """Whether the file at the path is still the one that was opened."""
+        try:
+            return os.stat(self._path).st_ino == self._file
+        except OSError:
+            return False
+
+    def disconnect(self) -> None:
+        db, self._db = self._db, None
+        if db is not None:
+            try:
+                db.close()
+            except sqlite3.Error:
+                pass  # closing writes the journal back; on a bad disk that fails, and the journal stays
+
+    def _connect(self) -> sqlite3.Connection:
+        private_folder(self._path.parent)
+        if not self._path.exists():
+            os.close(os.open(self._path, os.O_CREAT | os.O_WRONLY, 0o600))
+        self._file = os.stat(self._path).st_ino
+        db = sqlite3.connect(self._path, timeout=BUSY, isolation_level=None, check_same_thread=False)
+        try:
+            if (found := schema.version_of(db)) > schema.VERSION:
+                raise NewerSchema(
+                    f"{self._path} was written by a newer Fanout (its version {found}, ours {schema.VERSION}).",
+                    "Update Fanout; until then the conversation is kept in memory only.",
+                    reason="newer version",
+                )
+            db.execute("PRAGMA journal_mode = WAL")
+            db.execute("PRAGMA synchronous = NORMAL")
+            db.execute("PRAGMA foreign_keys = ON")
+            schema.migrate(db)
+        except BaseException as error:
+            db.close()
+            if not self._only_reads or _code(error) not in _NOT_WRITABLE or (still := self._frozen()) is None:
+                raise
+            db = still
+        self._db = db
+        return db
+
+    def _frozen(self) -> sqlite3.Connection | None:
+        """The file on a disk that can't be written, where SQLite can't make the journal that even reading wants."""
+        if self._path.with_name(f"{self._path.name}-wal").exists():
+            return None
+        db = sqlite3.connect(f"{self._path.as_uri()}?immutable=1", uri=True, check_same_thread=False)
+        if schema.version_of(db) == schema.VERSION:
+            self._file = 0  # good for one read: it would not see what is written once the disk can be written again
+            return db
+        db.close()
+        return None
+
+
+def _code(error: BaseException) -> int:
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF  # the primary code; the rest says where it happened
+
+
+def _as_store_error(path: Path, error: Exception) -> StoreError:
+    reason, hint = _told(error)
+    text = f"{path}: {error.strerror or error}" if isinstance(error, OSError) else f"{path}: {error}"
+    return StoreError(f"{text}.", hint, reason=reason)
+
+
+def _told(error: Exception) -> tuple[str, str]:
+    text = str(error).lower()
+    code = _code(error) if isinstance(error, sqlite3.Error) else 0
+    if code == sqlite3.SQLITE_FULL or "no space" in text:
+        return "disk full", "Free some space; the conversation goes on in memory and is written when there is room."
+    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        return "file locked", "Another program holds the file; it is tried again."
+    if code in (*_NOT_WRITABLE, sqlite3.SQLITE_PERM) or isinstance(error, OSError):
+        return "can't write", "Check who may write there, or set FANOUT_HOME to another folder."
+    if code in _DAMAGED:
+        return "file damaged", "The next conversation sets it aside and begins a new file."
+    return "disk error", "The conversation goes on in memory and is written when the disk is back."

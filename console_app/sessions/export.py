@@ -1,0 +1,168 @@
+"""A session as a file for people: Markdown, a page of HTML that needs nothing else, or JSON lines for programs.
+
+The JSON lines are the events as they were stored, so what was exported can be imported again. Foreign text is never
+markup here: HTML is escaped, and fences in Markdown are longer than any run of backticks they hold.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import os
+import re
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from console_app.config.paths import PRIVATE_FILE
+from console_app.domain import events as ev
+from console_app.domain.errors import FanoutError
+from console_app.domain.safe_text import one_line, visible
+from console_app.domain.transcript import Call, Transcript, Turn
+
+FORMATS = ("markdown", "html", "jsonl")
+
+
+class ExportError(FanoutError):
+    """The file can't be written."""
+
+    title = "Export"
+
+
+class ImportFailed(FanoutError):
+    """A file that is no session of ours."""
+
+    title = "Import"
+
+
+def export(events: Sequence[ev.Event], form: str, title: str) -> str:
+    """The session as text in one of FORMATS."""
+    if form == "jsonl":
+        return "".join(event.model_dump_json() + "\n" for event in events)
+    transcript = Transcript()
+    for event in events:
+        transcript.apply(event)
+    return _html(transcript, title) if form == "html" else _markdown(transcript, title)
+
+
+def write_new(path: Path, text: str) -> Path:
+    """Writes a file that isn't there yet, for its owner alone; a name that is taken gets a number."""
+    for number in range(1, 1000):
+        target = path if number == 1 else path.with_name(f"{path.stem}-{number}{path.suffix}")
+        try:
+            descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE_FILE)
+        except FileExistsError:
+            continue
+        except OSError as error:
+            raise ExportError(f"can't write {target}: {error.strerror or error}.") from None
+        with open(descriptor, "w", encoding="utf-8", errors="surrogatepass") as file:
+            file.write(text)
+        return target
+    raise ExportError(f"there are a thousand files like {path} already.")
+
+
+def imported(lines: Iterable[str], source: str, session_id: str) -> list[ev.Event]:
+    """The events of an exported session, under a new id. Raises ImportFailed with the line that is wrong."""
+    events: list[ev.Event] = []
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            event = ev.EVENT.validate_json(line)
+        except ValueError as error:
+            reason = str(error).splitlines()[-1].strip()
+            raise ImportFailed(
+                f"{source}, line {number}: not an event ({one_line(reason, 120)}).",
+                "Import what `fanout sessions export --format jsonl` wrote.",
+            ) from error
+        events.append(event.model_copy(update={"session_id": session_id, "seq": len(events) + 1}))
+    if not events:
+        raise ImportFailed(f"{source} holds no events.", "Import what `fanout sessions export --format jsonl` wrote.")
+    return events
+
+
+def _when(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def _summary(call: Call) -> str:
+    outcome = (call.outcome or "running").replace("_", " ")
+    return (
+        f"{call.label}: {outcome}, {call.duration_ms / 1000:.1f} s" if call.duration_ms else f"{call.label}: {outcome}"
+    )
+
+
+def _fenced(text: str, language: str = "") -> str:
+    longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}{language}\n{text}\n{fence}"
+
+
+def _arguments(call: Call) -> str:
+    return (
+        json.dumps(call.arguments, ensure_ascii=False, indent=2) if call.arguments is not None else call.arguments_text
+    )
+
+
+def _markdown(transcript: Transcript, title: str) -> str:
+    parts = [f"# {one_line(title)}"]
+    for turn in transcript.turns:
+        parts += [f"## You, {_when(turn.started_at)}", visible(turn.prompt)]
+        for step in turn.steps:
+            if step.text:
+                parts.append(visible(step.text))
+            for call in step.batch.calls:
+                parts += [
+                    f"**{one_line(_summary(call))}**",
+                    _fenced(visible(_arguments(call)), "json"),
+                    _fenced(visible(call.content)),
+                ]
+        parts += _ending(turn)
+    return "\n\n".join(parts) + "\n"
+
+
+def _ending(turn: Turn) -> list[str]:
+    if turn.outcome in (None, "completed"):
+        return []
+    reason = f": {one_line(turn.error)}" if turn.error else ""
+    return [f"*{(turn.outcome or '').replace('_', ' ').capitalize()}{reason}*"]
+
+
+_STYLE = """
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 54rem; margin: 2rem auto; padding: 0 1rem; }
+body { color: #222; background: #fff; }
+pre { white-space: pre-wrap; overflow-wrap: anywhere; background: #f4f4f6; padding: .6rem .8rem; }
+pre.you { border-left: .25rem solid #c2571a; }
+.call { border: 1px solid #bbb; border-radius: .4rem; margin: .6rem 0; }
+.call pre { margin: .4rem .8rem; }
+.error summary { color: #a40000; }
+summary { padding: .4rem .8rem; cursor: pointer; }
+@media (prefers-color-scheme: dark) {
+  body { color: #ddd; background: #1b1b24; }
+  pre { background: #26263a; }
+  .error summary { color: #ff8a8a; }
+}
+"""
+
+
+def _html(transcript: Transcript, title: str) -> str:
+    def text(value: str) -> str:
+        return html.escape(visible(value))
+
+    body: list[str] = [f"<h1>{text(title)}</h1>"]
+    for turn in transcript.turns:
+        body.append(f"<h2>{_when(turn.started_at)}</h2><pre class='you'>{text(turn.prompt)}</pre>")
+        for step in turn.steps:
+            if step.text:
+                body.append(f"<pre>{text(step.text)}</pre>")
+            for call in step.batch.calls:
+                error = " error" if call.outcome is not None and call.outcome.is_error else ""
+                body.append(
+                    f"<details class='call{error}'><summary>{text(_summary(call))}</summary>"
+                    f"<pre>{text(_arguments(call))}</pre><pre>{text(call.content)}</pre></details>"
+                )
+        body += [f"<p><em>{text(line.strip('*'))}</em></p>" for line in _ending(turn)]
+    head = f"<meta charset='utf-8'><title>{text(title)}</title><style>{_STYLE}</style>"
+    # No script, nothing fetched: what a model or a tool wrote can do nothing here.
+    policy = "<meta http-equiv='Content-Security-Policy' content=\"default-src 'none'; style-src 'unsafe-inline'\">"
+    return f"<!doctype html><html lang='en'><head>{policy}{head}</head><body>{''.join(body)}</body></html>\n"

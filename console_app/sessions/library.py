@@ -1,0 +1,160 @@
+"""The sessions of a user as a front end uses them: the store, which session is open here, and that nobody else has it.
+
+It is the store that turns are recorded to: a new session is locked when its first event comes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from console_app.domain import events as ev
+from console_app.domain.errors import UsageError
+from console_app.domain.transcript import Transcript
+from console_app.sessions.database import StoreError
+from console_app.sessions.lock import SessionLock
+from console_app.sessions.store import NoSuchSession, Store
+from console_app.sessions.tables import SessionInfo
+
+
+class SessionInUse(StoreError, UsageError):
+    """Another console has the session open for writing (exit code 2)."""
+
+    def __init__(self, info: SessionInfo) -> None:
+        super().__init__(
+            f"{info.title or info.id} is open in another console.",
+            f"`fanout sessions fork {info.id}` makes a copy to go on with.",
+        )
+        self.info = info
+
+
+@contextmanager
+def collector_at_rest() -> Generator[None]:
+    """Reading a long session makes many objects and no garbage: looking for some would double the time it takes."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A stored session that was opened. Its last turn is over, whatever became of the console that ran it."""
+
+    info: SessionInfo
+    events: list[ev.Event]
+    read_only: bool = False
+
+    @property
+    def next_turn(self) -> int:
+        """The number of the turn that would come next."""
+        return max((event.turn for event in self.events), default=0) + 1
+
+    @property
+    def next_seq(self) -> int:
+        """The `seq` of the event that would come next."""
+        return self.events[-1].seq + 1 if self.events else 1
+
+    def fold(self) -> Transcript:
+        """What the events add up to."""
+        transcript = Transcript()
+        for event in self.events:
+            transcript.apply(event)
+        return transcript
+
+
+class Library:
+    """The store with the locks of its sessions in `locks`. One session at a time is open here."""
+
+    def __init__(self, store: Store, locks: Path) -> None:
+        self.store = store
+        self._locks = locks
+        self._session_id = ""
+        self._lock: SessionLock | None = None
+        self.read_only = False
+
+    @property
+    def session_id(self) -> str:
+        """The session that is open here; "" before the first event of a new one."""
+        return self._session_id
+
+    async def append(self, events: Sequence[ev.Event]) -> None:
+        """Stores events of the open session, or of a new one, which is the open one then."""
+        if events and events[0].session_id != self._session_id:
+            self.begin()
+            await self._take(events[0].session_id)
+        if not self.read_only:
+            await self.store.append(events)
+
+    def begin(self) -> None:
+        """No session is open here any more; the next event opens one."""
+        if self._lock is not None:
+            self._lock.let_go()
+        self._session_id, self._lock, self.read_only = "", None, False
+
+    async def asked_for(self, *, newest: bool, prefix: str | None, folder: Path) -> SessionInfo | None:
+        """The session that a command line names, or the newest of a working folder; None when it asks for neither.
+
+        Raises NoSuchSession.
+        """
+        if prefix is not None:
+            return await self.store.find(prefix)
+        if not newest:
+            return None
+        info = await self.store.newest(str(folder))
+        if info is None:
+            raise NoSuchSession(
+                f"there is no session of {folder} to go on with.", "`fanout sessions list` shows those of all folders."
+            )
+        return info
+
+    async def open(self, session_id: str, *, read_only: bool = False) -> Opened:
+        """Opens a stored session in place of the one that is open here. Raises SessionInUse, unless only to read."""
+        with collector_at_rest():
+            return await self._open(session_id, read_only)
+
+    async def _open(self, session_id: str, read_only: bool) -> Opened:
+        info = await self.store.find(session_id)
+        await self.store.flush()
+        if read_only:
+            events = await self.store.load(info.id)
+            self.begin()
+            self._session_id, self.read_only = info.id, True
+            return Opened(info, events, read_only=True)
+        if info.id != self._session_id or self.read_only:
+            await self._take(info.id, info)
+        return Opened(info, await self.store.recover(info.id))
+
+    async def is_free(self, session_id: str) -> bool:
+        """Whether no other console has the session open."""
+        if session_id == self._session_id:
+            return True
+        lock = SessionLock(self._locks, session_id)
+        free = await asyncio.to_thread(lock.take)
+        lock.let_go()
+        return free
+
+    async def delete(self, session_id: str) -> None:
+        """Removes a session for good. Raises SessionInUse for one that is open, here or elsewhere."""
+        if session_id == self._session_id or not await self.is_free(session_id):
+            raise SessionInUse(await self.store.find(session_id))
+        await self.store.delete(session_id)
+
+    async def close(self) -> None:
+        """Writes what waits for the disk, closes the file and lets go of the session."""
+        await self.store.close()
+        self.begin()
+
+    async def _take(self, session_id: str, info: SessionInfo | None = None) -> None:
+        lock = SessionLock(self._locks, session_id)
+        if not await asyncio.to_thread(lock.take) and info is not None:
+            raise SessionInUse(info)
+        self.begin()
+        self._session_id, self._lock = session_id, lock

@@ -1,0 +1,82 @@
+"""Stored before shown: reads a turn's events in slices, stores each slice, and only then hands it on.
+
+A slice is what has arrived when the reader comes round, and where only text streams it comes round no more often than
+the screen is painted: so a token costs a part of a transaction and not one of its own. Deltas that follow each other
+are kept as one draft; progress and log lines are for the eyes only.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from typing import Protocol
+
+from console_app.domain import events as ev
+from console_app.domain.ports import SessionStore
+
+SLICE = 16  # events shown between two looks at the keys: a burst of tokens must not starve them
+STORED_TOGETHER = 256  # events of one transaction at most
+PAUSE = 0.02  # seconds between two transactions of nothing but text; a frame of the screen takes more than twice that
+Drafted = (
+    ev.TextDelta | ev.ReasoningDelta | ev.ThoughtDelta | ev.TextRevised | ev.CallArguments
+)  # what is kept until the message it adds up to is stored
+
+
+class EventSource(Protocol):
+    """What gives events in slices (engine.Turn)."""
+
+    async def next_slice(self, limit: int) -> Sequence[ev.Event]:
+        """All events that are there, at least one and at most `limit`; empty at the end."""
+        ...
+
+
+async def recorded(source: EventSource, store: SessionStore | None) -> AsyncIterator[Sequence[ev.Event]]:
+    """The events of `source` in slices, each stored before it is given."""
+    if store is None:
+        while events := await source.next_slice(SLICE):
+            yield events
+        return
+    while events := await source.next_slice(STORED_TOGETHER):
+        if kept := to_store(events):
+            await store.append(kept)
+        for at in range(0, len(events), SLICE):
+            yield events[at : at + SLICE]
+        if len(events) < STORED_TOGETHER and all(isinstance(event, Drafted) for event in events):
+            await asyncio.sleep(PAUSE)
+
+
+def to_store(events: Sequence[ev.Event]) -> list[ev.Event]:
+    """What of a slice is stored: all but the shown-only events, and deltas joined to drafts."""
+    kept: list[ev.Event] = []
+    pieces: list[str] = []  # of the draft that is last in `kept`
+
+    def join() -> None:
+        if len(pieces) > 1:
+            draft = kept[-1]
+            field = "delta" if isinstance(draft, ev.CallArguments) else "text"
+            kept[-1] = draft.model_copy(update={field: "".join(pieces)})
+        pieces.clear()
+
+    for event in events:
+        if event.shown_only and not isinstance(event, Drafted):
+            continue
+        if not (pieces and isinstance(event, Drafted) and _continues(kept[-1], event)):
+            join()
+            kept.append(event)
+        if isinstance(event, Drafted):
+            pieces.append(event.delta if isinstance(event, ev.CallArguments) else event.text)
+    join()
+    return kept
+
+
+def _continues(last: ev.Event, event: ev.Event) -> bool:
+    """Whether `event` is more of the same draft."""
+    match last, event:
+        case (ev.TextDelta(), ev.TextDelta()) | (ev.ReasoningDelta(), ev.ReasoningDelta()):
+            return True
+        case (ev.ThoughtDelta(), ev.ThoughtDelta()):
+            return last.label == event.label
+        case (ev.CallArguments(), ev.CallArguments()):
+            return last.call_id == event.call_id
+        case _:
+            return False

@@ -1,0 +1,115 @@
+"""What a session needs after its console died in the middle of a turn: the events that end the turn truthfully.
+
+The answer that was cut off is kept and marked, every call without a result gets `interrupted`, the results join the
+history in call order, and the turn ends as cancelled. Nothing runs again by itself.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from console_app.domain import events as ev
+from console_app.domain.messages import AssistantMessage, Reasoning, ToolMessage
+from console_app.domain.tools import CallState, Outcome, ToolCall
+from console_app.domain.transcript import Call, Step, Transcript
+
+INTERRUPTED = "Interrupted before completion."
+WHY = "The console ended before this turn did."
+
+
+def closing_events(events: Sequence[ev.Event], why: str = WHY) -> list[ev.Event]:
+    """The events to append to a session, drafts among its events, so that its last turn is over; none when it is."""
+    if not _is_open(events):
+        return []
+    transcript = Transcript()
+    for event in events:
+        transcript.apply(event)
+    turn, newest = transcript.turn, events[-1]
+    if turn is None:
+        return []
+    # They happened when the last thing did, not when somebody looked: a lane must not grow by a night.
+    common = {"session_id": newest.session_id, "turn": turn.number, "step": newest.step, "at": newest.at}
+    return _Closing(newest.seq, common, why).of(transcript)
+
+
+def _is_open(events: Sequence[ev.Event]) -> bool:
+    """Whether the last turn, or a call that was run again since, never ended; without folding a long session."""
+    ended: set[str] = set()
+    for event in reversed(events):
+        match event:
+            case ev.TurnStarted():
+                return True
+            case ev.TurnFinished() | ev.TurnUndone():
+                return False
+            case ev.CallFinished():
+                ended.add(event.call_id)
+            case ev.CallRestarted() if event.call_id not in ended:
+                return True
+            case _:
+                pass
+    return False
+
+
+class _Closing:
+    def __init__(self, seq: int, common: dict[str, Any], why: str) -> None:
+        self._seq, self._common, self._why = seq, common, why
+        self._events: list[ev.Event] = []
+
+    def _add(self, kind: type[ev.Event], **fields: Any) -> None:
+        self._seq += 1
+        self._events.append(kind(**self._common, seq=self._seq, **fields))
+
+    def of(self, transcript: Transcript) -> list[ev.Event]:
+        step = transcript.step
+        if step is not None:
+            self._answer(step)
+            self._results(step, transcript)
+        if transcript.turns[-1].outcome is None:
+            self._add(ev.Notice, level="warning", text=self._why)
+            self._add(ev.TurnFinished, outcome="cancelled", error=self._why)
+        return self._events
+
+    def _answer(self, step: Step) -> None:
+        """The part of the answer that was shown joins the history, with the calls that were read whole."""
+        if step.thinking and step.thinking_label is not None:
+            self._add(ev.Thought, label=step.thinking_label, text=step.thinking)
+        if step.done:
+            return
+        from_drafts = AssistantMessage(
+            content=step.text,
+            tool_calls=tuple(_as_call(call) for call in step.batch.calls),
+            # Of no provider, so that none sends it: a cut thought has no signature. It is kept for you to read.
+            reasoning=(Reasoning(provider="", text=step.reasoning),) if step.reasoning else (),
+            interrupted=True,
+        )
+        if from_drafts.content or from_drafts.tool_calls or from_drafts.reasoning:
+            self._add(ev.MessageAdded, **ev.MessageAdded.fields_of(from_drafts))
+
+    def _results(self, step: Step, transcript: Transcript) -> None:
+        recorded = {message.tool_call_id for message in transcript.history if isinstance(message, ToolMessage)}
+        for call in transcript.calls.values():  # one of an older answer may have been running again
+            if call.state is not CallState.FINISHED:
+                self._add(
+                    ev.CallFinished,
+                    call_id=call.id,
+                    outcome=Outcome.INTERRUPTED,
+                    content=INTERRUPTED,
+                    error=INTERRUPTED,
+                )
+        for call in step.batch.calls:
+            if call.id in recorded:
+                continue
+            message = ToolMessage(
+                tool_call_id=call.id,
+                content=call.content if call.outcome is not None else INTERRUPTED,
+                name=call.name,
+                outcome=call.outcome or Outcome.INTERRUPTED,
+            )
+            self._add(ev.MessageAdded, **ev.MessageAdded.fields_of(message))
+
+
+def _as_call(call: Call) -> ToolCall:
+    arguments = json.dumps(call.arguments, ensure_ascii=False) if call.arguments is not None else "{}"
+    return ToolCall(id=call.id, name=call.name, arguments=arguments, raw=call.raw)

@@ -1,0 +1,42 @@
+"""Plays a stored session again with its real timing: each event when it came, at a speed you choose.
+
+What the model streamed is stored as whole messages, so an answer appears at once; calls start, wait and end as they
+did.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Sequence
+
+from console_app.domain import events as ev
+
+LONGEST_PAUSE = 3.0  # seconds of the recording between two turns: what you thought about meanwhile is left out
+
+
+class Replay:
+    """The events of a session and a clock that tells the time of the recording while they play."""
+
+    def __init__(self, events: Sequence[ev.Event], speed: float = 1.0) -> None:
+        self._events = events
+        self._speed = speed
+        self._at = events[0].at if events else 0.0
+        self._since = time.monotonic()
+
+    def now(self) -> float:
+        """The time in the recording, seconds since the epoch."""
+        return self._at + (time.monotonic() - self._since) * self._speed
+
+    async def play(self) -> AsyncIterator[ev.Event]:
+        """Each event in its time."""
+        self._since = time.monotonic()
+        ended = True
+        for event in self._events:
+            ahead = event.at - self.now()
+            if ended and ahead > LONGEST_PAUSE:
+                self._at += ahead - LONGEST_PAUSE
+                ahead = LONGEST_PAUSE
+            await asyncio.sleep(max(ahead, 0.0) / self._speed)
+            ended = isinstance(event, ev.TurnFinished | ev.SessionStarted)
+            yield event

@@ -1,0 +1,217 @@
+"""The sessions of a user on disk: append events, list, search, load, rename, fork and delete.
+
+What is appended is durable when `append` returns. When the disk fails, events wait in memory in their order while the
+conversation goes on, and are tried again every second until they are written; `problem` says what is wrong meanwhile.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import time
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from console_app.domain import events as ev
+from console_app.domain.errors import UsageError
+from console_app.sessions import tables
+from console_app.sessions.database import Database, StoreError
+from console_app.sessions.repair import closing_events
+from console_app.sessions.tables import SessionInfo, StoredEvents
+
+RETRY = 1.0  # seconds between two tries of a disk that failed
+
+
+class NoSuchSession(StoreError, UsageError):
+    """There is no session of that id, or several (exit code 2)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A session that a search found; `snippet` marks the words with U+0001 and U+0002, "" where only the title fits."""
+
+    info: SessionInfo
+    snippet: str = ""
+
+
+class Store:
+    """The session file at `path`; made when first written. `on_change` is told of a new `problem` and of its end."""
+
+    def __init__(self, path: Path, *, folder: str = "", retry: float = RETRY) -> None:
+        self._database = Database(path)
+        self._folder = folder
+        self._retry = retry
+        self._waiting: list[ev.Event] = []
+        self._retrying: asyncio.Task[None] | None = None
+        self.problem: StoreError | None = None
+        self.on_change: Callable[[], None] | None = None
+
+    @property
+    def set_aside(self) -> Path | None:
+        """Where a damaged session file was moved to, or None."""
+        return self._database.set_aside
+
+    @property
+    def waiting(self) -> int:
+        """How many events wait for the disk."""
+        return len(self._waiting)
+
+    # Writing
+
+    async def append(self, events: Sequence[ev.Event]) -> None:
+        """Stores `events`; shown-only ones as drafts until their message is stored. Never raises for the disk."""
+        if self._waiting:
+            self._waiting += events  # behind what waits already
+        elif events:
+            await self._try(events)
+
+    async def flush(self) -> bool:
+        """Tries now to write what waits; whether nothing does any more."""
+        if self._waiting or self.problem is not None:
+            batch, self._waiting = self._waiting, []
+            await self._try(batch)
+        return not self._waiting
+
+    async def check(self) -> None:
+        """Opens the file, so that a problem with it is known before there is anything to write."""
+        await self._try(())
+
+    async def close(self) -> None:
+        """Writes what waits, if that can be, and closes the file."""
+        if self._retrying is not None:
+            self._retrying.cancel()
+        await self.flush()
+        if self._retrying is not None:
+            self._retrying.cancel()
+        await self._database.close()
+
+    async def _try(self, batch: Sequence[ev.Event]) -> None:
+        aside = self.set_aside
+        try:
+            await self._database.write(lambda db: tables.append(db, batch, self._folder))
+        except StoreError as error:
+            self._waiting = [*batch, *self._waiting]
+            self._now(error)
+            if self._retrying is None or self._retrying.done():
+                self._retrying = asyncio.create_task(self._try_again(), name="session file")
+        else:
+            if self.problem is not None or self.set_aside != aside:
+                self._now(None)
+
+    async def _try_again(self) -> None:
+        while self.problem is not None:
+            await asyncio.sleep(self._retry)
+            await self.flush()
+
+    def _now(self, problem: StoreError | None) -> None:
+        before, self.problem = self.problem, problem
+        told = before is not None and problem is not None and before.line == problem.line
+        if not told and self.on_change is not None:
+            self.on_change()
+
+    # Reading
+
+    async def sessions(self, limit: int = 500) -> list[SessionInfo]:
+        """The newest sessions first; those in which nothing was said are left out."""
+        return await self._database.read(lambda db: tables.newest(db, limit), [])
+
+    async def newest(self, folder: str | None = None) -> SessionInfo | None:
+        """The newest session, of a working folder if one is given."""
+        found = await self._database.read(lambda db: tables.newest(db, 1, folder), [])
+        return found[0] if found else None
+
+    async def find(self, prefix: str) -> SessionInfo:
+        """The session whose id begins with `prefix`. Raises NoSuchSession when none or several do."""
+        found = await self._database.read(lambda db: tables.with_prefix(db, prefix), [])
+        exact = [info for info in found if info.id == prefix]
+        if len(exact or found) == 1:
+            return (exact or found)[0]
+        what = "no session has" if not found else f"{len(found)} sessions have"
+        raise NoSuchSession(f"{what} an id that begins with {prefix!r}.", "`fanout sessions list` shows them.")
+
+    async def load(self, session_id: str) -> StoredEvents:
+        """The events of a session in order, drafts of an answer that never ended in their places."""
+        return await self._database.read(lambda db: tables.events_of(db, session_id), [])
+
+    async def search(self, words: str, limit: int = 100) -> list[tables.Hit]:
+        """Where all of `words` were said or returned, the best match first. Every word is a prefix."""
+        return await self._database.read(lambda db: tables.search(db, words, limit), [])
+
+    async def browse(self, words: str = "", limit: int = 200) -> tuple[list[Found], int]:
+        """Sessions for a list, and how many there are in all: the newest, or those whose title or text has `words`."""
+
+        def look(db: sqlite3.Connection) -> tuple[list[Found], int]:
+            if not words.split():
+                return [Found(info) for info in tables.newest(db, limit)], tables.count(db)
+            found = {info.id: Found(info) for info in tables.titled(db, words, limit)}
+            for hit in tables.search(db, words, 3 * limit):
+                known = found.get(hit.session_id)
+                if known is None and len(found) < limit:
+                    found[hit.session_id] = Found(tables.with_prefix(db, hit.session_id)[0], hit.snippet)
+                elif known is not None and not known.snippet:
+                    found[hit.session_id] = Found(known.info, hit.snippet)
+            return list(found.values()), len(found)
+
+        return await self._database.read(look, ([], 0))
+
+    # Changing. These raise StoreError when the disk will not have it.
+
+    async def recover(self, session_id: str) -> StoredEvents:
+        """`load`, and where the last turn never ended, the events that end it, which are stored with the drafts."""
+        await self.flush()
+        events = await self.load(session_id)
+        closing = closing_events(events)
+        if closing:
+            try:
+                await self._database.write(lambda db: tables.keep_drafts(db, session_id))
+            except StoreError as error:
+                self._now(error)  # the session opens all the same; what ends its turn waits for the disk
+            await self.append(closing)
+        return [*events, *closing]
+
+    async def rename(self, session_id: str, title: str) -> None:
+        """Gives a session a title of its own."""
+        await self._database.write(lambda db: tables.rename(db, session_id, title))
+
+    async def delete(self, session_id: str) -> None:
+        """Removes a session and all that was said in it."""
+        await self._database.write(lambda db: tables.delete(db, session_id))
+
+    async def fork(self, session_id: str, up_to: int | None = None) -> str:
+        """A new session with the events of another, all or those up to a `seq`; gives its id.
+
+        A turn that is cut by that, or that still runs elsewhere, is closed in the new session.
+        """
+        info = await self.find(session_id)
+        new_id = new_session_id()
+        kept = [
+            event.model_copy(update={"session_id": new_id})
+            for event in await self.load(session_id)
+            if up_to is None or event.seq <= up_to
+        ]
+        kept += closing_events(kept, "Forked here.")
+        title = info.title.removesuffix(" (fork)") + " (fork)"
+
+        def copy(db: sqlite3.Connection) -> None:
+            tables.append(db, kept, info.folder, whole=True)
+            tables.descend(db, new_id, session_id, title, time.time())
+
+        await self._database.write(copy)
+        return new_id
+
+    async def add(self, events: Sequence[ev.Event], title: str = "") -> None:
+        """Stores a whole session, as an import does."""
+
+        def whole(db: sqlite3.Connection) -> None:
+            tables.append(db, events, self._folder, whole=True)
+            if title:
+                tables.rename(db, events[0].session_id, title)
+
+        await self._database.write(whole)
+
+
+def new_session_id() -> str:
+    """An id that no other session has; its first eight letters nearly always do."""
+    return uuid.uuid4().hex

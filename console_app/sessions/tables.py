@@ -1,0 +1,224 @@
+"""What is read from and written to the tables of the session file: plain functions of an open connection.
+
+Each runs inside the transaction of its caller (`database`), so that what belongs together is stored together.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from typing import Annotated
+
+from pydantic import Field, TypeAdapter
+
+from console_app.domain import events as ev
+
+TITLE_LENGTH = 80
+# Only what people look for is indexed, and of a long result only its beginning.
+INDEXED_CHARACTERS = 20_000
+_TOGETHER = 200  # events read in one go: much more would keep the keys waiting for the interpreter's lock
+
+StoredEvents = list[ev.Event]
+_COLUMNS = "id, title, model, provider, folder, parent, created_at, updated_at, turns, size"
+
+
+@dataclass(frozen=True, slots=True)
+class SessionInfo:
+    """A session in a list. Times are seconds since the epoch, `size` is the bytes of its events."""
+
+    id: str
+    title: str
+    model: str
+    provider: str
+    folder: str
+    parent: str | None
+    created_at: float
+    updated_at: float
+    turns: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A place that a search found; `snippet` marks the words with U+0001 and U+0002 around them."""
+
+    session_id: str
+    title: str
+    seq: int
+    role: str
+    snippet: str
+    updated_at: float
+
+
+def newest(db: sqlite3.Connection, limit: int, folder: str | None = None) -> list[SessionInfo]:
+    """The newest sessions first, of one working folder if it is given."""
+    where = "turns > 0" if folder is None else "turns > 0 AND folder = ?"
+    query = f"SELECT {_COLUMNS} FROM sessions WHERE {where} ORDER BY updated_at DESC, rowid DESC LIMIT ?"
+    values = (limit,) if folder is None else (folder, limit)
+    return [SessionInfo(*row) for row in db.execute(query, values)]
+
+
+def count(db: sqlite3.Connection) -> int:
+    """How many sessions a list has."""
+    return int(db.execute("SELECT count(*) FROM sessions WHERE turns > 0").fetchone()[0])
+
+
+def with_prefix(db: sqlite3.Connection, prefix: str) -> list[SessionInfo]:
+    """Sessions whose id begins with `prefix`."""
+    query = f"SELECT {_COLUMNS} FROM sessions WHERE substr(id, 1, ?) = ?"
+    return [SessionInfo(*row) for row in db.execute(query, (len(prefix), prefix))]
+
+
+def titled(db: sqlite3.Connection, words: str, limit: int) -> list[SessionInfo]:
+    """Sessions with all of `words` in their title, the newest first."""
+    wanted = words.split()
+    where = "".join(" AND instr(lower(title), lower(?))" for _ in wanted)
+    query = f"SELECT {_COLUMNS} FROM sessions WHERE turns > 0{where} ORDER BY updated_at DESC, rowid DESC LIMIT ?"
+    return [SessionInfo(*row) for row in db.execute(query, (*wanted, limit))]
+
+
+def search(db: sqlite3.Connection, words: str, limit: int) -> list[Hit]:
+    """Where all of `words` were said or returned, the best match first. Every word is a prefix."""
+    query = " ".join(f'"{word.replace(chr(34), chr(34) * 2)}"*' for word in words.replace("\0", " ").split())
+    if not query:
+        return []
+    sql = (
+        "SELECT s.id, s.title, f.seq, f.role, snippet(search, 0, char(1), char(2), '…', 16), s.updated_at "
+        "FROM search JOIN said f ON f.id = search.rowid JOIN sessions s ON s.id = f.session_id "
+        "WHERE search MATCH ? ORDER BY rank LIMIT ?"
+    )
+    return [Hit(*row) for row in db.execute(sql, (query, limit))]
+
+
+def events_of(db: sqlite3.Connection, session_id: str) -> StoredEvents:
+    """All events of a session in order, drafts in their places. Those of a newer version of Fanout are left out."""
+    query = (
+        "SELECT seq, body FROM events WHERE session_id = ?1 "
+        "UNION ALL SELECT seq, body FROM drafts WHERE session_id = ?1 ORDER BY seq"
+    )
+    bodies = [body for _, body in db.execute(query, (session_id,))]
+    return [event for at in range(0, len(bodies), _TOGETHER) for event in _parsed(bodies[at : at + _TOGETHER])]
+
+
+def append(db: sqlite3.Connection, events: Iterable[ev.Event], folder: str, *, whole: bool = False) -> None:
+    """Stores events, and what they mean for the list, the drafts and the index. Twice is as once.
+
+    `whole` says that they are all of a session that is over: what else would be a draft stays for good.
+    """
+    known: set[str] = set()
+    size: dict[str, int] = {}
+    for event in events:
+        session_id, body = event.session_id, event.model_dump_json()
+        if session_id not in known:
+            known.add(session_id)
+            db.execute(
+                "INSERT OR IGNORE INTO sessions (id, folder, created_at, updated_at) VALUES (?, ?, ?, ?)",
+                (session_id, folder, event.at, event.at),
+            )
+        table = "drafts" if event.shown_only and not whole else "events"
+        added = db.execute(f"INSERT OR IGNORE INTO {table} VALUES (?, ?, ?)", (session_id, event.seq, body)).rowcount
+        if added > 0:
+            if not event.shown_only:
+                size[session_id] = size.get(session_id, 0) + len(body)
+            _follow(db, event)
+    for session_id, more in size.items():
+        db.execute("UPDATE sessions SET size = size + ? WHERE id = ?", (more, session_id))
+
+
+def keep_drafts(db: sqlite3.Connection, session_id: str) -> None:
+    """What was shown of an answer that never ended becomes part of the session for good."""
+    db.execute(
+        "INSERT OR IGNORE INTO events SELECT session_id, seq, body FROM drafts WHERE session_id = ?", (session_id,)
+    )
+    db.execute("DELETE FROM drafts WHERE session_id = ?", (session_id,))
+
+
+def rename(db: sqlite3.Connection, session_id: str, title: str) -> None:
+    """Gives a session a title of its own."""
+    db.execute("UPDATE sessions SET title = ?, named = 1 WHERE id = ?", (title, session_id))
+
+
+def descend(db: sqlite3.Connection, session_id: str, parent: str, title: str, at: float) -> None:
+    """Says where a session comes from."""
+    db.execute(
+        "UPDATE sessions SET parent = ?, title = ?, updated_at = ? WHERE id = ?", (parent, title, at, session_id)
+    )
+
+
+def delete(db: sqlite3.Connection, session_id: str) -> None:
+    """Removes a session and all that was said in it."""
+    db.execute("DELETE FROM search WHERE rowid IN (SELECT id FROM said WHERE session_id = ?)", (session_id,))
+    db.execute("DELETE FROM sessions WHERE id = ?", (session_id,))
+
+
+@cache
+def _several() -> TypeAdapter[StoredEvents]:
+    return TypeAdapter(list[Annotated[ev.Event, Field(discriminator="type")]])  # 13 ms, when a session is first read
+
+
+def _parsed(bodies: list[str]) -> StoredEvents:
+    try:
+        return _several().validate_json(f"[{','.join(bodies)}]")
+    except ValueError:
+        return [event for body in bodies if (event := _one(body)) is not None]
+
+
+def _one(body: str) -> ev.Event | None:
+    try:
+        return ev.EVENT.validate_json(body)
+    except ValueError:
+        return None  # an event of a newer version: the rest of the session can still be read
+
+
+def _follow(db: sqlite3.Connection, event: ev.Event) -> None:
+    match event:
+        case ev.SessionStarted():
+            db.execute(
+                "UPDATE sessions SET model = ?, provider = ? WHERE id = ?",
+                (event.model, event.provider, event.session_id),
+            )
+        case ev.TurnStarted():
+            title = " ".join(event.prompt.split())[:TITLE_LENGTH]
+            db.execute(
+                "UPDATE sessions SET turns = turns + 1, updated_at = max(updated_at, ?) WHERE id = ?",
+                (event.at, event.session_id),
+            )
+            db.execute("UPDATE sessions SET title = ? WHERE id = ? AND title = ''", (title, event.session_id))
+        case ev.MessageAdded():
+            if event.role == "assistant":
+                _settle_drafts(db, event.session_id)
+            said = [event.content[:INDEXED_CHARACTERS], *(call.arguments for call in event.tool_calls or ())]
+            row = db.execute(
+                "INSERT INTO said (session_id, seq, role) VALUES (?, ?, ?)", (event.session_id, event.seq, event.role)
+            ).lastrowid
+            db.execute(
+                "INSERT INTO search (rowid, text) VALUES (?, ?)", (row, "\n".join(part for part in said if part))
+            )
+        case ev.TurnFinished():
+            _settle_drafts(db, event.session_id)
+            db.execute("UPDATE sessions SET updated_at = max(updated_at, ?) WHERE id = ?", (event.at, event.session_id))
+        case _:
+            pass
+
+
+def _settle_drafts(db: sqlite3.Connection, session_id: str) -> None:
+    """The message of the answer is stored: of its drafts only what no message holds is still needed.
+
+    That is reasoning, as it was seen and timed, and the arguments of calls that broke off.
+    """
+    db.execute(
+        """INSERT OR IGNORE INTO events
+        SELECT session_id, seq, body FROM drafts d WHERE session_id = ?1 AND (
+            json_extract(body, '$.type') = 'reasoning.delta'
+            OR json_extract(body, '$.type') = 'call.arguments' AND NOT EXISTS (
+                SELECT 1 FROM events e
+                WHERE e.session_id = ?1 AND e.seq >= (SELECT min(seq) FROM drafts WHERE session_id = ?1)
+                AND json_extract(e.body, '$.type') = 'call.ready'
+                AND json_extract(e.body, '$.call_id') = json_extract(d.body, '$.call_id')
+            )
+        )""",
+        (session_id,),
+    )
+    db.execute("DELETE FROM drafts WHERE session_id = ?", (session_id,))

@@ -1,0 +1,1 @@
+"""The console: the only floor that knows Textual."""

@@ -1,0 +1,187 @@
+"""The Textual app: registers themes and pushes the chat screen; and leaves the terminal as it found it.
+
+An internal error is told and survived where that can be; else the terminal is given back and one file says what
+happened.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from textual.app import App, SystemCommand
+from textual.binding import Binding, BindingType
+from textual.dom import DOMNode
+from textual.driver import Driver
+from textual.filter import LineFilter
+from textual.screen import Screen
+from textual.worker import WorkerFailed
+
+from console_app.tui.screens.chat import ChatScreen
+from console_app.tui.services import ConsoleServices
+from console_app.tui.survival import Survival, line_of
+from console_app.tui.terminal_edge import EDGE
+from console_app.tui.themes import load_themes
+
+if TYPE_CHECKING:
+    from textual.command import Provider
+
+DEFAULT_THEME = "fanout-dark"
+SIXTEEN_COLOURS = "terminal"  # in place of the default where a terminal has no more: mixed colours come out unreadable
+FALLBACK_THEME = "textual-dark"  # of Textual itself: there even if every file of ours is broken
+ENDING = 8.0  # seconds from a signal to the end of the process, whatever hangs
+ENDING_SIGNALS = ("SIGTERM", "SIGHUP", "SIGQUIT", "SIGINT")  # in the program's raw mode Ctrl+C is a key, not SIGINT
+
+log = logging.getLogger(__name__)
+
+
+def _commands() -> type[Provider]:
+    from console_app.tui.commands.provider import SlashCommands
+
+    return SlashCommands
+
+
+class FanoutApp(App[int]):
+    """The console. Its result is the exit code: 0, or 128 and the number of the signal that ended it."""
+
+    TITLE = "fanout"
+    AUTO_FOCUS = "#prompt"
+    COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {_commands}
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+p", "command_palette", "commands", id="app.commands", priority=True),
+        Binding("ctrl+z", "suspend_process", "to the shell", id="app.suspend", priority=True, show=False),
+    ]
+
+    def __init__(self, services: ConsoleServices, *, prompt: str | None = None) -> None:
+        # The chat screen's sheet is named here because Textual reads none for a default screen.
+        super().__init__(driver_class=_driver(), css_path=["app.tcss", "screens/chat.tcss"])
+        self._services = services
+        self._prompt = prompt
+        self._survival = Survival()
+        self.crash: BaseException | None = None  # what ended the console, when nobody asked for it
+        self.crash_report: Path | None = None
+        themes, problems = load_themes(services.theme_dirs)
+        for loaded in themes:
+            self.register_theme(loaded.theme)
+        self._themes = themes
+        if services.theme in self.available_themes:
+            self.theme = services.theme
+        else:
+            problems.append(f"There is no theme {services.theme}. /theme shows what there is.")
+            self.theme = themes[0].theme.name if themes else FALLBACK_THEME
+        self._problems = [*services.problems, *problems]
+        self.set_keymap(dict(services.keymap))
+
+    def get_default_screen(self) -> Screen[Any]:
+        """The chat screen is the first and only one; dialogs come on top of it."""
+        return ChatScreen(self._services, self._themes, self._problems, prompt=self._prompt)
+
+    def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
+        """None of Textual's own: the palette holds the slash commands."""
+        return ()
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """Textual's own, and behind them the gate to the terminal."""
+        return [*super().get_line_filters(), EDGE]
+
+    async def run_async(self, **options: Any) -> int:
+        """Runs until you quit or a signal ends it; the services are closed whatever happened."""
+        handlers = self._install_signal_handlers()
+        if not options.get("headless") and self.theme == DEFAULT_THEME and self.console.color_system == "standard":
+            self.theme = SIXTEEN_COLOURS if SIXTEEN_COLOURS in self.available_themes else FALLBACK_THEME
+        try:
+            result = await super().run_async(**options)
+        finally:
+            self._give_terminal_back()
+            try:
+                await self._services.close()
+            except Exception:
+                log.exception("closing the services failed")
+            for number, handler in handlers.items():
+                signal.signal(number, handler)
+        return self.return_code or 0 if result is None else result
+
+    # -- internal errors
+
+    async def _dispatch_action(self, namespace: DOMNode, action_name: str, params: Any) -> bool:
+        """A key whose action fails is a line on the screen."""
+        try:
+            return await super()._dispatch_action(namespace, action_name, params)
+        except Exception as error:
+            if not self.went_on(error):
+                raise
+            return True
+
+    def went_on(self, error: Exception) -> bool:
+        """Tells an internal error and goes on; False when there were so many that the console had better end."""
+        if not self._survival.goes_on(error):
+            return False
+        self.notify(line_of(error), severity="error", markup=False, timeout=10)
+        return True
+
+    def _handle_exception(self, error: Exception) -> None:
+        """What nobody caught. A task of a dialog ends alone; anything else has broken a part that can't be missed."""
+        cause = error.error if isinstance(error, WorkerFailed) else error
+        if isinstance(error, WorkerFailed) and isinstance(cause, Exception) and self.went_on(cause):
+            return
+        self._return_code = 1
+        if self._exception is None:
+            self._exception = error  # Pilot raises it
+            self._exception_event.set()  # pyright: ignore[reportUnknownMemberType]
+            self.crash = cause
+            log.critical("the console ended by an internal error", exc_info=cause)
+            if self._services.write_crash_report is not None:
+                self.crash_report = self._services.write_crash_report(cause)
+        self._close_messages_no_wait()
+
+    # -- the terminal
+
+    def _install_signal_handlers(self) -> dict[int, Any]:
+        """A signal ends the app like a key does; Textual alone would leave the terminal raw. The handlers before.
+
+        Plain handlers, as the event loop's own would never run while it hangs.
+        """
+        if threading.current_thread() is not threading.main_thread():
+            return {}
+        loop = asyncio.get_running_loop()
+
+        def ended(number: int, _frame: object) -> None:
+            loop.call_soon_threadsafe(self.exit, 128 + number)
+            timer = threading.Timer(ENDING, self._end_now, (128 + number,))
+            timer.daemon = True
+            timer.start()
+
+        numbers = [getattr(signal, name) for name in ENDING_SIGNALS if hasattr(signal, name)]
+        return {number: signal.signal(number, ended) for number in numbers}
+
+    def _end_now(self, code: int) -> None:
+        log.error("the console did not end by itself")
+        self._restore_now()
+        os._exit(code)
+
+    def _give_terminal_back(self) -> None:
+        """Whatever ended the app: nothing is left in a queue, and no mode on."""
+        if self._driver is not None:
+            self._driver.close()
+        self._restore_now()
+
+    def _restore_now(self) -> None:
+        restore: Callable[[], None] | None = getattr(self._driver, "restore_now", None)
+        if restore is not None:
+            restore()
+
+
+def _driver() -> type[Driver] | None:
+    """Our driver on a POSIX terminal; Textual's choice elsewhere, and where the environment names one."""
+    if sys.platform == "win32" or "TEXTUAL_DRIVER" in os.environ:
+        return None
+    from console_app.tui.driver import ConsoleDriver
+
+    return ConsoleDriver

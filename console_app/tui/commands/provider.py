@@ -1,0 +1,42 @@
+"""The slash commands in the command palette (Ctrl+P)."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, cast
+
+from textual.command import DiscoveryHit, Hit, Hits, Provider
+
+from console_app.tui.commands.registry import Command
+
+if TYPE_CHECKING:
+    from console_app.tui.screens.chat import ChatScreen
+
+
+class SlashCommands(Provider):
+    """Every command of the chat screen's registry."""
+
+    @property
+    def _chat(self) -> ChatScreen:
+        return cast("ChatScreen", self.screen)
+
+    async def discover(self) -> Hits:
+        """All of them, while nothing is typed."""
+        for command in self._chat.commands:
+            yield DiscoveryHit(_title(command), partial(self._run, command), help=command.about)
+
+    async def search(self, query: str) -> Hits:
+        """Those whose name or description fits."""
+        matcher = self.matcher(query)
+        for command in self._chat.commands:
+            score = max(matcher.match(_title(command)), 0.8 * matcher.match(command.about))
+            if score > 0:
+                shown = matcher.highlight(_title(command))
+                yield Hit(score, shown, partial(self._run, command), text=command.name, help=command.about)
+
+    def _run(self, command: Command) -> None:
+        command.run(self._chat, "")
+
+
+def _title(command: Command) -> str:
+    return f"/{command.name}"

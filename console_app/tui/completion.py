@@ -1,0 +1,63 @@
+"""What is being completed before the cursor: a slash command, its argument, or a file behind `@`. Pure text work."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from textual.fuzzy import FuzzySearch
+
+Kind = Literal["command", "argument", "file"]
+
+_COMMAND = re.compile(r"/([a-z-]*)$", re.IGNORECASE)
+_ARGUMENT = re.compile(r"/([a-z-]+) +(\S*)$", re.IGNORECASE)
+_FILE = re.compile(r"(?:^|(?<=\s))@(\S{0,200})$")
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """The piece before the cursor: `query` is what is there of it, from column `start` on."""
+
+    kind: Kind
+    query: str
+    start: int
+    command: str = ""  # of an argument
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """One thing to choose: `insert` takes the token's place; `runs` says that Enter may send it right away."""
+
+    label: str
+    insert: str
+    about: str = ""
+    runs: bool = False
+
+
+def token_before(line: str, column: int, first_line: bool) -> Token | None:
+    """The token that ends at `column` of `line`; commands are only read at the start of a prompt."""
+    before = line[:column]
+    if first_line and before.startswith("/"):
+        if match := _COMMAND.fullmatch(before):
+            return Token("command", match[1].lower(), 0)
+        if match := _ARGUMENT.fullmatch(before):
+            return Token("argument", match[2], match.start(2), match[1].lower())
+    if match := _FILE.search(before):
+        return Token("file", match[1], match.start(1) - 1)
+    return None
+
+
+def best(query: str, names: Iterable[str], limit: int) -> list[str]:
+    """`names` that match `query` fuzzily, best first; all of them, in their order, for an empty query."""
+    if not query:
+        return list(names)[:limit]
+    search = FuzzySearch()
+    scored = [(_score(search, query, name), -order, name) for order, name in enumerate(names)]
+    return [name for score, _, name in sorted(scored, reverse=True) if score > 0][:limit]
+
+
+def _score(search: FuzzySearch, query: str, name: str) -> float:
+    score = search.match(query, name)[0]
+    return score * 2 if name.casefold().startswith(query.casefold()) else score

@@ -1,0 +1,111 @@
+"""The line above several calls: how they stand, how long it took, and what running them at once saved."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from rich.style import Style
+
+from console_app.domain.tools import CallState
+from console_app.tui.conversation.block import Block, framed, gutter_of, margin_of
+from console_app.tui.conversation.call_group import CallGroup
+from console_app.tui.conversation.lines import Line, Piece, Row, crop, pieces_width
+from console_app.tui.conversation.wording import COUNTED, measured, seconds, state_of
+from console_app.tui.palette import Palette
+
+WORTH_SAYING = 0.1  # seconds saved
+FAILURES = ("failed", "timed out", "invalid", "interrupted")
+_SHORT = {"waits for you": "waiting", "wait for you": "waiting"}
+NOT_DONE = ("cancelled", "denied", "blocked", "skipped")
+
+
+class BatchBlock(Block):
+    """The header of an answer's calls. Takes no room while there is only one."""
+
+    def __init__(self, group: CallGroup) -> None:
+        super().__init__()
+        self.group = group
+
+    @property
+    def live(self) -> bool:
+        return self.group.has_header and self.group.is_open
+
+    def look(self) -> tuple[object, ...]:
+        return self.group.version, len(self.group.calls), self.group.batch.wall_ms
+
+    def estimate(self, width: int) -> int:
+        return 1 + self.gap if self.group.has_header else 0
+
+    def paint(self, width: int, palette: Palette, now: float) -> list[Line]:
+        if not self.group.has_header:
+            return []
+        gutter = gutter_of(width)
+        room = max(width - gutter - margin_of(width), 1)
+        times = self._time_pieces(now, palette)
+        head: list[Piece] = []
+        for counts in (self._counts(), self._fewer_counts()):
+            head = [(f"{len(self.group.calls)} calls", palette.strong)]
+            for count, word in counts:
+                head += [(" · ", palette.faint), (f"{count} {word}", self._ink(word, palette))]
+            if pieces_width(head) + pieces_width(times[:4]) <= room:
+                break
+        for piece in times:
+            if pieces_width(head) + pieces_width([piece]) > room:
+                break
+            head.append(piece)
+        return [framed(Row(crop(head, room)), width, palette, [(" " * gutter, palette.base)] if gutter else [])]
+
+    def _time_pieces(self, now: float, palette: Palette) -> list[Piece]:
+        wall, saved = self._times(now)
+        if wall is None:
+            return []
+        pieces: list[Piece] = [
+            (" · ", palette.faint),
+            (seconds(wall) if self.group.is_open else measured(wall), palette.base),
+        ]
+        if saved > WORTH_SAYING:
+            pieces += [
+                (" · ", palette.faint),
+                (f"{seconds(saved)} saved", palette.success),
+                (" against one by one", palette.muted),
+            ]
+        return pieces
+
+    def _counts(self) -> list[tuple[int, str]]:
+        found = Counter(state_of(call, 0.0)[1] for call in self.group.calls)
+        plural_waits = {"waits for you": "wait for you"} if found["waits for you"] > 1 else {}
+        return [(found[word], plural_waits.get(word, word)) for word in COUNTED if found[word]]
+
+    def _fewer_counts(self) -> list[tuple[int, str]]:
+        """The counts in fewer words: all that went wrong as one number, all that was not done as another."""
+        merged: dict[str, int] = {}
+        for count, word in self._counts():
+            name = "failed" if word in FAILURES else "not done" if word in NOT_DONE else _SHORT.get(word, word)
+            merged[name] = merged.get(name, 0) + count
+        return [(count, word) for word, count in merged.items()]
+
+    def _ink(self, word: str, palette: Palette) -> Style:
+        if word in FAILURES:
+            return palette.error
+        if word in ("waits for you", "wait for you", "waiting"):
+            return palette.warning
+        return palette.muted
+
+    def _times(self, now: float) -> tuple[float | None, float]:
+        """Wall time in seconds, None before anything ran, and how much longer one after the other would have taken."""
+        batch = self.group.batch
+        if batch.wall_ms is not None and batch.summed_ms is not None:
+            return batch.wall_ms / 1000, (batch.summed_ms - batch.wall_ms) / 1000
+        begin = batch.started_at
+        if begin is None:
+            return None, 0.0
+        ends: list[float] = []
+        summed = 0.0
+        for call in batch.calls:
+            if call.started_at is None:
+                continue
+            end = now if call.state is not CallState.FINISHED else call.finished_at or call.started_at
+            ends.append(end)
+            summed += max(end - call.started_at, 0.0)
+        wall = max(max(ends) - begin, 0.0)
+        return wall, summed - wall

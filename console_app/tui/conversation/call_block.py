@@ -1,0 +1,229 @@
+"""The panel of one call, from the moment its name is known to its result: framed, or one line, or open.
+
+It paints what `Call` of the transcript holds. A framed panel keeps its three lines from beginning to end, so that
+nothing jumps; when another turn has begun it folds to one. A finished panel is the call's tool message.
+"""
+
+from __future__ import annotations
+
+from rich.cells import cell_len
+from rich.style import Style
+
+from console_app.domain.safe_text import one_line
+from console_app.domain.tools import CallState, Outcome
+from console_app.domain.transcript import Call
+from console_app.tui.conversation.block import Block, framed, gutter_of, margin_of
+from console_app.tui.conversation.call_detail import CallDetail
+from console_app.tui.conversation.call_group import FRAMED_HEIGHT, MAX_LABEL, CallGroup, brief_of
+from console_app.tui.conversation.call_lane import lane, state_style
+from console_app.tui.conversation.call_news import news
+from console_app.tui.conversation.lines import Line, Piece, Row, cut, pieces_width
+from console_app.tui.conversation.panel_frame import PanelFrame
+from console_app.tui.conversation.wording import measured, seconds, state_of
+from console_app.tui.palette import Palette
+
+MIN_FRAMED = 24  # cells below which a frame would leave no room
+TIME_WIDTH = 8
+LANE_SHARE = 0.24  # of the width
+LINE_TEXT = 48  # cells of a panel of one line that are its text's before its lane gets any
+LINE_LANE_SHARE = 0.28  # of what is left
+MAX_LANE = 30
+
+
+class CallBlock(Block):
+    """One call of an answer."""
+
+    opens = True
+    is_stop = True
+
+    def __init__(self, call: Call, group: CallGroup) -> None:
+        super().__init__()
+        self.call = call
+        self.group = group
+        self.detail = CallDetail(call)
+
+    @property
+    def live(self) -> bool:
+        return self.group.is_open
+
+    @property
+    def finished(self) -> bool:
+        """Whether the call has its result."""
+        return self.call.state is CallState.FINISHED
+
+    def allows(self, action: str) -> bool:
+        """Whether a key of the panel does something now."""
+        state = self.call.state
+        match action:
+            case "cancel":
+                return not self.finished
+            case "retry":
+                return self.finished or state is CallState.RUNNING
+            case "edit":
+                return self.finished or state in (CallState.RUNNING, CallState.WAITING)
+            case "extend":
+                return state is CallState.RUNNING and self.call.limit is not None
+            case "send":
+                return self.group.is_open and self.group.has_header
+            case _:
+                return True
+
+    @property
+    def gap(self) -> int:
+        return 0 if self.group.has_header else 1
+
+    @property
+    def copy_text(self) -> str:
+        return self.call.content if self.finished else self.call.arguments_text or brief_of(self.call, 400)
+
+    def look(self) -> tuple[object, ...]:
+        group = self.group
+        return group.compact, group.has_header, group.version
+
+    def set_room(self, height: int) -> bool:
+        return self.group.room_changed(height)
+
+    def forget(self) -> None:
+        super().forget()
+        self.detail.forget()
+
+    def estimate(self, width: int) -> int:
+        if self.open:
+            return len(self.lines) or self.gap + FRAMED_HEIGHT + 12
+        return self.gap + (1 if self.group.compact or width < MIN_FRAMED else FRAMED_HEIGHT)
+
+    def paint(self, width: int, palette: Palette, now: float) -> list[Line]:
+        if width < MIN_FRAMED or (self.group.compact and not self.open):
+            return self._compact(width, palette, now)
+        left = gutter_of(width)
+        waiting = self.call.state is CallState.WAITING
+        frame = PanelFrame(width, left, margin_of(width), palette, self._edge(palette), heavy=waiting)
+        lines = [
+            frame.top(self._title(palette, now, frame.inner)),
+            frame.row(self._middle(frame.inner, palette, now)),
+        ]
+        if self.open:
+            lines += [frame.row(row) for row in self.detail.rows(frame.inner, palette)]
+        return [*lines, frame.bottom(self._hints(palette) if self.selected else ())]
+
+    def _edge(self, palette: Palette) -> Style:
+        if self.selected and self.call.state is not CallState.WAITING:
+            return palette.primary
+        if self.call.outcome is Outcome.SUCCEEDED or self.call.state in (CallState.QUEUED, CallState.ANNOUNCED):
+            return palette.faint
+        if self.finished and state_style(self.call, palette) != palette.error:
+            return palette.faint
+        return state_style(self.call, palette)
+
+    def _title(self, palette: Palette, now: float, room: int) -> list[Piece]:
+        call = self.call
+        glyph, word = state_of(call, now)
+        style = state_style(call, palette)
+        title: list[Piece] = [(f"{glyph} {word}", style + Style(bold=True)), ("  ", palette.base)]
+        title += [*_label(call, palette), *_badges(call, palette)]
+        left = room - 4 - pieces_width(title)
+        if left > 6 and (brief := brief_of(call, left - 2)):
+            title += [("  ", palette.base), (brief, palette.muted)]
+        return title
+
+    def _middle(self, room: int, palette: Palette, now: float) -> Row:
+        """Lane, time and news. The lane is a drawing: it is not copied."""
+        pieces: list[Piece] = []
+        size = lane_width(room)
+        if size:
+            pieces += [*lane(self.call, size, self.group.scale(now), now, palette), (" ", palette.base)]
+        took = _took(self.call, now)
+        if took or size:
+            pieces.append((f"{took:>{TIME_WIDTH}}" if size else took, palette.base))
+            pieces.append(("   " if size else "  ", palette.base))
+        gutter = size + TIME_WIDTH + 1 - len(took) if size else 0
+        pieces += news(self.call, max(room - pieces_width(pieces), 0), palette, now, self.detail, opened=self.open)
+        return Row(pieces, gutter=gutter)
+
+    def _compact(self, width: int, palette: Palette, now: float) -> list[Line]:
+        ink = palette.on_chosen if self.selected else palette
+        gutter = gutter_of(width)
+        room = max(width - gutter - margin_of(width), 1)
+        call = self.call
+        glyph, word = state_of(call, now)
+        style = state_style(call, ink)
+        words, labels, briefs = self.group.columns()
+        if room < 60:
+            words = cell_len(word)
+        pieces: list[Piece] = [(f"{glyph} {word:<{words}}", style), ("  ", ink.base)]
+        size = min(int((room - LINE_TEXT) * LINE_LANE_SHARE), MAX_LANE) if room >= LINE_TEXT + 24 else 0
+        spare = room - pieces_width(pieces) - (size + TIME_WIDTH + 4 if size else 0)
+        label = [*_label(call, ink), *_badges(call, ink)]
+        pieces += label
+        if room >= 60:
+            pieces.append((" " * max(labels - pieces_width(label), 0) + "  ", ink.base))
+            column = max(min(briefs, int(spare * 0.3)), 0)
+            if column >= 6:
+                brief = brief_of(call, column)
+                brief = brief[: cut(brief, column)]
+                pieces.append((brief + " " * (column - cell_len(brief)) + "  ", ink.muted))
+        if size:
+            pieces += [*lane(call, size, self.group.scale(now), now, ink), (" ", ink.base)]
+            pieces.append((f"{_took(call, now):>{TIME_WIDTH}}", ink.base))
+        elif took := _took(call, now):
+            pieces.append((f"  {took}", ink.base))
+        pieces.append(("  ", ink.base))
+        left = room - pieces_width(pieces)
+        if left > 3:
+            pieces += news(call, left, ink, now, self.detail, opened=False)
+        mark = "▌" if self.selected else " "
+        lead: list[Piece] = (
+            [(" " * (gutter - 2), palette.base), (mark, palette.primary), (" ", palette.base)] if gutter >= 2 else []
+        )
+        return [framed(Row(pieces, fill=ink.base if self.selected else None), width, palette, lead)]
+
+    def _hints(self, palette: Palette) -> list[Piece]:
+        running = self.call.state is CallState.RUNNING
+        keys = [("x", "cancel")] if not self.finished else []
+        keys += [("r", "retry")] if self.allows("retry") else []
+        keys += [("e", "edit")] if self.allows("edit") else []
+        keys += [("+", "more time")] if running and self.allows("extend") else []
+        keys += [("s", "send what there is")] if self.allows("send") else []
+        keys += [("o", "close" if self.open else "open")]
+        if self.open and self.detail.has_more:
+            keys.append(("m", "more"))
+        keys += [("c", "copy"), ("i", "inspect")]
+        pieces: list[Piece] = []
+        for key, word in keys:
+            pieces += [(key, palette.strong), (f" {word}  ", palette.muted)]
+        pieces[-1] = (pieces[-1][0].rstrip(), pieces[-1][1])
+        return pieces
+
+
+def lane_width(room: int) -> int:
+    """How many cells of so many a lane takes; none where there is no room for it."""
+    return min(int(room * LANE_SHARE), MAX_LANE) if room >= 40 else 0
+
+
+def _label(call: Call, palette: Palette) -> list[Piece]:
+    if not call.server:
+        return [(one_line(call.name, MAX_LABEL), palette.strong)]
+    server, tool = one_line(call.server, MAX_LABEL // 2), one_line(call.tool, MAX_LABEL)
+    tool = tool[: cut(tool, MAX_LABEL - 3 - cell_len(server))]
+    return [(server, palette.base), (" · ", palette.muted), (tool, palette.strong)]
+
+
+def _badges(call: Call, palette: Palette) -> list[Piece]:
+    badges: list[Piece] = []
+    if call.origin == "text":
+        badges.append((" [text]", palette.muted))
+    if call.repaired:
+        badges.append((" [repaired]", palette.warning))
+    if call.edited:
+        badges.append((" [edited]", palette.warning))
+    if call.attempt > 1:
+        badges.append((f" [try {call.attempt}]", palette.warning))
+    return badges
+
+
+def _took(call: Call, now: float) -> str:
+    if call.started_at is None:
+        return ""
+    if call.state is not CallState.FINISHED:
+        return seconds(now - call.started_at)
+    return measured(call.duration_ms / 1000 if call.duration_ms else (call.finished_at or now) - call.started_at)

@@ -1,0 +1,216 @@
+"""Styled text as lines of exactly so many cells: measuring, wrapping, cutting, and the line that the view paints.
+
+A piece is text with a style; a row is a line before it has its place on screen; a `Line` is the finished strip, which
+also knows which of its characters are content, so that a copied selection leaves borders and gutters behind.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from rich.cells import cell_len, split_graphemes
+from rich.segment import Segment
+from rich.style import Style
+from textual.strip import Strip
+
+from console_app.domain.safe_text import visible
+
+Piece = tuple[str, Style]
+
+TAB_SIZE = 4
+_WORD = re.compile(r"\S+\s*|\s+")
+
+
+class Line(Strip):
+    """A painted line. Characters `start` to `end` are content; `joint` comes before it when lines are copied."""
+
+    __slots__ = ("end", "joint", "start")
+
+    def __init__(self, segments: Iterable[Segment], width: int, start: int, end: int, joint: str = "\n") -> None:
+        super().__init__(segments, width)
+        self.start = start
+        self.end = end
+        self.joint = joint
+
+    @property
+    def content(self) -> str:
+        """What copying the whole line gives."""
+        return self.text[self.start : self.end]
+
+
+@dataclass(slots=True)
+class Row:
+    """A line without its frame. The first `gutter` characters are not copied; `fill` is the style behind its end."""
+
+    pieces: list[Piece]
+    joint: str = "\n"
+    gutter: int = 0
+    fill: Style | None = None
+
+
+def clean(text: str) -> str:
+    """Foreign text made safe for one line or several: marks for what is unsafe, tabs as spaces."""
+    text = visible(text)
+    return text.expandtabs(TAB_SIZE) if "\t" in text else text
+
+
+def pieces_width(pieces: Sequence[Piece]) -> int:
+    """How many cells the pieces take side by side."""
+    return sum(len(text) if text.isascii() else cell_len(text) for text, _ in pieces)
+
+
+def cut(text: str, cells: int) -> int:
+    """How many characters of `text` fit into so many cells, never parting a character from its marks."""
+    if cells <= 0:
+        return 0
+    if text.isascii():
+        return min(len(text), cells)
+    used = 0
+    for start, _, size in split_graphemes(text)[0]:
+        used += size
+        if used > cells:
+            return start
+    return len(text)
+
+
+def crop(pieces: Iterable[Piece], cells: int, ellipsis: str = "…") -> list[Piece]:
+    """The pieces, cut to `cells` with an ellipsis where something was lost."""
+    kept: list[Piece] = []
+    room = cells
+    pending = iter(pieces)
+    for text, style in pending:
+        size = len(text) if text.isascii() else cell_len(text)
+        if size <= room:
+            kept.append((text, style))
+            room -= size
+            continue
+        if ellipsis and cells > 0:
+            kept = _make_room(kept, room, 1)
+            room = cells - pieces_width(kept)
+            kept.append((text[: cut(text, room - 1)] + ellipsis, style))
+        else:
+            kept.append((text[: cut(text, room)], style))
+        break
+    return [piece for piece in kept if piece[0]]
+
+
+def _make_room(pieces: list[Piece], room: int, needed: int) -> list[Piece]:
+    """The pieces, shortened from the end until `needed` cells are free."""
+    pieces = list(pieces)
+    while room < needed and pieces:
+        text, style = pieces.pop()
+        size = cell_len(text)
+        shorter = text[: cut(text, size - (needed - room))]
+        room += size - cell_len(shorter)
+        if shorter:
+            pieces.append((shorter, style))
+    return pieces
+
+
+def fit(
+    pieces: Sequence[Piece], width: int, fill: Style, *, start: int = 0, end: int | None = None, joint: str = "\n"
+) -> Line:
+    """A line of exactly `width` cells: cropped without a mark, padded with `fill`. `end` counts characters."""
+    size = pieces_width(pieces)
+    if size > width:
+        pieces = crop(pieces, width, "")
+        size = pieces_width(pieces)
+    segments = [Segment(text, style) for text, style in pieces if text]
+    length = sum(len(segment.text) for segment in segments)
+    if size < width:
+        segments.append(Segment(" " * (width - size), fill))
+    stop = length if end is None else min(end, length)
+    return Line(segments, width, min(start, stop), stop, joint)
+
+
+def break_points(text: str, width: int, first: int | None = None) -> list[tuple[int, int]]:
+    """Where `text` (without newlines) breaks into lines of at most `width` cells: the character span of each.
+
+    Breaks at spaces, which the span leaves out; a word longer than a line is cut, and text in a script written
+    without spaces breaks between characters. `first` is the width of the first line, when it differs.
+    """
+    width = max(width, 1)
+    room = max(width if first is None else first, 1)
+    if len(text) <= room and text.isascii():
+        return [(0, len(text))]
+    spans: list[tuple[int, int]] = []
+    begin = 0
+    used = 0
+    for match in _WORD.finditer(text):
+        at, word = match.start(), match.group()
+        bare = word.rstrip()
+        size = len(bare) if bare.isascii() else cell_len(bare)
+        breakable = not bare.isascii() and size > len(bare)  # wide characters
+        if used + size > room:
+            if used and not (breakable and room - used >= 2):
+                spans.append((begin, at))
+                begin, used, room = at, 0, width
+            while used + size > room:
+                taken = cut(bare, room - used)
+                if taken == 0:
+                    if used == 0:
+                        taken = max(split_graphemes(bare)[0][0][1], 1)  # one character wider than the line
+                    else:
+                        spans.append((begin, at))
+                        begin, used, room = at, 0, width
+                        continue
+                if taken >= len(bare):
+                    break
+                at += taken
+                spans.append((begin, at))
+                bare = bare[taken:]
+                size = cell_len(bare)
+                begin, used, room = at, 0, width
+        used += size + len(word) - len(word.rstrip())
+    spans.append((begin, len(text)))
+    return spans
+
+
+def slice_pieces(pieces: Sequence[Piece], start: int, end: int) -> list[Piece]:
+    """The pieces between two characters of their joined text."""
+    out: list[Piece] = []
+    at = 0
+    for text, style in pieces:
+        after = at + len(text)
+        if after > start and at < end:
+            part = text[max(start - at, 0) : end - at]
+            if part:
+                out.append((part, style))
+        at = after
+        if at >= end:
+            break
+    return out
+
+
+def wrap(pieces: Sequence[Piece], width: int) -> list[Row]:
+    """The pieces broken into rows of at most `width` cells; soft breaks are copied as the space they replace."""
+    if not pieces:
+        return [Row([])]
+    text = "".join(piece[0] for piece in pieces)
+    if len(text) <= width and text.isascii():
+        return [Row(list(pieces))]
+    rows: list[Row] = []
+    previous = 0
+    for start, end in break_points(text, width):
+        stop = start + len(text[start:end].rstrip(" ")) if end < len(text) else end
+        joint = "\n" if not rows else " " if text[previous:start].endswith(" ") else ""
+        rows.append(Row(slice_pieces(pieces, start, stop), joint))
+        previous = start
+    return rows
+
+
+def chop(pieces: Sequence[Piece], width: int) -> list[Row]:
+    """The pieces cut into rows of `width` cells wherever the edge falls, as code is; copied without the breaks."""
+    text = "".join(piece[0] for piece in pieces)
+    if len(text) <= width and text.isascii():
+        return [Row(list(pieces))]
+    width = max(width, 1)
+    rows: list[Row] = []
+    start = 0
+    while start < len(text) or not rows:
+        taken = cut(text[start : start + width + 64], width) or 1
+        rows.append(Row(slice_pieces(pieces, start, start + taken), "" if rows else "\n"))
+        start += taken
+    return rows

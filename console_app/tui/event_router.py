@@ -1,0 +1,262 @@
+"""From events to blocks: every event is folded into the transcript, then shown by the one block it concerns."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from console_app.domain import events as ev
+from console_app.domain.transcript import Transcript
+from console_app.tui.conversation.batch_block import BatchBlock
+from console_app.tui.conversation.block import Block
+from console_app.tui.conversation.call_block import CallBlock
+from console_app.tui.conversation.call_group import CallGroup
+from console_app.tui.conversation.compaction_block import CompactionBlock
+from console_app.tui.conversation.message_blocks import AssistantBlock, ReasoningBlock, UserBlock
+from console_app.tui.conversation.notice_blocks import NoticeBlock, TurnEndBlock
+from console_app.tui.conversation.view import ConversationView
+from console_app.tui.waiting import Waiting
+
+
+class _StepBlocks:
+    """The blocks of one answer, in the order in which they stand."""
+
+    def __init__(self) -> None:
+        self.reasoning: ReasoningBlock | None = None
+        self.answer: AssistantBlock | None = None
+        self.group: CallGroup | None = None
+        self.thought: NoticeBlock | None = None  # that is being written
+        self.answered = False  # its message has come; another one is what the model gave to `finished`
+
+
+class EventRouter:
+    """Shows a stream of events, live or replayed, in a view."""
+
+    def __init__(self, view: ConversationView, transcript: Transcript) -> None:
+        self._view = view
+        self._transcript = transcript
+        self._calls: dict[str, CallBlock] = {}
+        self._step = _StepBlocks()
+        self._groups: list[CallGroup] = []  # of the newest turn
+        self._waiting = Waiting(view)
+        self._prompt: str | None = None  # of the turn, until its message has joined the history
+        self._turn_tokens = 0
+        self._turn_cost: float | None = None
+        self._prompts: list[tuple[int, UserBlock]] = []  # how each turn begins
+
+    def show(self, event: ev.Event) -> None:
+        """Folds one event in and shows what came of it. Events of calls nobody knows change nothing."""
+        self._transcript.apply(event)
+        self._waiting.heard(event)
+        match event:
+            case ev.TextDelta():
+                answer = self._answer()
+                answer.append(event.text)
+                self._begun(event.at)
+                self._view.changed(answer)
+            case ev.CallProgress() | ev.CallLog() | ev.CallArguments():
+                self._call_changed(event.call_id)
+            case ev.ReasoningDelta():
+                block = self._reasoning(event.at)
+                block.append(event.text)
+                self._view.changed(block)
+            case ev.TextRevised():
+                self._answer().revise(event.text)
+                self._view.changed(self._answer())
+            case ev.CallAnnounced():
+                self._announced(event)
+            case ev.CallReady() | ev.ApprovalRequested() | ev.ApprovalResolved() | ev.CallQueued() | ev.CallStarted():
+                self._call_moved(event.call_id)
+            case ev.CallFinished() | ev.CallRestarted() | ev.QuestionAsked():
+                self._call_moved(event.call_id)
+            case ev.CallDropped():
+                self._dropped(event.call_id)
+            case ev.BatchFinished():
+                self._group_changed(self._step.group)
+            case ev.TurnStarted():
+                self._turn_started(event)
+            case ev.StepStarted():
+                self._step = _StepBlocks()
+            case ev.MessageAdded():
+                self._message(event)
+            case ev.RetryScheduled():
+                pass
+            case ev.Notice():
+                self._view.add_notice(event.level, event.text)
+            case ev.UsageReported():
+                self._turn_tokens += event.input_tokens + event.output_tokens
+                if event.cost is not None:
+                    self._turn_cost = (self._turn_cost or 0.0) + event.cost
+            case ev.TurnFinished():
+                self._turn_finished(event)
+            case ev.TurnUndone():
+                self._undone(event)
+            case ev.ThoughtDelta():
+                self._thinking(event)
+            case ev.Thought():
+                self._thought(event)
+            case ev.TodoChanged():
+                pass
+            case ev.HistoryCompacted():
+                self._view.add_block(CompactionBlock(event))
+            case ev.SessionStarted():
+                pass
+            case _:
+                assert_never(event)
+
+    def _turn_started(self, event: ev.TurnStarted) -> None:
+        for group in self._groups:
+            group.settled = True
+            self._group_changed(group)
+        self._groups.clear()
+        self._step = _StepBlocks()
+        self._turn_tokens, self._turn_cost = 0, None
+        self._prompt = event.prompt
+        block = UserBlock(event.prompt)
+        self._view.add_block(block)
+        self._prompts.append((event.turn, block))
+
+    def _undone(self, event: ev.TurnUndone) -> None:
+        """Takes the blocks of the newest turn out, and whatever was said since."""
+        if not self._prompts or self._prompts[-1][0] != event.undone:
+            return
+        first = self._prompts.pop()[1].index
+        for block in reversed(self._view.blocks[first:] if first >= 0 else ()):
+            self._view.remove_block(block)
+        self._groups.clear()
+        self._step = _StepBlocks()
+
+    def _turn_finished(self, event: ev.TurnFinished) -> None:
+        self._begun(event.at)
+        if (answer := self._step.answer) is not None:
+            answer.markdown.finish()
+            answer.touch()
+            self._view.changed(answer)
+        turn = self._transcript.turn
+        took = event.at - turn.started_at if turn is not None else 0.0
+        self._view.add_block(
+            TurnEndBlock(event.outcome, error=event.error, took=took, tokens=self._turn_tokens, cost=self._turn_cost)
+        )
+
+    def _message(self, event: ev.MessageAdded) -> None:
+        if event.role == "assistant" and event.label is not None:
+            self._begun(event.at)
+        elif event.role == "assistant":
+            self._begun(event.at)
+            if self._step.answered:
+                self._step = _StepBlocks()
+            self._step.answered = True
+            step = self._transcript.step
+            if self._step.reasoning is None and step is not None and step.reasoning:
+                self._place(ReasoningBlock(step.reasoning))
+            if event.content or self._step.answer is not None:
+                answer = self._answer()
+                answer.settle(event.content, interrupted=event.interrupted)
+                self._view.changed(answer)
+        elif event.role == "user":
+            if event.origin == "fanout":
+                self._view.add_notice("info", event.content)
+            elif event.content == self._prompt:
+                self._prompt = None  # shown since the turn began
+            else:
+                self._view.add_block(UserBlock(event.content, steered=True))
+
+    def _thinking(self, event: ev.ThoughtDelta) -> None:
+        """A thought as it is written: one notice that grows."""
+        step = self._transcript.step
+        if step is None:
+            return
+        self._begun(event.at)
+        if self._step.thought is None:
+            self._step.thought = NoticeBlock("info", "")
+            self._view.add_block(self._step.thought)
+        self._step.thought.text = f"{event.label}: {step.thinking}"
+        self._step.thought.touch()
+        self._view.changed(self._step.thought)
+
+    def _thought(self, event: ev.Thought) -> None:
+        """A whole thought takes the place of what was written of it."""
+        block = self._step.thought or NoticeBlock("info", "")
+        if self._step.thought is None:
+            self._view.add_block(block)
+        self._step.thought = None
+        block.text = f"{event.label}: {event.text}"
+        block.touch()
+        self._view.changed(block)
+
+    # The blocks of a step stand in the order reasoning, answer, calls, whatever order their first events came in.
+
+    def _answer(self) -> AssistantBlock:
+        if self._step.answer is None:
+            self._place(AssistantBlock())
+        assert self._step.answer is not None
+        return self._step.answer
+
+    def _reasoning(self, at: float) -> ReasoningBlock:
+        if self._step.reasoning is None:
+            self._place(ReasoningBlock(started_at=at))
+        assert self._step.reasoning is not None
+        return self._step.reasoning
+
+    def _place(self, block: AssistantBlock | ReasoningBlock) -> None:
+        step = self._step
+        before: Block | None = step.group.members[0] if step.group is not None else None
+        if isinstance(block, ReasoningBlock):
+            step.reasoning = block
+            before = step.answer or before
+        else:
+            step.answer = block
+        self._view.add_block(block, before=before)
+
+    def _begun(self, at: float) -> None:
+        """The model speaks or calls: it thinks no longer."""
+        reasoning = self._step.reasoning
+        if reasoning is not None and reasoning.live:
+            reasoning.end(at)
+            self._view.changed(reasoning)
+
+    def _announced(self, event: ev.CallAnnounced) -> None:
+        call = self._transcript.calls.get(event.call_id)
+        step = self._transcript.step
+        if call is None or step is None or event.call_id in self._calls:
+            return
+        self._begun(event.at)
+        group = self._step.group
+        if group is None:
+            group = self._step.group = CallGroup(step.batch)
+            group.room = self._view.room
+            header = BatchBlock(group)
+            group.members.append(header)
+            self._view.add_block(header)
+            self._groups.append(group)
+        block = CallBlock(call, group)
+        self._calls[event.call_id] = block
+        after = group.members[-1].index + 1
+        group.members.append(block)
+        following = self._view.blocks[after] if 0 < after < len(self._view.blocks) else None
+        self._view.add_block(block, before=following)
+        self._group_changed(group)
+
+    def _dropped(self, call_id: str) -> None:
+        block = self._calls.pop(call_id, None)
+        if block is not None:
+            block.group.members.remove(block)
+            self._view.remove_block(block)
+            self._group_changed(block.group)
+
+    def _call_changed(self, call_id: str) -> CallBlock | None:
+        block = self._calls.get(call_id)
+        if block is not None:
+            block.touch()
+            self._view.changed(block)
+        return block
+
+    def _call_moved(self, call_id: str) -> None:
+        """A call changed its state: with it what all panels of its answer share."""
+        if (block := self._call_changed(call_id)) is not None:
+            self._group_changed(block.group)
+
+    def _group_changed(self, group: CallGroup | None) -> None:
+        if group is not None:
+            group.changed()
+            for member in group.members:
+                self._view.changed(member)

@@ -1,0 +1,360 @@
+"""The widgets of a form: a box a field, each with its name, its control, and what is wrong with what is in it.
+
+A box reads itself (`read`) and says its problem in its own place, so a form of any depth is only boxes in boxes.
+"""
+
+from __future__ import annotations
+
+import json
+from abc import abstractmethod
+from collections.abc import Mapping
+from enum import Enum
+from typing import Any, Final, cast
+
+from textual import on
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical
+from textual.content import Content
+from textual.widgets import Button, Input, Static, TextArea
+
+from console_app.domain.safe_text import is_safe, one_line
+from console_app.tui.forms.fields import Field, parse_scalar
+from console_app.tui.widgets.choice_line import ChoiceLine
+
+
+class _LeftOut(Enum):
+    LEFT_OUT = "left out"
+
+
+LEFT_OUT: Final = _LeftOut.LEFT_OUT
+"""In place of a value: the field is not sent."""
+
+
+class Box(Vertical):
+    """One field. `read` gives its value or LEFT_OUT, and shows what is wrong; `problem` is that, "" where it can go."""
+
+    DEFAULT_CSS = """
+    Box { height: auto; }
+    """
+
+    def __init__(self, field: Field, value: Any = LEFT_OUT, *, label: str | None = None) -> None:
+        super().__init__()
+        self.field = field
+        self.value = value
+        self.problem = ""
+        self._label = field.name if label is None else label
+
+    def compose(self) -> ComposeResult:
+        """Label, control, problem."""
+        if self._label:
+            yield Static(self._heading(), classes="label")
+        yield from self.control()
+        yield Static(classes="problem")
+
+    def _heading(self) -> Content:
+        field = self.field
+        heading = Content.styled(one_line(self._label, 60), "bold $foreground")
+        if field.required:
+            heading += Content.styled(" *", "bold $warning")
+        about = field.about or (field.title if field.title.casefold() != field.name.casefold() else "")
+        heading += Content.styled(f"  {field.type_words}", "not bold $accent")
+        return heading + Content.styled(f"  {one_line(about, 300)}", "not bold $muted") if about else heading
+
+    @abstractmethod
+    def control(self) -> ComposeResult:
+        """The widgets that it is filled in with."""
+
+    @abstractmethod
+    def is_blank(self) -> bool:
+        """Whether nothing was filled in."""
+
+    @abstractmethod
+    def take(self) -> tuple[Any, str]:
+        """(value, problem) of what is filled in; only asked when it isn't blank."""
+
+    def read(self) -> Any:
+        """The value, or LEFT_OUT; `problem` is set and shown."""
+        value, problem = self._blank() if self.is_blank() else self.take()
+        self.say(problem)
+        return value
+
+    def _blank(self) -> tuple[Any, str]:
+        if not self.field.required:
+            return LEFT_OUT, ""
+        return (None, "") if self.field.nullable else (LEFT_OUT, "is needed")
+
+    def say(self, problem: str) -> None:
+        """Shows what is wrong."""
+        self.problem = problem
+        line = self.query(".problem").last(Static)
+        line.update(Content(f"✗ {one_line(problem, 200)}"))
+        line.set_class(bool(problem), "-said")
+
+    def first_problem(self) -> Box | None:
+        """The first box in it that can't go."""
+        return self if self.problem else None
+
+    def focus_control(self) -> None:
+        """Brings the cursor to where it is filled in."""
+        for widget in self.query("*"):
+            if widget.focusable:
+                widget.focus()
+                return
+
+
+class LineBox(Box):
+    """A text or a number on one line."""
+
+    def control(self) -> ComposeResult:
+        """See Box."""
+        value = self.value
+        shown = "" if value is LEFT_OUT or value is None else value if isinstance(value, str) else json.dumps(value)
+        yield Input(
+            one_line_if_unsafe(shown), select_on_focus=False, placeholder="" if self.field.required else "left out"
+        )
+
+    @property
+    def _text(self) -> str:
+        return self.query_one(Input).value
+
+    def is_blank(self) -> bool:
+        """See Box."""
+        return not self._text
+
+    def take(self) -> tuple[Any, str]:
+        """See Box."""
+        return parse_scalar(self.field, self._text)
+
+    @on(Input.Changed)
+    def _changed(self, event: Input.Changed) -> None:
+        """Wrong is said at once, what is not there yet only when it is to be sent."""
+        if not self.is_blank() or self.problem:
+            self.read()
+
+
+class LinesBox(Box):
+    """A text of several lines, or JSON."""
+
+    def control(self) -> ComposeResult:
+        """See Box."""
+        value = self.value
+        if value is LEFT_OUT:
+            shown = ""
+        elif self.field.kind == "json" or not isinstance(value, str):
+            shown = json.dumps(value, indent=2, ensure_ascii=False)
+            if not is_safe(shown):
+                shown = json.dumps(value, indent=2)
+        else:
+            shown = value
+        area = TextArea(shown, compact=True, tab_behavior="focus")
+        area.set_class(self.field.kind == "json", "-json")
+        yield area
+
+    @property
+    def _text(self) -> str:
+        return self.query_one(TextArea).text
+
+    def is_blank(self) -> bool:
+        """See Box."""
+        return not self._text.strip() if self.field.kind == "json" else not self._text
+
+    def take(self) -> tuple[Any, str]:
+        """See Box."""
+        return parse_scalar(self.field, self._text)
+
+    @on(TextArea.Changed)
+    def _changed(self, event: TextArea.Changed) -> None:
+        if not self.is_blank() or self.problem:
+            self.read()
+
+
+class ChoiceBox(Box):
+    """Yes or no, or one of the values that the schema lists; an optional one can be left out."""
+
+    def control(self) -> ComposeResult:
+        """See Box."""
+        values = self._values
+        chosen = next((at for at, one in enumerate(values) if one is self.value or _same(one, self.value)), 0)
+        yield ChoiceLine([_label_of(value, self.field.required) for value in values], chosen)
+
+    @property
+    def _values(self) -> list[Any]:
+        choices: list[Any] = [True, False] if self.field.kind == "switch" else list(self.field.choices)
+        if self.field.nullable and None not in choices:
+            choices.append(None)
+        return [LEFT_OUT, *choices]
+
+    def is_blank(self) -> bool:
+        """See Box."""
+        return self.query_one(ChoiceLine).chosen == 0
+
+    def take(self) -> tuple[Any, str]:
+        """See Box."""
+        value = self._values[self.query_one(ChoiceLine).chosen]
+        return value, self.field.problem(value)
+
+    @on(ChoiceLine.Changed)
+    def _changed(self) -> None:
+        if self.problem:
+            self.read()
+
+
+class ObjectBox(Box):
+    """Fields in a field."""
+
+    def control(self) -> ComposeResult:
+        """See Box."""
+        given = cast("Mapping[str, Any]", self.value) if isinstance(self.value, Mapping) else None
+        with Vertical(classes="inner" if self._label else "outer"):
+            for field in self.field.fields:
+                yield box_for(field, _initial(field) if given is None else given.get(field.name, LEFT_OUT))
+            if not self.field.fields:
+                yield Static("It takes no arguments.", classes="note")
+
+    @property
+    def boxes(self) -> list[Box]:
+        """Its fields' boxes."""
+        return [child for child in self.query_one(".inner, .outer").children if isinstance(child, Box)]
+
+    def is_blank(self) -> bool:
+        """See Box. The arguments of a tool are an object even when it is empty."""
+        return bool(self._label) and all(box.is_blank() for box in self.boxes)
+
+    def _blank(self) -> tuple[Any, str]:
+        for box in self.boxes:
+            box.say("")
+        if self.field.required and not self.field.nullable:
+            return self.take()
+        return super()._blank()
+
+    def take(self) -> tuple[Any, str]:
+        """See Box."""
+        values = {box.field.name: box.read() for box in self.boxes}
+        return {name: value for name, value in values.items() if value is not LEFT_OUT}, ""
+
+    def first_problem(self) -> Box | None:
+        """See Box."""
+        return next((found for box in self.boxes if (found := box.first_problem())), super().first_problem())
+
+
+class ListBox(Box):
+    """Any number of values of one kind."""
+
+    def control(self) -> ComposeResult:
+        """See Box."""
+        listed = cast("list[Any]", self.value) if isinstance(self.value, list) else []
+        with Vertical(classes="inner"):
+            for value in listed:
+                yield ItemBox(self._item(value))
+        yield Button("+ add one", compact=True, classes="add")
+
+    def _item(self, value: Any) -> Box:
+        assert self.field.item is not None
+        return box_for(self.field.item, value, label="")
+
+    @property
+    def items(self) -> list[ItemBox]:
+        """Its values' boxes."""
+        return [child for child in self.query_one(".inner").children if isinstance(child, ItemBox)]
+
+    def is_blank(self) -> bool:
+        """See Box. An empty list is left out where it may be, unless something stands in its place then."""
+        return not self.items and not self.field.required and not self.field.default
+
+    def take(self) -> tuple[Any, str]:
+        """See Box."""
+        values = [item.box.read() for item in self.items]
+        return values, self.field.problem(values)
+
+    def first_problem(self) -> Box | None:
+        """See Box."""
+        inner = (item.box.first_problem() for item in self.items)
+        return next((found for found in inner if found), super().first_problem())
+
+    async def on_button_pressed(self, event: Button.Pressed) -> None:
+        """Adds one, or takes one out."""
+        event.stop()
+        if event.button.has_class("add"):
+            assert self.field.item is not None
+            item = ItemBox(self._item(_initial(self.field.item)))
+            await self.query_one(".inner").mount(item)
+            item.box.focus_control()
+        elif event.button.has_class("remove") and isinstance(event.button.parent, ItemBox):
+            await event.button.parent.remove()
+            self.query(".add").last(Button).focus()
+        self.say("")
+
+
+class ItemBox(Horizontal):
+    """One value of a list, and the button that takes it out."""
+
+    def __init__(self, box: Box) -> None:
+        super().__init__()
+        self.box = box
+
+    def compose(self) -> ComposeResult:
+        """The value, then the button."""
+        yield self.box
+        yield Button("remove", compact=True, classes="remove")
+
+
+def box_for(field: Field, value: Any = LEFT_OUT, *, label: str | None = None) -> Box:
+    """The box of a field; a value that its own control can't show is shown as JSON."""
+    if value is not LEFT_OUT and value is not None and not _shows(field, value):
+        as_json = Field(field.name, "json", field.title, field.about, field.required, field.nullable)
+        return LinesBox(as_json, value, label=label)
+    match field.kind:
+        case "text" | "number" | "integer":
+            return LineBox(field, value, label=label)
+        case "lines" | "json":
+            return LinesBox(field, value, label=label)
+        case "switch" | "choice":
+            return ChoiceBox(field, value, label=label)
+        case "object":
+            return ObjectBox(field, value, label=label)
+        case "list":
+            return ListBox(field, value, label=label)
+
+
+def _shows(field: Field, value: Any) -> bool:
+    match field.kind:
+        case "text":
+            return isinstance(value, str) and one_line_if_unsafe(value) == value
+        case "lines":
+            return isinstance(value, str) and is_safe(value)
+        case "number" | "integer":
+            return isinstance(value, int | float) and not isinstance(value, bool)
+        case "switch":
+            return isinstance(value, bool)
+        case "choice":
+            return any(_same(value, choice) for choice in field.choices)
+        case "object":
+            known = {inner.name for inner in field.fields}
+            return isinstance(value, Mapping) and cast("Mapping[str, Any]", value).keys() <= known
+        case "list":
+            return isinstance(value, list)
+        case "json":
+            return True
+
+
+def one_line_if_unsafe(text: str) -> str:
+    """What a line can hold: a text with line breaks or unseen characters is no such text, and is shown as JSON."""
+    return text if is_safe(text) and not any(c in text for c in "\n\r\t") else json.dumps(text)
+
+
+def _initial(field: Field) -> Any:
+    return LEFT_OUT if field.default is None else field.default
+
+
+def _same(one: Any, other: Any) -> bool:
+    return type(one) is type(other) and one == other
+
+
+def _label_of(value: Any, required: bool) -> str:
+    if value is LEFT_OUT:
+        return "not chosen" if required else "left out"
+    if isinstance(value, str):
+        return value or '""'
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,66 @@
+"""From the pick of a tool to the calls that are sent: pick, fill in, add another or send."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from console_app.domain.tools import ToolSpec
+from console_app.engine.given_calls import GivenCall
+from console_app.tui.conversation.wording import plural
+from console_app.tui.forms.earlier import EarlierCalls
+from console_app.tui.screens.call_form import CallForm
+from console_app.tui.screens.confirm import Answer, Confirm
+from console_app.tui.screens.pick_list import Choice, PickList
+
+if TYPE_CHECKING:
+    from textual.app import App
+
+    from console_app.tui.services import ConsoleServices
+
+
+async def fill_in(app: App[int], services: ConsoleServices, label: str, tell: Callable[[str], None]) -> list[GivenCall]:
+    """The calls to send; none when it was left. Begins with the tool called `label`, if there is one."""
+    earlier = EarlierCalls(services.calls_path)
+    table = {spec.label: spec for spec in services.engine.toolset.tools()}
+    if not table:
+        tell("No tool is on. Ctrl+L shows the servers.")
+        return []
+    if label and label not in table:
+        tell(f"No tool is called {label}. Pick one.")
+    calls: list[GivenCall] = []
+    spec = table.get(label)
+    while True:
+        if spec is None:
+            picked = await app.push_screen_wait(_tool_list(table, earlier, len(calls)))
+            if picked is None:
+                return await _rest(app, calls)
+            spec = table[picked]
+        filled = await app.push_screen_wait(CallForm(spec, earlier=earlier.of(spec.label), batch=calls))
+        if filled is not None:
+            calls.append(filled.call)
+            earlier.add(filled.call.label, filled.call.arguments)
+            if filled.then == "run":
+                return calls
+        elif label:
+            return await _rest(app, calls)
+        spec, label = None, ""
+
+
+def _tool_list(table: dict[str, ToolSpec], earlier: EarlierCalls, waiting: int) -> PickList:
+    """All tools, those that were called by hand before first."""
+    before = [label for label in earlier.labels() if label in table]
+    labels = list(dict.fromkeys((*before, *table)))
+    note = f"{plural(waiting, 'call')} wait to be sent with it." if waiting else ""
+    return PickList("Call a tool", [Choice(label, table[label].description) for label in labels], note=note)
+
+
+async def _rest(app: App[int], calls: list[GivenCall]) -> list[GivenCall]:
+    """Left with calls filled in already: asks what becomes of them."""
+    if not calls:
+        return []
+    question = f"{plural(len(calls), 'call')} filled in already and not sent."
+    answer = await app.push_screen_wait(
+        Confirm("Calls", question, [Answer("r", "run", "run"), Answer("d", "drop", "drop")])
+    )
+    return calls if answer == "run" else []

@@ -1,0 +1,43 @@
+"""Long pastes stand in the prompt as a short placeholder, and are written out when the prompt is sent.
+
+What is pasted is shown with its control characters made visible; behind a placeholder it stays as it was copied, for
+it goes to the model and never to the terminal.
+"""
+
+from __future__ import annotations
+
+import re
+
+from console_app.domain.safe_text import visible
+
+MOST_LINES = 8  # of a paste that is put into the prompt as it is
+MOST_CHARACTERS = 2000
+
+_PLACEHOLDER = re.compile(r"\[Pasted [0-9,]+ (?:lines|characters)(?: #[0-9]+)?\]")
+
+
+class Pastes:
+    """The long pastes of a session, by placeholder."""
+
+    def __init__(self) -> None:
+        self._texts: dict[str, str] = {}
+
+    def take(self, text: str) -> str:
+        """What to put into the prompt for a pasted `text`."""
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+        lines = text.count("\n") + (not text.endswith("\n"))
+        if lines <= MOST_LINES and len(text) <= MOST_CHARACTERS:
+            return visible(text)
+        size = f"{lines:,} lines" if lines > 1 else f"{len(text):,} characters"
+        placeholder, number = f"[Pasted {size}]", 1
+        while self._texts.get(placeholder, text) != text:
+            number += 1
+            placeholder = f"[Pasted {size} #{number}]"
+        self._texts[placeholder] = text
+        return placeholder
+
+    def expand(self, text: str) -> str:
+        """`text` with every placeholder of this session written out."""
+        if not self._texts:
+            return text
+        return _PLACEHOLDER.sub(lambda match: self._texts.get(match.group(), match.group()), text)

@@ -1,0 +1,179 @@
+"""The keys of the main screen. What they act on is put together in `chat.py`; this is only what each of them does."""
+
+from __future__ import annotations
+
+import time
+from abc import abstractmethod
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import ClassVar
+
+from textual import getters
+from textual.binding import Binding, BindingType
+from textual.screen import Screen
+
+from console_app.domain.approvals import ApprovalMode
+from console_app.tui.commands.registry import CommandRegistry
+from console_app.tui.conversation.view import ConversationView
+from console_app.tui.dialogs import Dialogs
+from console_app.tui.services import ConsoleServices
+from console_app.tui.turn_driver import TurnDriver
+from console_app.tui.typed_app import typed_app
+from console_app.tui.widgets.approval_board import ApprovalBoard
+from console_app.tui.widgets.prompt import Prompt
+from console_app.tui.widgets.prompt_box import PromptBox
+from console_app.tui.widgets.question_board import QuestionBoard
+from console_app.tui.widgets.todo_pane import TodoPane
+from console_app.tui.widgets.welcome import Welcome
+
+AGAIN = 2.0  # seconds in which a second Ctrl+C quits
+
+_MODES = {
+    ApprovalMode.ASK: "Approvals: ask. Whatever no rule allows waits for you.",
+    ApprovalMode.AUTO: "Approvals: auto. Read-only tools run, the rest waits for you.",
+    ApprovalMode.YOLO: "Approvals: yolo. Every call runs without asking.",
+}
+
+
+class ChatKeys(Screen[None]):
+    """Bindings and their actions, over the attributes that the screen sets."""
+
+    app = getters.app(typed_app)
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        # Two bindings of one key: the first that is enabled acts, and only what stops a turn is named in the hints.
+        Binding("escape", "stop", "stop", tooltip="stop the turn", id="chat.stop"),
+        Binding("escape", "close", "close what is open", id="chat.close", show=False),
+        Binding("ctrl+s", "steer", "steer", tooltip="send into the running turn", id="chat.steer"),
+        Binding("alt+up", "move_cursor(-1)", "previous panel", id="chat.panel_up", show=False),
+        Binding("alt+down", "move_cursor(1)", "next panel", id="chat.panel_down", show=False),
+        Binding("shift+tab", "cycle_mode", "approvals", tooltip="approval mode: ask, auto, yolo", id="chat.mode"),
+        Binding("ctrl+o", "toggle_all", "open all", tooltip="open or fold all results", id="chat.toggle_all"),
+        Binding("ctrl+t", "command('timeline')", "timeline", id="chat.timeline"),
+        Binding("ctrl+l", "command('mcp')", "servers", id="chat.servers"),
+        Binding("ctrl+r", "search_history", "search the prompt history", id="chat.history", show=False),
+        Binding("ctrl+g", "command('editor')", "write in $EDITOR", id="chat.editor", show=False),
+        Binding("f1", "command('help')", "help", id="chat.help"),
+        Binding("ctrl+c,super+c", "interrupt", "clear, stop, quit", id="chat.interrupt", show=False),
+    ]
+
+    view = getters.query_one("#conversation", ConversationView)
+    prompt = getters.query_one("#prompt", Prompt)
+    box = getters.query_one(PromptBox)
+    board = getters.query_one(ApprovalBoard)
+    questions = getters.query_one(QuestionBoard)
+    todo = getters.query_one(TodoPane)
+    welcome = getters.query_one(Welcome)
+
+    services: ConsoleServices
+    commands: CommandRegistry
+    driver: TurnDriver
+    dialogs: Dialogs
+    _interrupted_at = float("-inf")
+
+    @abstractmethod
+    def refresh_status(self) -> None:
+        """Something that the status bar shows has changed."""
+
+    @property
+    def talking(self) -> bool:
+        """Whether there is a conversation on screen."""
+        return self.has_class("-talking")
+
+    def toast(self, text: str, seconds: float = 4) -> None:
+        """A line that goes away by itself."""
+        self.notify(text, markup=False, timeout=seconds)
+
+    def copy(self, text: str) -> None:
+        """Puts `text` on the clipboard (OSC 52: over ssh and tmux too, where the terminal allows it)."""
+        self.app.copy_to_clipboard(text)
+        lines = text.count("\n") + 1
+        self.toast(f"Copied {lines:,} lines." if lines > 1 else f"Copied {len(text):,} characters.")
+
+    def quit(self) -> None:
+        """Leaves the program; a running turn is stopped on the way."""
+        self.app.exit(0)
+
+    def open_dialog(self, dialog: Callable[..., Awaitable[None]], *arguments: object) -> None:
+        """Opens one of `dialogs`; it runs until its dialog is closed."""
+        self.run_worker(partial(dialog, *arguments), group="dialog", exclusive=True)
+
+    def action_stop(self) -> None:
+        """Escape while a turn runs."""
+        self.driver.cancel()
+
+    def action_close(self) -> None:
+        """Escape otherwise: closes the completion list, else goes back to the prompt."""
+        if not self.box.close_completion():
+            self.prompt.focus()
+
+    def action_steer(self) -> None:
+        """Ctrl+S: what is in the prompt joins the running turn at its next step."""
+        text = self.prompt.expanded().strip()
+        if text and self.driver.steer(text):
+            self.prompt.remember_and_clear()
+            self.toast("It joins at the next step.")
+
+    def action_interrupt(self) -> None:
+        """Ctrl+C: copies a selection, clears the prompt, stops the turn; pressed again with nothing left, quits."""
+        if selected := self.get_selected_text() or self.prompt.selected_text:
+            self.copy(selected)
+            self.clear_selection()
+            return
+        now = time.monotonic()
+        again, self._interrupted_at = now - self._interrupted_at < AGAIN, now
+        if self.prompt.text:
+            self.prompt.sent.leave()
+            self.prompt.put("")
+        elif self.driver.cancel():
+            pass
+        elif again:
+            self.quit()
+        else:
+            self.toast("Press Ctrl+C again to quit.")
+
+    def action_move_cursor(self, delta: int) -> None:
+        """Alt+Up, Alt+Down."""
+        if self.talking:
+            self.view.focus()
+            self.view.move_cursor(delta)
+
+    def action_scroll_conversation(self, direction: int) -> None:
+        """PgUp, PgDn in the prompt."""
+        target = self.view if self.talking else self.welcome
+        if direction < 0:
+            target.scroll_page_up(animate=False)
+        else:
+            target.scroll_page_down(animate=False)
+
+    def action_toggle_all(self) -> None:
+        """Ctrl+O."""
+        self.view.toggle_all()
+
+    def action_cycle_mode(self) -> None:
+        """Shift+Tab: ask, auto, yolo, ask."""
+        gate, modes = self.services.engine.gate, list(ApprovalMode)
+        gate.mode = modes[(modes.index(gate.mode) + 1) % len(modes)]
+        self.refresh_status()
+        waits = " What waits already goes on waiting." if self.board.is_waiting else ""
+        self.toast(_MODES[gate.mode] + waits)
+
+    def action_search_history(self) -> None:
+        """Ctrl+R."""
+        self.open_dialog(self.dialogs.history)
+
+    @abstractmethod
+    def action_command(self, name: str) -> None:
+        """A key that does what a slash command does."""
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Which keys do something now; those that don't are neither named nor taken."""
+        match action:
+            case "stop":
+                return self.driver.busy and not self.box.popup.is_open
+            case "steer":
+                return self.driver.busy
+            case "toggle_all":
+                return self.talking
+            case _:
+                return True

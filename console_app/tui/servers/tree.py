@@ -1,0 +1,230 @@
+"""The tree of servers and what they offer, with its switches: what is on, what you changed, what a search leaves.
+
+Pure state. Nothing is applied here: `selection` is what saving would make of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from console_app.config.tool_choice import Item, Selection
+from console_app.tui.servers.desk import Offered, ServerDesk
+
+if TYPE_CHECKING:
+    from console_app.mcp_client.status import ServerStatus
+
+Mark = Literal["on", "partly", "off"]
+
+
+@dataclass(frozen=True, slots=True)
+class ServerRow:
+    """A server's line."""
+
+    status: ServerStatus
+    mark: Mark
+    open: bool
+    tools_on: int
+    tools: int
+    tokens: int  # of the tools that are on
+    changed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ItemRow:
+    """The line of one tool, prompt or resource."""
+
+    item: Offered
+    on: bool
+    changed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class NoteRow:
+    """A line that only says something: why a server has nothing below it."""
+
+    server: str
+    text: str
+
+
+Row = ServerRow | ItemRow | NoteRow
+
+
+class SwitchTree:
+    """The servers of a desk, as they would be after saving."""
+
+    def __init__(self, desk: ServerDesk) -> None:
+        self._desk = desk
+        self._items: dict[str, list[Offered]] = {}
+        self._haystacks: dict[Item, str] = {}
+        self.statuses: Sequence[ServerStatus] = ()
+        self.open: set[str] = set()
+        self._flipped: set[str] = set()  # servers switched otherwise than they are saved
+        self._flipped_items: set[Item] = set()
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Reads the desk anew; what you changed and hasn't been saved stays."""
+        self.statuses = self._desk.statuses()
+        names = {status.name for status in self.statuses}
+        self._items = {name: [] for name in names}
+        for item in self._desk.offered():
+            if item.server in names:
+                self._items[item.server].append(item)
+        self._haystacks = {
+            item.key: f"{item.server} {item.name} {item.about}".casefold()
+            for items in self._items.values()
+            for item in items
+        }
+        self._flipped &= names
+
+    def forget(self) -> None:
+        """Drops what was not saved."""
+        self._flipped.clear()
+        self._flipped_items.clear()
+
+    # -- what is on
+
+    def is_saved_on(self, server: str) -> bool:
+        """Whether the server is on as saved."""
+        return self._desk.selection.servers.get(server, self._desk.default_on(server))
+
+    def is_on(self, server: str) -> bool:
+        """Whether the server would be on."""
+        return self.is_saved_on(server) != (server in self._flipped)
+
+    def is_item_on(self, key: Item) -> bool:
+        """Whether a thing would be on, given that its server is."""
+        return (key not in self._desk.selection.off) != (key in self._flipped_items)
+
+    def mark(self, server: str) -> Mark:
+        """The three-state switch of a server."""
+        if not self.is_on(server):
+            return "off"
+        items = self._items.get(server, ())
+        on = sum(self.is_item_on(item.key) for item in items)
+        return "on" if on == len(items) else "partly"
+
+    @property
+    def changes(self) -> int:
+        """How many switches are not as saved."""
+        return len(self._flipped) + len(self._flipped_items)
+
+    @property
+    def selection(self) -> Selection:
+        """What saving would keep."""
+        servers = {name: on for name, on in self._desk.selection.servers.items() if name not in self._flipped}
+        for name in self._flipped:
+            if self.is_on(name) != self._desk.default_on(name):
+                servers[name] = self.is_on(name)
+        return Selection(servers, self._desk.selection.off ^ self._flipped_items)
+
+    def totals(self, *, saved: bool = False) -> tuple[int, int]:
+        """(tools on, their tokens in every request), as it would be or as `saved`."""
+        off = self._desk.selection.off
+        found = [
+            item.tokens
+            for server, items in self._items.items()
+            if (self.is_saved_on(server) if saved else self.is_on(server))
+            for item in items
+            if item.kind == "tool" and (item.key not in off if saved else self.is_item_on(item.key))
+        ]
+        return len(found), sum(found)
+
+    # -- switching
+
+    def toggle(self, row: Row) -> None:
+        """Space on a row: a server on goes off, one that is off or partly on goes on with everything."""
+        match row:
+            case ServerRow():
+                name = row.status.name
+                if row.mark == "on":
+                    self._set_server(name, False)
+                else:
+                    self._set_server(name, True)
+                    if row.mark == "partly":
+                        self._set_items(self._items.get(name, ()), True)
+            case ItemRow():
+                if not self.is_on(row.item.server):
+                    # The one thing that was picked, of a server that was off as a whole.
+                    self._set_server(row.item.server, True)
+                    self._set_items(self._items[row.item.server], False)
+                    self._set_items([row.item], True)
+                else:
+                    self._set_items([row.item], not row.on)
+            case NoteRow():
+                pass
+
+    def set_all(self, rows: Sequence[Row], on: bool) -> None:
+        """Switches the things among `rows` (what a search found), and the servers they need."""
+        items = [row.item for row in rows if isinstance(row, ItemRow)]
+        self._set_items(items, on)
+        if on:
+            for name in {item.server for item in items}:
+                self._set_server(name, True)
+
+    def _set_server(self, name: str, on: bool) -> None:
+        (self._flipped.discard if self.is_saved_on(name) is on else self._flipped.add)(name)
+
+    def _set_items(self, items: Sequence[Offered], on: bool) -> None:
+        off = self._desk.selection.off
+        for item in items:
+            (self._flipped_items.discard if (item.key not in off) is on else self._flipped_items.add)(item.key)
+
+    # -- rows
+
+    def rows(self, query: str = "") -> list[Row]:
+        """The lines to show. A query leaves what holds all of its words, in names or descriptions, and opens it."""
+        words = query.casefold().split()
+        rows: list[Row] = []
+        for status in self.statuses:
+            found = self._found(status, words)
+            if found is None:
+                continue
+            is_open = bool(words and found) or (not words and status.name in self.open)
+            rows.append(self._server_row(status, is_open))
+            if is_open:
+                on = self.is_on(status.name)
+                rows += [
+                    ItemRow(item, on and self.is_item_on(item.key), item.key in self._flipped_items) for item in found
+                ]
+                if not found:
+                    rows.append(NoteRow(status.name, _why_empty(status)))
+        return rows
+
+    def _found(self, status: ServerStatus, words: Sequence[str]) -> list[Offered] | None:
+        """What a search leaves of a server; None when not even itself."""
+        items = self._items.get(status.name, [])
+        if not words:
+            return items
+        found = [item for item in items if all(word in self._haystacks[item.key] for word in words)]
+        own = f"{status.name} {status.description}".casefold()
+        return found if found or all(word in own for word in words) else None
+
+    def _server_row(self, status: ServerStatus, is_open: bool) -> ServerRow:
+        tools = [item for item in self._items.get(status.name, ()) if item.kind == "tool"]
+        on = [item for item in tools if self.is_item_on(item.key)] if self.is_on(status.name) else []
+        return ServerRow(
+            status,
+            self.mark(status.name),
+            is_open,
+            len(on),
+            len(tools),
+            sum(item.tokens for item in on),
+            status.name in self._flipped or any(item.key in self._flipped_items for item in tools),
+        )
+
+
+def _why_empty(status: ServerStatus) -> str:
+    match status.state.value:
+        case "ready":
+            return "It offers nothing."
+        case "disabled":
+            return "It is off. Its tools are listed once it is on and saved."
+        case "needs sign-in":
+            return "Its tools are listed once you have signed in (s)."
+        case "failed" | "stopped":
+            return "It has no tools while it is not connected; r tries again, l shows its log."
+        case _:
+            return "Its tools are listed when it is ready."

@@ -1,0 +1,148 @@
+"""What the console needs from the outside, handed in by wiring: plain callables, so that a test can give its own.
+
+Nothing here imports Textual or an SDK; wiring may build it before anything is painted.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from console_app.domain.ports import SessionStore
+    from console_app.engine.approval_gate import Action
+    from console_app.engine.engine import Engine
+    from console_app.mcp_client.exchange import RawMessage
+    from console_app.sessions.library import Library
+    from console_app.sessions.replay import Replay
+    from console_app.tui.servers.desk import ServerDesk
+
+
+class ServerView(Protocol):
+    """What the console shows of one MCP server (`mcp_client.hub.Hub.statuses` gives these)."""
+
+    @property
+    def name(self) -> str:
+        """Its name in mcp.json."""
+        ...
+
+    @property
+    def state(self) -> str:
+        """starting, ready, reconnecting, failed, stopped or disabled."""
+        ...
+
+    @property
+    def reason(self) -> str:
+        """Why it is in that state, in one line; "" where there is nothing to say."""
+        ...
+
+    @property
+    def tools(self) -> int:
+        """How many of its tools are on."""
+        ...
+
+    @property
+    def transport(self) -> str:
+        """stdio, http or sse."""
+        ...
+
+
+class RuleFile(Protocol):
+    """Where rules are kept. All raise FanoutError where that can't be done."""
+
+    @property
+    def path(self) -> str:
+        """The file, for people; rules from it have it as their source."""
+        ...
+
+    def add(self, action: Action, rule: str) -> None:
+        """Writes a rule."""
+        ...
+
+    def remove(self, action: Action, rule: str) -> None:
+        """Takes a rule out."""
+        ...
+
+
+async def _nothing() -> None:
+    """Stands for a start or a close that has nothing to do."""
+
+
+async def _no_models() -> Sequence[str]:
+    return ()
+
+
+async def _no_switch(name: str) -> None:
+    """Stands where only one model can answer."""
+
+
+def _no_servers() -> Sequence[ServerView]:
+    return ()
+
+
+def _no_listener(listener: Callable[[], None]) -> None:
+    """Stands where servers never change."""
+
+
+@dataclass(slots=True)
+class ConsoleServices:
+    """Everything the console talks to. Only `engine`, the two paths and `theme_dirs` have no default."""
+
+    engine: Engine
+    history_path: Path  # prompts you sent, kept between sessions
+    log_path: Path  # this program's log, shown by /log
+    theme_dirs: Sequence[Path]  # folders of *.toml; a later folder overrides an earlier one's theme of the same name
+
+    start: Callable[[], Awaitable[None]] = _nothing
+    """Called once, after the first paint. Returns when a prompt may be sent: the SDK is loaded (in a thread) and the
+    provider is in `engine`; servers go on connecting in the background. Raises FanoutError: shown as one line."""
+    close: Callable[[], Awaitable[None]] = _nothing
+    """Called once as the console ends: closes servers and the provider."""
+
+    model_label: Callable[[], tuple[str, str]] | None = None
+    """(model, provider) that answers, known before `start` too; None: what `engine.provider` says."""
+    switch_model: Callable[[str], Awaitable[None]] = _no_switch
+    """Puts the provider for `PROVIDER/MODEL` into `engine`, from the next turn on. Raises FanoutError."""
+    known_models: Callable[[], Awaitable[Sequence[str]]] = _no_models
+    """`PROVIDER/MODEL` names to pick from; may ask endpoints. Raises FanoutError."""
+    context_window: Callable[[], int | None] = lambda: None
+    """Tokens that the model in use can take, None when unknown."""
+
+    server_statuses: Callable[[], Sequence[ServerView]] = _no_servers
+    servers: ServerDesk | None = None
+    """What the servers screen asks and switches; None where there are none to speak of, as in a replay."""
+    exchange: Callable[[str], Sequence[RawMessage]] = lambda _call_id: ()
+    """The raw JSON-RPC messages of a call, as far as they were kept."""
+    calls_path: Path | None = None
+    """Calls made by hand, kept between sessions; None keeps none."""
+    on_servers_changed: Callable[[Callable[[], None]], None] = _no_listener
+    """Takes the console's listener, which is called (on the event loop) whenever a server's status changes."""
+
+    store: SessionStore | None = None
+    """Where events are appended before they are shown; None keeps nothing."""
+    library: Library | None = None
+    """The sessions that were kept, for /sessions and what belongs to it; the same as `store`, where there is one."""
+    resume: str = ""
+    """The id of the session to go on with, opened after the first paint; "" for a new one."""
+    replay: Replay | None = None
+    """A stored session to be played, and nothing else; `clock` is its clock then."""
+
+    theme: str = "fanout-dark"
+    remember_theme: Callable[[str], None] | None = None
+    """Writes the picked theme to the user's configuration; None: the pick holds for this session only."""
+    rules: RuleFile | None = None
+    """The user's configuration, for rules that are to hold always; None: they hold for this session only."""
+    keymap: Mapping[str, str] = field(default_factory=dict[str, str])  # binding id -> keys, from config
+    working_folder: Path = field(default_factory=Path.cwd)  # what `@` completes
+    model_hint: str = ""
+    """One line at the first start: how to change the model that answers; "" for the console's own words."""
+    clock: Callable[[], float] = time.time  # what elapsed times are counted by; the engine's
+    diagnose: Callable[[], Awaitable[Sequence[str]]] | None = None
+    """The lines of `fanout doctor`; asks endpoints. Raises FanoutError."""
+    write_crash_report: Callable[[BaseException], Path | None] | None = None
+    """Writes down an internal error that ends the console; where, or None when it can't."""
+    problems: Sequence[str] = ()
+    """Start-up problems, one line each, shown as notices (a broken theme or server entry, say)."""

@@ -1,0 +1,62 @@
+"""Tells a key that was meant from one that was typed ahead, held down or pasted: no widget, its clock is handed in.
+
+A key that decides something counts when nothing has changed for half a second, and no other key comes right behind it.
+So what is typed in one go, repeated by a held key or pasted by a terminal decides nothing, and each key that came too
+early begins the half second anew: a key held for a minute approves what it was pressed for, and nothing after.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+SETTLE = 0.5  # seconds without a change before a key counts
+ALONE = 0.15  # seconds without another key behind it: slower than held keys repeat, faster than people answer
+
+T = TypeVar("T")
+
+
+class SettledKeys(Generic[T]):
+    """`T` is what a key decides."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._since = clock()
+        self._held: T | None = None
+        self._quiet = float("-inf")  # when the newest key came
+
+    @property
+    def settled(self) -> bool:
+        """Whether a key would count now."""
+        return self._clock() - self._since >= SETTLE
+
+    @property
+    def holds(self) -> T | None:
+        """What was decided and waits to be alone."""
+        return self._held
+
+    def changed(self) -> None:
+        """What is to be decided has changed: no key of before counts for it."""
+        self._since = self._clock()
+        self._held = None
+
+    def pressed(self) -> None:
+        """Any key at all, also a paste: called before what the key does. It voids a decision right before it."""
+        now = self._clock()
+        if self._held is not None or now - self._quiet < ALONE:
+            self.changed()
+        self._quiet = now
+
+    def decide(self, decision: T) -> bool:
+        """A key that decides: held until it proves to be alone. False when it comes too early."""
+        if not self.settled:
+            self.changed()
+            return False
+        self._held = decision
+        return True
+
+    def take(self) -> T | None:
+        """The held decision, once ALONE has passed since it was made; given only once."""
+        decision, self._held = self._held, None
+        return decision

@@ -1,0 +1,193 @@
+"""Paints the rows of the chart: a call each, its words on the left, its bar on the axis, and how long it took.
+
+Phases differ by their glyph and not only by colour, so that the chart reads the same without any.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rich.cells import cell_len
+from rich.style import Style
+
+from console_app.domain.safe_text import one_line
+from console_app.domain.transcript import Call, Step, Turn
+from console_app.tui.conversation.call_group import brief_of
+from console_app.tui.conversation.call_lane import state_style
+from console_app.tui.conversation.lines import Line, Piece, crop, fit, pieces_width
+from console_app.tui.conversation.wording import measured, plural, seconds, state_of
+from console_app.tui.palette import Palette
+from console_app.tui.timeline.axis import Window, ticks
+from console_app.tui.timeline.spans import PHASES, Phase, Span, figures, spans_of, step_figures, steps_with_calls
+
+GLYPHS: dict[Phase, str] = {"arguments": "·", "queue": "┈", "wait": "╍", "run": "▆"}
+SUPERSEDED = "▂"
+GRID = "┊"
+BEFORE, AFTER = "‹", "›"
+TIME_CELLS = 9
+
+
+@dataclass(frozen=True, slots=True)
+class CallRow:
+    """A call's line."""
+
+    call: Call
+
+
+@dataclass(frozen=True, slots=True)
+class StepRow:
+    """The line above the calls of one answer."""
+
+    number: int
+    step: Step
+
+
+Row = CallRow | StepRow
+
+
+def rows_of(turn: Turn) -> list[Row]:
+    """The rows of a turn: its answers' calls in call order, each answer under a line if there are several."""
+    steps = steps_with_calls(turn)
+    rows: list[Row] = []
+    for number, step in enumerate(steps, 1):
+        if len(steps) > 1:
+            rows.append(StepRow(number, step))
+        rows += [CallRow(call) for call in step.batch.calls]
+    return rows
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Cells of a line: label, bar and time, with a space between and one at each end."""
+
+    label: int
+    bar: int
+    time: int
+
+    @classmethod
+    def for_width(cls, width: int, rows: Sequence[Row]) -> Columns:
+        """As wide a label as the calls need, a third of the line at most; the bar gets what is left."""
+        time = TIME_CELLS if width >= 50 else 7
+        longest = max((cell_len(label_of(row.call)) for row in rows if isinstance(row, CallRow)), default=10)
+        label = max(min(longest + 2, width // 3, 44), 8)
+        return cls(label, max(width - label - time - 4, 4), time)
+
+
+def label_of(call: Call) -> str:
+    """`server.tool` and the arguments in brief, safe and in one line."""
+    name = f"{call.server}.{call.tool}" if call.server else call.name
+    brief = brief_of(call, 30)
+    return f"{one_line(name, 40)} {brief}".rstrip()
+
+
+def bar_cells(call: Call, window: Window, cells: int, now: float) -> list[tuple[str, Span | None]]:
+    """The bar as one glyph a cell, each with the span it belongs to."""
+    line: list[tuple[str, Span | None]] = [(" ", None)] * cells
+    for cell, _ in ticks(window, cells):
+        line[cell] = (GRID, None)
+    spans = sorted(spans_of(call, now), key=lambda span: (PHASES.index(span.phase), not span.superseded))
+    hidden_before = hidden_after = False
+    for span in spans:
+        start, stop = window.cell(span.begin, cells), window.cell(span.end, cells)
+        hidden_before |= stop < 0
+        hidden_after |= start > cells
+        if stop < 0 or start > cells:
+            continue
+        first = min(max(int(start + 0.5), 0), cells - 1)
+        last = min(max(int(stop + 0.5), first + (span.phase == "run")), cells)
+        glyph = SUPERSEDED if span.superseded else GLYPHS[span.phase]
+        line[first:last] = [(glyph, span)] * (last - first)
+    if all(span is None for _, span in line):
+        if hidden_before:
+            line[0] = (BEFORE, None)
+        if hidden_after:
+            line[-1] = (AFTER, None)
+    return line
+
+
+def phase_style(phase: Phase, call: Call, palette: Palette) -> Style:
+    """The colour of a phase; that of a run is its call's state."""
+    if phase == "run":
+        return state_style(call, palette)
+    return {"wait": palette.warning, "queue": palette.accent}.get(phase, palette.muted)
+
+
+def paint_call(
+    call: Call, columns: Columns, width: int, window: Window, now: float, palette: Palette, *, chosen: bool
+) -> Line:
+    """One call."""
+    glyph, _ = state_of(call, now)
+    label = crop([(label_of(call), palette.strong if chosen else palette.base)], columns.label - 2)
+    pieces: list[Piece] = [("▌" if chosen else " ", palette.primary), (f"{glyph} ", state_style(call, palette)), *label]
+    pieces.append((" " * (columns.label + 2 - pieces_width(pieces)), palette.base))
+    for glyph, span in bar_cells(call, window, columns.bar, now):
+        if span is None:
+            style = palette.faint
+        elif span.superseded:
+            style = palette.muted
+        else:
+            style = phase_style(span.phase, call, palette)
+        pieces.append((glyph, style))
+    pieces.append(
+        (f" {time_of(call, now):>{columns.time}}", palette.muted if call.started_at is None else palette.base)
+    )
+    return fit(_joined(pieces), width, palette.base)
+
+
+def paint_step(row: StepRow, width: int, now: float, palette: Palette) -> Line:
+    """The line above the calls of one answer."""
+    sums = step_figures(row.step.batch.calls, now)
+    facts = [plural(sums.calls, "call"), measured(sums.wall)]
+    if sums.saved > 0.1:
+        facts.append(f"{seconds(sums.saved)} saved")
+    pieces = [(f" Answer {row.number}", palette.heading), (f"  {' · '.join(facts)}", palette.muted)]
+    return fit(crop(pieces, width), width, palette.base)
+
+
+def paint_axis(columns: Columns, width: int, window: Window, palette: Palette) -> Line:
+    """The labels of the ticks, each beginning where its tick is, and how far that reaches."""
+    line = [" "] * columns.bar
+    for cell, label in ticks(window, columns.bar):
+        text = f"{GRID}{label}"
+        if cell + len(text) <= columns.bar and all(spot == " " for spot in line[cell : cell + len(text) + 1]):
+            line[cell : cell + len(text)] = text
+    start = " " * (columns.label + 2)
+    return fit([(start, palette.base), ("".join(line), palette.muted)], width, palette.base)
+
+
+def time_of(call: Call, now: float) -> str:
+    """How long a call ran; of one that never did, nothing."""
+    if call.started_at is None:
+        return "–" if call.finished_at is not None else ""
+    if call.finished_at is None:
+        return seconds(now - call.started_at)
+    return measured(call.finished_at - call.started_at)
+
+
+def summary(turn: Turn, now: float, palette: Palette) -> list[Piece]:
+    """Wall against summed time, and what is not work: all in one line."""
+    sums = figures(turn, now)
+    pieces: list[Piece] = [
+        (plural(sums.calls, "call"), palette.strong),
+        (" · wall ", palette.muted),
+        (measured(sums.wall), palette.base),
+        (" · summed ", palette.muted),
+        (measured(sums.summed), palette.base),
+    ]
+    if sums.saved > 0.05:
+        pieces += [(" · ", palette.faint), (f"{measured(sums.saved)} saved", palette.success)]
+    for what, value in (("waited for you", sums.waited), ("queued", sums.queued)):
+        if value > 0.05:
+            pieces += [(" · ", palette.faint), (f"{what} {measured(value)}", palette.muted)]
+    return pieces
+
+
+def _joined(pieces: Sequence[Piece]) -> list[Piece]:
+    joined: list[Piece] = []
+    for text, style in pieces:
+        if joined and joined[-1][1] == style:
+            joined[-1] = (joined[-1][0] + text, style)
+        else:
+            joined.append((text, style))
+    return joined

@@ -1,0 +1,165 @@
+"""The chart of a turn as a file: text for a terminal or a ticket, SVG for a page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Literal
+from xml.sax.saxutils import escape
+
+from console_app.domain.errors import FanoutError
+from console_app.domain.safe_text import one_line
+from console_app.domain.tools import Outcome
+from console_app.domain.transcript import Call, Turn
+from console_app.tui.conversation.wording import measured, plural, state_of
+from console_app.tui.timeline.axis import Window, ticks
+from console_app.tui.timeline.chart import (
+    GLYPHS,
+    CallRow,
+    Columns,
+    bar_cells,
+    label_of,
+    rows_of,
+    time_of,
+)
+from console_app.tui.timeline.spans import PHASES, WORDS, Phase, figures, outcome_word, reach, spans_of
+
+TEXT_WIDTH = 120
+SVG_WIDTH, LABEL, TIME, ROW, TOP = 960, 300, 70, 22, 76  # pixels
+
+COLOURS: Mapping[str, str] = {
+    "background": "#ffffff",
+    "foreground": "#24273a",
+    "muted": "#5b6078",
+    "grid": "#d8dae5",
+    "arguments": "#b8bccf",
+    "queue": "#6fa8dc",
+    "wait": "#e0a030",
+    "run": "#7a5fc0",
+    "succeeded": "#4f9d3c",
+    "error": "#c9364f",
+    "neutral": "#8b90a5",
+}
+
+
+class ExportError(FanoutError):
+    """The chart could not be written."""
+
+    title = "Export"
+
+
+def write(turn: Turn, now: float, kind: Literal["svg", "txt"], folder: Path) -> Path:
+    """Writes the chart into `folder` under a name that is free there. Raises ExportError."""
+    text = as_svg(turn, now) if kind == "svg" else as_text(turn, now)
+    for number in range(1, 1000):
+        path = folder / f"timeline-{turn.number}{'' if number == 1 else f'-{number}'}.{kind}"
+        try:
+            with path.open("x", encoding="utf-8") as file:
+                file.write(text)
+        except FileExistsError:
+            continue
+        except OSError as error:
+            raise ExportError(f"can't write {path}: {error.strerror or error}.", "Start Fanout elsewhere.") from None
+        return path
+    raise ExportError(f"{folder} has a thousand timelines of this turn already.", "Take some away.")
+
+
+def as_text(turn: Turn, now: float, width: int = TEXT_WIDTH) -> str:
+    """The chart in plain characters."""
+    rows, window = rows_of(turn), Window.whole(*reach(turn, now))
+    columns = Columns.for_width(width, rows)
+    axis = [" "] * columns.bar
+    for cell, label in ticks(window, columns.bar):
+        axis[cell : cell + len(label) + 1] = f"|{label}"
+    lines = [f"Turn {turn.number}: {one_line(turn.prompt, width - 12)}", _sums(turn, now), ""]
+    lines.append(" " * (columns.label + 2) + "".join(axis[: columns.bar]))
+    for row in rows:
+        if isinstance(row, CallRow):
+            bar = "".join(glyph for glyph, _ in bar_cells(row.call, window, columns.bar, now))
+            label = _padded(f"{state_of(row.call, now)[0]} {label_of(row.call)}", columns.label)
+            lines.append(f" {label} {bar} {time_of(row.call, now):>{columns.time}}  {outcome_word(row.call)}")
+        else:
+            lines.append(f" Answer {row.number}")
+    lines += ["", "  ".join(f"{GLYPHS[phase]} {WORDS[phase]}" for phase in PHASES)]
+    return "\n".join(line.rstrip() for line in lines) + "\n"
+
+
+def as_svg(turn: Turn, now: float) -> str:
+    """The chart as a drawing that stands alone; all text is escaped, and a title on each bar says what it is."""
+    rows = rows_of(turn)
+    window = Window.whole(*reach(turn, now))
+    height = TOP + ROW * len(rows) + 40
+    bar = SVG_WIDTH - LABEL - TIME - 16
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{SVG_WIDTH}" height="{height}" '
+        f'viewBox="0 0 {SVG_WIDTH} {height}" font-family="ui-monospace, monospace" font-size="13">',
+        f'<rect width="100%" height="100%" fill="{COLOURS["background"]}"/>',
+        _text(8, 22, f"Turn {turn.number}: {one_line(turn.prompt, 100)}", weight="bold"),
+        _text(8, 42, _sums(turn, now), fill="muted"),
+    ]
+    for cell, label in ticks(window, bar, 90):
+        x = LABEL + cell
+        parts.append(f'<path d="M{x} {TOP - 6}V{TOP + ROW * len(rows)}" stroke="{COLOURS["grid"]}"/>')
+        parts.append(_text(x + 3, TOP - 8, label, fill="muted", size=11))
+    for number, row in enumerate(rows):
+        y = TOP + number * ROW
+        if isinstance(row, CallRow):
+            parts += _svg_call(row.call, window, bar, y, now)
+        else:
+            parts.append(_text(8, y + 15, f"Answer {row.number}", weight="bold"))
+    x = 8
+    for phase in PHASES:
+        y = TOP + ROW * len(rows) + 14
+        parts.append(f'<rect x="{x}" y="{y}" width="12" height="12" rx="2" fill="{COLOURS[phase]}"/>')
+        parts.append(_text(x + 18, y + 11, WORDS[phase], fill="muted"))
+        x += 40 + 8 * len(WORDS[phase])
+    return "\n".join([*parts, "</svg>"]) + "\n"
+
+
+def _svg_call(call: Call, window: Window, bar: int, y: int, now: float) -> list[str]:
+    parts = [_text(8, y + 15, one_line(label_of(call), 36))]
+    for span in spans_of(call, now):
+        start, stop = window.cell(span.begin, bar), window.cell(span.end, bar)
+        tall = 14 if span.phase == "run" else 6
+        words = f"{WORDS[span.phase]} {measured(span.seconds)}"
+        opacity = ' opacity="0.4"' if span.superseded else ""
+        parts.append(
+            f'<rect x="{LABEL + start:.1f}" y="{y + (ROW - tall) / 2:.0f}" width="{max(stop - start, 1.5):.1f}" '
+            f'height="{tall}" rx="2" fill="{_colour(span.phase, call)}"{opacity}><title>{_safe(words)}</title></rect>'
+        )
+    parts.append(_text(SVG_WIDTH - 8, y + 15, f"{time_of(call, now)}", fill="muted", anchor="end"))
+    return parts
+
+
+def _colour(phase: Phase, call: Call) -> str:
+    if phase != "run" or call.outcome is None:
+        return COLOURS[phase]
+    if call.outcome is Outcome.SUCCEEDED:
+        return COLOURS["succeeded"]
+    return COLOURS["error" if call.outcome.is_error else "neutral"]
+
+
+def _text(
+    x: int, y: int, text: str, *, fill: str = "foreground", weight: str = "", size: int = 0, anchor: str = ""
+) -> str:
+    given = (("font-weight", weight), ("font-size", size or ""), ("text-anchor", anchor))
+    more = "".join(f' {name}="{value}"' for name, value in given if value)
+    return f'<text x="{x}" y="{y}" fill="{COLOURS[fill]}"{more}>{_safe(text)}</text>'
+
+
+def _safe(text: str) -> str:
+    return escape(one_line(text).replace("\ufffe", "?").replace("\uffff", "?"))  # which XML can't hold
+
+
+def _sums(turn: Turn, now: float) -> str:
+    sums = figures(turn, now)
+    return (
+        f"{plural(sums.calls, 'call')} · wall {measured(sums.wall)} · summed {measured(sums.summed)} · "
+        f"{measured(sums.saved)} saved · waited for you {measured(sums.waited)} · queued {measured(sums.queued)}"
+    )
+
+
+def _padded(text: str, cells: int) -> str:
+    from rich.cells import set_cell_size
+
+    return set_cell_size(text, cells)

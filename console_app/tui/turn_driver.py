@@ -1,0 +1,195 @@
+"""Drives turns: one after the other, from a queue, each event stored before it is shown, in slices so that keys pass.
+
+It knows the engine and nothing of widgets; the screen gives it `show` for events and `changed` for its own state.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any
+
+from console_app.domain.errors import FanoutError, UsageError
+from console_app.domain.events import Event, Notice, TurnFinished
+from console_app.engine import given_calls
+from console_app.sessions.recorder import recorded, to_store
+
+if TYPE_CHECKING:
+    from console_app.domain.ports import SessionStore
+    from console_app.engine.engine import Engine
+    from console_app.engine.rerun import Rerun
+    from console_app.engine.turn import Turn
+
+GIVEN = "/call "  # how a prompt begins that is calls made by hand
+SLICE = 16  # events between two yields to the loop: a burst of tokens must not starve the keys
+CLOSING = 4.0  # seconds that running calls get to end when the console closes
+
+log = logging.getLogger(__name__)
+
+
+class TurnDriver:
+    """The queue of prompts and the turn that runs."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        store: SessionStore | None,
+        *,
+        ready: Callable[[], Awaitable[None]],
+        show: Callable[[Event], None],
+        changed: Callable[[], None],
+        before_turn: Callable[[], Awaitable[None]] | None = None,
+    ) -> None:
+        self._engine = engine
+        self._store = store
+        self._ready = ready
+        self._show = show
+        self._changed = changed
+        self._before_turn = before_turn
+        self.queue: deque[str] = deque()
+        self.paused = False  # a stopped turn holds the queue back until you send again
+        self.turn: Turn | None = None
+        self._rerun: Rerun | None = None  # a single call that runs again between turns
+        self._task: asyncio.Task[None] | None = None
+        self._opened = False  # the session's first event is out
+
+    @property
+    def busy(self) -> bool:
+        """Whether a turn runs, or is about to."""
+        return self._task is not None and not self._task.done()
+
+    @property
+    def activity(self) -> Turn | Rerun | None:
+        """What runs now, and whose calls can be approved and cancelled."""
+        return self.turn or self._rerun
+
+    def rerun(self, call_id: str, arguments: dict[str, Any] | None = None) -> None:
+        """Runs a call of an earlier answer again. Raises ToolError when it can't be; nothing may run."""
+        self._rerun = self._engine.rerun(call_id, arguments)
+        self._task = asyncio.create_task(self._again(self._rerun), name="a call again")
+
+    def submit(self, text: str) -> None:
+        """Sends `text`, after what is queued already."""
+        self.queue.append(text)
+        self.resume()
+
+    def resume(self) -> bool:
+        """Lets the queue go on; False when there is nothing in it or it does already."""
+        self.paused = False
+        start = bool(self.queue) and not self.busy
+        if start:
+            self._task = asyncio.create_task(self._run(), name="turns")
+        self._changed()
+        return start
+
+    def new_session(self) -> None:
+        """The next turn opens a session of its own."""
+        self._opened = False
+
+    async def close(self) -> None:
+        """Stops everything and waits until the turn's tasks have ended."""
+        self.queue.clear()
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait({self._task}, timeout=CLOSING)
+
+    def take_back(self) -> str | None:
+        """Removes the newest queued message and gives it, or None."""
+        if not self.queue:
+            return None
+        text = self.queue.pop()
+        self._changed()
+        return text
+
+    def steer(self, text: str) -> bool:
+        """Sends `text` into the running turn; False when none runs."""
+        if self.turn is None or not self.turn.running:
+            return False
+        self.turn.steer(text)
+        return True
+
+    def cancel(self) -> bool:
+        """Stops the turn; False when none runs or it is being stopped already."""
+        if self._rerun is not None:
+            self._rerun.cancel()
+            return True
+        if self.turn is None and self.busy and not self.paused:
+            self.paused = True  # it has not begun: it stays in the queue
+            self._changed()
+            return True
+        if self.turn is None or not self.turn.running:
+            return False
+        self.turn.cancel()
+        return True
+
+    async def _run(self) -> None:
+        """Runs the queue until it is empty or paused."""
+        try:
+            await self._ready()
+            while self.queue and not self.paused:
+                if not self._opened:
+                    self._opened = True
+                    await self.deliver(self._engine.session_event())
+                if self._before_turn is not None:
+                    await self._before_turn()
+                    if self.paused:
+                        break  # stopped meanwhile: the prompt stays in the queue
+                await self._one(self.queue.popleft())
+        finally:
+            self._task = None
+            self._changed()
+
+    async def _one(self, prompt: str) -> None:
+        outcome = "failed"
+        try:
+            self.turn = turn = self._begin(prompt)
+            outcome = await self._play(turn)
+        except UsageError as error:
+            self._show(Notice(level="error", text=error.line))
+        finally:
+            self.turn = None
+            self.paused = outcome == "cancelled" and bool(self.queue)
+            self._changed()
+
+    def _begin(self, prompt: str) -> Turn:
+        """The turn of a prompt; of calls made by hand, one that asks no model. Raises UsageError."""
+        if not prompt.startswith(GIVEN):
+            return self._engine.start(prompt)
+        known = {spec.label for spec in self._engine.toolset.tools()}
+        return self._engine.start_given(prompt, given_calls.read(prompt.removeprefix(GIVEN), known))
+
+    async def _again(self, rerun: Rerun) -> None:
+        try:
+            await self._play(rerun)
+        finally:
+            self._rerun = self._task = None
+            self._changed()
+            if self.queue and not self.paused:
+                self.resume()
+
+    async def _play(self, activity: Turn | Rerun) -> str:
+        """Shows all that happens in a turn, or in a call that runs again; how the turn ended."""
+        outcome = "failed"
+        try:
+            async with activity:
+                self._changed()
+                async for events in recorded(activity, self._store):
+                    for event in events:
+                        self._show(event)
+                        if isinstance(event, TurnFinished):
+                            outcome = event.outcome
+                    await asyncio.sleep(0)
+        except FanoutError as error:
+            self._show(Notice(level="error", text=error.line))
+        except Exception as error:
+            log.exception("the turn ended by a fault of the program")
+            self._show(Notice(level="error", text=f"Fanout failed in this turn: {error!r}. /log has the details."))
+        return outcome
+
+    async def deliver(self, event: Event) -> None:
+        """Stores one event, then shows it."""
+        if self._store is not None and (kept := to_store([event])):
+            await self._store.append(kept)
+        self._show(event)

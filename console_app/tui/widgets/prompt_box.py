@@ -1,0 +1,146 @@
+"""The prompt with its completion list: works out what is being completed, and puts the choice into the text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+
+from textual import on
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.widgets import TextArea
+
+from console_app.tui.completion import Completion, Token, best, token_before
+from console_app.tui.file_index import FileIndex
+from console_app.tui.widgets.completion_popup import CompletionPopup
+from console_app.tui.widgets.prompt import Prompt
+
+Completer = Callable[[Token], Sequence[Completion]]
+"""Completions of a command or an argument; the screen knows them."""
+
+
+class PromptBox(Vertical):
+    """Holds `CompletionPopup` over `Prompt`."""
+
+    DEFAULT_CSS = """
+    PromptBox { height: auto; }
+    PromptBox > Prompt {
+        height: auto; min-height: 3; max-height: 33vh; margin: 0 1; padding: 0 1;
+        border: round $muted; border-subtitle-color: $muted; background: $background;
+        scrollbar-size-vertical: 1;
+    }
+    PromptBox > Prompt:focus { border: round $primary; border-subtitle-color: $primary; }
+    PromptBox > Prompt > .text-area--placeholder { color: $muted; }
+    """
+
+    def __init__(self, history_path: Path, folder: Path, completer: Completer, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._history_path = history_path
+        self._completer = completer
+        self._files = FileIndex(folder)
+        self._token: Token | None = None
+        self._closed_for: str | None = None  # the text that Escape closed the list for
+
+    @property
+    def prompt(self) -> Prompt:
+        """The text area."""
+        return self.query_one(Prompt)
+
+    @property
+    def popup(self) -> CompletionPopup:
+        """The list."""
+        return self.query_one(CompletionPopup)
+
+    def compose(self) -> ComposeResult:
+        """The list above, the prompt below."""
+        yield CompletionPopup()
+        yield Prompt(self._history_path, id="prompt")
+
+    def close_completion(self) -> bool:
+        """Escape: closes the list until the text changes; False when it was not open."""
+        if not self.popup.is_open:
+            return False
+        self._closed_for = self.prompt.text
+        self._show((), None)
+        return True
+
+    @on(TextArea.Changed)
+    @on(TextArea.SelectionChanged)
+    def _look(self, event: TextArea.Changed | TextArea.SelectionChanged) -> None:
+        if isinstance(event, TextArea.SelectionChanged):
+            event.stop()
+        prompt = self.prompt
+        row, column = prompt.cursor_location
+        token = token_before(prompt.document[row], column, row == 0) if prompt.selection.is_empty else None
+        if prompt.text == self._closed_for:
+            return
+        self._closed_for = None
+        if token == self._token:
+            return
+        if token is None:
+            self._show((), None)
+        elif token.kind == "file":
+            self.run_worker(partial(self._find_files, token), group="completion", exclusive=True)
+        else:
+            self._show(self._completer(token), token)
+
+    async def _find_files(self, token: Token) -> None:
+        paths = await self._files.find(token.query)
+        prompt = self.prompt
+        row, column = prompt.cursor_location
+        if token_before(prompt.document[row], column, row == 0) != token:
+            return  # typed on meanwhile
+        self._show([Completion(path, f"@{path}" + ("" if path.endswith("/") else " ")) for path in paths], token)
+
+    def _show(self, completions: Sequence[Completion], token: Token | None) -> None:
+        self._token = token if completions else None
+        # With nothing typed of an argument Enter means the bare command, so nothing is chosen for you.
+        self.popup.show(completions, highlight=token is None or token.kind != "argument" or bool(token.query))
+        self.prompt.completing = bool(completions)
+
+    @on(Prompt.CompletionMoved)
+    def _moved(self, event: Prompt.CompletionMoved) -> None:
+        event.stop()
+        self.popup.move(event.delta)
+
+    @on(Prompt.CompletionAccepted)
+    def _accepted(self, event: Prompt.CompletionAccepted) -> None:
+        event.stop()
+        completion = self.popup.chosen
+        if completion is not None:
+            self._insert(completion, event.run)
+        elif event.run:
+            self.close_completion()
+            self._submit()
+        else:
+            self.popup.move(1)
+
+    @on(CompletionPopup.Clicked)
+    def _clicked(self, event: CompletionPopup.Clicked) -> None:
+        event.stop()
+        self._insert(event.completion, True)
+        self.prompt.focus()
+
+    def _insert(self, completion: Completion, run: bool) -> None:
+        token, prompt = self._token, self.prompt
+        if token is None:
+            return
+        row, column = prompt.cursor_location
+        runs = run and completion.runs
+        text = completion.insert.rstrip() if runs else completion.insert
+        self._show((), None)
+        result = prompt.replace(text, (row, token.start), (row, column), maintain_selection_offset=False)
+        prompt.move_cursor(result.end_location)
+        if runs:
+            self._closed_for = prompt.text
+            self._submit()
+
+    def _submit(self) -> None:
+        # Posted from here: a message that a widget is made to post by its parent does not bubble past that parent.
+        self.post_message(Prompt.Submitted(self.prompt.expanded(), self.prompt.text))
+
+
+def choices(query: str, names: Sequence[str]) -> list[Completion]:
+    """Argument completions for `query` out of `names`."""
+    return [Completion(name, name, runs=True) for name in best(query, names, 12)]

@@ -1,0 +1,130 @@
+"""The line at the top: which model answers, how calls are run, what it costs. What doesn't fit drops from the right."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from textual.content import Content
+from textual.reactive import reactive
+from textual.widget import Widget
+
+from console_app.domain.approvals import ApprovalMode
+from console_app.domain.safe_text import one_line
+
+BAR_CELLS = 10
+NAME_CELLS = 28  # of a model's or provider's name
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """Everything the bar says. `context_window` is None when unknown, `cost` None when no price is known."""
+
+    model: str = ""
+    provider: str = ""
+    strategy: str = "agentic"
+    policy: str = "parallel"
+    mode: ApprovalMode = ApprovalMode.ASK
+    servers_ready: int = 0
+    servers_starting: int = 0
+    servers_failed: int = 0
+    tools: int = 0
+    protocol: str = "native"
+    context: int = 0
+    context_window: int | None = None
+    cost: float | None = None
+    storage: str = ""  # why this session is not being written, in a few words
+
+
+def tokens(count: int) -> str:
+    """`count` in at most five characters: 950, 12.4k, 128k, 1.2M."""
+    if count < 1000:
+        return str(count)
+    for size, unit in ((1e3, "k"), (1e6, "M")):
+        value = count / size
+        if value < 999.5:
+            return f"{value:.1f}".removesuffix(".0") + unit if value < 99.95 else f"{value:.0f}{unit}"
+    return f"{count / 1e9:.1f}G"
+
+
+def pieces(status: Status) -> list[Content]:
+    """The parts of the bar, in order."""
+    muted, text = "$muted", "$foreground"
+    parts = [
+        Content.styled("fanout", "bold $primary"),
+        *((Content.styled(f"! {status.storage}", "bold $warning"),) if status.storage else ()),
+        _line((one_line(status.model, NAME_CELLS), text), (f" · {one_line(status.provider, NAME_CELLS)}", muted)),
+        _line((status.strategy, text), (f" · {status.policy} · ", muted), _mode(status.mode)),
+        _servers(status),
+        Content.styled(status.protocol, "$accent" if status.protocol == "native" else "$warning"),
+    ]
+    if status.context or status.context_window:
+        parts.append(_context(status))
+    if status.cost is not None:
+        parts.append(Content.styled(f"${status.cost:.3f}" if status.cost < 10 else f"${status.cost:.2f}", muted))
+    return parts
+
+
+def _line(*parts: tuple[str, str]) -> Content:
+    return Content("").join([Content.styled(text, style) for text, style in parts])
+
+
+def _mode(mode: ApprovalMode) -> tuple[str, str]:
+    match mode:
+        case ApprovalMode.ASK:
+            return "ask", "$muted"
+        case ApprovalMode.AUTO:
+            return "auto", "$accent"
+        case ApprovalMode.YOLO:
+            return "yolo", "bold $error"
+
+
+def _servers(status: Status) -> Content:
+    ready, starting, failed = status.servers_ready, status.servers_starting, status.servers_failed
+    known = ready + starting + failed
+    if failed:
+        dot, count = ("✗", "$error"), f"{ready}/{known}"
+    elif starting:
+        dot, count = ("◌", "$warning"), f"{ready}/{known}"
+    else:
+        dot, count = ("●", "$success") if ready else ("○", "$muted"), str(ready)
+    return _line(
+        dot,
+        (f" {count} server{'' if known == 1 else 's'}", "$muted"),
+        (f" · {status.tools} tool{'' if status.tools == 1 else 's'}", "$muted"),
+    )
+
+
+def _context(status: Status) -> Content:
+    window = status.context_window
+    if not window:
+        return _line(("context ", "$foreground"), (tokens(status.context), "$muted"))
+    share = min(status.context / window, 1.0)
+    filled = min(BAR_CELLS, round(share * BAR_CELLS) or (1 if status.context else 0))
+    colour = "$error" if share > 0.9 else "$warning" if share > 0.75 else "$secondary"
+    return _line(
+        ("context ", "$foreground"),
+        ("▰" * filled, colour),
+        ("▱" * (BAR_CELLS - filled), "$muted"),
+        (f" {tokens(status.context)} / {tokens(window)}", "$muted"),
+    )
+
+
+class StatusBar(Widget):
+    """Paints `status`; set it as often as you like, an equal one costs nothing."""
+
+    DEFAULT_CSS = """
+    StatusBar { height: 1; padding: 0 1; background: $panel; color: $foreground; text-wrap: nowrap; }
+    """
+
+    status: reactive[Status] = reactive(Status())
+
+    def render(self) -> Content:
+        """The parts that fit."""
+        parts, width = pieces(self.status), self.content_size.width
+        gap = 3 if sum(part.cell_length + 3 for part in parts) - 3 <= width else 2
+        line = parts[0]
+        for part in parts[1:]:
+            if line.cell_length + gap + part.cell_length > width:
+                break
+            line += Content(" " * gap) + part
+        return line

@@ -1,0 +1,24 @@
+"""What a terminal without room shows in place of a broken picture."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.content import Content
+from textual.widget import Widget
+
+LEAST_COLUMNS, LEAST_ROWS = 60, 15
+
+
+class TooSmall(Widget):
+    """Says how much room is needed. The stylesheet of the screen decides when it shows."""
+
+    DEFAULT_CSS = "TooSmall { width: 1fr; height: 1fr; content-align: center middle; text-align: center; }"
+
+    BREAKPOINTS_ACROSS: ClassVar[list[tuple[int, str]]] = [(0, "-too-narrow"), (LEAST_COLUMNS, "-wide-enough")]
+    BREAKPOINTS_DOWN: ClassVar[list[tuple[int, str]]] = [(0, "-too-low"), (LEAST_ROWS, "-high-enough")]
+
+    def render(self) -> Content:
+        """The size there is, and the one it takes."""
+        width, height = self.screen.size
+        return Content(f"Fanout needs {LEAST_COLUMNS}x{LEAST_ROWS}.\nThis is {width}x{height}.")

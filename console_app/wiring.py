@@ -1,0 +1,326 @@
+"""Puts the program together: the one place where settings become a provider, servers, an engine and a front end.
+
+What a command needs is imported where it is needed: a console must paint before the SDKs load, and headless never
+loads Textual.
+"""
+
+from __future__ import annotations
+
+import gc
+import logging
+import os
+from argparse import Namespace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from console_app.config.layers import Loaded, load_settings, rules_of_flags, unknown_variables
+from console_app.config.log_setup import log_to
+from console_app.config.model_choice import OFFLINE, SCRIPTED, ModelChoice, choose_model, known_providers
+from console_app.config.paths import Paths
+from console_app.config.redaction import Redactor
+from console_app.config.settings import Settings
+from console_app.config.stored_keys import with_stored_keys
+from console_app.config.system_prompt import DEFAULT
+from console_app.domain.approvals import CallPolicy
+from console_app.domain.errors import FanoutError, UsageError
+from console_app.engine.approval_gate import ApprovalGate, Rule
+from console_app.engine.engine import Engine
+from console_app.engine.settings import EngineSettings
+
+if TYPE_CHECKING:
+    from console_app.config.server_choice import ServerChoice
+    from console_app.config.tool_choice import Selection
+    from console_app.domain.ports import Provider, Toolset
+    from console_app.mcp_client.hub import Hub
+    from console_app.providers.provider_config import ProviderConfig
+    from console_app.sessions.library import Library, Opened
+    from console_app.sessions.tables import SessionInfo
+
+BUNDLED_SERVERS = ("calculator", "demo")  # allowed in mode ask: they compute and wait, and touch nothing outside
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """What every command starts from."""
+
+    arguments: Namespace
+    paths: Paths
+    cwd: Path
+    environ: Mapping[str, str]
+    loaded: Loaded
+    log_path: Path
+    redactor: Redactor  # knows the secrets that no log or report may have
+
+    @property
+    def settings(self) -> Settings:
+        """The settings of all layers."""
+        return self.loaded.settings
+
+
+def prepare(arguments: Namespace, environ: Mapping[str, str] = os.environ) -> Setup:
+    """Goes to the working folder, opens the log and reads the settings."""
+    if arguments.cwd:
+        try:
+            os.chdir(arguments.cwd)
+        except OSError as error:
+            raise UsageError(f"--cwd {arguments.cwd}: {error.strerror or error}") from None
+    paths, cwd = Paths.find(environ), Path.cwd()
+    headless = arguments.command != "console" or arguments.print_answer
+    log_path = Path(arguments.log_file).absolute() if arguments.log_file else paths.log
+    environ = with_stored_keys(environ, paths)
+    redactor = Redactor.of(environ)
+    log_to(log_path, debug=arguments.debug, stderr=arguments.debug and headless, redactor=redactor)
+    given = vars(arguments)
+    flags = {name: given[name] for name in Settings.model_fields if name in given}
+    rules = rules_of_flags(allow=given.get("allow_tool") or (), deny=given.get("deny_tool") or ())
+    loaded = load_settings(paths, cwd=cwd, flags=flags, rules=rules, environ=environ)
+    for name in unknown_variables(environ):
+        logger.warning("the environment variable %s is no setting", name)
+    for provider in loaded.settings.providers.values():
+        redactor.add(*provider.headers.values())
+    return Setup(arguments, paths, cwd, environ, loaded, log_path, redactor)
+
+
+def choose(setup: Setup) -> ModelChoice:
+    """The model that answers."""
+    return choose_model(setup.settings, setup.environ, source=setup.loaded.sources.get("model", ""))
+
+
+def open_provider(setup: Setup, choice: ModelChoice) -> Provider:
+    """The provider of `choice`. Cheap: SDKs are imported by `preload`, or by the first request."""
+    provider = _own_provider(choice)
+    if choice.provider == OFFLINE or choice.protocol == "native":
+        return provider
+    from console_app.providers.text_protocol import ProtocolMemory, TextProtocol
+
+    memory = ProtocolMemory(setup.paths.protocols)
+    return TextProtocol(provider, choice.protocol, dialect=choice.dialect, memory=memory)
+
+
+def _own_provider(choice: ModelChoice) -> Provider:
+    if choice.provider == OFFLINE:
+        from console_app.providers.offline import OfflineProvider
+
+        return OfflineProvider()
+    if choice.provider == SCRIPTED:
+        from console_app.providers.scripted.provider import ScriptedProvider
+
+        return ScriptedProvider(Path(choice.model))
+    from console_app.providers import factory
+
+    return factory.open_provider(_provider_config(choice))
+
+
+def provider_names(setup: Setup) -> list[str]:
+    """The providers with an endpoint: built in and configured."""
+    return list(known_providers(setup.settings))
+
+
+def listing_config(setup: Setup, provider: str) -> ProviderConfig | FanoutError:
+    """How to ask `provider` which models it has, or why it can't be asked. The name of the model stands for any."""
+    settings = setup.settings.model_copy(update={"model": f"{provider}/any"})
+    try:
+        return _provider_config(choose_model(settings, setup.environ))
+    except FanoutError as error:
+        return error
+
+
+def preload(choice: ModelChoice, *, servers: bool = False) -> None:
+    """Imports the SDKs that are needed (mcp 0.7 s, openai 0.5 s, anthropic 1.2 s): for a thread.
+
+    One after the other, since they share packages and Python can't import one package in two threads at once; the
+    servers' first, so that they shake hands while the other is imported.
+    """
+    if servers:
+        from console_app.mcp_client import sdk
+
+        sdk.preload()
+    if choice.api is not None:
+        from console_app.providers import factory
+
+        factory.preload(choice.api)
+
+
+def context_window(choice: ModelChoice) -> int | None:
+    """Tokens that the model can take, as configured or as the price table knows (0.3 s to load: for a thread)."""
+    if choice.context_window or choice.api is None:
+        return choice.context_window
+    from console_app.providers import catalog
+
+    return catalog.context_window(choice.provider, choice.model, base_url=choice.base_url)
+
+
+def loaded() -> None:
+    """All that is big is imported and lives on: the garbage collector never looks at it again, nor at the exit.
+
+    That takes 0.3 s off the end of the process, and every long pause off the console.
+    """
+    gc.freeze()
+    gc.enable()
+
+
+def choose_servers(setup: Setup) -> ServerChoice:
+    """Which mcp.json counts, and which of its servers."""
+    from console_app import resources
+    from console_app.config.server_choice import choose_servers as choose
+
+    arguments = setup.arguments
+    return choose(
+        setup.paths,
+        setup.cwd,
+        given=setup.settings.mcp_config,
+        bundled=resources.bundled_mcp(),
+        only=arguments.mcp or (),
+        none=arguments.no_mcp,
+        environ=setup.environ,
+    )
+
+
+def open_library(setup: Setup) -> Library | None:
+    """The sessions of this user, or None where none is to be kept. The file is opened when it is first used."""
+    if not setup.settings.save_sessions:
+        return None
+    return stored_sessions(setup)
+
+
+def stored_sessions(setup: Setup) -> Library:
+    """The sessions of this user, whether new ones are kept or not."""
+    from console_app.sessions.library import Library
+    from console_app.sessions.store import Store
+
+    return Library(Store(setup.paths.sessions, folder=str(setup.cwd)), setup.paths.session_locks)
+
+
+async def open_session(setup: Setup, library: Library | None) -> Opened | None:
+    """The session that the command line asks to go on with, if any. Raises UsageError where that can't be."""
+    info = await asked_session(setup, library)
+    return await library.open(info.id) if library is not None and info is not None else None
+
+
+async def asked_session(setup: Setup, library: Library | None) -> SessionInfo | None:
+    """Which session -c or -r names; None without them. Raises UsageError when there is none such."""
+    newest, prefix = setup.arguments.resume_newest, setup.arguments.resume
+    if library is None:
+        if newest or prefix is not None:
+            raise UsageError("a session can't be gone on with while sessions are not saved", "Leave out --no-save.")
+        return None
+    return await library.asked_for(newest=newest, prefix=prefix, folder=setup.cwd)
+
+
+def build_hub(
+    setup: Setup,
+    servers: ServerChoice,
+    on_change: Callable[[], None] | None = None,
+    *,
+    picks: Selection | None = None,
+) -> Hub:
+    """The hub of the chosen servers, switched as `picks` says; nothing is started or imported yet."""
+    from console_app.config.credentials import UserCredentials
+    from console_app.mcp_client.asking import Asking
+    from console_app.mcp_client.definitions import Definitions
+    from console_app.mcp_client.hub import Hub
+
+    configs = servers.servers if picks is None else picks.applied(servers.servers)
+    hub = Hub(
+        configs,
+        log_dir=setup.paths.server_logs,
+        files_dir=setup.paths.files,
+        on_change=on_change,
+        asking=Asking(roots=(setup.cwd,)),
+        credentials=UserCredentials(setup.paths.credentials),
+        definitions=Definitions(setup.paths.tool_definitions),
+    )
+    if picks is not None:
+        hub.select(picks.off)
+    return hub
+
+
+def picks(setup: Setup) -> Selection:
+    """What the user switched on and off in this folder; servers that the command line names are taken as named."""
+    from console_app.config.tool_choice import Selection, load_selection
+
+    return Selection() if setup.arguments.mcp else load_selection(setup.paths, setup.cwd)
+
+
+def join(engine: Engine, hub: Hub) -> Callable[[], None]:
+    """Servers may ask the engine's model (sampling); returns what tells the model of the servers' instructions as they
+    are now, to be called when they have changed."""
+    from console_app.mcp_client.sampling import ProviderSampler
+
+    hub.asking.sampler = ProviderSampler(lambda: engine.provider)
+    prompt = engine.settings.system_prompt
+
+    def tell() -> None:
+        whole = "\n\n".join(part for part in (prompt, hub.instructions()) if part)
+        if whole != engine.settings.system_prompt:
+            engine.settings = replace(engine.settings, system_prompt=whole)
+
+    return tell
+
+
+def build_gate(setup: Setup, servers: ServerChoice, *, headless: bool) -> ApprovalGate:
+    """The gate with the rules of all layers; the bundled servers' tools are allowed unless a rule says otherwise."""
+    rules = [Rule(rule.action, rule.parsed.pattern, rule.source, rule.parsed.arguments) for rule in setup.loaded.rules]
+    if servers.bundled:
+        rules += [Rule("allow", f"{name}.*", "bundled") for name in BUNDLED_SERVERS]
+    return ApprovalGate(setup.settings.approval_mode, rules, headless=headless)
+
+
+def build_engine(
+    setup: Setup, provider: Provider, toolset: Toolset, gate: ApprovalGate, *, no_model: bool = False
+) -> Engine:
+    """An engine under the settings' limits. With `no_model` the calls are given: no strategy, no built-in tools."""
+    settings = _engine_settings(setup.settings, headless=gate.headless)
+    if no_model:
+        settings = replace(settings, strategy="agentic", builtin_tools=frozenset())
+    return Engine(provider=provider, toolset=toolset, settings=settings, gate=gate)
+
+
+def _engine_settings(settings: Settings, *, headless: bool) -> EngineSettings:
+    builtin_tools = settings.builtin_tools
+    if builtin_tools is None:  # a question that nobody can answer need not be offered
+        builtin_tools = ("update_todo_list",) if headless else ("update_todo_list", "ask_followup_question")
+    return EngineSettings(
+        strategy=settings.strategy,
+        builtin_tools=frozenset(builtin_tools),
+        finish_todos=settings.finish_todos,
+        never_parallel=settings.never_parallel,
+        limits=settings.limits,
+        max_result_chars=settings.max_result_chars,
+        max_price=settings.max_price,
+        max_turn_tokens=settings.max_turn_tokens,
+        policy=settings.policy or CallPolicy.PARALLEL,
+        text_single=settings.policy is None,
+        dispatch=settings.dispatch,
+        max_steps=settings.max_steps,
+        max_parallel=settings.max_parallel,
+        call_timeout=settings.call_timeout,
+        turn_timeout=settings.timeout,
+        approval_timeout=settings.approval_timeout,
+        system_prompt=DEFAULT if settings.system_prompt is None else settings.system_prompt,
+        max_tokens=settings.max_tokens,
+        temperature=settings.temperature,
+    )
+
+
+def _provider_config(choice: ModelChoice) -> ProviderConfig:
+    from console_app.providers.provider_config import ProviderConfig
+
+    assert choice.api is not None
+    return ProviderConfig(
+        name=choice.provider,
+        api=choice.api,
+        model=choice.model,
+        base_url=choice.base_url,
+        api_key=choice.api_key,
+        api_key_env=choice.api_key_env,
+        needs_key=choice.needs_key,
+        headers=choice.headers,
+        parallel_tool_calls=choice.parallel_tool_calls,
+        max_tokens=choice.max_tokens,
+        context_window=choice.context_window,
+        extra_body=choice.extra_body,
+    )

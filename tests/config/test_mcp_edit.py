@@ -1,0 +1,117 @@
+"""A server is added to mcp.json, changed or taken out, and the rest of the file stays as it was written."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from console_app.config import json_positions
+from console_app.config.mcp_edit import put_server, remove_server, server_fields, with_server, without_server
+from console_app.domain.errors import ConfigError
+
+FILE = Path("mcp.json")
+COMMENTED = """{
+  // mine
+  "inputs": [1,2],
+  "mcpServers": {
+    "a": {"command": "x"}, // first
+    "b": {
+      "command": "y" /* with, a comma */
+    }
+  },
+  "other": {"kept":   true}
+}
+"""
+
+
+def servers(text: str) -> dict[str, Any]:
+    return json_positions.parse(text).value["mcpServers"]
+
+
+def test_a_new_server_comes_last_and_nothing_else_changes() -> None:
+    text = with_server(COMMENTED, "c", {"command": "z", "args": ["1"]}, FILE)
+    assert list(servers(text)) == ["a", "b", "c"]
+    added = ',\n    "c": {\n      "command": "z",\n      "args": [\n        "1"\n      ]\n    }'
+    assert text == COMMENTED.replace("    }\n  },", f"    }}{added}\n  }},")
+
+
+def test_a_server_is_changed_where_it_stands() -> None:
+    text = with_server(COMMENTED, "a", {"url": "https://x"}, FILE)
+    assert list(servers(text)) == ["a", "b"]
+    assert "}, // first" in text
+    assert text.endswith(COMMENTED[COMMENTED.index("// first") :])
+
+
+@pytest.mark.parametrize("name", ["a", "b"])
+def test_a_server_is_taken_out(name: str) -> None:
+    text = without_server(COMMENTED, name, FILE)
+    assert list(servers(text)) == [other for other in "ab" if other != name]
+    assert "// mine" in text
+    assert '"other": {"kept":   true}' in text
+    assert without_server(text, "b" if name == "a" else "a", FILE)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"mcpServers": {}}',
+        '{"mcpServers": {"a": {"command": "x"},}}',
+        '{"mcpServers": {\n // none yet\n}}',
+        '\ufeff{"mcpServers": {}}',
+    ],
+)
+def test_a_server_comes_into_a_file_of_any_layout(text: str) -> None:
+    after = with_server(text.removeprefix("\ufeff"), "n", {"command": "y"}, FILE)
+    assert servers(after)["n"] == {"command": "y"}
+    assert servers(with_server(after, "m", {"command": "y"}, FILE)).keys() >= {"n", "m"}
+
+
+def test_a_file_that_is_not_there_begins_with_what_counted_before(tmp_path: Path) -> None:
+    path = tmp_path / "deep" / "mcp.json"
+    put_server(path, "new", {"command": "y"}, start='{"mcpServers": {"old": {"command": "x"}}}')
+    assert list(servers(path.read_text())) == ["old", "new"]
+    remove_server(path, "old")
+    assert list(servers(path.read_text())) == ["new"]
+    assert server_fields(path.read_text(), "new", path) == {"command": "y"}
+
+
+def test_a_server_that_could_not_be_started_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "mcp.json"
+    with pytest.raises(ConfigError, match="http"):
+        put_server(path, "new", {"url": "ftp://x"})
+    assert not path.exists()
+    put_server(path, "new", {"command": "x", "env": {"KEY": "${NOT_SET_HERE}"}})
+    with pytest.raises(ConfigError, match="no server old"):
+        remove_server(path, "old")
+
+
+def test_a_broken_file_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "mcp.json"
+    path.write_text('{"mcpServers": {')
+    with pytest.raises(ConfigError, match=r"mcp\.json:1:"):
+        put_server(path, "new", {"command": "y"})
+    assert path.read_text() == '{"mcpServers": {'
+
+
+names = st.text(min_size=1, max_size=8).filter(lambda name: name.isprintable())
+
+
+@given(
+    before=st.dictionaries(names, st.just({"command": "x"}), max_size=4),
+    indent=st.sampled_from([None, 2, 4, "\t"]),
+    name=names,
+    value=st.text(max_size=20),
+)
+def test_whatever_the_names_and_the_layout(
+    before: dict[str, Any], indent: int | str | None, name: str, value: str
+) -> None:
+    text = json.dumps({"first": 1, "mcpServers": before, "last": [2]}, indent=indent)
+    added = with_server(text, name, {"command": value}, FILE)
+    assert json.loads(added) == {"first": 1, "mcpServers": before | {name: {"command": value}}, "last": [2]}
+    rest = {key: one for key, one in before.items() if key != name}
+    assert json.loads(without_server(added, name, FILE)) == {"first": 1, "mcpServers": rest, "last": [2]}

@@ -1,0 +1,126 @@
+"""Where files are, who may read them, what is trusted, and what a remembered setting leaves alone."""
+
+from __future__ import annotations
+
+import logging
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from console_app.config.log_setup import log_to
+from console_app.config.paths import Paths, make_private, write_private
+from console_app.config.remember import remember
+from console_app.config.trust import is_trusted, trust
+from console_app.domain.errors import ConfigError
+
+
+@pytest.fixture
+def paths(tmp_path: Path) -> Paths:
+    return Paths.find({"FANOUT_HOME": str(tmp_path / "home")})
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def test_one_variable_puts_everything_under_one_folder(tmp_path: Path, paths: Paths) -> None:
+    everything = [paths.settings, paths.mcp, paths.themes, paths.trust, paths.files, paths.log, paths.history]
+    assert all(path.is_relative_to(tmp_path / "home") for path in everything)
+    assert paths.settings == tmp_path / "home" / "config.toml"
+
+
+def test_without_it_they_are_where_the_platform_has_them(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "c"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "s"))
+    found = Paths.find({})
+    assert found.settings == tmp_path / "c" / "fanout" / "config.toml"
+    assert found.log == tmp_path / "s" / "fanout" / "fanout.log"
+
+
+def test_folders_and_files_are_for_this_user_alone(paths: Paths) -> None:
+    write_private(paths.trust, "{}")
+    assert mode(paths.data) == 0o700
+    assert mode(paths.trust) == 0o600
+    assert [path.name for path in paths.data.iterdir()] == ["trust.json"]
+
+
+def test_a_folder_that_can_not_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ConfigError, match="can't create the folder"):
+        make_private(tmp_path / "file" / "folder")
+
+
+def test_a_file_is_trusted_as_it_is_where_it_is(tmp_path: Path, paths: Paths) -> None:
+    file, copy = tmp_path / "a" / "mcp.json", tmp_path / "b" / "mcp.json"
+    for path in (file, copy):
+        path.parent.mkdir()
+        path.write_text("{}")
+    assert not is_trusted(paths, file)
+    trust(paths, file)
+    assert is_trusted(paths, file)
+    assert not is_trusted(paths, copy)
+    file.write_text("{ }")
+    assert not is_trusted(paths, file)
+
+
+def test_a_broken_record_trusts_nothing_and_can_be_written_again(tmp_path: Path, paths: Paths) -> None:
+    file = tmp_path / "mcp.json"
+    file.write_text("{}")
+    write_private(paths.trust, "[1]")
+    assert not is_trusted(paths, file)
+    trust(paths, file)
+    assert is_trusted(paths, file)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("", 'theme = "plum"\n'),
+        ('# mine\ntheme = "x" # old\nmodel = "a/b"\n', '# mine\ntheme = "plum"\nmodel = "a/b"\n'),
+        ('[other]\ntheme = "x"\n', 'theme = "plum"\n[other]\ntheme = "x"\n'),
+    ],
+)
+def test_a_remembered_setting_leaves_the_rest_of_the_file_alone(paths: Paths, before: str, after: str) -> None:
+    if before:
+        write_private(paths.settings, before)
+    remember(paths, "theme", "plum")
+    assert paths.settings.read_text() == after
+
+
+def test_a_broken_file_is_not_written_over(paths: Paths) -> None:
+    write_private(paths.settings, "theme = \n")
+    with pytest.raises(ConfigError):
+        remember(paths, "theme", "plum")
+    assert paths.settings.read_text() == "theme = \n"
+
+
+@pytest.fixture
+def restored_logging() -> Iterator[None]:
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    yield
+    for handler in root.handlers:
+        handler.close()
+    root.handlers[:], root.level = handlers, level
+    logging.captureWarnings(False)
+    logging.raiseExceptions = True
+
+
+@pytest.mark.usefixtures("restored_logging")
+def test_the_log_is_private_and_debug_shows_control_characters_as_marks(
+    paths: Paths, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log_to(paths.log, debug=True, stderr=True)
+    logging.getLogger("somewhere").debug("from a server: \x1b]52;c;x\x07")
+    assert mode(paths.log) == 0o600
+    shown = capsys.readouterr().err
+    assert "\x1b" not in shown
+    assert "␛]52" in shown
+
+
+@pytest.mark.usefixtures("restored_logging")
+def test_a_log_that_can_not_be_written_is_told(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="can't write the log"):
+        log_to(tmp_path)

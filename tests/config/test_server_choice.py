@@ -1,0 +1,95 @@
+"""Which mcp.json counts: named, trusted, the user's, bundled."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from console_app.config.paths import Paths
+from console_app.config.server_choice import ServerChoice, choose_servers
+from console_app.config.trust import trust
+from console_app.domain.errors import ConfigError, UsageError
+
+
+def write(path: Path, *names: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps({"mcpServers": {name: {"command": "x", "disabled": name == "off"} for name in names}}))
+    return path
+
+
+class Place:
+    """A home, a working folder and a bundled file."""
+
+    def __init__(self, root: Path) -> None:
+        self.paths = Paths.find({"FANOUT_HOME": str(root / "home")})
+        self.cwd = root / "work"
+        self.cwd.mkdir()
+        self.bundled = write(root / "bundled" / "mcp.json", "bundled")
+
+    def choose(self, given: Path | None = None, only: Sequence[str] = (), *, none: bool = False) -> ServerChoice:
+        return choose_servers(self.paths, self.cwd, given=given, bundled=self.bundled, only=only, none=none, environ={})
+
+    def names(self, given: Path | None = None) -> list[str]:
+        return [server.name for server in self.choose(given).servers]
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    return Place(tmp_path)
+
+
+def test_without_any_file_the_bundled_servers_run(place: Place) -> None:
+    assert place.names() == ["bundled"]
+    assert place.choose().bundled
+
+
+def test_the_users_file_replaces_the_bundled_one(place: Place) -> None:
+    write(place.paths.mcp, "mine")
+    assert place.names() == ["mine"]
+    assert not place.choose().bundled
+
+
+def test_a_projects_file_is_not_used_until_trusted_and_that_is_said(place: Place) -> None:
+    project = write(place.cwd / "mcp.json", "theirs")
+    choice = place.choose()
+    assert [server.name for server in choice.servers] == ["bundled"]
+    assert len(choice.notes) == 1
+    assert "fanout mcp trust" in choice.notes[0]
+    trust(place.paths, project)
+    assert place.names() == ["theirs"]
+    write(project, "changed")
+    assert place.names() == ["bundled"]
+
+
+def test_a_file_that_is_named_is_used_without_asking(place: Place) -> None:
+    write(place.cwd / "mcp.json", "theirs")
+    assert place.names(Path("mcp.json")) == ["theirs"]
+
+
+def test_the_bundled_file_of_a_checkout_needs_no_trust(place: Place) -> None:
+    place.bundled = write(place.cwd / "mcp.json", "bundled")
+    assert place.choose() == ServerChoice(place.choose().servers, place.bundled, bundled=True)
+
+
+def test_one_server_can_be_asked_for_even_one_that_is_off(place: Place) -> None:
+    write(place.paths.mcp, "a", "off")
+    choice = place.choose(only=["off"])
+    assert [(server.name, server.disabled) for server in choice.servers] == [("off", False)]
+    with pytest.raises(UsageError, match="has no server nope"):
+        place.choose(only=["nope"])
+
+
+def test_no_servers_at_all_can_be_asked_for(place: Place) -> None:
+    place.bundled.write_text("{ broken")
+    assert place.choose(none=True).servers == ()
+
+
+def test_a_named_file_that_is_missing_or_broken_is_told(place: Place) -> None:
+    with pytest.raises(ConfigError, match="no such file"):
+        place.choose(Path("nowhere.json"))
+    (place.cwd / "broken.json").write_text('{"mcpServers":\n {"a": }}')
+    with pytest.raises(ConfigError, match=r"broken\.json:2:8"):
+        place.choose(Path("broken.json"))

@@ -1,0 +1,186 @@
+"""Settings: which layer wins, and what is said of a mistake in one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from console_app.config.layers import Loaded, load_settings, unknown_variables
+from console_app.config.paths import Paths, project_settings
+from console_app.config.settings import Rules
+from console_app.domain.approvals import ApprovalMode, CallPolicy
+from console_app.domain.errors import ConfigError
+
+Load = Callable[..., Loaded]
+
+
+@pytest.fixture
+def load(tmp_path: Path) -> Load:
+    """Loads settings with the given user file, project file, environment and flags."""
+
+    def _load(
+        user: str = "",
+        project: str = "",
+        env: Mapping[str, str] | None = None,
+        rules: Rules | None = None,
+        **flags: Any,
+    ) -> Loaded:
+        paths, cwd = Paths.find({"FANOUT_HOME": str(tmp_path / "home")}), tmp_path / "work"
+        for path, text in ((paths.settings, user), (project_settings(cwd), project)):
+            if text:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text)
+        return load_settings(paths, cwd=cwd, flags=flags, rules=rules or Rules(), environ=env or {})
+
+    return _load
+
+
+def complaint(load: Load, **given: Any) -> str:
+    with pytest.raises(ConfigError) as error:
+        load(**given)
+    return error.value.line
+
+
+def test_without_any_file_everything_has_its_default(load: Load) -> None:
+    settings = load().settings
+    assert (settings.model, settings.policy, settings.max_steps) == (None, None, 25)
+    assert settings.approval_mode is ApprovalMode.ASK
+
+
+@pytest.mark.parametrize("strongest", ["flag", "environment", "project", "user", "default"])
+def test_a_flag_beats_the_environment_beats_the_project_beats_the_user(load: Load, strongest: str) -> None:
+    order = ["flag", "environment", "project", "user", "default"]
+    said = order[order.index(strongest) :]
+    given: dict[str, Any] = {}
+    if "flag" in said:
+        given["max_steps"] = 1
+    if "environment" in said:
+        given["env"] = {"FANOUT_MAX_STEPS": "2"}
+    if "project" in said:
+        given["project"] = "max_steps = 3"
+    if "user" in said:
+        given["user"] = "max_steps = 4"
+    expected = {"flag": 1, "environment": 2, "project": 3, "user": 4, "default": 25}[strongest]
+    assert load(**given).settings.max_steps == expected
+
+
+def test_each_setting_knows_who_said_it(load: Load, tmp_path: Path) -> None:
+    loaded = load(user='theme = "plum"\nmodel = "a/b"', env={"FANOUT_MODEL": "c/d"}, policy="single")
+    assert loaded.sources == {
+        "policy": "the command line",
+        "model": "the environment",
+        "theme": str(tmp_path / "home" / "config.toml"),
+    }
+    assert loaded.settings.policy is CallPolicy.SINGLE
+
+
+def test_tables_of_two_files_are_merged_key_by_key(load: Load) -> None:
+    loaded = load(user='[keys]\nsend = "ctrl+x"\n"call.cancel" = ["x", "delete"]')
+    assert loaded.settings.keys == {"send": "ctrl+x", "call.cancel": "x,delete"}
+
+
+def test_rules_of_all_layers_count_and_keep_their_source(load: Load) -> None:
+    loaded = load(
+        user='[rules]\nallow = ["git.*"]', project='[rules]\ndeny = ["git.push"]', rules=Rules(allow=("demo.*",))
+    )
+    found = [(rule.action, rule.pattern, Path(rule.source).name) for rule in loaded.rules]
+    assert found == [
+        ("allow", "demo.*", "the command line"),
+        ("deny", "git.push", "config.toml"),
+        ("allow", "git.*", "config.toml"),
+    ]
+
+
+def test_zero_seconds_is_no_limit(load: Load) -> None:
+    assert load(user="call_timeout = 0\ntimeout = 0").settings.call_timeout is None
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('modle = "a/b"', '1:1: unknown key "modle". Did you mean "model"?'),
+        (
+            "# x\n\n[providers.foo]\n  api_key = 1",
+            '4:3: unknown key "providers.foo.api_key". Did you mean "api_key_env"?',
+        ),
+        ('[providers.p.models."a/b"]\nprotocl = 1', '2:1: unknown key "providers.p.models.a/b.protocl". Did you mean'),
+        ("[rules]\nalow = []", '2:1: unknown key "rules.alow". Did you mean "allow"?'),
+        ('[rulse]\nallow = ["x"]', '1:2: unknown key "rulse". Did you mean "rules"?'),
+        ('\npolicy = "paralel"', "2:1: policy should be 'parallel', 'sequential' or 'single'"),
+        ("max_steps = 0", "1:1: max_steps should be greater than or equal to 1"),
+        ("call_timeout = -1", "1:1: call_timeout should be greater than or equal to 0"),
+        ("x = ", "1:5: invalid value"),
+        ("x = [1,\n2\n", "3:1: unclosed array"),
+        ('[providers.p]\nbase_url = "localhost:80"', "2:1: providers.p.base_url is no URL"),
+        (
+            '[providers.p]\napi_key_env = "sk-12 34"',
+            "2:1: providers.p.api_key_env has to be the name of",
+        ),
+    ],
+)
+def test_a_mistake_in_the_file_is_told_with_its_place(load: Load, tmp_path: Path, text: str, expected: str) -> None:
+    line = complaint(load, user=text)
+    assert line.startswith(f"Configuration: {tmp_path / 'home' / 'config.toml'}:{expected}")
+    assert "\n" not in line
+
+
+def test_a_key_pasted_in_the_wrong_place_is_not_printed(load: Load) -> None:
+    assert "sk-secret" not in complaint(load, user='[providers.p]\napi_key_env = "sk-secret."')
+    assert "sk-secret" not in complaint(load, user='[providers.p]\nheaders = ["sk-secret"]')
+
+
+def test_a_mistake_in_a_variable_or_flag_names_it(load: Load) -> None:
+    assert "FANOUT_POLICY: policy should be" in complaint(load, env={"FANOUT_POLICY": "paralel"})
+    assert "--base-url: base_url is no URL" in complaint(load, base_url="htp:/x")
+
+
+def test_a_file_that_is_not_utf8_names_the_byte(load: Load, tmp_path: Path) -> None:
+    path = tmp_path / "home" / "config.toml"
+    path.parent.mkdir()
+    path.write_bytes(b'model = "\xff"')
+    assert f"{path}: byte 9 is not UTF-8" in complaint(load)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[providers.openai]\nbase_url = "http://evil/v1"',
+        'base_url = "http://evil/v1"',
+        '[providers.x]\napi_key_env = "AWS_SECRET_ACCESS_KEY"',
+        'approval_mode = "yolo"',
+        '[rules]\nallow = ["*"]',
+        'mcp_config = "mine.json"',
+        '[keys]\napprove = "enter"',
+    ],
+)
+def test_a_project_file_can_not_send_keys_elsewhere_start_programs_or_loosen_approvals(load: Load, text: str) -> None:
+    line = complaint(load, project=text)
+    assert "a project file can't set" in line
+    assert "fanout config path" in line
+
+
+def test_a_project_file_can_tighten(load: Load) -> None:
+    loaded = load(user='approval_mode = "yolo"', project='approval_mode = "ask"\npolicy = "single"')
+    assert loaded.settings.approval_mode is ApprovalMode.ASK
+
+
+def test_a_variable_that_is_no_setting_is_found() -> None:
+    environ = {"FANOUT_MODLE": "x", "FANOUT_MODEL": "x", "FANOUT_HOME": "x", "PATH": "x"}
+    assert unknown_variables(environ) == ["FANOUT_MODLE"]
+
+
+def test_lists_can_be_written_with_commas_and_limits_are_a_table(load: Load) -> None:
+    loaded = load(
+        user='never_parallel = ["git.*"]\nstrategy = "react"\n[limits]\ngit = 1\n"demo.*" = 2',
+        env={"FANOUT_BUILTIN_TOOLS": "update_todo_list, finished", "FANOUT_MAX_PRICE": "0.5"},
+    )
+    settings = loaded.settings
+    assert settings.builtin_tools == ("update_todo_list", "finished")
+    assert (settings.never_parallel, settings.limits) == (("git.*",), {"git": 1, "demo.*": 2})
+    assert (settings.strategy, settings.max_price) == ("react", 0.5)
+    assert load(user="max_price = 0").settings.max_price is None
+    assert "FANOUT_BUILTIN_TOOLS: builtin_tools" in complaint(load, env={"FANOUT_BUILTIN_TOOLS": "todo"})
+    assert "limits.git" in complaint(load, user="[limits]\ngit = 0")

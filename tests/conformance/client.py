@@ -1,0 +1,125 @@
+"""The client that the MCP conformance suite runs: our hub, driven as a user would drive it.
+
+The suite appends the server's address to the command and names the scenario in the environment. The driver connects,
+signs in where the server wants that, calls the tools that the scenario is about and leaves; everything that is judged
+is the product's own doing. The user is played here: every form is accepted as proposed, and the page to sign in on is
+followed to where it leads.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import sys
+import tempfile
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import Any
+
+import httpx2
+
+from console_app.config.mcp_servers import ServerConfig
+from console_app.domain import forms
+from console_app.domain.events import Level
+from console_app.domain.ports import Invocation, UsageChunk
+from console_app.domain.questions import Elicitation, ElicitationAnswer, SamplingRequest
+from console_app.domain.tools import ToolResult, ToolSpec
+from console_app.mcp_client.asking import Asking
+from console_app.mcp_client.hub import Hub
+from console_app.mcp_client.status import ServerState
+
+CLIENT_METADATA_URL = "https://conformance-test.local/client-metadata.json"
+SCENARIO = os.environ.get("MCP_CONFORMANCE_SCENARIO", "")
+CONTEXT: dict[str, Any] = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT") or "{}")
+
+
+class Agreeable:
+    """A user who takes every form as it is proposed, and agrees to everything."""
+
+    async def ask(self, question: Elicitation) -> ElicitationAnswer:
+        return ElicitationAnswer("accept", forms.defaults(question.schema))
+
+    async def allow_sampling(self, request: SamplingRequest) -> bool:
+        return True
+
+
+class Silent:
+    """A reporter that nobody listens to."""
+
+    def progress(self, progress: float, total: float | None, message: str | None) -> None: ...
+
+    def log(self, level: Level, text: str) -> None: ...
+
+    def held(self) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    def used(self, usage: UsageChunk) -> None: ...
+
+
+async def follow(url: str) -> None:
+    """The browser: goes where the page leads, at last to our own port."""
+    async with httpx2.AsyncClient(follow_redirects=True) as client:
+        await client.get(url)
+
+
+def config(url: str) -> ServerConfig:
+    auth: dict[str, Any] = {"type": "oauth", "client_metadata_url": CLIENT_METADATA_URL}
+    if "client_id" in CONTEXT:
+        auth |= {"client_id": CONTEXT["client_id"], "client_secret": CONTEXT.get("client_secret", "")}
+    return ServerConfig(name="server", url=url, transport="http", auth=auth, timeout=100)
+
+
+async def call(hub: Hub, spec: ToolSpec, arguments: dict[str, Any]) -> ToolResult:
+    result = await hub.call(Invocation(f"call-{spec.tool}", spec, arguments), Silent())
+    print(f"{spec.tool}({arguments}): {result.outcome} {result.content[:200]}")
+    return result
+
+
+def arguments_for(spec: ToolSpec) -> dict[str, Any]:
+    """Something that fits the tool's schema: its required arguments."""
+    values: dict[str, Any] = {"string": "text", "number": 2, "integer": 2, "boolean": True, "array": [], "object": {}}
+    properties = spec.input_schema.get("properties", {})
+    return {
+        name: values.get(properties.get(name, {}).get("type"), "text") for name in spec.input_schema.get("required", ())
+    }
+
+
+async def work(hub: Hub) -> None:
+    tools = {spec.tool: spec for spec in hub.tools()}
+    print(f"tools: {', '.join(tools) or 'none'}")
+    if "toolCalls" in CONTEXT:
+        for wanted in CONTEXT["toolCalls"]:
+            await call(hub, tools[wanted["name"]], wanted.get("arguments", {}))
+        return
+    if SCENARIO == "json-schema-2020-12-preservation":
+        focal, echo = tools.values()
+        await call(hub, echo, {"schema": focal.input_schema})
+        return
+    await asyncio.gather(*(call(hub, spec, arguments_for(spec)) for spec in tools.values()))
+
+
+async def main() -> int:
+    logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
+    url = sys.argv[-1]
+    with tempfile.TemporaryDirectory() as folder:
+        asking = Asking(Agreeable(), roots=(Path(folder),), open_url=follow)
+        hub = Hub([config(url)], log_dir=Path(folder, "logs"), files_dir=Path(folder, "files"), asking=asking)
+        try:
+            await hub.start()
+            await hub.ready()
+            (status,) = hub.statuses()
+            if status.state is ServerState.NEEDS_SIGN_IN:
+                status = await hub.sign_in("server")
+            print(f"{SCENARIO}: {status.state} {status.protocol_version} {status.reason}")
+            if status.state is not ServerState.READY:
+                return 1
+            await work(hub)
+        finally:
+            await hub.close()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(asyncio.run(main()))

@@ -1,0 +1,71 @@
+"""Long answers: reading takes as long as they are. What took the square of it would meet the time limit of a test."""
+
+import pytest
+
+from console_app.dialects import parse
+from tests.dialects.answers import TOOLS
+
+MEGABYTE = 1_000_000
+
+
+def repeated(piece: str, length: int = MEGABYTE) -> str:
+    return (piece * (length // len(piece) + 1))[:length]
+
+
+@pytest.mark.parametrize("chunk", [None, 64])
+def test_a_megabyte_of_words_stays_words(chunk: int | None) -> None:
+    text = repeated("Some words of prose, with a < b and {x} and [a link](url).\n")
+    assert parse(text, TOOLS, chunk).content == text.strip()
+
+
+@pytest.mark.parametrize("chunk", [None, 64])
+def test_one_argument_of_a_megabyte_comes_whole(chunk: int | None) -> None:
+    content = repeated("if a < b: </x> {}\n").rstrip()
+    text = (
+        "<tool_call>\n<function=write_file>\n<parameter=path>\na\n</parameter>\n"
+        f"<parameter=content>\n{content}\n</parameter>\n</function>\n</tool_call>"
+    )
+    assert parse(text, TOOLS, chunk).calls[0].arguments == {"path": "a", "content": content}
+
+
+def test_a_json_string_of_a_megabyte_comes_whole() -> None:
+    text = f'<tool_call>{{"name": "read_file", "arguments": {{"path": "{repeated("abc ")}"}}}}</tool_call>'
+    assert parse(text, TOOLS).calls[0].arguments == {"path": repeated("abc ")}
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        '<tool_call>\n{"name": "read_file", "arguments": {"path": "f"}}\n</tool_call>',
+        "<function=read_file>\n<parameter=path>\nf\n</parameter>\n</function>",
+        '{"name": "read_file", "arguments": {"path": "f"}}',
+        'read_file(path="f")',
+        '<|tool_call>call:read_file{path:<|"|>f<|"|>}<tool_call|>',
+    ],
+    ids=["hermes", "qwen", "bare", "python", "gemma"],
+)
+def test_thousands_of_calls_in_one_answer_are_all_read(call: str) -> None:
+    result = parse("\n".join([call] * 3200), TOOLS)
+    assert len(result.calls) == 3200
+    assert result.error is None
+
+
+OPENERS = [
+    "{", "[", "<", "{[", "<{[", '{"', '{"a":', '{"name":', '[{"name":', "\n{", "`", "``` ", "\n```\n",
+    "\n```json\n", "<tool_call>", '<tool_call>{"', "<tool_call>{'</tool_call>",
+    "<tool_call>{//</tool_call>", "\n<tool_call>x y", "<function=a>", '<invoke name="a">',
+    "<function=a><parameter=b>", "<function=a><parameter=b></parameter>", "<read_file>",
+    "<read_file><path>", "</think>", "<think>", "[TOOL_CALLS]a{", "\nAction:\n", "<|channel|>",
+    '<|tool_call>call:a{b:<|"|>', "`a ``b ", "\nread_file(", "[read_file(", "</s>", '\\"', "\n> ",
+    "]<]minimax[>[", "<|open|>call", "\n~~~\n", '<tool_call>{"a":1}', " ", "\n",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("opener", OPENERS, ids=repr)
+def test_openers_without_end_are_read_through(opener: str) -> None:
+    assert parse(repeated(opener, 60_000), TOOLS).calls == ()
+
+
+@pytest.mark.parametrize("opener", OPENERS[::3], ids=repr)
+def test_openers_without_end_are_read_through_in_small_pieces(opener: str) -> None:
+    assert parse(repeated(opener, 12_000), TOOLS, chunk=3).calls == ()

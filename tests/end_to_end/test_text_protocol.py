@@ -1,0 +1,217 @@
+"""Models that write their calls as text: a local endpoint answers with text, the calls run on real MCP servers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from console_app.config.mcp_servers import ServerConfig
+from console_app.dialects import DIALECTS, ToolSignature, render_calls
+from console_app.domain import events as ev
+from console_app.domain.approvals import ApprovalMode, CallPolicy
+from console_app.domain.tools import Outcome
+from console_app.engine.approval_gate import ApprovalGate
+from console_app.engine.engine import Engine
+from console_app.engine.settings import EngineSettings
+from console_app.mcp_client.hub import Hub
+from console_app.providers.factory import open_provider
+from console_app.providers.provider_config import ProviderConfig
+from console_app.providers.text_protocol import ProtocolMemory, TextProtocol
+from console_app.providers.text_protocol.provider import Mode
+from tests.wire_bytes import Answer, Call, Text
+from tests.wire_server import Reply, WireServer
+
+SUMS = {"355/113": "3.1415929203539825", "sqrt(2)": "1.4142135623730951", "e^pi": "23.140692632779263"}
+TOOL = "calculator_evaluate"
+SIGNATURE = ToolSignature(
+    TOOL, {"type": "object", "properties": {"expression": {"type": "string"}}, "required": ["expression"]}
+)
+DONE = Answer(Text("All three are done."))
+
+
+class Asked:
+    """A call as it is written."""
+
+    def __init__(self, expression: str) -> None:
+        self.name = TOOL
+        self.arguments = {"expression": expression}
+
+
+def written(dialect: str, *expressions: str) -> str:
+    return render_calls(dialect, [Asked(expression) for expression in expressions], [SIGNATURE])
+
+
+@pytest.fixture
+async def hub(tmp_path: Path) -> AsyncIterator[Hub]:
+    server = ServerConfig(name="calculator", command="python", args=["-m", "console_app.servers.calculator"])
+    hub = Hub([server], log_dir=tmp_path / "logs", files_dir=tmp_path / "files")
+    await hub.start()
+    await hub.ready(30)
+    yield hub
+    await hub.close()
+
+
+def engine(server: WireServer, hub: Hub, mode: Mode, memory: ProtocolMemory | None = None, **settings: Any) -> Engine:
+    config = ProviderConfig(
+        name="lab", api="openai-chat", model="m", base_url=server.base_url("openai-chat"), api_key="k", max_tries=1
+    )
+    provider = TextProtocol(open_provider(config), mode, memory=memory)
+    gate = ApprovalGate(ApprovalMode.YOLO)
+    return Engine(provider=provider, toolset=hub, settings=EngineSettings(**settings), gate=gate)
+
+
+async def play(engine: Engine, prompt: str = "Calculate these.") -> list[ev.Event]:
+    async with engine.start(prompt) as turn:
+        events = [event async for event in turn]
+    await engine.provider.close()
+    return events
+
+
+def of(events: list[ev.Event], kind: type[Any]) -> list[Any]:
+    return [event for event in events if isinstance(event, kind)]
+
+
+def said(events: list[ev.Event]) -> list[str]:
+    return [event.content for event in of(events, ev.MessageAdded) if event.role == "assistant"]
+
+
+WRITABLE = [row.name for row in DIALECTS if row.form is not None and row.name != "roo_xml"]
+
+
+@pytest.mark.parametrize("dialect", WRITABLE)
+async def test_all_calls_of_a_text_answer_run_in_parallel(dialect: str, hub: Hub) -> None:
+    text = written(dialect, *SUMS)
+    with WireServer() as server:
+        server.script(Answer(Text(text, size=3)), DONE)
+        events = await play(engine(server, hub, "auto"))
+        second = server.requests[1].body
+    finished = of(events, ev.CallFinished)
+    assert sorted(event.content for event in finished) == sorted(SUMS.values())
+    order = [event.type for event in events if event.type in ("call.announced", "call.finished")]
+    assert order == ["call.announced"] * 3 + ["call.finished"] * 3
+    assert {event.origin for event in of(events, ev.CallAnnounced)} == {"text"}
+    results = [event.content for event in of(events, ev.MessageAdded) if event.role == "tool"]
+    assert results == list(SUMS.values()), "results join the history in call order"
+    assert said(events)[0].strip() == "", "nothing of the calls is shown"
+    assert events[-1].outcome == "completed"  # type: ignore[union-attr]
+    assert "tools" not in second, "from then on the tools are in the prompt"
+    places = [second["messages"][-1]["content"].index(value) for value in SUMS.values()]
+    assert places == sorted(places), "one user turn holds all results in call order"
+
+
+async def test_at_least_ten_dialects_are_written_and_read() -> None:
+    assert len(WRITABLE) >= 10
+
+
+async def test_prose_around_calls_is_kept_and_no_tag_is_shown(hub: Hub) -> None:
+    text = f"I'll work both out.\n{written('hermes_json', '1+1', '2+2')}"
+    with WireServer() as server:
+        server.script(Answer(Text(text, size=1)), DONE)
+        events = await play(engine(server, hub, "text"))
+    shown = "".join(event.text for event in of(events, ev.TextDelta) if event.step == 1)
+    assert shown.strip() == "I'll work both out."
+    assert said(events)[0].strip() == "I'll work both out."
+
+
+async def test_the_tools_are_described_and_parallel_calls_asked_for(hub: Hub) -> None:
+    with WireServer() as server:
+        server.script(Answer(Text("Nothing to do.")))
+        await play(engine(server, hub, "text"))
+        body = server.requests[0].body
+    system = body["messages"][0]["content"]
+    assert TOOL in system
+    assert "several tools in one reply" in system
+    assert "tools" not in body
+    assert body["stop"]
+    assert "</tool_call>" not in body["stop"], "the reply must not end after its first call"
+
+
+async def test_an_endpoint_without_tools_is_asked_in_text_and_remembered(hub: Hub, tmp_path: Path) -> None:
+    refusal = Reply.json({"error": {"message": "this model does not support tools", "type": "invalid"}}, 400)
+    memory = ProtocolMemory(tmp_path / "protocols.json")
+    with WireServer() as server:
+        server.script(refusal, Answer(Text(written("hermes_json", *SUMS))), DONE)
+        first = engine(server, hub, "auto", memory)
+        assert first.provider.protocol == "native"
+        events = await play(first)
+        assert first.provider.protocol == "text"
+        assert len(of(events, ev.CallFinished)) == 3
+        assert any("takes no tools" in event.text for event in of(events, ev.Notice))
+        again = engine(server, hub, "auto", ProtocolMemory(tmp_path / "protocols.json"))
+        assert again.provider.protocol == "text"
+        await again.provider.close()
+
+
+async def test_native_calls_leave_quoted_ones_alone(hub: Hub) -> None:
+    quoted = f"You could write {written('hermes_json', '6*7')}"
+    with WireServer() as server:
+        server.script(Answer(Text(quoted), Call(TOOL, '{"expression": "1+1"}')), DONE)
+        asked = engine(server, hub, "auto")
+        events = await play(asked)
+    assert [event.content for event in of(events, ev.CallFinished)] == ["2"]
+    assert said(events)[0] == quoted
+    assert asked.provider.protocol == "native"
+
+
+async def test_a_call_that_was_cut_off_is_named_and_its_siblings_run(hub: Hub) -> None:
+    text = written("hermes_json", "1+1") + '\n<tool_call>\n{"name": "calculator_evaluate", "arguments": {"expr'
+    with WireServer() as server:
+        server.script(Answer(Text(text), finish="length"), DONE)
+        events = await play(engine(server, hub, "text"))
+        sent = server.requests[1].body["messages"][-1]["content"]
+    outcomes = {event.outcome for event in of(events, ev.CallFinished)}
+    assert outcomes == {Outcome.SUCCEEDED, Outcome.INVALID}
+    assert "NOT run" in sent
+    assert "Call 1 was read whole" in sent
+
+
+async def test_xml_keeps_one_tool_a_message_and_says_so(hub: Hub) -> None:
+    text = written("roo_xml", "1+1", "2+2")
+    with WireServer() as server:
+        server.script(Answer(Text(text)), DONE)
+        asked = engine(server, hub, "xml")
+        assert asked.provider.protocol == "xml"
+        events = await play(asked)
+        sent = server.requests[1].body["messages"][-1]["content"]
+    assert [event.outcome for event in of(events, ev.CallFinished)] == [Outcome.SKIPPED, Outcome.SUCCEEDED] or [
+        event.outcome for event in of(events, ev.CallFinished)
+    ] == [Outcome.SUCCEEDED, Outcome.SKIPPED]
+    assert "one tool a message" in sent
+
+
+async def test_xml_runs_all_when_a_policy_says_so(hub: Hub) -> None:
+    with WireServer() as server:
+        server.script(Answer(Text(written("roo_xml", "1+1", "2+2"))), DONE)
+        events = await play(engine(server, hub, "xml", policy=CallPolicy.PARALLEL, text_single=False))
+    assert [event.outcome for event in of(events, ev.CallFinished)] == [Outcome.SUCCEEDED] * 2
+
+
+@pytest.mark.parametrize("dialect", ["hermes_json", "qwen3_coder_xml", "mistral_json", "pythonic_list"])
+async def test_the_history_is_written_again_in_the_models_own_dialect(dialect: str, hub: Hub) -> None:
+    text = written(dialect, "6*7")
+    with WireServer() as server:
+        server.script(Answer(Text(text)), DONE, Answer(Text("Yes.")))
+        asked = engine(server, hub, "auto")
+        async with asked.start("one") as turn:
+            async for _ in turn:
+                pass
+        await play(asked, "two")
+        messages = server.requests[2].body["messages"]
+    roles = [message["role"] for message in messages]
+    assert roles == ["system", "user", "assistant", "user", "assistant", "user"]
+    assert messages[2]["content"].strip() == text.strip()
+    assert "42" in messages[3]["content"]
+
+
+async def test_a_broken_memory_file_is_as_none(tmp_path: Path) -> None:
+    path = tmp_path / "protocols.json"
+    for broken in ("{", "[]", json.dumps({"lab/m": 3})):
+        path.write_text(broken)
+        memory = ProtocolMemory(path)
+        assert memory.recall("lab/m") is None
+        memory.remember("lab/m", "hermes_json")
+        assert ProtocolMemory(path).recall("lab/m") == "hermes_json"

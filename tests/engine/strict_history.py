@@ -1,0 +1,140 @@
+"""Checks that hold after every turn: a history that all three wire formats accept, and events without a slip."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+from console_app.domain import events as ev
+from console_app.domain.messages import UserMessage
+from console_app.domain.ports import ModelRequest
+from console_app.domain.transcript import Transcript
+from console_app.engine.engine import Engine
+from console_app.engine.history import AnyMessage, normalise
+from tests.providers import strict_wire
+
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+
+
+def check_messages(messages: Sequence[AnyMessage]) -> None:
+    """The rules that OpenAI chat, OpenAI Responses and Anthropic have in common, at their strictest."""
+    ids: set[str] = set()
+    place = 0
+    before = "start"
+    while place < len(messages):
+        message = messages[place]
+        place += 1
+        if message.role == "user":
+            assert before != "user", "two user messages in a row"
+            assert message.content.strip(), "an empty user message"
+        elif message.role == "assistant":
+            assert before in ("user", "tool"), f"an assistant message after {before}"
+            assert message.content.strip() or message.tool_calls, "an empty assistant message"
+            for call in message.tool_calls:
+                assert call.id, "a call without id"
+                assert call.id not in ids, f"id {call.id} twice"
+                assert _NAME.fullmatch(call.name), f"name {call.name!r}"
+                assert isinstance(json.loads(call.arguments), dict)
+                ids.add(call.id)
+            for call in message.tool_calls:
+                assert place < len(messages), "a result is missing"
+                result = messages[place]
+                place += 1
+                assert result.role == "tool"
+                assert result.tool_call_id == call.id, "a result out of order"
+                assert result.content
+            if message.tool_calls:
+                before = "tool"
+                continue
+        else:
+            raise AssertionError("a result without its call")
+        before = message.role
+
+
+def check_history(engine: Engine) -> None:
+    """The history as it stands goes on the wire, and so does the next prompt after it."""
+    messages = normalise(engine.history)
+    check_messages(messages)
+    goes_on = normalise([*engine.history, UserMessage(content="go on")])
+    strict_wire.check_history(ModelRequest(messages=goes_on, tools=tuple(engine.toolset.tools())))
+    for request in engine.provider.requests:  # type: ignore[attr-defined]
+        check_messages(request.messages)
+        strict_wire.check_history(request)
+    assert normalise(messages) == messages
+    # What joined is already in order: nothing had to be filled in or left out.
+    assert _results(engine.history) == _results(messages)
+
+
+def _results(messages: Sequence[AnyMessage]) -> list[tuple[str, str]]:
+    return [(message.tool_call_id, message.content) for message in messages if message.role == "tool"]
+
+
+def check_events(events: Sequence[ev.Event]) -> None:
+    """Numbers without a gap, one result a call, nothing of a call after its result, and a turn that ends last."""
+    assert [event.seq for event in events] == list(range(events[0].seq, events[0].seq + len(events)))
+    assert isinstance(events[0], ev.TurnStarted)
+    assert [type(event) for event in events].count(ev.TurnFinished) == 1
+    announced: list[str] = []
+    finished: Counter[str] = Counter()
+    last: dict[str, str] = {}
+    dropped: set[str] = set()
+    for event in events:
+        match event:
+            case ev.CallAnnounced():
+                assert event.call_id not in announced
+                announced.append(event.call_id)
+            case ev.CallRestarted():
+                assert event.call_id in announced
+                finished.pop(event.call_id, None)  # what came before is superseded
+            case ev.CallFinished():
+                assert event.call_id in announced
+                finished[event.call_id] += 1
+                last[event.call_id] = event.content
+            case ev.CallDropped():
+                dropped.add(event.call_id)
+            case (
+                ev.CallReady()
+                | ev.CallStarted()
+                | ev.CallQueued()
+                | ev.CallProgress()
+                | ev.CallLog()
+                | ev.ApprovalResolved()
+            ):
+                assert event.call_id not in finished, f"{event.type} after the result"
+            case _:
+                pass
+    assert all(finished[call_id] == 1 for call_id in announced if call_id not in dropped)
+    assert not dropped & set(finished)
+    # One tool message a call, and it says what the last run of the call came to.
+    told = [
+        (event.tool_call_id, event.content)
+        for event in events
+        if isinstance(event, ev.MessageAdded) and event.tool_call_id
+    ]
+    assert sorted(told) == sorted(last.items())
+    _check_messages_added(events)
+
+
+def _check_messages_added(events: Sequence[ev.Event]) -> None:
+    """Tool messages follow their assistant message, in call order, with no event between."""
+    for place, event in enumerate(events):
+        if isinstance(event, ev.MessageAdded) and event.role == "assistant":
+            wanted = [call.id for call in event.tool_calls or ()]
+            following = [
+                after.tool_call_id if isinstance(after, ev.MessageAdded) and after.role == "tool" else None
+                for after in events[place + 1 : place + 1 + len(wanted)]
+            ]
+            assert following == wanted
+
+
+def check_turn(engine: Engine, events: Sequence[ev.Event]) -> None:
+    """Everything that must hold after a turn whose events were all read; the turn must be the session's first."""
+    check_events(events)
+    check_history(engine)
+    transcript = Transcript()
+    for event in events:
+        assert ev.EVENT.validate_json(ev.EVENT.dump_json(event)) == event
+        transcript.apply(event)
+    assert transcript.history == engine.history

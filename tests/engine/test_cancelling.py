@@ -1,0 +1,397 @@
+"""Esc, `x` on one panel, deadlines, and leaving in the middle: what ran is known, nothing hangs, nothing leaks."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+import pytest
+
+from console_app.domain import events as ev
+from console_app.domain.approvals import ApprovalMode
+from console_app.domain.ports import CallClosed, CallDelta, CallOpened, FinishChunk, TextChunk
+from console_app.engine.turn import Turn
+from tests.engine.peers import (
+    Line,
+    Model,
+    Tools,
+    call,
+    calls,
+    ending,
+    engine_of,
+    only,
+    outcomes,
+    play,
+    results_of,
+    spec,
+    tool_texts,
+)
+from tests.engine.strict_history import check_history, check_turn
+from tests.engine.virtual_time import run
+
+
+def others() -> set[asyncio.Task[object]]:
+    """The tasks that run beside this one."""
+    return asyncio.all_tasks() - {asyncio.current_task()}  # type: ignore[arg-type]
+
+
+def test_cancelling_one_call_leaves_its_siblings_running() -> None:
+    async def scene() -> None:
+        tools = Tools()
+        engine = engine_of(Model(calls({"n": "a", "seconds": 2}, {"n": "b", "do": "hang"}, {"n": "c"})), tools)
+
+        def press_x(turn: Turn, event: ev.Event) -> None:
+            if isinstance(event, ev.CallLog):
+                assert turn.cancel_call(event.call_id)
+                assert not turn.cancel_call(event.call_id)
+
+        events = await play(engine, react=press_x)
+        assert outcomes(engine) == ["succeeded", "cancelled", "succeeded"]
+        assert tool_texts(engine)[1] == "The user cancelled this call. It had sent so far:\nworking on b"
+        assert tools.cancelled == ["b"]
+        assert ending(events).outcome == "completed"
+        check_turn(engine, events)
+
+    run(scene)
+
+
+def test_a_call_cancelled_while_its_arguments_come_in_never_runs() -> None:
+    async def scene() -> None:
+        tools = Tools()
+        rest = asyncio.Event()
+        model = Model(
+            [
+                CallOpened(0, "id_0", "demo_do"),
+                CallDelta(0, '{"n": '),
+                rest,
+                CallDelta(0, "1}"),
+                CallClosed(0, '{"n": 1}'),
+                *call(1, {}),
+                FinishChunk("tool_calls"),
+            ]
+        )
+
+        def press_x(turn: Turn, event: ev.Event) -> None:
+            if isinstance(event, ev.CallArguments) and event.call_id == "id_0":
+                assert turn.cancel_call("id_0")
+                rest.set()
+
+        engine = engine_of(model, tools)
+        events = await play(engine, react=press_x)
+        assert outcomes(engine) == ["cancelled", "succeeded"]
+        assert len(tools.ran) == 1
+        assert engine.history[1].tool_calls[0].arguments == '{"n": 1}'  # type: ignore[union-attr]
+        check_turn(engine, events)
+
+    run(scene)
+
+
+def test_esc_keeps_the_text_and_ends_every_call() -> None:
+    async def scene() -> None:
+        tools = Tools()
+        model = Model(
+            [
+                TextChunk("Let me"),
+                *call(0, {"n": "quick"}),
+                *call(1, {"n": "slow", "do": "hang"}),
+                *call(2, {"n": "queued", "do": "hang"}, "demo_one"),
+                *call(3, {"n": "queued"}, "demo_one"),
+                CallOpened(4, "id_4", "demo_do"),
+                CallDelta(4, '{"half'),
+                asyncio.Event(),
+            ]
+        )
+        tools.specs.append(spec("one", parallel=False))
+        engine = engine_of(model, tools)
+
+        def esc(turn: Turn, event: ev.Event) -> None:
+            if isinstance(event, ev.CallLog) and event.call_id == "id_2":
+                turn.cancel()
+                turn.cancel()
+
+        events = await play(engine, react=esc)
+        assert ending(events).outcome == "cancelled"
+        assert outcomes(engine) == ["succeeded", *["cancelled"] * 4]
+        assert tool_texts(engine)[3] == "The user cancelled this call. It had not started."
+        assert engine.history[1].content == "Let me"
+        assert engine.history[1].interrupted  # type: ignore[union-attr]
+        assert not others()
+        assert model.open_streams == 0
+        check_turn(engine, events)
+        await play(engine, "what did you do?")
+        sent = model.requests[-1].messages
+        assert "the user stopped the turn here" in sent[-1].content
+        assert sent[-1].content.endswith("what did you do?")
+
+    run(scene)
+
+
+def test_esc_before_anything_came_leaves_a_valid_history() -> None:
+    async def scene() -> None:
+        engine = engine_of(Model([asyncio.Event()]))
+        async with engine.start("go") as turn:
+            turn.cancel("stopped by the test")
+            events = [event async for event in turn]
+        assert (ending(events).outcome, ending(events).error) == ("cancelled", "stopped by the test")
+        check_turn(engine, events)
+
+    run(scene)
+
+
+def test_a_tool_that_ignores_cancelling_holds_up_nobody(caplog: pytest.LogCaptureFixture) -> None:
+    async def scene() -> None:
+        tools = Tools()
+        engine = engine_of(Model(calls({"n": "deaf", "do": "stubborn"}, {"n": "b", "seconds": 9})), tools)
+
+        def press_x(turn: Turn, event: ev.Event) -> None:
+            if isinstance(event, ev.CallStarted) and tools.ran[0].call_id == event.call_id:
+                asyncio.get_running_loop().call_later(1, turn.cancel_call, event.call_id)
+
+        events = await play(engine, react=press_x)
+        assert outcomes(engine) == ["cancelled", "succeeded"]
+        assert results_of(events)[0].at == 1  # at once, not when the tool is done
+        check_turn(engine, events)
+        assert len(others()) == 1  # the deaf tool, kept until it ends
+        tools.event("deaf").set()
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        assert not others()
+        assert "Dropped a late result" in caplog.text
+        assert outcomes(engine) == ["cancelled", "succeeded"]
+
+    with caplog.at_level(logging.WARNING):
+        run(scene)
+
+
+def test_a_deaf_tool_gives_its_place_free_after_a_while() -> None:
+    async def scene() -> None:
+        tools = Tools()
+        engine = engine_of(Model(calls({"n": "deaf", "do": "stubborn"}, {"n": "next"})), tools, max_parallel=1)
+
+        def press_x(turn: Turn, event: ev.Event) -> None:
+            if isinstance(event, ev.CallQueued):
+                turn.cancel_call(tools.ran[0].call_id)
+
+        events = await play(engine, react=press_x)
+        assert outcomes(engine) == ["cancelled", "succeeded"]
+        assert only(events, ev.CallStarted)[-1].at == 2
+        tools.event("deaf").set()
+        await asyncio.sleep(0.1)
+
+    run(scene)
+
+
+def test_esc_returns_within_the_grace_from_a_deaf_tool() -> None:
+    async def scene() -> None:
+        tools = Tools()
+        engine = engine_of(Model(calls({"n": "deaf", "do": "stubborn"})), tools)
+
+        def esc(turn: Turn, event: ev.Event) -> None:
+            if isinstance(event, ev.CallStarted):
+                asyncio.get_running_loop().call_later(1, turn.cancel)
+
+        events = await play(engine, react=esc)
+        assert ending(events).at == 1
+        assert asyncio.get_running_loop().time() == 3
+        check_turn(engine, events)
+        tools.event("deaf").set()
+        await asyncio.sleep(0.1)
+
+    run(scene)
+
+
+def test_silence_ends_a_call_and_news_keeps_it_alive() -> None:
+    async def scene() -> None:
+        tools = Tools()
+        engine = engine_of(
+            Model(calls({"n": "mute", "do": "hang"}, {"n": "b", "do": "chatty"})), tools, call_timeout=0.8
+        )
+        events = await play(engine)
+        assert outcomes(engine) == ["timed_out", "succeeded"]
+        assert tool_texts(engine)[0] == (
+            "This call timed out after 0.8 s (0.8 s without news). It had sent so far:\nworking on mute"
+        )
+        assert tools.cancelled == ["mute"]
+        check_turn(engine, events)
+
+    run(scene)
+
+
+def test_a_tool_of_its_own_deadline_and_more_time_on_request() -> None:
+    async def scene() -> None:
+        tools = Tools([spec(timeout=5)])
+        engine = engine_of(Model(calls({"n": "a", "do": "hang"})), tools, call_timeout=1)
+
+        def more_time(turn: Turn, event: ev.Event) -> None:
+            if isinstance(event, ev.CallStarted):
+                asyncio.get_running_loop().call_later(4, turn.extend_call, event.call_id)
+
+        events = await play(engine, react=more_time)
+        assert results_of(events)[0].duration_ms == 9000
+        assert not engine.turn or not engine.turn.extend_call("nobody")
+
+    run(scene)
+
+
+def test_the_time_limit_of_the_turn_says_what_ran() -> None:
+    async def scene() -> None:
+        tools = Tools([spec(), spec("one", parallel=False)])
+        model = Model([*call(0, {"do": "hang", "n": "a"}, "demo_one"), *call(1, {}, "demo_one"), FinishChunk("stop")])
+        engine = engine_of(model, tools, turn_timeout=7)
+        events = await play(engine)
+        assert ending(events).outcome == "failed"
+        assert engine.turn
+        assert engine.turn.timed_out
+        assert outcomes(engine) == ["timed_out", "interrupted"]
+        assert tool_texts(engine) == [
+            "This call timed out after 7.0 s (the turn reached its limit of 7.0 s). It had sent so far:\nworking on a",
+            "Interrupted before completion.",
+        ]
+        check_turn(engine, events)
+
+    run(scene)
+
+
+def test_a_provider_that_goes_on_after_esc_starts_nothing_more() -> None:
+    async def scene() -> None:
+        tools = Tools()
+        engine = engine_of(
+            Model([TextChunk("a"), asyncio.Event(), asyncio.Event(), TextChunk("b"), *call(0, {})], deaf=True), tools
+        )
+
+        def esc(turn: Turn, event: ev.Event) -> None:
+            if isinstance(event, ev.TextDelta):
+                turn.cancel()
+
+        events = await play(engine, react=esc)
+        await asyncio.sleep(1)
+        assert not tools.ran
+        assert engine.history[1].content == "a"
+        check_turn(engine, events)
+        check_history(engine)
+
+    run(scene)
+
+
+def test_esc_while_a_call_waits_for_you() -> None:
+    async def scene() -> None:
+        tools = Tools()
+        engine = engine_of(Model(calls({}, {})), tools, mode=ApprovalMode.ASK)
+
+        def esc(turn: Turn, event: ev.Event) -> None:
+            if isinstance(event, ev.ApprovalRequested):
+                turn.cancel()
+
+        events = await play(engine, react=esc)
+        assert outcomes(engine) == ["cancelled", "cancelled"]
+        assert not tools.ran
+        check_turn(engine, events)
+
+    run(scene)
+
+
+@pytest.mark.parametrize("how", ["break", "raise", "cancel"])
+def test_leaving_in_the_middle_cancels_everything(how: str) -> None:
+    async def scene() -> None:
+        tools = Tools()
+        model = Model([*call(0, {"do": "hang"}), *call(1, {}), asyncio.Event()])
+        engine = engine_of(model, tools)
+
+        async def console() -> None:
+            async with engine.start("go") as turn:
+                async for event in turn:
+                    if isinstance(event, ev.CallLog):
+                        if how == "break":
+                            break
+                        if how == "raise":
+                            raise LookupError
+            assert turn.outcome == "cancelled"
+
+        task = asyncio.create_task(console())
+        if how == "cancel":
+            asyncio.get_running_loop().call_later(1, task.cancel)
+        await asyncio.wait({task})
+        assert task.cancelled() == (how == "cancel")
+        assert isinstance(None if task.cancelled() else task.exception(), LookupError) == (how == "raise")
+        assert not others()
+        assert model.open_streams == 0
+        assert outcomes(engine) == ["cancelled", "succeeded"]
+        check_history(engine)
+        assert ending(await play(engine, "again")).outcome == "completed"
+
+    run(scene)
+
+
+def test_a_second_turn_can_only_start_when_the_first_has_ended() -> None:
+    async def scene() -> None:
+        engine = engine_of(Model())
+        async with engine.start("go"):
+            with pytest.raises(RuntimeError):
+                engine.start("too early")
+            with pytest.raises(RuntimeError):
+                engine.begin()
+        assert ending(await play(engine)).outcome == "completed"
+
+    run(scene)
+
+
+def answers() -> list[list[Line]]:
+    """Text, quick, slow, failing, unknown and unreadable calls in three steps."""
+    return [
+        [
+            TextChunk("one"),
+            *call(0, {"n": "a"}),
+            *call(1, {"n": "b", "seconds": 1}),
+            *call(2, "{", id="bad"),
+            *call(3, {"n": "d", "do": "chatty"}),
+            TextChunk("two"),
+            FinishChunk("tool_calls"),
+        ],
+        [*call(0, {"n": "e", "do": "raise"}), *call(1, {}, "none"), FinishChunk("tool_calls")],
+    ]
+
+
+def ticks_of_a_whole_turn() -> int:
+    async def scene() -> int:
+        await play(engine_of(Model(*answers(), paced=True), Tools(), max_parallel=2))
+        return asyncio.get_running_loop().ticks  # type: ignore[attr-defined]
+
+    return run(scene)
+
+
+@pytest.mark.parametrize("who", ["user", "console"])
+def test_stopping_at_every_single_moment(who: str) -> None:
+    last = ticks_of_a_whole_turn()
+    assert last > 40
+    for tick in range(1, last + 2):
+        stop: list[object] = []
+
+        def at_tick(stop: list[object] = stop) -> None:
+            for act in stop:
+                act()  # type: ignore[operator]
+
+        async def scene(stop: list[object] = stop) -> None:
+            tools = Tools()
+            engine = engine_of(Model(*answers(), paced=True), tools, max_parallel=2)
+            seen: list[ev.Event] = []
+
+            async def console() -> None:
+                turn = engine.start("go")
+                stop.append(turn.cancel)
+                async with turn:
+                    async for event in turn:
+                        seen.append(event)
+
+            task = asyncio.create_task(console())
+            if who == "console":
+                stop.append(task.cancel)
+            await asyncio.wait({task})
+            assert not others()
+            assert tools.running == 0
+            check_history(engine)
+            if who == "user":
+                check_turn(engine, seen)
+            await play(engine, "again")
+            check_history(engine)
+
+        run(scene, {tick: at_tick})

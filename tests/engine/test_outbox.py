@@ -1,0 +1,71 @@
+"""A slow screen: the answer waits for it, progress is left out, and what must be known still arrives."""
+
+from __future__ import annotations
+
+import asyncio
+
+from console_app.domain import events as ev
+from console_app.domain.ports import CallReporter, FinishChunk, Invocation, TextChunk
+from console_app.domain.tools import Outcome, ToolResult
+from console_app.engine.outbox import FLOOD, HIGH, Outbox
+from console_app.engine.step import SLICE
+from tests.engine.peers import Model, Tools, calls, engine_of, only
+from tests.engine.strict_history import check_turn
+from tests.engine.virtual_time import run
+
+
+def test_the_answer_is_read_no_further_than_the_screen_can_follow() -> None:
+    async def scene() -> None:
+        sent: list[int] = []
+        model = Model([*[TextChunk("x")] * 3000, lambda: sent.append(1), FinishChunk("stop")])
+        engine = engine_of(model)
+        seen: list[ev.Event] = []
+        async with engine.start("go") as turn:
+            await asyncio.sleep(1)
+            assert not sent
+            waiting = turn._outbox  # pyright: ignore[reportPrivateUsage]
+            assert HIGH <= len(waiting) <= HIGH + SLICE
+            async for event in turn:
+                seen.append(event)
+        assert engine.history[1].content == "x" * 3000
+        check_turn(engine, seen)
+
+    run(scene)
+
+
+class Flood(Tools):
+    """A tool that reports without end."""
+
+    async def call(self, invocation: Invocation, reporter: CallReporter) -> ToolResult:
+        for part in range(3 * FLOOD):
+            reporter.progress(part, None, f"part {part}")
+            reporter.log("info", f"line {part}")
+        return ToolResult(outcome=Outcome.SUCCEEDED, content="done")
+
+
+def test_a_flood_of_progress_is_left_out_where_nobody_keeps_up() -> None:
+    async def scene() -> None:
+        engine = engine_of(Model(calls({})), Flood())
+        seen: list[ev.Event] = []
+        async with engine.start("go") as turn:
+            await asyncio.sleep(1)
+            async for event in turn:
+                seen.append(event)
+        assert len(seen) < FLOOD + 50
+        assert len(only(seen, ev.CallFinished)) == 1
+        check_turn(engine, seen)
+
+    run(scene)
+
+
+def test_what_comes_after_the_end_is_dropped() -> None:
+    async def scene() -> None:
+        outbox = Outbox()
+        outbox.put(ev.StepStarted())
+        outbox.close()
+        outbox.put(ev.StepStarted())
+        assert await outbox.get() is not None
+        assert await outbox.get() is None
+        assert await outbox.get() is None
+
+    run(scene)

@@ -1,0 +1,53 @@
+"""An event loop whose clock jumps to the next timer instead of waiting for it: deadlines of minutes pass at once, the
+order of things is the same every time, and a program that would wait for ever fails with `Deadlock` at once."""
+
+from __future__ import annotations
+
+import asyncio
+import selectors
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+class Deadlock(RuntimeError):
+    """Nothing is ready, no timer is set: somebody waits for what can't come."""
+
+
+class _Selector(selectors.SelectSelector):
+    def __init__(self) -> None:
+        super().__init__()
+        self.now = 0.0
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        if timeout is None:
+            raise Deadlock
+        if timeout > 0:
+            self.now += timeout
+        return []
+
+
+class VirtualLoop(asyncio.SelectorEventLoop):
+    """See the module. `at_tick` calls back before the n-th round of the loop, which is between any two steps."""
+
+    def __init__(self, at_tick: dict[int, Callable[[], None]] | None = None) -> None:
+        self._virtual = _Selector()
+        super().__init__(self._virtual)
+        self.at_tick = at_tick or {}
+        self.ticks = 0
+
+    def time(self) -> float:
+        return self._virtual.now
+
+    def _run_once(self) -> None:
+        self.ticks += 1
+        if callback := self.at_tick.get(self.ticks):
+            self.call_soon(callback)
+        super()._run_once()  # type: ignore[misc]
+
+
+def run(work: Callable[[], Coroutine[Any, Any, T]], at_tick: dict[int, Callable[[], None]] | None = None) -> T:
+    """Runs `work` to its end on a loop of its own."""
+    with asyncio.Runner(loop_factory=lambda: VirtualLoop(at_tick)) as runner:
+        return runner.run(work())

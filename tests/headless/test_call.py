@@ -1,0 +1,70 @@
+"""`fanout call`: tools run by hand, through the same engine as a model's."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.headless.inside import Inside
+from tests.program.process import types
+
+
+def test_one_call_prints_its_result_alone(fanout: Inside) -> None:
+    done = fanout.run("call", "calculator.evaluate", '{"expression": "2^64"}')
+    assert (done.code, done.out) == (0, "18446744073709551616\n")
+
+
+def test_several_run_at_once_and_print_in_call_order(fanout: Inside) -> None:
+    slow = json.dumps({"task": "wait", "duration_seconds": 0.5})
+    done = fanout.run("call", "demo.long_task", slow, "calculator.evaluate", '{"expression": "1+1"}', "demo.big")
+    assert done.code == 1  # big needs its argument
+    assert done.out.startswith("demo.long_task\nwait: done")
+    assert "\n\ncalculator.evaluate\n2\n\ndemo.big\n" in done.out
+    assert done.err.index("calculator.evaluate") < done.err.index("demo.long_task")
+
+
+def test_a_failed_call_exits_1_and_its_siblings_run(fanout: Inside) -> None:
+    arguments = ["demo.fail", '{"message": "no"}', "calculator.evaluate", '{"expression": "1+1"}']
+    done = fanout.run("call", *arguments, "--output-format", "json")
+    report = json.loads(done.out)
+    assert done.code == 1
+    assert [(call["outcome"], call["error"]) for call in report["calls"]] == [("failed", "no"), ("succeeded", None)]
+
+
+def test_the_events_are_those_of_a_run(fanout: Inside) -> None:
+    done = fanout.run("call", "calculator.evaluate", '{"expression": "1+1"}', "--output-format", "stream-json")
+    seen = types(done.events)
+    assert seen[:4] == ["session.started", "turn.started", "message.added", "step.started"]
+    assert {"call.announced", "call.ready", "call.started", "call.finished", "message.added"} <= set(seen)
+    assert seen[-1] == "turn.finished"
+
+
+def test_only_the_servers_that_are_needed_are_started(fanout: Inside) -> None:
+    fanout.write_servers("home/mcp.json", broken={"command": "no-such-program-anywhere"})
+    assert fanout.run("call", "calculator.evaluate", '{"expression": "1"}').code == 0
+
+
+def test_what_you_typed_needs_no_approval_but_a_deny_rule_holds(fanout: Inside) -> None:
+    fanout.write_servers("home/mcp.json")
+    fanout.write("home/config.toml", '[rules]\nask = ["calculator.*"]\n')
+    assert fanout.run("call", "calculator.evaluate", '{"expression": "1"}').code == 0
+    fanout.write("home/config.toml", '[rules]\ndeny = ["calculator.*"]\n')
+    done = fanout.run("call", "calculator.evaluate", '{"expression": "1"}')
+    assert done.code == 1
+    assert "denied" in done.err
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "says"),
+    [
+        ("calculator.evalute", 2, "Did you mean calculator.evaluate?"),
+        ("nowhere.tool", 2, "no server has a tool nowhere.tool. Servers: calculator, demo"),
+        ("broken.tool", 1, "Server broken failed: "),
+    ],
+)
+def test_a_tool_that_can_not_be_called_is_told(fanout: Inside, name: str, code: int, says: str) -> None:
+    fanout.write_servers("home/mcp.json", broken={"command": "no-such-program-anywhere"})
+    done = fanout.run("call", name)
+    assert (done.code, done.out) == (code, "")
+    assert says in done.err

@@ -1,0 +1,195 @@
+"""`fanout mcp`: servers written to mcp.json and taken out, imported from other clients, signed in to, trusted."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.headless.inside import Inside
+from tests.mcp_client.conftest import FIXTURES
+from tests.mcp_client.oauth_site import Site, running_site
+
+FILE = """\
+{
+  // mine
+  "mcpServers": {
+    "first": {"command": "one"}, // stays
+
+    "second": {"url": "https://example.com/mcp", "headers": {"X-Key": "${KEY}", "X-Own": "s3cret"}}
+  },
+  "other": [1,2]
+}
+"""
+
+
+def test_a_server_is_added_and_everything_else_in_the_file_stays(fanout: Inside) -> None:
+    path = fanout.write("home/mcp.json", FILE)
+    done = fanout.run("mcp", "add", "time", "-e", "ZONE=UTC", "--", "uvx", "mcp-server-time", "--local-timezone", "UTC")
+    assert (done.code, done.out) == (0, f"time: uvx mcp-server-time --local-timezone UTC, in {path}\n")
+    text = path.read_text()
+    assert '  // mine\n  "mcpServers": {\n    "first": {"command": "one"}, // stays\n\n' in text
+    assert '"other": [1,2]' in text
+    assert '"args": [\n        "mcp-server-time"' in text
+    assert fanout.run("mcp", "remove", "time").code == 0
+    assert json.loads(path.read_text().replace("// mine", "").replace("// stays", "")).keys() == {"mcpServers", "other"}
+
+
+def test_a_first_server_of_ones_own_leaves_the_bundled_ones_there(fanout: Inside) -> None:
+    assert fanout.run("mcp", "add", "web", "https://example.com/mcp", "-H", "Authorization: Bearer ${TOKEN}").code == 0
+    servers = json.loads((fanout.home / "mcp.json").read_text())["mcpServers"]
+    assert servers["web"] == {"url": "https://example.com/mcp", "headers": {"Authorization": "Bearer ${TOKEN}"}}
+    assert "calculator" in servers
+
+
+def test_a_server_can_be_given_as_json_and_named_another_file(fanout: Inside) -> None:
+    done = fanout.run("mcp", "add", "a", '{"command": "x", "disabled": true}', "--mcp-config", "mine.json")
+    assert done.code == 0
+    servers = json.loads((fanout.cwd / "mine.json").read_text())["mcpServers"]
+    assert servers == {"a": {"command": "x", "disabled": True}}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["add"], "needs a name and a server"),
+        (["add", "x"], "needs a URL or a command"),
+        (["add", "x", "{"], "JSON can't be read"),
+        (["add", "x", "https://a/", "b"], "means nothing"),
+        (["add", "x", "-e", "NOTHING", "--", "y"], "'NOTHING' is not --env NAME=VALUE"),
+        (["add", "x", "--transport", "http", "--", "y"], "transport http needs a `url`"),
+        (["get", "nobody"], "has no server nobody. See fanout mcp list."),
+        (["remove", "nobody"], "has no server nobody"),
+        (["auth"], "needs the name of a server"),
+        (["import", "nowhere.json"], "neither a client with servers nor a file"),
+    ],
+)
+def test_what_makes_no_sense_is_one_line(fanout: Inside, arguments: list[str], complaint: str) -> None:
+    fanout.write("home/mcp.json", FILE)
+    done = fanout.run("mcp", *arguments)
+    assert done.code == 2
+    assert complaint in done.err
+    assert done.err.count("\n") == 1
+    assert (fanout.home / "mcp.json").read_text() == FILE
+
+
+def test_a_server_is_shown_as_it_is_written_without_its_secrets(fanout: Inside) -> None:
+    path = fanout.write("home/mcp.json", FILE)
+    done = fanout.run("mcp", "get", "second")
+    first, _, rest = done.out.partition("\n")
+    assert first == str(path)
+    assert json.loads(rest) == {"url": "https://example.com/mcp", "headers": {"X-Key": "${KEY}", "X-Own": "…"}}
+
+
+@pytest.fixture
+def other_home(fanout: Inside, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home where Cursor, VS Code and Codex are set up."""
+    home = tmp_path / "elsewhere"
+    apps = home / ("Library/Application Support" if sys.platform == "darwin" else ".config")
+    for path, text in {
+        home / ".cursor" / "mcp.json": '{"mcpServers": {"git": {"command": "uvx", "args": ["mcp-server-git"]}}}',
+        apps / "Code" / "User" / "mcp.json": '{"servers": {"git": {"type": "stdio", "command": "other"}, /* */ }}',
+        home / ".codex" / "config.toml": '[mcp_servers.docs]\nurl = "https://example.com/mcp"\n',
+        home / ".claude.json": '{"projects": {}}',
+        home / ".gemini" / "settings.json": "{broken",
+    }.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    monkeypatch.setenv("HOME", str(home))
+    return home
+
+
+def test_other_clients_servers_are_shown_and_taken_over_only_when_told(fanout: Inside, other_home: Path) -> None:
+    fanout.write("home/mcp.json", '{"mcpServers": {}}')
+    shown = fanout.run("mcp", "import")
+    assert shown.code == 0
+    assert (
+        f"cursor           {other_home}/.cursor/mcp.json\n    + git                  uvx mcp-server-git\n" in shown.out
+    )
+    assert "+ docs                 https://example.com/mcp" in shown.out
+    assert "claude-code" not in shown.out
+    assert "✗" in shown.out  # the broken one, with its place
+    assert json.loads((fanout.home / "mcp.json").read_text()) == {"mcpServers": {}}
+
+    assert fanout.run("mcp", "import", "cursor").out == "✓ git: uvx mcp-server-git\n"
+    assert fanout.run("mcp", "import", "vscode").out == "○ git: there already, left as it is\n"
+    assert fanout.run("mcp", "import", "codex", "docs").out == "✓ docs: https://example.com/mcp\n"
+    servers = json.loads((fanout.home / "mcp.json").read_text())["mcpServers"]
+    assert servers == {
+        "git": {"command": "uvx", "args": ["mcp-server-git"]},
+        "docs": {"url": "https://example.com/mcp"},
+    }
+    assert fanout.run("mcp", "import", "cursor", "nothing").code == 2
+
+
+def test_a_projects_file_that_was_trusted_stays_so_when_it_is_edited_here(fanout: Inside) -> None:
+    fanout.write("mcp.json", '{"mcpServers": {}}')
+    assert fanout.run("mcp", "trust").code == 0
+    assert fanout.run("mcp", "add", "a", '{"command": "x", "disabled": true}').code == 0
+    listed = fanout.run("mcp", "list")
+    assert "○ a" in listed.out
+    assert listed.err == ""
+
+
+def test_changed_tools_are_shown_when_they_are_trusted(fanout: Inside) -> None:
+    def write(text: str) -> None:
+        args = ["-S", str(FIXTURES / "faulty_server.py"), "described"]
+        server = {"command": sys.executable, "args": args, "env": {"DESCRIPTION": text}}
+        fanout.write("home/mcp.json", json.dumps({"mcpServers": {"odd": server}}))
+
+    write("Adds.")
+    assert fanout.run("mcp", "trust", "odd").out == "odd: no tools had changed.\n"
+    write("Adds.\nAnd \x1b[2Jmore.")
+    called = fanout.run("run", "--approval-mode", "yolo", "hi")
+    assert called.code == 0
+    done = fanout.run("mcp", "trust", "odd")
+    assert "odd.work has changed:" in done.out
+    assert "+And" in done.out
+    assert "\x1b" not in done.out
+    assert "odd: 1 tool had changed." in done.out
+    assert fanout.run("mcp", "trust", "odd").out == "odd: no tools had changed.\n"
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    """The server behind OAuth, in a thread: the program under test has the main one."""
+    ready, over, found = threading.Event(), threading.Event(), list[Site]()
+
+    async def serve() -> None:
+        async with running_site() as running:
+            found.append(running)
+            ready.set()
+            await asyncio.to_thread(over.wait)
+
+    thread = threading.Thread(target=lambda: asyncio.run(serve()))
+    thread.start()
+    assert ready.wait(20)
+    yield found[0]
+    over.set()
+    thread.join()
+
+
+def test_signing_in_and_out_on_the_command_line(
+    fanout: Inside, site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    browser = tmp_path / "browser"
+    program = "import sys, urllib.request as r; r.urlopen(sys.argv[1]).read()"
+    browser.write_text(f"#!{sys.executable}\n{program}\n")
+    browser.chmod(0o700)
+    monkeypatch.setenv("BROWSER", str(browser))
+    fanout.write("home/mcp.json", json.dumps({"mcpServers": {"web": {"url": site.mcp}}}))
+    before = fanout.run("mcp", "test", "web")
+    assert before.code == 1
+    assert "needs sign-in" in before.out + before.err
+    done = fanout.run("mcp", "auth", "web")
+    assert done.code == 0, done.err
+    assert f"To sign in to web, open {site.url}/authorize?" in done.err
+    assert "✓ web" in done.out
+    assert fanout.run("mcp", "test", "web").code == 0
+    assert fanout.run("mcp", "auth", "web", "--sign-out").code == 0
+    assert fanout.run("mcp", "test", "web").code == 1

@@ -1,0 +1,207 @@
+"""`fanout run` with real servers and real wire bytes: what is printed, and how it ends."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+
+from console_app.domain.events import EVENT
+from console_app.domain.safe_text import is_safe
+from tests.headless.inside import Inside
+from tests.program.process import types
+from tests.wire_bytes import APIS, Answer, Api, Call, Text
+from tests.wire_server import Cut, Gate, Hang, Reply, WireServer
+
+PROVIDERS: dict[Api, str] = {"openai-chat": "openai", "openai-responses": "openai-responses", "anthropic": "anthropic"}
+
+
+def model(server: WireServer, api: Api = "openai-chat") -> list[str]:
+    return ["-m", f"{PROVIDERS[api]}/test-model", "--base-url", server.base_url(api)]
+
+
+def calculation(*expressions: str, text: str = "Working.") -> Answer:
+    return Answer(Text(text), *(Call("calculator_evaluate", json.dumps({"expression": part})) for part in expressions))
+
+
+@pytest.mark.parametrize("api", APIS)
+def test_an_answer_with_calls_and_the_answer_to_their_results(fanout: Inside, server: WireServer, api: Api) -> None:
+    server.script(calculation("2^64", "1/0"), Answer(Text("Here it is.")))
+    done = fanout.run("run", *model(server, api), "go")
+    assert (done.code, done.out) == (0, "Working.\n\nHere it is.\n")
+    assert re.search(r'✓ calculator\.evaluate \{"expression": "2\^64"\} → 18446744073709551616', done.err)
+    assert re.search(r'✗ calculator\.evaluate \{"expression": "1/0"\} · failed: ', done.err)
+    assert "18446744073709551616" in server.requests[1].raw.decode()
+
+
+@pytest.mark.parametrize("api", APIS)
+def test_stream_json_is_every_event_in_order_and_valid(fanout: Inside, server: WireServer, api: Api) -> None:
+    server.script(calculation("1+1", "2+2"), Answer(Text("Done.")))
+    done = fanout.run("run", *model(server, api), "--output-format", "stream-json", "--policy", "sequential", "go")
+    assert done.code == 0
+    events = done.events
+    for line in done.out.splitlines():
+        EVENT.validate_json(line)
+    assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
+    assert types(events)[:4] == ["session.started", "turn.started", "message.added", "step.started"]
+    assert types(events)[-3:] == ["usage.reported", "message.added", "turn.finished"]
+    ids = [event["call_id"] for event in events if event["type"] == "call.announced"]
+    assert [e["call_id"] for e in events if e["type"] == "call.finished"] == ids
+    assert [e["tool_call_id"] for e in events if e["type"] == "message.added" and e["role"] == "tool"] == ids
+    assert [e["content"] for e in events if e["type"] == "call.finished"] == ["2", "4"]
+
+
+def test_json_is_one_object_with_the_answer_the_calls_and_the_history(fanout: Inside, server: WireServer) -> None:
+    server.script(calculation("1+1"), Answer(Text("It is 2.")))
+    done = fanout.run("run", *model(server), "--output-format", "json", "go")
+    report: dict[str, Any] = json.loads(done.out)
+    assert done.code == 0
+    assert (report["answer"], report["outcome"], report["error"]) == ("It is 2.", "completed", None)
+    assert [(call["server"], call["tool"], call["content"]) for call in report["calls"]] == [
+        ("calculator", "evaluate", "2")
+    ]
+    assert [message["role"] for message in report["messages"]] == ["user", "assistant", "tool", "assistant"]
+    assert report["usage"]["input_tokens"] == 20
+    assert report["session_id"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "stdin", "expected"),
+    [
+        (["-"], b"from a pipe\n", "from a pipe"),
+        ([], b"from a pipe\n", "from a pipe"),
+        (["Say", "this:"], b"a\r\nb\n", "Say this:\n\na\r\nb"),
+        (["Say:", "-"], b"x", "Say:\n\nx"),
+        (["only this"], b"", "only this"),
+        (["-"], b"\xef\xbb\xbfbad \xff byte", "bad \N{REPLACEMENT CHARACTER} byte"),
+    ],
+)
+def test_the_prompt_comes_from_the_arguments_and_the_pipe(
+    fanout: Inside, server: WireServer, arguments: list[str], stdin: bytes, expected: str
+) -> None:
+    server.script(Answer(Text("ok")))
+    assert fanout.run("run", "--no-mcp", *model(server), *arguments, stdin=stdin).code == 0
+    assert server.requests[0].body["messages"][-1]["content"] == expected
+
+
+HOSTILE = "a\x1b]52;c;eA==\x07b\x9b31mc\u202ed\x7fe\u200bf"
+
+
+@pytest.mark.parametrize("output_format", ["text", "json", "stream-json"])
+def test_no_control_c1_or_bidi_character_reaches_the_terminal(
+    fanout: Inside, server: WireServer, output_format: str
+) -> None:
+    echo = Call("demo_fail", json.dumps({"message": HOSTILE}))
+    server.script(Answer(Text(HOSTILE, size=1), echo), Answer(Text(HOSTILE)))
+    done = fanout.run("run", *model(server), "--output-format", output_format, "go " + HOSTILE.replace("\0", ""))
+    assert done.code == 0
+    assert is_safe(done.out)
+    assert is_safe(done.err)
+    if output_format == "json":
+        assert json.loads(done.out)["answer"] == HOSTILE
+
+
+def test_an_emoji_cut_in_two_by_the_stream_is_printed_whole(fanout: Inside, server: WireServer) -> None:
+    text = "A family: \U0001f469\u200d\U0001f469\u200d\U0001f467 and 1\ufe0f\u20e3!\r\nnext"
+    server.script(Answer(Text(text, size=1)))
+    done = fanout.run("run", "--no-mcp", *model(server), "go")
+    assert done.out == text.replace("\r\n", "\n") + "\n"
+
+
+def test_the_system_prompt_and_the_tools_go_with_the_request(fanout: Inside, server: WireServer) -> None:
+    server.script(Answer(Text("ok")), Answer(Text("ok")))
+    fanout.run("run", *model(server), "go")
+    first = server.requests[0].body
+    assert first["messages"][0]["role"] in ("system", "developer")
+    assert {tool["function"]["name"] for tool in first["tools"]} >= {"calculator_evaluate", "demo_long_task"}
+    fanout.run("run", *model(server), "--mcp", "calculator", "go", env={"FANOUT_SYSTEM_PROMPT": "Be a cat."})
+    second = server.requests[1].body
+    assert second["messages"][0]["content"] == "Be a cat."
+    assert [tool["function"]["name"] for tool in second["tools"]] == ["calculator_evaluate", "fanout_update_todo_list"]
+
+
+@pytest.mark.parametrize(
+    ("reply", "says"),
+    [
+        (Reply.json({"error": {"message": "Incorrect API key provided"}}, 401), "Incorrect API key"),
+        (Reply.json({"error": {"message": "The model does not exist"}}, 404), "does not exist"),
+        (Reply.html("<html><body>Welcome to the proxy</body></html>"), "Model"),
+        (Reply([b""]), "answered with nothing"),
+        (Reply([*Answer(Text("Half of an answ")).events("openai-chat")[:2], Cut()]), "Answer cut off"),
+    ],
+)
+def test_a_refused_cut_or_unreadable_answer_is_one_line_and_exit_code_1(
+    fanout: Inside, server: WireServer, reply: Reply, says: str
+) -> None:
+    server.script(reply, reply, reply, reply, reply)
+    done = fanout.run("run", "--no-mcp", *model(server), "go", env={"OPENAI_API_KEY": "sk-wrong"})
+    assert done.code == 1
+    assert says in done.err
+    assert "Traceback" not in done.err
+    assert done.err.strip().splitlines()[-1].startswith("fanout: ")
+    assert "sk-wrong" not in done.err
+
+
+def test_an_empty_answer_exits_1(fanout: Inside, server: WireServer) -> None:
+    server.script(Answer(), Answer())
+    done = fanout.run("run", "--no-mcp", *model(server), "go")
+    assert (done.code, done.out) == (1, "")
+    assert "empty" in done.err
+
+
+def test_an_approval_that_nobody_can_give_exits_3_and_says_how_to_allow_it(fanout: Inside, server: WireServer) -> None:
+    fanout.write_servers("mine.json")
+    answers = (calculation("1+1"), Answer(Text("I was not allowed.")))
+    server.script(*answers)
+    done = fanout.run("run", *model(server), "--mcp-config", "mine.json", "go")
+    assert done.code == 3
+    assert "○ calculator.evaluate" in done.err
+    assert "--allow-tool calculator.evaluate" in done.err
+    server.script(*answers)
+    allowed = ["--mcp-config", "mine.json", "--allow-tool", "calculator.*"]
+    assert fanout.run("run", *model(server), *allowed, "go").code == 0
+    server.script(*answers)
+    assert fanout.run("run", *model(server), "--mcp-config", "mine.json", "--approval-mode", "yolo", "go").code == 0
+
+
+def test_a_denied_tool_does_not_run_and_the_model_hears_it(fanout: Inside, server: WireServer) -> None:
+    server.script(calculation("1+1"), Answer(Text("Fine.")))
+    done = fanout.run("run", *model(server), "--deny-tool", "calculator.*", "go")
+    assert done.code == 0
+    assert "○ calculator.evaluate" in done.err
+    assert "denied" in server.requests[1].raw.decode()
+
+
+def test_the_step_limit_exits_1(fanout: Inside, server: WireServer) -> None:
+    server.script(calculation("1+1"), Answer(Text("So far.")))
+    done = fanout.run("run", *model(server), "--max-steps", "1", "go")
+    assert done.code == 1
+    assert "So far." in done.out
+
+
+def test_the_time_limit_exits_124_and_every_call_has_its_result(fanout: Inside, server: WireServer) -> None:
+    call = Call("demo_long_task", json.dumps({"task": "x", "duration_seconds": 60}))
+    server.script(Answer(call, call))
+    done = fanout.run("run", *model(server), "--timeout", "1", "--output-format", "stream-json", "go")
+    assert done.code == 124
+    finished = [event for event in done.events if event["type"] == "call.finished"]
+    assert [event["outcome"] for event in finished] == ["timed_out", "timed_out"]
+    assert done.events[-1]["type"] == "turn.finished"
+
+
+def test_a_server_that_does_not_start_is_one_line_and_the_rest_goes_on(fanout: Inside, server: WireServer) -> None:
+    fanout.write_servers("mine.json", broken={"command": "no-such-program-anywhere"})
+    server.script(calculation("1+1"), Answer(Text("ok")))
+    done = fanout.run("run", *model(server), "--mcp-config", "mine.json", "--approval-mode", "yolo", "go")
+    assert done.code == 0
+    assert done.err.startswith("Server broken failed: ")
+
+
+@pytest.mark.parametrize("part", [Gate(), Hang()])
+def test_a_model_that_hangs_is_ended_by_the_time_limit(fanout: Inside, server: WireServer, part: Gate | Hang) -> None:
+    server.script(Reply(before_headers=[part]))
+    done = fanout.run("run", "--no-mcp", *model(server), "--timeout", "1", "go")
+    assert done.code == 124
+    assert "Time limit" in done.err

@@ -1,0 +1,116 @@
+"""The parts that write: pieces of text made safe, JSON for terminals, and an output whose reader stops or goes."""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import itertools
+import json
+import math
+import os
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from console_app.domain.safe_text import is_safe, visible
+from console_app.headless.json_text import json_line
+from console_app.headless.output import Output
+from console_app.headless.safe_stream import SafeStream
+
+ODD = st.text(st.sampled_from("a1#\r\n\t\x1b\x9b\u200d\ufe0f\u20e3\u202e\U0001f469\U0001f680\u3042\ud800"), max_size=30)
+
+
+@given(ODD, st.lists(st.integers(0, 30), max_size=8))
+def test_text_in_pieces_is_printed_as_the_whole_would_be(text: str, cuts: list[int]) -> None:
+    stream = SafeStream()
+    places = [0, *sorted(cuts), len(text)]
+    pieces = [text[start:end] for start, end in itertools.pairwise(places)]
+    printed = "".join(map(stream.feed, pieces)) + stream.flush()
+    assert printed == visible(text)
+
+
+def test_an_endless_chain_of_joiners_is_not_held_back_for_ever() -> None:
+    stream = SafeStream()
+    assert stream.feed("a" + "\u200d" * 1000)
+    assert len(stream.flush()) < 1000
+
+
+values: st.SearchStrategy[Any] = st.recursive(
+    st.none() | st.booleans() | st.floats() | ODD | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(ODD, inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(values)
+def test_json_is_one_safe_line_that_reads_back(value: Any) -> None:
+    line = json_line(value)
+    assert line.isascii()
+    assert is_safe(line)
+    assert "\n" not in line
+    assert json.loads(line, parse_constant=lambda name: 1 / 0) == _finite(value)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    return [_finite(item) for item in value] if isinstance(value, list) else value
+
+
+async def test_both_streams_come_out_whole_and_each_in_order() -> None:
+    out_read, out_write = os.pipe()
+    err_read, err_write = os.pipe()
+    output = Output(out_write, err_write)
+    for number in range(500):
+        output.out(f"{number}\n")
+        output.error_line(f"line {number}")
+    await output.finish()
+    output.close()
+    os.close(out_write)
+    os.close(err_write)
+    with os.fdopen(out_read) as out, os.fdopen(err_read) as err:
+        assert out.read() == "".join(f"{number}\n" for number in range(500))
+        assert err.read() == "".join(f"line {number}\n" for number in range(500))
+
+
+async def test_a_reader_who_is_slow_holds_the_producer_back_and_hurry_lets_it_go() -> None:
+    reading, writing = os.pipe()
+    output = Output(writing, writing)
+    output.out("x" * 3_000_000)
+    waiting = asyncio.create_task(output.drain())
+    await asyncio.wait({waiting}, timeout=0.05)
+    assert not waiting.done()
+    output.hurry()
+    await asyncio.wait_for(waiting, 5)
+    os.close(reading)
+    await asyncio.wait_for(output.lost.wait(), 5)
+    output.close()
+    os.close(writing)
+    assert output.failure == ""
+
+
+async def test_a_descriptor_set_to_non_blocking_is_written_whole() -> None:
+    reading, writing = os.pipe()
+    fcntl.fcntl(writing, fcntl.F_SETFL, fcntl.fcntl(writing, fcntl.F_GETFL) | os.O_NONBLOCK)
+    output = Output(writing, writing)
+    output.out("x" * 300_000)
+    got = 0
+    while got < 300_000:
+        got += len(await asyncio.to_thread(os.read, reading, 65536))
+    await output.finish()
+    output.close()
+    os.close(reading)
+    os.close(writing)
+
+
+async def test_an_output_that_can_not_be_written_says_why() -> None:
+    full = os.open("/dev/full", os.O_WRONLY)
+    output = Output(full, full)
+    output.out("x")
+    await asyncio.wait_for(output.lost.wait(), 5)
+    output.close()
+    os.close(full)
+    assert output.failure == "can't write to standard output: No space left on device"

@@ -1,0 +1,141 @@
+"""Hubs on real servers: small programs over stdio, and the SDK's own server over HTTP on loopback."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from console_app.config.mcp_servers import ServerConfig
+from console_app.domain.events import Level
+from console_app.domain.ports import Invocation, UsageChunk
+from console_app.domain.tools import ToolResult, ToolSpec
+from console_app.mcp_client.asking import Asking
+from console_app.mcp_client.definitions import Definitions
+from console_app.mcp_client.hub import Hub
+from console_app.mcp_client.status import ServerState, ServerStatus
+
+FIXTURES = Path(__file__).parent / "fixtures"
+
+
+def faulty(mode: str, *more: str, name: str = "odd", **fields: Any) -> ServerConfig:
+    """A server that misbehaves as `mode` says (fixtures/faulty_server.py)."""
+    args = ("-S", str(FIXTURES / "faulty_server.py"), mode, *more)
+    return ServerConfig(name=name, command=sys.executable, args=args, **fields)
+
+
+def program(file: str, *, name: str = "sdk", **fields: Any) -> ServerConfig:
+    """A server among the fixtures."""
+    return ServerConfig(name=name, command=sys.executable, args=(str(FIXTURES / file),), **fields)
+
+
+@dataclass
+class Reports:
+    """What a call reported while it ran; `news` is set with each."""
+
+    progressed: list[tuple[float, float | None, str | None]] = field(default_factory=list)
+    logged: list[tuple[Level, str]] = field(default_factory=list)
+    news: asyncio.Event = field(default_factory=asyncio.Event)
+    holds: int = 0
+    held_ever: bool = False
+    usage: list[UsageChunk] = field(default_factory=list)
+
+    def progress(self, progress: float, total: float | None, message: str | None) -> None:
+        self.progressed.append((progress, total, message))
+        self.news.set()
+
+    def log(self, level: Level, text: str) -> None:
+        self.logged.append((level, text))
+        self.news.set()
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        self.holds += 1
+        self.held_ever = True
+        try:
+            yield
+        finally:
+            self.holds -= 1
+
+    def used(self, usage: UsageChunk) -> None:
+        self.usage.append(usage)
+
+
+@dataclass
+class Bench:
+    """A hub with what tests ask of it."""
+
+    folder: Path
+    hub: Hub
+    changed: asyncio.Event
+    calls: int = 0
+
+    def status(self, name: str = "") -> ServerStatus:
+        statuses = {status.name: status for status in self.hub.statuses()}
+        return statuses[name] if name else next(iter(statuses.values()))
+
+    def spec(self, tool: str, server: str = "") -> ToolSpec:
+        return next(spec for spec in self.hub.tools() if spec.tool == tool and server in {"", spec.server})
+
+    def invocation(self, tool: str, server: str = "", **arguments: Any) -> Invocation:
+        self.calls += 1
+        return Invocation(f"call{self.calls}", self.spec(tool, server), arguments)
+
+    async def call(
+        self, tool: str, reports: Reports | None = None, *, server: str = "", **arguments: Any
+    ) -> ToolResult:
+        return await self.hub.call(self.invocation(tool, server, **arguments), reports or Reports())
+
+    async def until(self, condition: Callable[[], bool]) -> None:
+        """Waits for changes of the hub until `condition` holds."""
+        async with asyncio.timeout(30):
+            while not condition():
+                await self.changed.wait()
+                self.changed.clear()
+
+    async def until_state(self, state: ServerState, name: str = "") -> ServerStatus:
+        await self.until(lambda: self.status(name).state is state)
+        return self.status(name)
+
+    async def until_logged(self, text: str, name: str = "odd") -> None:
+        """Waits until the server's log holds `text`: the log is a file, so there is only looking."""
+        path = self.folder / "logs" / f"{name}.log"
+        async with asyncio.timeout(30):
+            while not (path.exists() and text in path.read_text()):  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
+
+
+StartHub = Callable[..., Any]
+
+
+@pytest.fixture
+async def start_hub(tmp_path: Path) -> AsyncIterator[StartHub]:
+    """Starts a hub on the given servers and waits until they have settled; closes it after the test."""
+    opened: list[Hub] = []
+
+    async def start(*servers: ServerConfig, wait: bool = True, asking: Asking | None = None) -> Bench:
+        changed = asyncio.Event()
+        hub = Hub(
+            servers,
+            log_dir=tmp_path / "logs",
+            files_dir=tmp_path / "files",
+            on_change=changed.set,
+            asking=asking,
+            definitions=Definitions(tmp_path / "tools.json"),
+            retry_delays=(0.01, 0.01, 0.01),
+        )
+        opened.append(hub)
+        await hub.start()
+        if wait:
+            await hub.ready(30)
+        return Bench(tmp_path, hub, changed)
+
+    yield start
+    for hub in opened:
+        await hub.close()

@@ -1,0 +1,193 @@
+"""Calls on real servers: at once on one session, with progress and log lines where they belong."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+import pytest
+
+from console_app.config.mcp_servers import ServerConfig
+from console_app.domain.tools import Outcome
+from console_app.mcp_client.status import ServerState
+from tests.mcp_client.conftest import Reports, StartHub, faulty
+
+DEMO = ServerConfig(name="demo", command="python", args=("-m", "console_app.servers.demo"))
+CALCULATOR = ServerConfig(name="calculator", command="python", args=("-m", "console_app.servers.calculator"))
+
+
+@pytest.mark.parametrize("calls", [8, 256])
+async def test_calls_of_one_server_run_at_once(start_hub: StartHub, calls: int) -> None:
+    # The server answers none before all are inside: one after the other would wait for ever.
+    bench = await start_hub(faulty("barrier"))
+    results = await asyncio.gather(*(bench.call("work", calls=calls) for _ in range(calls)))
+    assert {result.content for result in results} == {f"all {calls} were inside at once"}
+
+
+async def test_progress_arrives_in_order_and_before_the_result(start_hub: StartHub) -> None:
+    bench = await start_hub(DEMO)
+    reports = Reports()
+    result = await bench.call("long_task", reports, task="dig", duration_seconds=0.2, interval_seconds=0.05)
+    assert result.content == "dig: done in 0.2 s, 4 steps."
+    assert [(progress, total) for progress, total, _ in reports.progressed] == [(n, 4) for n in range(5)]
+    assert reports.progressed[-1][2] == "dig: step 4 of 4"
+
+
+async def test_of_a_flood_of_progress_the_newest_counts(start_hub: StartHub) -> None:
+    bench = await start_hub(faulty("progress-flood"))
+    reports = Reports()
+    assert (await bench.call("work", reports)).content == "done"
+    steps = [progress for progress, _, _ in reports.progressed]
+    assert steps[-1] == 20_000
+    assert steps == sorted(steps)
+    assert len(steps) < 10_000
+
+
+async def test_progress_and_log_lines_of_calls_side_by_side_stay_apart(start_hub: StartHub) -> None:
+    bench = await start_hub(DEMO)
+    names = ["red", "green", "blue"]
+    reports = {name: Reports() for name in names}
+    calls = [bench.call("status_updates", reports[name], stages=[name], interval_seconds=0.05) for name in names]
+    await asyncio.gather(*calls)
+    for name in names:
+        assert reports[name].progressed == [(1, None, name)]
+        assert reports[name].logged == [("info", f"{name}: running"), ("notice", "all stages are done")]
+
+
+async def test_a_log_line_nobody_claims_goes_to_the_only_call_there_is(start_hub: StartHub) -> None:
+    bench = await start_hub(faulty("logs"))
+    reports = Reports()
+    assert (await bench.call("work", reports)).content == "logged"
+    assert reports.logged == [("info", "a line")]
+
+
+async def test_a_log_line_nobody_claims_goes_to_the_servers_log_when_two_calls_run(start_hub: StartHub) -> None:
+    bench = await start_hub(faulty("logs"))
+    waiting, other = Reports(), Reports()
+    call = asyncio.create_task(bench.call("work", waiting, wait=True))
+    await asyncio.sleep(0)  # the first call is sent first
+    await bench.call("other", other)
+    await bench.until_logged("[info] a line")
+    assert waiting.logged == other.logged == []
+    call.cancel()
+
+
+async def test_a_log_line_after_a_cancelled_call_is_not_put_on_the_next(start_hub: StartHub) -> None:
+    bench = await start_hub(faulty("logs"))
+    call = asyncio.create_task(bench.call("work", wait=True))
+    await bench.call("work", named=True)
+    call.cancel()
+    await asyncio.wait({call})
+    reports = Reports()
+    await bench.call("other", reports)
+    assert reports.logged == []
+    await bench.until_logged("[info] a line")
+
+
+async def test_a_failed_tool_is_a_result_and_not_an_exception(start_hub: StartHub) -> None:
+    bench = await start_hub(DEMO)
+    result = await bench.call("fail", message="no luck\ntoday")
+    assert result.outcome is Outcome.FAILED
+    assert result.content == "Tool execution failed: no luck\ntoday"
+    assert result.error == "no luck today"
+
+
+async def test_ten_megabytes_of_text_arrive_whole(start_hub: StartHub) -> None:
+    bench = await start_hub(DEMO)
+    result = await bench.call("big", bytes=10_000_000)
+    assert len(result.content) == 10_000_000
+
+
+async def test_a_cancelled_call_leaves_its_siblings_alone(start_hub: StartHub) -> None:
+    bench = await start_hub(DEMO)
+    lost, kept = Reports(), Reports()
+    doomed = asyncio.create_task(bench.call("long_task", lost, task="a", duration_seconds=600))
+    sibling = asyncio.create_task(bench.call("long_task", kept, task="b", duration_seconds=0.2, interval_seconds=0.1))
+    await lost.news.wait()
+    doomed.cancel()
+    await asyncio.wait({doomed})
+    assert doomed.cancelled()
+    assert (await sibling).outcome is Outcome.SUCCEEDED
+
+
+async def test_the_bundled_servers_do_what_the_first_prompt_asks(start_hub: StartHub) -> None:
+    bench = await start_hub(CALCULATOR)
+    expressions = {"355/113": "3.1415929203539825", "sqrt(2)": "1.4142135623730951", "e^pi": "23.140692632779263"}
+    results = await asyncio.gather(*(bench.call("evaluate", expression=text) for text in expressions))
+    assert [result.content for result in results] == list(expressions.values())
+
+
+async def test_a_server_sees_no_variable_that_was_not_meant_for_it(
+    start_hub: StartHub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "secret")
+    monkeypatch.setenv("LC_TIME", "C")
+    bench = await start_hub(faulty("environment", env={"GIVEN": "yes"}))
+    environment = json.loads((await bench.call("work")).content)
+    assert "OPENAI_API_KEY" not in environment
+    assert environment["GIVEN"] == "yes"
+    assert {"PATH", "LC_TIME"} <= environment.keys()
+
+
+async def test_tools_that_a_server_changes_are_listed_again(start_hub: StartHub) -> None:
+    bench = await start_hub(faulty("changing"))
+    await bench.call("version1")
+    await bench.until(lambda: bench.hub.tools()[0].tool != "version1")
+    assert bench.hub.tools()[0].tool == "version2"  # five notices, listed once
+
+
+async def test_every_page_of_a_listing_is_read(start_hub: StartHub) -> None:
+    bench = await start_hub(faulty("paging"))
+    assert [spec.tool for spec in bench.hub.tools()] == [f"tool{number}" for number in range(50)]
+
+
+async def test_a_listing_that_never_ends_is_cut_off(start_hub: StartHub) -> None:
+    bench = await start_hub(faulty("endless-paging"))
+    assert [spec.tool for spec in bench.hub.tools()] == ["one"]
+
+
+async def test_a_tool_with_a_bad_schema_is_left_out_alone_and_says_why(start_hub: StartHub) -> None:
+    bench = await start_hub(faulty("bad-schema"))
+    assert [spec.tool for spec in bench.hub.tools()] == ["good", "odd_description"]
+    assert {tool.name: tool.reason for tool in bench.status().rejected} == {
+        "list_schema": "its inputSchema is not an object",
+        "no_schema": "its inputSchema is not an object",
+        "wrong_type": "its inputSchema is of type 'string', not object",
+        "bad_keyword": "its inputSchema is not valid JSON Schema (properties.a.type: 'strnig' is not valid under any of"
+        " the given schemas)",
+        "number 6": "it has no name",
+        "number 7": "it is not an object",
+        "good": "it is listed twice",
+    }
+
+
+async def test_names_on_the_wire_are_legal_and_unique(start_hub: StartHub) -> None:
+    bench = await start_hub(faulty("clash", name="a"), faulty("plain", name="a_b"), faulty("plain", name="ä" * 80))
+    names = [spec.name for spec in bench.hub.tools()]
+    assert len(set(names)) == len(names) == 10
+    assert all(
+        len(name) <= 64 and name.isascii() and name.replace("_", "").replace("-", "").isalnum() for name in names
+    )
+    assert (await bench.call("b.c", server="a")).content == "b.c done"
+    assert (await bench.call("b c", server="a")).content == "b c done"
+
+
+@pytest.mark.parametrize("mode", ["no-tools", "shy"])
+async def test_capabilities_that_lie_are_tolerated(start_hub: StartHub, mode: str) -> None:
+    bench = await start_hub(faulty(mode))
+    assert bench.status().state is ServerState.READY
+    assert bench.status().tools == (0 if mode == "no-tools" else 2)
+
+
+async def test_a_disabled_server_is_not_started(start_hub: StartHub) -> None:
+    bench = await start_hub(faulty("exits", disabled=True))
+    assert bench.status().state is ServerState.DISABLED
+    assert bench.status().reason == ""
+
+
+async def test_what_mcp_json_says_of_a_server_reaches_its_tools(start_hub: StartHub) -> None:
+    config = faulty("plain", timeout=12, max_concurrency=3, require_approval=("work",))
+    bench = await start_hub(config)
+    work, other = bench.spec("work"), bench.spec("other")
+    assert (work.timeout, work.server_limit, work.require_approval) == (12, 3, True)
+    assert not other.require_approval

@@ -1,0 +1,182 @@
+"""Servers behind HTTP, on loopback: the SDK's own server over streamable HTTP and over the older SSE."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import stat
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from console_app.config.mcp_servers import ServerConfig
+from console_app.domain.tools import Outcome
+from console_app.mcp_client.status import ServerState
+from tests.mcp_client.conftest import FIXTURES, Bench, Reports, StartHub
+
+Serve = Callable[..., Awaitable[tuple[str, subprocess.Popen[bytes]]]]
+
+
+@pytest.fixture
+async def serve(tmp_path: Path) -> AsyncIterator[Serve]:
+    """Starts the server of fixtures/sdk_server.py; returns its URL and its process."""
+    started: list[subprocess.Popen[bytes]] = []
+
+    async def start(kind: str = "http", port: str = "0") -> tuple[str, subprocess.Popen[bytes]]:
+        file = tmp_path / f"port{len(started)}"
+        environment = {**os.environ, "PYTHONWARNINGS": "ignore"}
+        command = [sys.executable, str(FIXTURES / "sdk_server.py"), kind, str(file), port]
+        process = subprocess.Popen(command, env=environment)  # noqa: ASYNC220 -- waits for nothing
+        started.append(process)
+        async with asyncio.timeout(30):
+            while not (file.exists() and file.read_text()):  # noqa: ASYNC110 -- it binds before it writes
+                await asyncio.sleep(0.02)
+        return f"http://127.0.0.1:{file.read_text()}/{'sse' if kind == 'sse' else 'mcp'}", process
+
+    yield start
+    for process in started:
+        process.kill()
+        process.wait()
+
+
+def http(url: str, **fields: object) -> ServerConfig:
+    return ServerConfig.model_validate({"name": "web", "url": url, **fields})
+
+
+async def test_a_server_over_http_does_what_one_over_stdio_does(
+    start_hub: StartHub, serve: Serve, tmp_path: Path
+) -> None:
+    url, _ = await serve()
+    bench = await start_hub(http(url))
+    status = bench.status()
+    assert (status.state, status.transport, status.protocol_version) == (ServerState.READY, "http", "2026-07-28")
+    assert status.instructions == "Ask politely."
+    await _calls_at_once(bench)
+    await _logs_stay_apart(bench)
+    await _cancel_reaches_the_server(bench)
+    await _files_are_saved(bench, tmp_path / "files")
+    result = await bench.call("weather", city="Rome")
+    assert result.structured == {"degrees": 21.5}
+    assert len((await bench.call("big", size=10_000_000)).content) == 10_000_000
+    assert (await bench.call("big", size=40_000_000)).error == "The result is too large: the limit is 32 MB."
+    assert bench.status().state is ServerState.READY
+
+
+async def _calls_at_once(bench: Bench) -> None:
+    results = await asyncio.gather(*(bench.call("barrier", calls=8) for _ in range(8)))
+    assert {result.content for result in results} == {"through"}
+
+
+async def _logs_stay_apart(bench: Bench) -> None:
+    reports = {name: Reports() for name in ("red", "green", "blue")}
+    await asyncio.gather(*(bench.call("report", report, name=name) for name, report in reports.items()))
+    for name, report in reports.items():
+        assert report.progressed == [(1, 2, name)]
+        assert report.logged == [("info", f"{name} says hello")]
+
+
+async def _cancel_reaches_the_server(bench: Bench) -> None:
+    reports = Reports()
+    call = asyncio.create_task(bench.call("hang", reports))
+    await reports.news.wait()
+    call.cancel()
+    await asyncio.wait({call})
+    assert (await bench.call("was_cancelled")).content == "yes"
+
+
+async def _files_are_saved(bench: Bench, folder: Path) -> None:
+    result = await bench.call("media")
+    again = await bench.call("media")
+    names = [artifact.name for artifact in result.artifacts]
+    assert names == ["image.png", "audio.wav", "spec", "c-tar.gz"]
+    assert again.artifacts[0].name == "image-2.png"
+    picture = folder / "image.png"
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert stat.S_IMODE(picture.stat().st_mode) == 0o600
+    assert f"[image of type image/png, 16 bytes, saved as {picture}]" in result.content
+    assert "[link to spec, https://example.com/spec]" in result.content
+    assert "[resource file:///a.txt]\ninside" in result.content
+    assert "iVBOR" not in result.content  # no base64
+
+
+async def test_an_older_server_is_spoken_to_over_sse_without_being_told(start_hub: StartHub, serve: Serve) -> None:
+    url, _ = await serve("sse")
+    bench = await start_hub(http(url), http(url, name="told", transport="sse"))
+    assert [status.state for status in bench.hub.statuses()] == [ServerState.READY, ServerState.READY]
+    assert bench.status().protocol_version == "2025-11-25"
+    results = await asyncio.gather(*(bench.call("barrier", server=name, calls=2) for name in ("web", "told")))
+    assert {result.content for result in results} == {"through"}
+
+
+async def test_credentials_come_from_headers_and_a_refusal_says_its_status(start_hub: StartHub, serve: Serve) -> None:
+    url, _ = await serve("guarded")
+    bench = await start_hub(
+        http(url, name="right", headers={"Authorization": "Bearer right"}),
+        http(url, name="wrong", headers={"Authorization": "Bearer wrong"}),
+        http(url, name="none"),
+        http(url.replace("/mcp", "/else"), name="elsewhere", headers={"Authorization": "Bearer right"}),
+    )
+    assert {status.name: status.reason for status in bench.hub.statuses()} == {
+        "right": "",
+        "wrong": "HTTP 401 Unauthorized: the credentials of `headers` were refused",
+        "none": "HTTP 401 Unauthorized: it wants you to sign in, or credentials in `headers`",
+        "elsewhere": "HTTP 404 Not Found: no MCP endpoint at this URL",
+    }
+
+
+async def test_a_refused_connection_says_where(start_hub: StartHub) -> None:
+    bench = await start_hub(http("http://user:secret@127.0.0.1:9/mcp?key=secret"))
+    assert bench.status().reason == "connection refused at http://127.0.0.1:9"
+
+
+async def test_a_page_that_is_no_mcp_server_is_a_failure_in_one_line(start_hub: StartHub) -> None:
+    async def page(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        body = b"<html>hello</html>"
+        writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: text/html\r\nconnection: close\r\n")
+        writer.write(b"content-length: %d\r\n\r\n%s" % (len(body), body))
+        await writer.drain()
+        writer.close()
+
+    async with await asyncio.start_server(page, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        bench = await start_hub(http(f"http://127.0.0.1:{port}/"))
+        assert bench.status().state is ServerState.FAILED
+        assert bench.status().reason == f"Unexpected content type: text/html at http://127.0.0.1:{port}"
+        await bench.hub.close()
+
+
+async def test_an_endpoint_that_never_answers_is_given_up_after_its_timeout(start_hub: StartHub) -> None:
+    async def silence(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read()
+        writer.close()
+
+    async with await asyncio.start_server(silence, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        bench = await start_hub(http(f"http://127.0.0.1:{port}/mcp", timeout=0.5))
+        assert bench.status().reason == f"no answer to the handshake in time from http://127.0.0.1:{port}"
+        await bench.hub.close()
+
+
+async def test_a_call_that_loses_its_server_fails_and_the_server_is_found_again(
+    start_hub: StartHub, serve: Serve
+) -> None:
+    url, process = await serve()
+    bench = await start_hub(http(url))
+    reports = Reports()
+    call = asyncio.create_task(bench.call("hang", reports))
+    await reports.news.wait()
+    process.send_signal(signal.SIGKILL)
+    result = await call
+    assert result.outcome is Outcome.FAILED
+    assert (result.error or "").startswith("The server web went away during the call")
+    await bench.until_state(ServerState.FAILED)
+    assert bench.status().reason.startswith("connection refused at http://127.0.0.1:")
+    await serve(port=url.rpartition(":")[2].removesuffix("/mcp"))
+    await bench.hub.reconnect("web")
+    assert bench.status().state is ServerState.READY
+    assert (await bench.call("weather", city="Rome")).outcome is Outcome.SUCCEEDED

@@ -1,0 +1,63 @@
+"""The same features with a server of 2026-07-28, over stdio: questions ride in results, changes on a stream."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from console_app.domain.questions import Elicitation, ElicitationAnswer
+from console_app.domain.tools import Outcome
+from console_app.mcp_client.asking import Asking
+from console_app.mcp_client.sampling import ProviderSampler
+from tests.mcp_client.conftest import Reports, StartHub, program
+from tests.mcp_client.people import OneAnswer, Person
+
+SERVER = program("modern_server.py", name="modern")
+
+
+async def test_questions_are_asked_for_the_calls_that_need_them(start_hub: StartHub, tmp_path: Path) -> None:
+    person = Person(ElicitationAnswer("accept", {"size": 7}))
+    asking = Asking(person, ProviderSampler(OneAnswer), roots=(tmp_path,))
+    bench = await start_hub(SERVER, asking=asking)
+    assert bench.status().protocol_version == "2026-07-28"
+    reports = Reports()
+    form, model, where = await asyncio.gather(bench.call("form"), bench.call("model", reports), bench.call("where"))
+    assert (form.content, model.content, where.content) == ("size 7", "Paris", tmp_path.as_uri())
+    questions = [asked for asked in person.asked if isinstance(asked, Elicitation)]
+    assert [(question.message, question.call_id) for question in questions] == [("Which size?", "call1")]
+    assert reports.held_ever
+    assert reports.usage[0].output_tokens == 2
+
+
+async def test_a_declined_question_is_a_failed_call_and_a_cancelled_call_withdraws_it(start_hub: StartHub) -> None:
+    person = Person(ElicitationAnswer("decline"))
+    bench = await start_hub(SERVER, asking=Asking(person))
+    assert (await bench.call("form")).outcome is Outcome.FAILED
+    person.free.clear()
+    person.news.clear()
+    call = asyncio.create_task(bench.call("form"))
+    await person.news.wait()
+    person.news.clear()
+    call.cancel()
+    await person.news.wait()
+    assert person.withdrawn == 1
+
+
+async def test_changes_are_told_on_a_stream_that_is_kept_open(start_hub: StartHub) -> None:
+    bench = await start_hub(SERVER)
+    await bench.until(lambda: len(bench.hub.prompts()) == 1)
+    told: list[tuple[str, str]] = []
+    seen = asyncio.Event()
+
+    def on_update(server: str, uri: str) -> None:
+        told.append((server, uri))
+        seen.set()
+
+    bench.hub.on_update = on_update
+    await bench.hub.subscribe("modern", "note://a")
+    async with asyncio.timeout(20):
+        while not seen.is_set():  # the stream is opened anew in the background
+            await bench.call("touch", uri="note://a")
+    assert told[0] == ("modern", "note://a")
+    await bench.call("grow")
+    await bench.until(lambda: [prompt.name for prompt in bench.hub.prompts()] == ["early", "late"])

@@ -1,0 +1,84 @@
+"""No server outlives the console: not one that ignores every polite request, nor a grandchild, nor after kill -9."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.mcp_client.conftest import FIXTURES, StartHub, faulty
+
+CONSOLE = """
+import asyncio, sys
+from pathlib import Path
+from console_app.mcp_client.hub import Hub
+from tests.mcp_client.conftest import faulty
+
+async def main():
+    folder = Path(sys.argv[1])
+    modes = ["stubborn", "stubborn-detached", "launcher"]
+    hub = Hub([faulty(m, str(folder / m), name=m) for m in modes], log_dir=folder, files_dir=folder)
+    await hub.start()
+    await hub.ready()
+    print("ready", flush=True)
+    await asyncio.sleep(600)
+
+asyncio.run(main())
+"""
+
+
+async def _all_gone(pids: list[int]) -> None:
+    async with asyncio.timeout(20):
+        while any(_alive(pid) for pid in pids):  # noqa: ASYNC110 -- other people's processes: nothing tells of their end
+            await asyncio.sleep(0.02)
+
+
+def _alive(pid: int) -> bool:
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def _pids(file: Path) -> list[int]:
+    return [int(pid) for pid in file.read_text().split()]
+
+
+@pytest.mark.parametrize("mode", ["stubborn", "stubborn-detached", "launcher"])
+async def test_closing_ends_a_server_that_ignores_end_of_input_and_sigterm(
+    start_hub: StartHub, tmp_path: Path, mode: str
+) -> None:
+    bench = await start_hub(faulty(mode, str(tmp_path / "pids")))
+    pids = _pids(tmp_path / "pids")
+    assert len(pids) == 2
+    await bench.hub.close()
+    await _all_gone(pids)
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGHUP])
+async def test_servers_and_their_children_go_when_the_console_is_killed(tmp_path: Path, how: signal.Signals) -> None:
+    root = str(FIXTURES.parents[2])
+    console = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", CONSOLE, str(tmp_path), stdout=subprocess.PIPE, cwd=root, start_new_session=True
+    )
+    assert console.stdout is not None
+    assert await console.stdout.readline() == b"ready\n"
+    pids = [pid for mode in ("stubborn", "stubborn-detached", "launcher") for pid in _pids(tmp_path / mode)]
+    assert len(pids) == 6
+    assert all(map(_alive, pids))
+    os.killpg(console.pid, how)
+    await console.wait()
+    await _all_gone(pids)
+
+
+async def test_a_polite_server_ends_with_the_hub(start_hub: StartHub) -> None:
+    bench = await start_hub(faulty("plain"))
+    children = [process for process in psutil.Process().children() if "faulty_server.py" in " ".join(process.cmdline())]
+    await bench.hub.close()
+    assert [process for process in children if process.is_running() and process.status() != psutil.STATUS_ZOMBIE] == []

@@ -1,0 +1,206 @@
+"""What servers ask while a call runs: forms, pages, the model, the folders; each belongs to its call."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from console_app.domain.ports import FinishChunk, TextChunk
+from console_app.domain.questions import Elicitation, ElicitationAnswer, SamplingRequest
+from console_app.domain.tools import Outcome
+from console_app.mcp_client.asking import Asking, open_in_browser
+from console_app.mcp_client.sampling import ProviderSampler
+from tests.mcp_client.conftest import Bench, Reports, StartHub, program
+from tests.mcp_client.people import OneAnswer, Person
+
+SERVER = program("asking_server.py", name="asking")
+
+
+class Browser:
+    """Remembers the pages that were opened."""
+
+    def __init__(self, *, broken: bool = False) -> None:
+        self.opened: list[str] = []
+        self.broken = broken
+
+    async def __call__(self, url: str) -> None:
+        if self.broken:
+            raise OSError("no browser")
+        self.opened.append(url)
+
+
+async def said(bench: Bench, tool: str, reports: Reports | None = None, **arguments: Any) -> Any:
+    result = await bench.call(tool, reports, **arguments)
+    assert result.outcome is Outcome.SUCCEEDED, result.content
+    return json.loads(result.content)
+
+
+async def test_a_form_is_answered_and_belongs_to_the_call_that_asked(start_hub: StartHub) -> None:
+    person = Person(ElicitationAnswer("accept", {"name": "Grace", "age": 30.0, "more": 1, "size": ""}))
+    bench = await start_hub(SERVER, asking=Asking(person))
+    reports = Reports()
+    assert await said(bench, "form", reports) == {"action": "accept", "content": {"name": "Grace", "age": 30}}
+    (question,) = person.asked
+    assert isinstance(question, Elicitation)
+    assert (question.server, question.call_id, question.mode, question.message) == (
+        *("asking", "call1", "form", "Who are you?"),
+    )
+    assert list(question.schema["properties"]) == ["name", "age", "size"]
+    assert reports.held_ever
+    assert reports.holds == 0
+    assert reports.logged == [
+        ("notice", "the server asks: Who are you?"),
+        ("notice", "the question was answered: accept"),
+    ]
+
+
+@pytest.mark.parametrize("action", ["decline", "cancel"])
+async def test_a_form_can_be_declined_and_cancelled(start_hub: StartHub, action: Any) -> None:
+    bench = await start_hub(SERVER, asking=Asking(Person(ElicitationAnswer(action, {"name": "never sent"}))))
+    assert await said(bench, "form") == {"action": action}
+
+
+async def test_values_that_do_not_fit_the_form_are_never_sent(start_hub: StartHub) -> None:
+    bench = await start_hub(SERVER, asking=Asking(Person(ElicitationAnswer("accept", {"name": "Bo", "age": 7}))))
+    assert await said(bench, "form") == {"action": "cancel"}
+
+
+async def test_where_nobody_is_everything_is_declined(start_hub: StartHub) -> None:
+    bench = await start_hub(SERVER)
+    assert await said(bench, "form") == {"action": "decline"}
+    assert await said(bench, "page") == {"action": "decline"}
+    assert (await said(bench, "ask_model"))["message"] == "User rejected sampling request"
+
+
+async def test_questions_of_calls_side_by_side_queue_and_each_gets_its_answer(start_hub: StartHub) -> None:
+    person = Person(ElicitationAnswer("accept", {"name": "Ada"}))
+    person.free.clear()
+    asking = Asking(person)
+    bench = await start_hub(SERVER, asking=asking)
+    calls = [asyncio.create_task(said(bench, "form")) for _ in range(3)]
+    async with asyncio.timeout(20):
+        while asking.waiting < 3:  # noqa: ASYNC110 -- the queue is only a number
+            await asyncio.sleep(0.01)
+    assert len(person.asked) == 1
+    person.free.set()
+    assert [answer["action"] for answer in await asyncio.gather(*calls)] == ["accept"] * 3
+    assert len(person.asked) == 3
+    assert asking.waiting == 0
+
+
+async def test_the_question_of_a_call_that_is_cancelled_is_withdrawn(start_hub: StartHub) -> None:
+    person = Person()
+    person.free.clear()
+    bench = await start_hub(SERVER, asking=Asking(person))
+    call = asyncio.create_task(bench.call("form"))
+    await person.news.wait()
+    person.news.clear()
+    call.cancel()
+    await person.news.wait()
+    assert person.withdrawn == 1
+    person.free.set()
+    person.answer = ElicitationAnswer("decline")
+    assert await said(bench, "form") == {"action": "decline"}
+
+
+async def test_a_page_is_opened_only_after_a_yes(start_hub: StartHub) -> None:
+    person, browser = Person(), Browser()
+    bench = await start_hub(SERVER, asking=Asking(person, open_url=browser))
+    assert await said(bench, "page") == {"action": "accept"}
+    assert browser.opened == ["https://example.com/pay?to=us"]
+    question = person.asked[0]
+    assert isinstance(question, Elicitation)
+    assert (question.mode, question.url) == ("url", "https://example.com/pay?to=us")
+    person.answer = ElicitationAnswer("decline")
+    assert await said(bench, "page") == {"action": "decline"}
+    assert len(browser.opened) == 1
+
+
+@pytest.mark.parametrize("url", ["file:///etc/passwd", "javascript:alert(1)", "vscode://run"])
+async def test_only_web_pages_can_be_asked_for(start_hub: StartHub, url: str) -> None:
+    person, browser = Person(), Browser()
+    bench = await start_hub(SERVER, asking=Asking(person, open_url=browser))
+    assert await said(bench, "page", url=url) == {"action": "cancel"}
+    assert (person.asked, browser.opened) == ([], [])
+    with pytest.raises(ValueError, match="no web page"):
+        await open_in_browser(url)
+
+
+async def test_a_page_that_cannot_be_opened_is_a_cancel(start_hub: StartHub) -> None:
+    bench = await start_hub(SERVER, asking=Asking(Person(), open_url=Browser(broken=True)))
+    assert await said(bench, "page") == {"action": "cancel"}
+
+
+async def test_a_call_that_needs_a_page_first_runs_once_the_user_was_there(start_hub: StartHub) -> None:
+    person, browser = Person(), Browser()
+    bench = await start_hub(SERVER, asking=Asking(person, open_url=browser))
+    result = await bench.call("needs_page")
+    assert result.content == "connected"
+    assert browser.opened == ["https://example.com/connect"]
+
+
+async def test_a_call_whose_page_was_declined_fails_in_the_servers_words(start_hub: StartHub) -> None:
+    bench = await start_hub(SERVER)
+    result = await bench.call("needs_page")
+    assert (result.outcome, result.error) == (Outcome.FAILED, "A page is needed")
+
+
+async def test_a_server_asks_the_current_model_once_it_was_allowed(start_hub: StartHub) -> None:
+    person, model = Person(), OneAnswer()
+    bench = await start_hub(SERVER, asking=Asking(person, ProviderSampler(lambda: model)))
+    reports = Reports()
+    assert await said(bench, "ask_model", reports) == {
+        "role": "assistant",
+        "content": {"type": "text", "text": "Paris"},
+        "model": "one-answer",
+        "stopReason": "endTurn",
+    }
+    (asked,) = person.asked
+    assert isinstance(asked, SamplingRequest)
+    assert (asked.server, asked.call_id, asked.max_tokens, asked.system) == ("asking", "call1", 50, "Be brief.")
+    (request,) = model.requests
+    assert [message.content for message in request.messages] == ["Capital of France?\n\n[image]"]
+    assert (request.system, request.max_tokens, request.tools) == ("Be brief.", 50, ())
+    assert [(usage.input_tokens, usage.cost) for usage in reports.usage] == [(12, 0.5)]
+
+
+async def test_sampling_that_is_refused_costs_nothing(start_hub: StartHub) -> None:
+    model = OneAnswer()
+    bench = await start_hub(SERVER, asking=Asking(Person(allows=False), ProviderSampler(lambda: model)))
+    reports = Reports()
+    assert (await said(bench, "ask_model", reports))["message"] == "User rejected sampling request"
+    assert (model.requests, reports.usage) == ([], [])
+
+
+async def test_a_model_that_fails_is_told_to_the_server(start_hub: StartHub) -> None:
+    model = OneAnswer(broken=True)
+    bench = await start_hub(SERVER, asking=Asking(Person(), ProviderSampler(lambda: model)))
+    assert "no such model" in (await said(bench, "ask_model"))["message"]
+    model.broken, model.chunks = False, (TextChunk("Par"),)
+    assert "cut off" in (await said(bench, "ask_model"))["message"]
+    model.chunks = (TextChunk("Par"), FinishChunk("length"))
+    assert (await said(bench, "ask_model"))["stopReason"] == "maxTokens"
+
+
+async def test_sampling_with_tools_of_the_servers_own_is_refused(start_hub: StartHub) -> None:
+    bench = await start_hub(SERVER, asking=Asking(Person(), ProviderSampler(OneAnswer)))
+    tools = [{"name": "rm", "inputSchema": {"type": "object"}}]
+    assert "not supported" in (await said(bench, "ask_model", tools=tools))["message"]
+
+
+async def test_the_working_folder_is_the_servers_root_and_a_change_is_told(start_hub: StartHub, tmp_path: Path) -> None:
+    bench = await start_hub(SERVER, asking=Asking(roots=(tmp_path,)))
+    assert await said(bench, "where") == {"roots": [{"uri": tmp_path.as_uri(), "name": tmp_path.name}]}
+    await bench.hub.set_roots([tmp_path / "a b"])
+    assert (await said(bench, "where"))["roots"][0]["uri"] == f"{tmp_path.as_uri()}/a%20b"
+    assert "notifications/roots/list_changed" in await said(bench, "seen")
+
+
+async def test_the_client_says_what_it_can_do(start_hub: StartHub) -> None:
+    bench = await start_hub(SERVER)
+    capabilities = json.loads((await said(bench, "seen"))[0])
+    assert capabilities == {"elicitation": {"form": {}, "url": {}}, "roots": {"listChanged": True}, "sampling": {}}

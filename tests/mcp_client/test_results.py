@@ -1,0 +1,120 @@
+"""What a model reads of a result, the files that are kept of it, the names of tools, and a server's log."""
+
+from __future__ import annotations
+
+import base64
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from mcp_types import CallToolResult, Tool
+
+from console_app.domain.tools import Outcome, ToolAnnotations
+from console_app.mcp_client.convert import ResultFiles, annotations_of, result_of
+from console_app.mcp_client.naming import WireNames
+from console_app.mcp_client.server_log import LARGEST_FILE, ServerLog
+
+
+def result(*content: dict[str, Any], **fields: Any) -> CallToolResult:
+    return CallToolResult.model_validate({"content": content, **fields})
+
+
+def text(value: str) -> dict[str, Any]:
+    return {"type": "text", "text": value}
+
+
+def test_texts_are_joined_and_left_as_they_are(tmp_path: Path) -> None:
+    converted = result_of(result(text("\x1b[31mred"), text("[/red]")), ResultFiles(tmp_path))
+    assert converted.content == "\x1b[31mred\n[/red]"
+    assert converted.outcome is Outcome.SUCCEEDED
+
+
+def test_structured_content_is_kept_beside_the_text_and_read_where_there_is_none(tmp_path: Path) -> None:
+    both = result_of(result(text("21 °C"), structuredContent={"degrees": 21}), ResultFiles(tmp_path))
+    alone = result_of(result(structuredContent={"degrees": 21}), ResultFiles(tmp_path))
+    assert (both.content, both.structured) == ("21 °C", {"degrees": 21})
+    assert (alone.content, alone.structured) == ('{\n  "degrees": 21\n}', {"degrees": 21})
+
+
+@pytest.mark.parametrize(("said", "error"), [("no\nluck", "no luck"), ("", "the tool gave no reason")])
+def test_a_failure_is_one_line_for_people_and_whole_for_the_model(tmp_path: Path, said: str, error: str) -> None:
+    converted = result_of(result(text(said), isError=True), ResultFiles(tmp_path))
+    assert converted.outcome is Outcome.FAILED
+    assert converted.error == error
+    assert converted.content == f"Tool execution failed: {said or error}"
+
+
+@pytest.mark.parametrize(
+    ("mime", "uri", "name"),
+    [
+        ("image/png", "file:///../../etc/passwd", "passwd.png"),
+        ("application/pdf; charset=x", "a://b/report.final.pdf", "report-final.pdf"),
+        ("made/up", "a://b/data.parquet", "data.parquet"),
+        ("made/up", "a://b/\x1b]52;c;x\x07", "52-c-x.bin"),
+        ("../../x", "a://b/..", "file.bin"),
+    ],
+)
+def test_files_have_tame_names_and_real_extensions(tmp_path: Path, mime: str, uri: str, name: str) -> None:
+    blob = base64.b64encode(b"bytes").decode()
+    block = {"type": "resource", "resource": {"uri": uri, "blob": blob, "mimeType": mime}}
+    (artifact,) = result_of(result(block), ResultFiles(tmp_path)).artifacts
+    assert artifact.name == name
+    assert (tmp_path / name).read_bytes() == b"bytes"
+    assert artifact.size == 5
+
+
+def test_bytes_that_can_not_be_kept_are_a_note_and_not_a_failure(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    image = {"type": "image", "data": "aGk=", "mimeType": "image/png"}
+    blocked = result_of(result(image), ResultFiles(tmp_path / "file"))
+    garbled = result_of(result({**image, "data": "a"}), ResultFiles(tmp_path))
+    assert blocked.content.startswith("[image of type image/png, 2 bytes: not saved, ")
+    assert garbled.content == "[image of type image/png: its data could not be decoded]"
+    assert blocked.outcome is garbled.outcome is Outcome.SUCCEEDED
+
+
+@pytest.mark.parametrize(
+    ("hints", "annotations"),
+    [
+        (None, ToolAnnotations()),
+        ({"readOnlyHint": True}, ToolAnnotations(read_only=True, destructive=False)),
+        ({"destructiveHint": False, "openWorldHint": False}, ToolAnnotations(destructive=False, open_world=False)),
+        ({"title": "Do it", "idempotentHint": True}, ToolAnnotations(title="Do it", idempotent=True)),
+    ],
+)
+def test_annotations_have_the_protocols_defaults(hints: dict[str, Any] | None, annotations: ToolAnnotations) -> None:
+    tool = Tool.model_validate({"name": "t", "inputSchema": {"type": "object"}, "annotations": hints})
+    assert annotations_of(tool) == annotations
+
+
+def test_a_tool_is_named_after_its_server_and_itself() -> None:
+    names = WireNames()
+    assert names.name("calculator", "evaluate") == "calculator_evaluate"
+    assert names.name("a_b", "c") == "a_b_c"
+    assert names.name("a", "b_c") == "a_b_c_2"
+    assert names.find("a_b_c_2") == ("a", "b_c")
+
+
+@given(st.lists(st.tuples(st.text(min_size=1), st.text(min_size=1)), unique=True, max_size=30))
+def test_names_are_legal_unique_and_stay(tools: list[tuple[str, str]]) -> None:
+    names = WireNames()
+    given_names = [names.name(*tool) for tool in tools]
+    assert len(set(given_names)) == len(tools)
+    assert [names.name(*tool) for tool in reversed(tools)] == given_names[::-1]
+    for name in given_names:
+        assert 1 <= len(name) <= 64
+        assert all(letter.isascii() and (letter.isalnum() or letter in "_-") for letter in name)
+
+
+def test_a_log_is_bounded_on_disk_and_its_last_line_is_known(tmp_path: Path) -> None:
+    log = ServerLog(tmp_path, "a/b: c")
+    log.write(b"Traceback:\nKeyError: 'x'\n\n")
+    assert log.last_line == "KeyError: 'x'"
+    assert log.path == tmp_path / "a_b__c.log"
+    assert log.path.stat().st_mode & 0o777 == 0o600
+    for _ in range(50):
+        log.write(b"x" * 100_000)
+    log.close()
+    assert sum(file.stat().st_size for file in tmp_path.iterdir()) <= 2 * LARGEST_FILE

@@ -1,0 +1,91 @@
+"""The real `fanout` as a process of its own, with a home, a working folder and no key from outside."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[2]
+_OURS = ("FANOUT_", "OPENAI_", "ANTHROPIC_", "OLLAMA_", "COVERAGE_")
+
+
+@dataclass(frozen=True)
+class Done:
+    """What came of a run."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def events(self) -> list[dict[str, Any]]:
+        """Standard output read as stream-json."""
+        return [json.loads(line) for line in self.out.splitlines()]
+
+
+class Fanout:
+    """Starts `fanout` in `root/work` with its home at `root/home`."""
+
+    def __init__(self, root: Path) -> None:
+        self.home, self.cwd = root / "home", root / "work"
+        self.cwd.mkdir(parents=True, exist_ok=True)
+
+    def environment(self, env: Mapping[str, str] | None = None) -> dict[str, str]:
+        """The environment of a run."""
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(_OURS)}
+        path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
+        return kept | {"FANOUT_HOME": str(self.home), "PYTHONPATH": path, **(env or {})}
+
+    def argv(self, *arguments: str) -> list[str]:
+        """The command line."""
+        return [sys.executable, "-P", "-m", "console_app", *arguments]
+
+    def start(self, *arguments: str, env: Mapping[str, str] | None = None, **options: Any) -> subprocess.Popen[bytes]:
+        """Starts it, with pipes."""
+        pipes: dict[str, Any] = {
+            "stdin": subprocess.DEVNULL,
+            "stdout": subprocess.PIPE,
+            "stderr": subprocess.PIPE,
+        }
+        return subprocess.Popen(self.argv(*arguments), cwd=self.cwd, env=self.environment(env), **{**pipes, **options})
+
+    def run(
+        self,
+        *arguments: str,
+        stdin: bytes = b"",
+        env: Mapping[str, str] | None = None,
+        timeout: float = 50,
+        **options: Any,
+    ) -> Done:
+        """Runs it to its end."""
+        done = subprocess.run(
+            self.argv(*arguments),
+            cwd=self.cwd,
+            env=self.environment(env),
+            input=stdin,
+            capture_output=True,
+            timeout=timeout,
+            check=False,
+            **options,
+        )
+        return Done(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+    def write(self, name: str, text: str) -> Path:
+        """A file below the home (`home/...`) or the working folder."""
+        path = self.home / name.removeprefix("home/") if name.startswith("home/") else self.cwd / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        return path
+
+
+def types(events: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The types of events, those that only show dropped."""
+    return [
+        event["type"] for event in events if not event["type"].endswith((".delta", ".arguments", ".progress", ".log"))
+    ]

@@ -1,0 +1,172 @@
+"""`fanout run` as a process of its own: what it imports, where its log goes, how it ends when it is told to."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from tests.program.process import Fanout
+from tests.wire_bytes import Answer, Call, Text
+from tests.wire_server import Hang, Reply, WireServer
+
+DUMP_MODULES = """
+import atexit, os, sys
+if name := os.environ.get("MODULES"):
+    atexit.register(lambda: open(name, "w").write("\\n".join(sys.modules)))
+"""
+
+
+@pytest.fixture
+def fanout(tmp_path: Path) -> Fanout:
+    return Fanout(tmp_path)
+
+
+@pytest.fixture
+def server() -> Iterator[WireServer]:
+    with WireServer() as running:
+        yield running
+
+
+def model(server: WireServer) -> list[str]:
+    return ["-m", "openai/test-model", "--base-url", server.base_url("openai-chat")]
+
+
+def long_task(seconds: float) -> Call:
+    return Call("demo_long_task", json.dumps({"task": "wait", "duration_seconds": seconds, "interval_seconds": 0.05}))
+
+
+def test_the_main_job_runs_without_key_or_network(fanout: Fanout) -> None:
+    done = fanout.run("run", "Calculate these three things: (1) 355/113, (2) sqrt(2), (3) e^pi")
+    assert done.code == 0
+    for start in ("3.14159292", "1.41421356", "23.14069263"):
+        assert start in done.out
+    calls = [line for line in done.err.splitlines() if line.startswith("✓ calculator.evaluate")]
+    assert len(calls) == 3
+
+
+def test_headless_never_loads_textual_or_the_other_sdk(fanout: Fanout, server: WireServer, tmp_path: Path) -> None:
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "sitecustomize.py").write_text(DUMP_MODULES)
+    path = f"{tmp_path / 'site'}{os.pathsep}{fanout.environment()['PYTHONPATH']}"
+    server.script(Answer(Text("ok")))
+    done = fanout.run("run", *model(server), "go", env={"PYTHONPATH": path, "MODULES": str(tmp_path / "modules")})
+    assert done.code == 0
+    loaded = set((tmp_path / "modules").read_text().split())
+    assert {"openai", "mcp"} <= loaded
+    assert not loaded & {"textual", "rich", "anthropic", "console_app.tui", "console_app.console"}
+
+
+def test_logs_go_to_a_file_and_only_with_debug_to_standard_error(fanout: Fanout, server: WireServer) -> None:
+    calls = [Call("calculator_evaluate", '{"expression": "1+1"}'), Call("calculator_evaluate", '{"expression": "2"}')]
+    server.script(Answer(*calls), Answer(Text("ok")), Answer(Text("ok")))
+    done = fanout.run("run", *model(server), "--log-file", "mine.log", "go")
+    assert "Executing 2 tool calls in parallel" in (fanout.cwd / "mine.log").read_text()
+    assert "Executing" not in done.err
+    done = fanout.run("run", *model(server), "--debug", "--no-mcp", "go")
+    assert "DEBUG" in done.err
+    assert (fanout.home / "state" / "fanout.log").exists()
+
+
+def read_events(process: subprocess.Popen[bytes], until: Callable[[dict[str, Any]], bool]) -> list[dict[str, Any]]:
+    """Events of a running stream-json process, up to the one that `until` is true of."""
+    assert process.stdout is not None
+    events: list[dict[str, Any]] = []
+    for line in process.stdout:
+        events.append(json.loads(line))
+        if until(events[-1]):
+            break
+    return events
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_every_running_call_with_its_result_and_the_process_in_time(
+    fanout: Fanout, server: WireServer, number: signal.Signals
+) -> None:
+    server.script(Answer(Text("Working."), *[long_task(60)] * 4))
+    process = fanout.start("run", *model(server), "--output-format", "stream-json", "go")
+    started: list[str] = []
+
+    def all_run(event: dict[str, Any]) -> bool:
+        if event["type"] == "call.started":
+            started.append(event["call_id"])
+        return len(started) == 4
+
+    read_events(process, all_run)
+    children = psutil.Process(process.pid).children(recursive=True)
+    assert children
+    sent = time.monotonic()
+    process.send_signal(number)
+    out, err = process.communicate(timeout=20)
+    took = time.monotonic() - sent
+    events = [json.loads(line) for line in out.splitlines()]
+    assert process.returncode == 130
+    finished = {event["call_id"]: event["outcome"] for event in events if event["type"] == "call.finished"}
+    assert finished == dict.fromkeys(started, "cancelled")
+    assert events[-1]["type"] == "turn.finished"
+    assert err.decode().splitlines()[-1] == "fanout: Interrupted."
+    assert took < 5
+    psutil.wait_procs(children, timeout=10)
+    assert not any(child.is_running() for child in children)
+
+
+def test_a_signal_while_servers_start_ends_the_process_too(fanout: Fanout) -> None:
+    mark = fanout.cwd / "started"
+    os.mkfifo(mark)
+    program = f"import time; open({str(mark)!r}, 'w').close(); time.sleep(60)"
+    servers = {"mcpServers": {"slow": {"command": "python", "args": ["-c", program]}}}
+    fanout.write("home/mcp.json", json.dumps(servers))
+    process = fanout.start("run", "hello")
+    with open(mark):  # opens when the server runs
+        process.send_signal(signal.SIGTERM)
+        out, err = process.communicate(timeout=20)
+    assert (process.returncode, out) == (130, b"")
+    assert b"Traceback" not in err
+
+
+def test_a_reader_who_stops_reading_does_not_keep_a_signal_from_ending_the_process(
+    fanout: Fanout, server: WireServer
+) -> None:
+    server.script(Reply([*Answer(Text("x" * 4_000_000, size=100_000)).events("openai-chat")[:-2], Hang()]))
+    process = fanout.start("run", "--no-mcp", *model(server), "go")
+    assert process.stdout is not None
+    select.select([process.stdout], [], [], 30)  # something has come, and nobody reads it: the pipe fills up
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(20) == 130
+    process.communicate()
+
+
+def test_a_reader_who_goes_away_ends_the_turn_quietly(fanout: Fanout, server: WireServer) -> None:
+    events = Answer(Text("y" * 1000, size=10)).events("openai-chat")[:-2]
+    server.script(Reply([*events, *events, Hang()]))
+    process = fanout.start("run", "--no-mcp", *model(server), "--output-format", "stream-json", "go")
+    assert process.stdout is not None
+    read_events(process, lambda event: event["type"] == "text.delta")
+    process.stdout.close()
+    server.wait_closed_early(1, 30)
+    assert process.wait(20) == 1
+    assert process.stderr is not None
+    assert process.stderr.read() == b""
+    process.stderr.close()
+
+
+def test_a_pipe_that_never_ends_is_not_waited_for_beside_a_prompt(fanout: Fanout, server: WireServer) -> None:
+    server.script(Answer(Text("ok")))
+    reading, writing = os.pipe()
+    try:
+        process = fanout.start("run", "--no-mcp", *model(server), "go", stdin=reading)
+        out, err = process.communicate(timeout=30)
+    finally:
+        os.close(reading)
+        os.close(writing)
+    assert (process.returncode, out) == (0, b"ok\n")
+    assert b"Nothing came on standard input" in err

@@ -1,0 +1,70 @@
+"""The command line before anything is answered: the version, the help, and every way to get it wrong."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from console_app._version import __version__
+from tests.program.process import Fanout
+
+HEAVY = ("textual", "pydantic", "asyncio", "argparse", "openai", "anthropic", "mcp", "typing", "logging")
+
+
+@pytest.fixture
+def fanout(tmp_path: Path) -> Fanout:
+    return Fanout(tmp_path)
+
+
+@pytest.mark.parametrize("flag", ["--version", "-V"])
+def test_the_version_is_told_without_importing_anything(fanout: Fanout, flag: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", *fanout.argv(flag)[1:]],
+        env=fanout.environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (0, f"fanout {__version__}\n")
+    imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    assert "console_app.cli" in imported
+    assert imported.isdisjoint(HEAVY)
+
+
+def test_the_help_names_every_command_and_shows_examples(fanout: Fanout) -> None:
+    done = fanout.run("--help")
+    assert done.code == 0
+    for word in ("run", "call", "mcp", "models", "themes", "config", "examples:", "exit codes:", "--model"):
+        assert word in done.out
+
+
+@pytest.mark.parametrize("command", ["run", "call", "parse", "mcp", "models", "themes", "config"])
+def test_each_command_has_help_of_its_own(fanout: Fanout, command: str) -> None:
+    done = fanout.run(command, "--help")
+    assert done.code == 0
+    assert f"usage: fanout {command}" in done.out
+
+
+@pytest.mark.parametrize("arguments", [["--modle", "x"], ["run", "-m", "nobody/x", "hi"], ["config", "edit"]])
+def test_a_mistake_is_one_line_and_exit_code_2(fanout: Fanout, arguments: list[str]) -> None:
+    done = fanout.run(*arguments)
+    assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
+    assert done.err.startswith("fanout: ")
+
+
+def test_without_a_terminal_the_console_says_what_to_use(fanout: Fanout) -> None:
+    done = fanout.run("hello there")
+    assert done.code == 2
+    assert done.err == "fanout: Usage: the console needs a terminal. Without one: fanout run PROMPT.\n"
+
+
+def test_closed_standard_streams_end_in_an_exit_code_too(fanout: Fanout) -> None:
+    shell = 'exec "$0" "$@" <&- >&- 2>&-'
+    for arguments, code in ((["config", "path"], 0), (["modles"], 2), (["run", "--no-mcp", "hello"], 0)):
+        done = subprocess.run(
+            ["sh", "-c", shell, *fanout.argv(*arguments)], cwd=fanout.cwd, env=fanout.environment(), check=False
+        )
+        assert done.returncode == code

@@ -1,0 +1,279 @@
+"""Whatever ends, stops or starves the console: the terminal is as it was found, and the console goes on if it can."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.escape_reader import read
+from tests.hostile import PAYLOADS
+from tests.program.process import Fanout
+from tests.program.terminal import Terminal
+from tests.wire_bytes import Answer, Text
+from tests.wire_server import WireServer
+
+READY = "Ask, or / for commands"
+# The real program with a fault put into it.
+FAULTY = """
+import sys
+from console_app.tui.screens import chat
+def fault(*_, **__): raise RuntimeError("the fault sk-canary-0123456789abcdef")
+chat.ChatScreen.{method} = fault
+sys.argv = ["fanout", "--no-mcp"]
+from console_app.cli import main
+main()
+"""
+
+
+@pytest.fixture
+def fanout(tmp_path: Path) -> Fanout:
+    return Fanout(tmp_path)
+
+
+def console(fanout: Fanout, *arguments: str, argv: list[str] | None = None, **more: object) -> Terminal:
+    env: dict[str, str] = {"TERM": "xterm-256color", "COLORTERM": "truecolor", **more.pop("env", {})}  # type: ignore[dict-item]
+    argv = argv or fanout.argv("--no-mcp", *arguments)
+    return Terminal(argv, env=fanout.environment(env), cwd=fanout.cwd, **more)  # type: ignore[arg-type]
+
+
+def state_of(process: int) -> str:
+    """The letter that the kernel gives its state."""
+    return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+
+
+def until_state(process: int, letter: str) -> None:
+    end = time.monotonic() + 10
+    while state_of(process) != letter:
+        assert time.monotonic() < end, f"never {letter}"
+        time.sleep(0.01)
+
+
+def test_an_internal_error_leaves_one_file_one_line_and_a_clean_terminal(fanout: Fanout) -> None:
+    argv = [sys.executable, "-P", "-c", FAULTY.format(method="on_mount")]
+    env = {"OPENAI_API_KEY": "canary-key-in-the-environment"}
+    with console(fanout, argv=argv, env=env) as terminal:
+        assert terminal.wait_exit(30) == 1
+        assert terminal.left_changed() == []
+        last = bytes(terminal.raw).rpartition(b"\x1b[?25h")[2].decode()
+        assert re.search(r"fanout: ended by an internal error, RuntimeError\. What happened: \S+crash-\S+\.txt", last)
+        assert "Traceback" not in last
+    (report,) = (fanout.home / "state").glob("crash-*.txt")
+    assert report.stat().st_mode & 0o777 == 0o600
+    text = report.read_text()
+    assert "RuntimeError: the fault" in text
+    assert "canary" not in text
+    assert "canary" not in (fanout.home / "state" / "fanout.log").read_text()
+
+
+def test_a_command_that_fails_by_our_fault_says_where_it_is_written_down(fanout: Fanout) -> None:
+    code = (
+        "import sys\nfrom console_app import commands\n"
+        "def fault(*_): raise RuntimeError('oh sk-canary-0123456789abcdef')\n"
+        "commands._themes = fault\nsys.argv = ['fanout', 'themes']\n"
+        "from console_app.cli import main\nmain()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", code], env=fanout.environment(), cwd=fanout.cwd, capture_output=True, text=True
+    )
+    assert done.returncode == 1
+    assert re.fullmatch(
+        r"fanout: unexpected RuntimeError: oh \(hidden\). What happened: \S+crash-\S+.txt\n", done.stderr
+    )
+
+
+def test_an_event_that_can_not_be_shown_is_a_line_and_the_console_goes_on(fanout: Fanout) -> None:
+    argv = [sys.executable, "-P", "-c", FAULTY.format(method="_show")]
+    with console(fanout, argv=argv) as terminal:
+        terminal.expect(READY)
+        terminal.type("hello\r")
+        terminal.expect("Fanout made a mistake and went on: RuntimeError")
+        terminal.type("still here")
+        terminal.expect("still here")
+
+
+def test_a_key_whose_action_fails_is_a_line_and_the_console_goes_on(fanout: Fanout) -> None:
+    argv = [sys.executable, "-P", "-c", FAULTY.format(method="action_cycle_mode")]
+    with console(fanout, argv=argv) as terminal:
+        terminal.expect(READY)
+        terminal.press("shift+tab")
+        terminal.expect("Fanout made a mistake and went on")
+        terminal.type("still here")
+        terminal.expect("still here")
+
+
+@pytest.mark.parametrize("controlling", [True, False], ids=["hang-up signal", "end of file alone"])
+def test_a_window_that_is_closed_ends_the_program(fanout: Fanout, controlling: bool) -> None:
+    with console(fanout, controlling=controlling) as terminal:
+        terminal.expect(READY)
+        terminal.hang_up()
+        assert terminal.process.wait(15) == 129
+
+
+def test_a_terminal_that_takes_no_bytes_can_be_ended(fanout: Fanout) -> None:
+    with console(fanout, rows=50, columns=200) as terminal:
+        terminal.expect(READY)
+        terminal.stop_reading()
+        for number in range(60):  # frames enough to fill what the kernel keeps
+            terminal.write(f"{number} words ".encode())
+            terminal.resize(20 + number % 20, 200)
+        terminal.signal(signal.SIGTERM)
+        assert terminal.process.wait(20) == 128 + signal.SIGTERM
+
+
+def test_ctrl_z_gives_the_terminal_back_and_fg_takes_it_again(fanout: Fanout) -> None:
+    with console(fanout) as terminal:
+        terminal.expect(READY)
+        terminal.type("a draft")
+        terminal.expect("a draft")
+        for _ in range(2):
+            terminal.press("ctrl+z")
+            until_state(terminal.process.pid, "T")
+            assert terminal.wait_until(lambda _: terminal.left_changed() == [])
+            seen = len(terminal.raw)
+            terminal.signal(signal.SIGCONT)
+            assert terminal.wait_until(lambda _, seen=seen: b"a draft" in terminal.raw[seen:])
+        terminal.type(" and more")
+        terminal.expect("a draft and more")
+        terminal.press("ctrl+c", "ctrl+d")
+        assert terminal.wait_exit() == 0
+        assert terminal.left_changed() == []
+
+
+def test_garbage_on_standard_input_is_no_end(fanout: Fanout) -> None:
+    beyond = [b"\x1b[1114112u", b"\x1b[99999999999999u", b"\x1b[48;0;0;0;0t", b"\x1b[<99;99999;1M"]
+    rng = random.Random(7)
+    with console(fanout) as terminal:
+        terminal.expect(READY)
+        for _ in range(60):
+            noise = bytes(byte for byte in rng.randbytes(40) if byte >= 0x80)  # no keys that quit
+            terminal.write(noise + rng.choice(beyond))
+        terminal.write(b"\x1b[200~")
+        terminal.write(b"\x1b[201~")
+        terminal.press("ctrl+c")
+        terminal.expect(READY)
+        terminal.type("still here")
+        terminal.expect("still here")
+
+
+def test_a_paste_of_hostile_text_is_text(fanout: Fanout) -> None:
+    with console(fanout) as terminal:
+        terminal.expect(READY)
+        for payload in PAYLOADS:
+            terminal.paste(payload.replace("\x1b[201~", "") + " ")
+        terminal.type("the end")
+        terminal.expect("the end", timeout=45)
+        assert read(bytes(terminal.raw)).faults == []
+        assert terminal.process.poll() is None
+
+
+def test_five_megabytes_pasted_are_answered(fanout: Fanout) -> None:
+    with console(fanout) as terminal:
+        terminal.expect(READY)
+        terminal.paste("a line of a log \x1b[31m\n" * 230_000)
+        terminal.expect(r"\[Pasted 230,000 lines\]", timeout=40)
+        terminal.type("still here")
+        terminal.expect("still here")
+
+
+def test_a_storm_of_sizes_is_survived(fanout: Fanout) -> None:
+    rng = random.Random(3)
+    with console(fanout) as terminal:
+        terminal.expect(READY)
+        for _ in range(80):
+            terminal.resize(rng.choice([1, 2, 3, 7, 24, 60]), rng.choice([1, 2, 5, 20, 79, 200]))
+        terminal.resize(1, 1)
+        terminal.resize(40, 120)
+        terminal.type("still here")
+        terminal.expect("still here")
+        assert read(bytes(terminal.raw)).faults == []
+
+
+@pytest.mark.parametrize(
+    "env",
+    [
+        {"LANG": "C", "LC_ALL": "C"},
+        {"LANG": "en_US.ISO-8859-1", "PYTHONIOENCODING": "latin-1"},
+        {"NO_COLOR": "1"},
+        {"TERM": "vt100", "COLORTERM": ""},
+        {"TERM": "screen", "COLORTERM": ""},
+        {"COLUMNS": "30", "LINES": "9"},
+    ],
+    ids=["C", "latin-1", "NO_COLOR", "vt100", "screen", "stale COLUMNS"],
+)
+def test_poor_terminals_show_the_console(fanout: Fanout, env: dict[str, str]) -> None:
+    with console(fanout, env=env) as terminal:
+        terminal.expect(READY)
+        terminal.type("hällo")
+        terminal.expect("hällo")
+        assert read(bytes(terminal.raw)).faults == []
+        colours = re.findall(rb"\x1b\[[0-9;]*38;2;([0-9]+;[0-9]+;[0-9]+)", terminal.raw)
+        if "NO_COLOR" in env:
+            assert all(len(set(colour.split(b";"))) == 1 for colour in colours)  # grey
+
+
+def test_standard_error_may_go_to_a_file(fanout: Fanout, tmp_path: Path) -> None:
+    with (tmp_path / "err").open("wb") as err, console(fanout, stderr=err.fileno()) as terminal:
+        terminal.expect(READY)
+        terminal.press("ctrl+d")
+        assert terminal.wait_exit() == 0
+    assert (tmp_path / "err").read_bytes() == b""
+
+
+def test_no_terminal_at_all_says_what_to_use(fanout: Fanout) -> None:
+    done = fanout.run()
+    assert done.code == 2
+    assert "the console needs a terminal" in done.err
+    assert "fanout run" in done.err
+
+
+def test_hostile_answers_through_the_whole_program_are_text(fanout: Fanout) -> None:
+    with WireServer() as server:
+        server.script(Answer(Text(" | ".join(PAYLOADS).replace("\ud800", "") + "\n\nThe end.")))
+        with console(fanout, "-m", "openai/m", "--base-url", server.base_url("openai-chat"), "go") as terminal:
+            terminal.expect(r"The end\.", timeout=40)
+            terminal.press("ctrl+d")
+            assert terminal.wait_exit() == 0
+            found = read(bytes(terminal.raw), newlines=True)
+            assert found.faults == []
+            assert found.clipboard == []
+
+
+@pytest.mark.skipif(shutil.which("tmux") is None, reason="no tmux here")
+def test_inside_tmux(fanout: Fanout, tmp_path: Path) -> None:
+    socket = str(tmp_path / "tmux")
+    base = ["tmux", "-S", socket, "-f", os.devnull]
+
+    def screen() -> str:
+        return subprocess.run([*base, "capture-pane", "-p"], capture_output=True, text=True, check=False).stdout
+
+    def expect(text: str) -> None:
+        end = time.monotonic() + 20
+        while text not in screen():
+            assert time.monotonic() < end, screen()
+            time.sleep(0.05)
+
+    env = fanout.environment({"LANG": "C.UTF-8", "PS1": "$ "})
+    command = [*base, "-u", "new-session", "-d", "-x", "100", "-y", "30", "sh"]
+    subprocess.run(command, env=env, cwd=fanout.cwd, check=True)
+    try:
+        line = " ".join(fanout.argv("--no-mcp"))
+        subprocess.run([*base, "send-keys", f"{line}; echo left with $?", "Enter"], check=True)
+        expect(READY)
+        subprocess.run([*base, "send-keys", "-l", "words typed in tmux"], check=True)
+        expect("words typed in tmux")
+        subprocess.run([*base, "resize-window", "-x", "60", "-y", "20"], check=True)
+        expect("words typed in tmux")
+        subprocess.run([*base, "send-keys", "C-c"], check=True)
+        subprocess.run([*base, "send-keys", "C-d"], check=True)
+        expect("left with 0")
+    finally:
+        subprocess.run([*base, "kill-server"], check=False, capture_output=True)

@@ -1,0 +1,279 @@
+"""A strict reader of request bodies: raises BadRequest for whatever one of the three real APIs answers with 400.
+
+Each rule is one that the vendor enforces on the sequence, shape or spelling of messages. Tests send whatever histories
+they can think of through the requests of the providers and let this judge them.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+LEGAL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+LEGAL_ID = re.compile(r"[a-zA-Z0-9_-]+")
+
+
+class BadRequest(AssertionError):
+    """What the API would refuse, in words."""
+
+
+def check(api: str, body: dict[str, Any]) -> None:
+    """Checks the body of a request to `api`."""
+    {"openai-chat": check_chat, "openai-responses": check_responses, "anthropic": check_anthropic}[api](body)
+
+
+def _require(condition: object, problem: str) -> None:
+    if not condition:
+        raise BadRequest(problem)
+
+
+def _fields(thing: dict[str, Any], required: set[str], optional: set[str], what: str) -> None:
+    _require(required <= set(thing), f"{what} lacks {required - set(thing)}")
+    _require(set(thing) <= required | optional, f"{what} has unknown fields {set(thing) - required - optional}")
+
+
+def _encodable(body: dict[str, Any]) -> None:
+    try:
+        json.dumps(body, ensure_ascii=False, allow_nan=False).encode()
+    except (ValueError, UnicodeEncodeError) as error:
+        raise BadRequest(f"the body is not JSON in UTF-8: {error}") from error
+
+
+def _json_object(text: Any, what: str) -> None:
+    _require(isinstance(text, str), f"{what}: arguments are no text")
+    try:
+        value = json.loads(text)
+    except ValueError as error:
+        raise BadRequest(f"{what}: arguments are not JSON: {text!r}") from error
+    _require(isinstance(value, dict), f"{what}: arguments are no object")
+
+
+def _schema(schema: Any, what: str) -> None:
+    _require(isinstance(schema, dict) and schema.get("type") == "object", f"{what}: schema is no object")
+    _require(isinstance(schema.get("properties"), dict), f"{what}: object schema missing properties")
+    _require(not {"oneOf", "anyOf", "allOf", "enum", "not"} & set(schema), f"{what}: alternatives at the top level")
+
+
+def _unique(names: list[str], what: str) -> None:
+    _require(len(names) == len(set(names)), f"{what} are not unique: {names}")
+
+
+# -- OpenAI Chat Completions
+
+_CHAT_FIELDS = {"model", "messages", "stream"}
+_CHAT_OPTIONAL = {"stream_options", "tools", "tool_choice", "parallel_tool_calls", "max_tokens"} | {
+    "max_completion_tokens",
+    "temperature",
+    "stop",
+}
+
+
+def check_chat(body: dict[str, Any]) -> None:
+    """OpenAI Chat Completions."""
+    _encodable(body)
+    _fields(body, _CHAT_FIELDS, _CHAT_OPTIONAL, "body")
+    if "tools" in body:
+        _require(body["tools"], "tools is empty")
+        for tool in body["tools"]:
+            _fields(tool, {"type", "function"}, set(), "tool")
+            _fields(tool["function"], {"name", "parameters"}, {"description", "strict"}, "function")
+            _require(LEGAL_NAME.fullmatch(tool["function"]["name"]), f"tool name {tool['function']['name']!r}")
+            _schema(tool["function"]["parameters"], "function")
+        _unique([tool["function"]["name"] for tool in body["tools"]], "tool names")
+    for field in ("tool_choice", "parallel_tool_calls"):
+        _require(field not in body or "tools" in body, f"{field} is only allowed with tools")
+    _require(body["messages"], "messages is empty")
+    waiting: list[str] = []
+    for number, message in enumerate(body["messages"]):
+        waiting = _chat_message(message, waiting, f"messages[{number}]")
+    _require(not waiting, f"tool_call_ids without a response: {waiting}")
+
+
+def _chat_message(message: dict[str, Any], waiting: list[str], what: str) -> list[str]:
+    """Checks one message; `waiting` are ids that still need their tool message."""
+    role = message.get("role")
+    if role == "tool":
+        _fields(message, {"role", "content", "tool_call_id"}, set(), what)
+        _require(isinstance(message["content"], str), f"{what}: content is no text")
+        _require(message["tool_call_id"] in waiting, f"{what}: no preceding call {message['tool_call_id']!r}")
+        return [id for id in waiting if id != message["tool_call_id"]]
+    _require(not waiting, f"{what}: tool_call_ids without a response: {waiting}")
+    if role in ("system", "user"):
+        _fields(message, {"role", "content"}, set(), what)
+        _require(isinstance(message["content"], str), f"{what}: content is no text")
+        return []
+    _require(role == "assistant", f"{what}: unknown role {role!r}")
+    reasoning = {"reasoning_content", "reasoning", "reasoning_details"}
+    _fields(message, {"role", "content"}, {"tool_calls"} | reasoning, what)
+    calls = message.get("tool_calls")
+    _require("tool_calls" not in message or calls, f"{what}: tool_calls is empty")
+    _require(message["content"] is None or isinstance(message["content"], str), f"{what}: content")
+    _require(message["content"] or calls, f"{what}: neither content nor tool_calls")
+    for call in calls or []:
+        _fields(call, {"id", "type", "function"}, set(), f"{what} call")
+        _fields(call["function"], {"name", "arguments"}, set(), f"{what} call")
+        _require(0 < len(call["id"]) <= 40, f"{what}: id too long or empty: {call['id']!r}")
+        _require(LEGAL_NAME.fullmatch(call["function"]["name"]), f"{what}: name {call['function']['name']!r}")
+        _json_object(call["function"]["arguments"], what)
+    ids = [call["id"] for call in calls or []]
+    _unique(ids, f"{what}: call ids")
+    return ids
+
+
+# -- OpenAI Responses
+
+_RESPONSES_FIELDS = {"model", "input", "stream", "store"}
+_RESPONSES_OPTIONAL = {"include", "instructions", "tools", "tool_choice", "parallel_tool_calls"} | {
+    "max_output_tokens",
+    "temperature",
+    "reasoning",
+}
+
+
+def check_responses(body: dict[str, Any]) -> None:
+    """OpenAI Responses."""
+    _encodable(body)
+    _fields(body, _RESPONSES_FIELDS, _RESPONSES_OPTIONAL, "body")
+    for tool in body.get("tools", []):
+        _fields(tool, {"type", "name", "parameters"}, {"description", "strict"}, "tool")
+        _require(LEGAL_NAME.fullmatch(tool["name"]), f"tool name {tool['name']!r}")
+        _schema(tool["parameters"], "tool")
+    _unique([tool["name"] for tool in body.get("tools", [])], "tool names")
+    _require(body.get("max_output_tokens", 16) >= 16, "max_output_tokens is below 16")
+    _require(body["input"], "input is empty")
+    calls: list[str] = []
+    results: list[str] = []
+    for number, item in enumerate(body["input"]):
+        _responses_item(item, calls, results, f"input[{number}]")
+        if item.get("type") == "reasoning":
+            after = body["input"][number + 1] if number + 1 < len(body["input"]) else {}
+            follows = after.get("role") == "assistant" or after.get("type") in ("function_call", "reasoning")
+            _require(follows, f"input[{number}]: reasoning without its required following item")
+    _require(set(calls) == set(results), f"no tool output found for: {set(calls) - set(results)}")
+
+
+def _responses_item(item: dict[str, Any], calls: list[str], results: list[str], what: str) -> None:
+    match item.get("type", "message"):
+        case "message":
+            _fields(item, {"role", "content"}, {"type"}, what)
+            _require(item["role"] in ("user", "assistant", "system", "developer"), f"{what}: role {item['role']!r}")
+            _require(isinstance(item["content"], str), f"{what}: content is no text")
+        case "function_call":
+            _fields(item, {"type", "call_id", "name", "arguments"}, {"id", "status"}, what)
+            _require(0 < len(item["call_id"]) <= 64, f"{what}: call_id {item['call_id']!r}")
+            _require(item["call_id"] not in calls, f"{what}: duplicate call_id {item['call_id']!r}")
+            _require(LEGAL_NAME.fullmatch(item["name"]), f"{what}: name {item['name']!r}")
+            _json_object(item["arguments"], what)
+            calls.append(item["call_id"])
+        case "function_call_output":
+            _fields(item, {"type", "call_id", "output"}, {"id", "status"}, what)
+            _require(item["call_id"] in calls, f"{what}: no tool call found for {item['call_id']!r}")
+            _require(item["call_id"] not in results, f"{what}: a second output for {item['call_id']!r}")
+            _require(isinstance(item["output"], str), f"{what}: output is no text")
+            results.append(item["call_id"])
+        case "reasoning":
+            _fields(item, {"type", "id", "summary"}, {"encrypted_content", "content", "status"}, what)
+            _require(item.get("encrypted_content"), f"{what}: reasoning without encrypted content, and store is false")
+        case other:
+            raise BadRequest(f"{what}: unknown type {other!r}")
+
+
+# -- Anthropic Messages
+
+_ANTHROPIC_FIELDS = {"model", "messages", "max_tokens", "stream"}
+_ANTHROPIC_OPTIONAL = {"system", "tools", "tool_choice", "temperature", "stop_sequences", "thinking", "cache_control"}
+
+
+def check_anthropic(body: dict[str, Any]) -> None:
+    """Anthropic Messages."""
+    _encodable(body)
+    _fields(body, _ANTHROPIC_FIELDS, _ANTHROPIC_OPTIONAL, "body")
+    _require(body["max_tokens"] >= 1, "max_tokens is below 1")
+    _require(0 <= body.get("temperature", 0) <= 1, "temperature is outside 0..1")
+    _require(body.get("system", "x").strip(), "system: text content blocks must be non-empty")
+    _require(all(stop.strip() for stop in body.get("stop_sequences", [])), "blank stop sequence")
+    for tool in body.get("tools", []):
+        _fields(tool, {"name", "input_schema"}, {"description", "eager_input_streaming"}, "tool")
+        _require(LEGAL_NAME.fullmatch(tool["name"]), f"tool name {tool['name']!r}")
+        _schema(tool["input_schema"], "tool")
+    _unique([tool["name"] for tool in body.get("tools", [])], "tool names")
+    _require("tool_choice" not in body or body.get("tools"), "tool_choice may only be specified with tools")
+    messages = body["messages"]
+    _require(messages, "messages is empty")
+    _require(messages[0]["role"] == "user", "the first message must be of the user")
+    for number, message in enumerate(messages):
+        _fields(message, {"role", "content"}, set(), f"messages.{number}")
+        _require(message["role"] == ("user", "assistant")[number % 2], f"messages.{number}: roles must alternate")
+        before = messages[number - 1]["content"] if number else []
+        after = messages[number + 1]["content"] if number + 1 < len(messages) else []
+        _anthropic_message(message, before, after, f"messages.{number}")
+    uses = [b for m in messages for b in m["content"] if isinstance(b, dict) and b["type"] == "tool_use"]
+    _unique([use["id"] for use in uses], "tool_use ids")
+    _require(not uses or body.get("tools"), "requests with tool_use blocks must define tools")
+
+
+def _anthropic_message(message: dict[str, Any], before: Any, after: Any, what: str) -> None:
+    content = message["content"]
+    if isinstance(content, str):
+        _require(content.strip(), f"{what}: text content must be non-empty")
+        return
+    _require(content, f"{what}: content is empty")
+    allowed = {"user": {"text", "tool_result"}, "assistant": {"text", "tool_use", "thinking", "redacted_thinking"}}
+    for block in content:
+        _require(block["type"] in allowed[message["role"]], f"{what}: a {block['type']} block of the {message['role']}")
+        _anthropic_block(block, what)
+    if message["role"] == "assistant":
+        _require(content[-1]["type"] not in ("thinking", "redacted_thinking"), f"{what}: ends with thinking")
+        results = [b["tool_use_id"] for b in after if isinstance(b, dict) and b["type"] == "tool_result"]
+        missing = {b["id"] for b in content if b["type"] == "tool_use"} - set(results)
+        _require(not missing, f"{what}: tool_use without tool_result in the next message: {missing}")
+        return
+    kinds = [block["type"] for block in content]
+    opening = kinds[: kinds.count("tool_result")]
+    _require(set(opening) <= {"tool_result"}, f"{what}: tool_result blocks must come first")
+    ids = [block["tool_use_id"] for block in content if block["type"] == "tool_result"]
+    _unique(ids, f"{what}: tool_result ids")
+    called = {b["id"] for b in before if isinstance(b, dict) and b["type"] == "tool_use"}
+    _require(set(ids) <= called, f"{what}: tool_result without tool_use in the previous message: {set(ids) - called}")
+
+
+def _anthropic_block(block: dict[str, Any], what: str) -> None:
+    match block["type"]:
+        case "text":
+            _fields(block, {"type", "text"}, set(), what)
+            _require(block["text"].strip(), f"{what}: text content blocks must contain non-whitespace text")
+        case "tool_use":
+            _fields(block, {"type", "id", "name", "input"}, set(), what)
+            _require(LEGAL_ID.fullmatch(block["id"]), f"{what}: tool_use.id {block['id']!r}")
+            _require(LEGAL_NAME.fullmatch(block["name"]), f"{what}: tool_use.name {block['name']!r}")
+            _require(isinstance(block["input"], dict), f"{what}: tool_use.input should be a dictionary")
+        case "tool_result":
+            _fields(block, {"type", "tool_use_id"}, {"content", "is_error"}, what)
+            _require(LEGAL_ID.fullmatch(block["tool_use_id"]), f"{what}: tool_use_id {block['tool_use_id']!r}")
+            blank = not str(block.get("content", "")).strip()
+            _require(not (block.get("is_error") and blank), f"{what}: content cannot be empty if is_error is true")
+        case "thinking":
+            _fields(block, {"type", "thinking", "signature"}, set(), what)
+            _require(block["signature"], f"{what}: thinking without signature")
+        case "redacted_thinking":
+            _fields(block, {"type", "data"}, set(), what)
+        case other:
+            raise BadRequest(f"{what}: unknown block {other!r}")
+
+
+# -- a history through all three
+
+
+def check_history(request: Any) -> None:
+    """Sends a ModelRequest's history through the requests of all three formats and checks each body."""
+    from console_app.providers.anthropic_request import anthropic_body
+    from console_app.providers.openai_chat_request import chat_body
+    from console_app.providers.openai_responses_request import responses_body
+    from console_app.providers.provider_config import ProviderConfig
+
+    chat = ProviderConfig("test", "openai-chat", "m")
+    check_chat(chat_body(request, chat, source="", limit_field="max_tokens"))
+    check_responses(responses_body(request, ProviderConfig("test", "openai-responses", "m"), source=""))
+    anthropic = ProviderConfig("test", "anthropic", "m")
+    check_anthropic(anthropic_body(request, anthropic, source="", max_tokens=1000, eager=True))

@@ -1,0 +1,133 @@
+"""Prompts on the offline model with the bundled servers, by the program itself: nothing but what ships with it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pptx import Presentation
+
+from console_app import resources
+from console_app.config.mcp_servers import load_mcp_config
+from console_app.domain.approvals import ApprovalMode
+from console_app.engine.approval_gate import ApprovalGate
+from console_app.engine.engine import Engine
+from console_app.providers.offline import OfflineProvider
+from tests.servers.conftest import Serve
+
+ROOT = Path(__file__).parents[2]
+SWITCHED_ON = ("calculator", "demo")
+ALL = (*SWITCHED_ON, "files", "order_database", "csv_reporter", "pptx_generator", "duckduckgo")
+
+
+def run(folder: Path, prompt: str, *servers: str) -> Sequence[dict[str, Any]]:
+    """The events of one prompt, run headless in `folder` with these servers of the bundled mcp.json."""
+    environment = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(folder.parent),
+        "FANOUT_HOME": str(folder.parent / "home"),
+        "PYTHONPATH": str(ROOT),
+    }
+    options = [option for server in servers for option in ("--mcp", server)]
+    done = subprocess.run(
+        [
+            *(sys.executable, "-m", "console_app", "run", "-m", "offline/rehearsal", "--approval-mode", "yolo"),
+            *("--output-format", "stream-json", *options, prompt),
+        ],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=50,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def results(events: Sequence[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Each call's `call.finished`, by `server.tool`."""
+    names = {e["call_id"]: f"{e['server']}.{e['tool']}" for e in events if e["type"] == "call.announced"}
+    return {names[e["call_id"]]: e for e in events if e["type"] == "call.finished"}
+
+
+def test_a_power_and_a_presentation_at_once(work: Path) -> None:
+    prompt = "I need two things at once: calculate 2^64 and create a one-slide PowerPoint about parallel computing"
+    events = run(work, prompt, "calculator", "pptx_generator")
+    found = results(events)
+    assert {name: event["outcome"] for name, event in found.items()} == {
+        "calculator.evaluate": "succeeded",
+        "pptx_generator.markdown_to_pptx": "succeeded",
+    }
+    assert found["calculator.evaluate"]["content"] == "18446744073709551616"
+    (artifact,) = found["pptx_generator.markdown_to_pptx"]["artifacts"]
+    path = work / "parallel_computing.pptx"
+    assert artifact["uri"] == path.as_uri()
+    assert zipfile.is_zipfile(path)
+    (slide,) = Presentation(str(path)).slides
+    assert slide.shapes.title is not None
+    assert slide.shapes.title.text_frame.text == "Parallel computing"
+    order = [event["type"] for event in events]
+    assert order.index("call.finished") > max(at for at, kind in enumerate(order) if kind == "call.announced")
+
+
+def test_orders_of_a_customer_and_the_revenue_at_once(work: Path) -> None:
+    prompt = "Look up all orders for customer 'Acme Corp' and also get the total revenue summary"
+    found = results(run(work, prompt, "order_database"))
+    assert {name: event["outcome"] for name, event in found.items()} == {
+        "order_database.find_orders": "succeeded",
+        "order_database.revenue_summary": "succeeded",
+    }
+    assert "Rocket skates" in found["order_database.find_orders"]["content"]
+    assert "Total revenue: $22,101.99" in found["order_database.revenue_summary"]["content"]
+    assert list(work.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("prompt", "server", "tool", "content"),
+    [
+        ("what is the status of order 1003?", "order_database", "get_order", "Label printer"),
+        ("mark order 1009 as shipped", "order_database", "update_order_status", "pending → shipped"),
+        ("read notes.txt", "files", "read_file", "remember the milk"),
+        ("list the files in this folder", "files", "list_directory", "notes.txt"),
+        ("search the files for 'milk'", "files", "search_files", "notes.txt:1: remember the milk"),
+    ],
+)
+async def test_the_offline_model_finds_the_tools(
+    serve: Serve, work: Path, prompt: str, server: str, tool: str, content: str
+) -> None:
+    (work / "notes.txt").write_text("remember the milk\n")
+    bench = await serve(server, FANOUT_HOME=str(work.parent))
+    gate = ApprovalGate(ApprovalMode.YOLO)
+    async with Engine(provider=OfflineProvider(pace=0), toolset=bench.hub, gate=gate).start(prompt) as turn:
+        found = results([event.model_dump(mode="json") async for event in turn])
+    assert list(found) == [f"{server}.{tool}"]
+    assert content in found[f"{server}.{tool}"]["content"]
+
+
+def test_what_changes_things_or_needs_a_network_is_off_until_switched_on() -> None:
+    config = load_mcp_config(resources.bundled_mcp())
+    assert config.problems == ()
+    assert tuple(server.name for server in config.servers) == ALL
+    assert tuple(server.name for server in config.servers if not server.disabled) == SWITCHED_ON
+    assert all(server.description for server in config.servers)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_a_bundled_server_loads_neither_the_console_nor_anything_heavy(name: str) -> None:
+    heavy = "{'mcp', 'pydantic', 'openai', 'anthropic', 'textual', 'pptx', 'ddgs', 'httpx2', 'markdown_it', 'sqlite3'}"
+    ours = "{m.split('.')[1] for m in sys.modules if m.startswith('console_app.')}"
+    code = (
+        f"import sys, console_app.servers.{name}; loaded = {{m.split('.')[0] for m in sys.modules}}; "
+        f"print(sorted(loaded & {heavy}), sorted({ours}))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    light = "['sqlite3']" if name == "order_database" else "[]"
+    assert done.stdout.strip() == f"{light} ['_version', 'servers']"

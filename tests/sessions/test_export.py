@@ -1,0 +1,78 @@
+"""Exports that people and programs can read, and that no foreign text can break out of."""
+
+from __future__ import annotations
+
+import json
+from html.parser import HTMLParser
+
+import pytest
+
+from console_app.domain import events as ev
+from console_app.domain.tools import Outcome
+from console_app.sessions.export import ImportFailed, export, imported
+from tests.sessions.test_store import TURN, numbered
+
+HOSTILE = "<script>alert(1)</script> ```\nfence ```` \x1b]52;c;aGk=\x07 \u202e"
+
+
+def hostile() -> list[ev.Event]:
+    return numbered(
+        ev.TurnStarted(prompt=HOSTILE),
+        ev.StepStarted(),
+        ev.CallAnnounced(call_id="a", index=0, name=HOSTILE, server="", tool=""),
+        ev.CallReady(call_id="a", arguments={"x": HOSTILE}),
+        ev.CallFinished(call_id="a", outcome=Outcome.FAILED, content=HOSTILE),
+        ev.TurnFinished(outcome="failed", error=HOSTILE),
+    )
+
+
+class Tags(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: set[str] = set()
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        self.seen.add(tag)
+
+
+def test_markdown_tells_the_conversation_in_order() -> None:
+    text = export(numbered(*TURN), "markdown", "Weather")
+    order = ["# Weather", "Compare the weather in Oslo", "I'll look that up.", '"x": 1', "fine", "minus four degrees"]
+    places = [text.index(part) for part in order]
+    assert places == sorted(places)
+
+
+def test_html_holds_foreign_text_as_text() -> None:
+    page = export(hostile(), "html", HOSTILE)
+    tags = Tags()
+    tags.feed(page)
+    assert "script" not in tags.seen
+    assert "default-src 'none'" in page
+    assert "\x1b" not in page
+    assert "\u202e" not in page
+
+
+def test_a_fence_in_a_result_does_not_end_its_fence() -> None:
+    text = export(hostile(), "markdown", "x")
+    assert "`````\n" in text
+    assert "\x1b" not in text
+
+
+def test_json_lines_come_back_as_another_session() -> None:
+    events = [event for event in numbered(*TURN) if not event.shown_only]
+    lines = export(events, "jsonl", "").splitlines()
+    again = imported(lines, "file.jsonl", "new")
+    assert [json.loads(line)["type"] for line in lines] == [event.type for event in again]
+    assert {event.session_id for event in again} == {"new"}
+    assert [event.seq for event in again] == list(range(1, len(again) + 1))
+
+
+@pytest.mark.parametrize("lines", [['{"type":"notice","text":"ok"}', "{"], ['{"type":"what"}'], ["[]"]])
+def test_a_broken_line_is_named(lines: list[str]) -> None:
+    with pytest.raises(ImportFailed, match=rf"file\.jsonl, line {len(lines)}"):
+        imported(lines, "file.jsonl", "new")
+
+
+def test_an_empty_file_is_no_session() -> None:
+    with pytest.raises(ImportFailed, match="holds no events"):
+        imported([""], "file.jsonl", "new")

@@ -1,0 +1,262 @@
+"""Sessions on disk: what was stored comes back, disks fail without loss, and a dead turn is closed truthfully."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from console_app.domain import events as ev
+from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
+from console_app.domain.tools import Outcome, ToolCall
+from console_app.domain.transcript import Transcript
+from console_app.sessions.database import StoreError
+from console_app.sessions.recorder import to_store
+from console_app.sessions.repair import closing_events
+from console_app.sessions.store import Store
+
+
+def numbered(*events: ev.Event, session: str = "s1") -> list[ev.Event]:
+    return [
+        event.model_copy(update={"session_id": session, "seq": n, "turn": 1, "step": 1, "at": 100.0 + n})
+        for n, event in enumerate(events, 1)
+    ]
+
+
+def message(kind: UserMessage | AssistantMessage | ToolMessage) -> ev.MessageAdded:
+    return ev.MessageAdded(**ev.MessageAdded.fields_of(kind))
+
+
+CALLS = (ToolCall(id="a", name="calc_eval", arguments='{"x":1}'), ToolCall(id="b", name="calc_eval"))
+TURN = [
+    ev.SessionStarted(model="m", provider="p", protocol="native", strategy="agentic", policy="parallel"),
+    ev.TurnStarted(prompt="Compare the weather in Oslo"),
+    message(UserMessage(content="Compare the weather in Oslo")),
+    ev.StepStarted(),
+    ev.TextDelta(text="I'll look "),
+    ev.TextDelta(text="that up."),
+    ev.CallAnnounced(call_id="a", index=0, name="calc_eval", server="calc", tool="eval"),
+    ev.CallReady(call_id="a", arguments={"x": 1}),
+    ev.CallStarted(call_id="a"),
+    ev.CallAnnounced(call_id="b", index=1, name="calc_eval", server="calc", tool="eval"),
+    ev.CallReady(call_id="b", arguments={}),
+    ev.CallStarted(call_id="b"),
+    ev.CallFinished(call_id="b", outcome=Outcome.SUCCEEDED, content="minus four degrees"),
+    message(AssistantMessage(content="I'll look that up.", tool_calls=CALLS)),
+    ev.CallFinished(call_id="a", outcome=Outcome.SUCCEEDED, content="fine"),
+    message(ToolMessage(tool_call_id="a", content="fine", name="calc_eval")),
+    message(ToolMessage(tool_call_id="b", content="minus four degrees", name="calc_eval")),
+    ev.TurnFinished(outcome="completed"),
+]
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path / "data" / "sessions.db")
+
+
+async def test_what_was_stored_comes_back_in_order(store: Store) -> None:
+    events = numbered(*TURN)
+    await store.append(to_store(events))
+    assert await store.load("s1") == [event for event in events if not event.shown_only]
+    info = await store.find("s1")
+    assert (info.title, info.model, info.turns) == ("Compare the weather in Oslo", "m", 1)
+    await store.close()
+
+
+async def test_files_are_for_their_owner_alone(store: Store, tmp_path: Path) -> None:
+    old = os.umask(0)
+    try:
+        await store.append(numbered(*TURN))
+    finally:
+        os.umask(old)
+    for path in (tmp_path / "data").iterdir():
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600, path.name
+    assert stat.S_IMODE((tmp_path / "data").stat().st_mode) == 0o700
+    await store.close()
+
+
+async def test_search_finds_what_was_said_and_what_was_returned(store: Store) -> None:
+    await store.append(numbered(*TURN))
+    await store.append(numbered(ev.TurnStarted(prompt="other"), message(UserMessage(content="other")), session="s2"))
+    assert {hit.session_id for hit in await store.search("weath osl")} == {"s1"}
+    assert [hit.role for hit in await store.search("minus degrees")] == ["tool"]
+    assert await store.search('"; drop table') == []
+    assert await store.search("") == []
+    await store.delete("s1")
+    assert await store.search("weather") == []
+    await store.close()
+
+
+async def test_a_fork_has_its_own_life(store: Store) -> None:
+    await store.append(numbered(*TURN))
+    fork = await store.fork("s1")
+    await store.append([ev.TurnStarted(session_id=fork, seq=99, turn=2, prompt="more")])
+    assert len(await store.load(fork)) == len(await store.load("s1")) + 1
+    assert (await store.find(fork)).parent == "s1"
+    await store.rename(fork, "Mine")
+    assert (await store.find(fork)).title == "Mine"
+    start = await store.fork("s1", up_to=1)
+    assert [event.type for event in await store.load(start)] == ["session.started"]
+    await store.close()
+
+
+@pytest.mark.parametrize("cut", range(3, len(TURN)))
+def test_a_turn_cut_anywhere_is_closed_truthfully(cut: int) -> None:
+    events = numbered(*TURN[:cut])
+    kept = to_store(events)
+    closing = closing_events(kept)
+    whole = Transcript()
+    for event in [*kept, *closing]:
+        whole.apply(event)
+    assert whole.turn is not None
+    assert whole.turn.outcome == "cancelled"
+    assert all(call.outcome is not None for call in whole.calls.values())
+    results = [m.tool_call_id for m in whole.history if isinstance(m, ToolMessage)]
+    asked = [c.id for m in whole.history if isinstance(m, AssistantMessage) for c in m.tool_calls]
+    assert results == asked
+    if cut >= 5:
+        assert any(isinstance(m, AssistantMessage) and m.content.startswith("I'll look") for m in whole.history)
+    assert closing_events([*kept, *closing]) == []
+
+
+def test_a_turn_that_ended_needs_nothing() -> None:
+    assert closing_events(numbered(*TURN)) == []
+    assert closing_events([]) == []
+
+
+async def test_a_damaged_file_is_set_aside_and_never_overwritten(store: Store, tmp_path: Path) -> None:
+    path = tmp_path / "data" / "sessions.db"
+    path.parent.mkdir()
+    path.write_bytes(b"this is no database, but it is yours" * 100)
+    await store.append(numbered(*TURN))
+    assert store.problem is None
+    assert store.set_aside is not None
+    assert store.set_aside.read_bytes().startswith(b"this is no database")
+    assert len(await store.load("s1")) > 5
+    await store.close()
+
+
+async def test_a_newer_file_is_left_alone_and_the_conversation_goes_on(store: Store, tmp_path: Path) -> None:
+    path = tmp_path / "data" / "sessions.db"
+    path.parent.mkdir()
+    with sqlite3.connect(path) as db:
+        db.execute("PRAGMA user_version = 999")
+    db.close()
+    before = path.read_bytes()
+    await store.append(numbered(*TURN))
+    assert store.problem is not None
+    assert "newer Fanout" in store.problem.line
+    assert path.read_bytes() == before
+    await store.close()
+
+
+async def test_what_could_not_be_written_is_written_when_the_disk_is_back(tmp_path: Path) -> None:
+    blocked = tmp_path / "home"
+    blocked.write_text("a file where a folder is wanted")
+    store = Store(blocked / "sessions.db")
+    events = numbered(*TURN)
+    await store.append(events[:4])
+    assert store.problem is not None
+    blocked.unlink()
+    await store.append(events[4:])
+    assert await store.flush()
+    assert store.problem is None
+    assert len(await store.load("s1")) == sum(not event.shown_only for event in events)
+    await store.close()
+
+
+async def test_a_locked_file_keeps_events_until_it_is_free(store: Store, tmp_path: Path) -> None:
+    events = numbered(*TURN)
+    await store.append(events[:4])
+    other = sqlite3.connect(tmp_path / "data" / "sessions.db", isolation_level=None)
+    other.execute("BEGIN EXCLUSIVE")
+    await store.append(events[4:8])
+    assert store.problem is not None
+    other.execute("ROLLBACK")
+    other.close()
+    await store.append(events[8:])
+    assert await store.flush()
+    assert store.problem is None
+    assert [event.seq for event in await store.load("s1")] == [event.seq for event in events if not event.shown_only]
+    await store.close()
+
+
+KILLED = """
+import asyncio, sys
+from pathlib import Path
+from console_app.domain import events as ev
+from console_app.sessions.store import Store
+
+async def main():
+    store = Store(Path(sys.argv[1]))
+    for seq in range(1, 100000):
+        await store.append([ev.Notice(session_id="s", seq=seq, text="shown")])
+        print(seq, flush=True)
+
+asyncio.run(main())
+"""
+
+
+def killed_after(path: Path, lines: int) -> int:
+    """Kills a process that appends once it has shown so many events; how many it had shown by then."""
+    with subprocess.Popen([sys.executable, "-c", KILLED, str(path)], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        for _ in range(lines):
+            process.stdout.readline()
+        process.send_signal(signal.SIGKILL)
+        return lines + len(process.stdout.read().split())
+
+
+@pytest.mark.parametrize("lines", [1, 7, 40])
+async def test_kill_9_loses_nothing_that_was_shown(tmp_path: Path, lines: int) -> None:
+    path = tmp_path / "sessions.db"
+    shown = killed_after(path, lines)
+    store = Store(path)
+    assert [event.seq for event in await store.load("s")][:shown] == list(range(1, shown + 1))
+    await store.close()
+
+
+async def test_an_unknown_session_says_where_to_look(store: Store) -> None:
+    with pytest.raises(StoreError, match="fanout sessions list"):
+        await store.find("nothing")
+    await store.close()
+
+
+deltas = st.one_of(
+    st.builds(ev.TextDelta, text=st.text(max_size=5)),
+    st.builds(ev.ReasoningDelta, text=st.text(max_size=5)),
+    st.builds(ev.CallArguments, call_id=st.sampled_from("ab"), delta=st.text(max_size=5)),
+    st.builds(ev.Notice, text=st.text(max_size=3)),
+    st.builds(ev.CallProgress, call_id=st.sampled_from("ab"), progress=st.floats(0, 1)),
+)
+
+
+@given(st.lists(deltas, max_size=30))
+def test_joining_deltas_changes_no_text(events: list[ev.Event]) -> None:
+    def told(some: list[ev.Event]) -> list[tuple[str, str]]:
+        return [
+            (event.type + getattr(event, "call_id", ""), getattr(event, "text", "") or getattr(event, "delta", ""))
+            for event in some
+            if not isinstance(event, ev.CallProgress)
+        ]
+
+    def folded(pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:
+        out: list[tuple[str, str]] = []
+        for kind, text in pairs:
+            if out and out[-1][0] == kind and kind != "notice":
+                out[-1] = (kind, out[-1][1] + text)
+            else:
+                out.append((kind, text))
+        return out
+
+    # Progress between two deltas does not keep them apart: it is dropped.
+    assert folded(told(to_store(events))) == folded(told(events))

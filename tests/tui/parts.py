@@ -1,0 +1,230 @@
+"""A model that answers what a test wrote, tools that wait for the test, and services made of them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from textual.app import App
+from textual.pilot import Pilot
+
+from console_app.config.tool_choice import Selection
+from console_app.domain.approvals import ApprovalMode
+from console_app.domain.ports import (
+    CallClosed,
+    CallOpened,
+    CallReporter,
+    Chunk,
+    FinishChunk,
+    Invocation,
+    ModelRequest,
+    TextChunk,
+    UsageChunk,
+)
+from console_app.domain.tools import Outcome, ToolAnnotations, ToolResult, ToolSpec
+from console_app.engine.approval_gate import ApprovalGate
+from console_app.engine.engine import Engine
+from console_app.mcp_client.status import ServerState, ServerStatus
+from console_app.tui.app import FanoutApp
+from console_app.tui.screens.chat import ChatScreen
+from console_app.tui.servers.desk import Offered, tokens_of
+from console_app.tui.services import ConsoleServices
+from console_app.tui.settled_keys import SettledKeys
+
+THEMES = Path(__file__).parents[2] / "themes"
+NOW = 1_750_000_000.0  # a fixed clock for pictures
+
+Answer = Sequence[Chunk | asyncio.Event]
+
+
+def say(text: str) -> Answer:
+    """An answer of text alone."""
+    return [TextChunk(text), UsageChunk(1200, 80), FinishChunk("stop")]
+
+
+def calls(*arguments: tuple[str, str], text: str = "") -> Answer:
+    """An answer that calls tools: (wire name, JSON arguments) each."""
+    chunks: list[Chunk | asyncio.Event] = [TextChunk(text)] if text else []
+    for index, (name, json_text) in enumerate(arguments):
+        chunks += [CallOpened(index, f"call-{index}", name), CallClosed(index, json_text)]
+    return [*chunks, UsageChunk(1500, 120), FinishChunk("tool_calls")]
+
+
+class WrittenModel:
+    """Answers one after the other; an Event in an answer holds the stream until the test sets it."""
+
+    name = "lab"
+    protocol = "native"
+
+    def __init__(self, *answers: Answer, model: str = "test-model") -> None:
+        self.model = model
+        self.answers = list(answers)
+        self.requests: list[ModelRequest] = []
+
+    @asynccontextmanager
+    async def stream(self, request: ModelRequest) -> AsyncIterator[AsyncIterator[Chunk]]:
+        self.requests.append(request)
+        answer = self.answers.pop(0) if self.answers else say("That is all.")
+        yield self._chunks(answer)
+
+    async def _chunks(self, answer: Answer) -> AsyncIterator[Chunk]:
+        for item in answer:
+            if isinstance(item, asyncio.Event):
+                await item.wait()
+            else:
+                yield item
+
+    async def close(self) -> None:
+        pass
+
+
+Run = Callable[[Invocation, CallReporter], Awaitable[str]]
+
+
+@dataclass
+class Tools:
+    """Tools by wire name `server_tool`."""
+
+    runs: dict[tuple[str, str], Run] = field(default_factory=dict[tuple[str, str], Run])
+    read_only: bool = True
+
+    def tools(self) -> Sequence[ToolSpec]:
+        return [
+            ToolSpec(
+                name=f"{server}_{tool}",
+                server=server,
+                tool=tool,
+                description=f"the {tool} of {server}",
+                annotations=ToolAnnotations(read_only=self.read_only),
+            )
+            for server, tool in self.runs
+        ]
+
+    async def call(self, invocation: Invocation, reporter: CallReporter) -> ToolResult:
+        run = self.runs[invocation.spec.server, invocation.spec.tool]
+        return ToolResult(outcome=Outcome.SUCCEEDED, content=await run(invocation, reporter))
+
+
+@dataclass
+class Server:
+    """What the console sees of a server."""
+
+    name: str
+    state: str = "ready"
+    reason: str = ""
+    tools: int = 1
+    transport: str = "stdio"
+    protocol: str = "2025-11-25"
+
+
+class Desk:
+    """The servers screen's side of `server_statuses`, with the tools of the engine; what is asked of it is noted."""
+
+    def __init__(self, servers: Callable[[], Sequence[Server]], tools: Callable[[], Sequence[ToolSpec]]) -> None:
+        self._servers = servers
+        self._tools = tools
+        self.revision = 0
+        self.file = Path("mcp.json")
+        self.selection = Selection()
+        self.entries: dict[str, dict[str, Any]] = {}
+        self.asked: list[tuple[str, str]] = []
+
+    def statuses(self) -> list[ServerStatus]:
+        return [
+            ServerStatus(s.name, ServerState(s.state), s.reason, s.tools, s.transport, s.protocol)
+            for s in self._servers()
+        ]
+
+    def offered(self) -> list[Offered]:
+        return [Offered(s.server, "tool", s.tool, s.description, tokens_of(s)) for s in self._tools()]
+
+    def default_on(self, name: str) -> bool:
+        return all(server.state != "disabled" for server in self._servers() if server.name == name)
+
+    async def apply(self, selection: Selection) -> None:
+        self.selection = selection
+        self.revision += 1
+
+    async def reconnect(self, name: str) -> None:
+        self.asked.append(("reconnect", name))
+
+    async def sign_in(self, name: str) -> None:
+        self.asked.append(("sign in", name))
+
+    def written(self, name: str) -> dict[str, Any]:
+        return self.entries.get(name, {})
+
+    async def put(self, name: str, fields: Mapping[str, Any]) -> None:
+        self.entries[name] = dict(fields)
+
+    async def remove(self, name: str) -> None:
+        self.asked.append(("remove", name))
+
+
+async def echo(invocation: Invocation, _reporter: CallReporter) -> str:
+    """Gives back its arguments."""
+    return str(dict(invocation.arguments))
+
+
+def services(
+    folder: Path, model: WrittenModel | None = None, tools: Tools | None = None, **more: Any
+) -> ConsoleServices:
+    """Services whose files are under `folder`. A fixed clock, unless one is given: pictures are of one moment."""
+    gate = more.pop("gate", None) or ApprovalGate(ApprovalMode.AUTO)
+    clock = more.pop("clock", lambda: NOW)
+    engine = Engine(provider=model or WrittenModel(), toolset=tools or Tools(), gate=gate, clock=clock)
+    more.setdefault("servers", Desk(more.get("server_statuses", list[Server]), engine.toolset.tools))
+    return ConsoleServices(
+        engine=engine,
+        history_path=folder / "history",
+        log_path=folder / "fanout.log",
+        theme_dirs=more.pop("theme_dirs", [THEMES]),
+        working_folder=folder,
+        clock=clock,
+        **more,
+    )
+
+
+def app(folder: Path, model: WrittenModel | None = None, tools: Tools | None = None, **more: Any) -> FanoutApp:
+    """The console on `services`."""
+    prompt = more.pop("prompt", None)
+    return FanoutApp(services(folder, model, tools, **more), prompt=prompt)
+
+
+def chat(console: App[Any]) -> ChatScreen:
+    """The main screen, whatever is open on top of it."""
+    screen = console.screen_stack[0]
+    assert isinstance(screen, ChatScreen)
+    return screen
+
+
+def seen(console: App[Any]) -> str:
+    """The text on screen, line by line."""
+    width, height = console.size
+    lines = [["".join(segment.text for segment in strip)] for strip in console.screen._compositor.render_strips()]
+    return "\n".join(line[0].rstrip() for line in lines[:height] if width)
+
+
+async def until(pilot: Pilot[Any], holds: Callable[[], bool], what: str = "") -> None:
+    """Lets the console work until `holds`; fails with the screen after a while."""
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + 10
+    while not holds():
+        if loop.time() > deadline:
+            raise AssertionError(f"never came: {what or holds}\n{seen(pilot.app)}")
+        await pilot.pause(0.01)
+
+
+async def see(pilot: Pilot[Any], text: str) -> None:
+    """Waits until `text` is on screen."""
+    await until(pilot, lambda: text in seen(pilot.app), f"{text!r} on screen")
+
+
+def settle(keys: SettledKeys[Any]) -> None:
+    """Half a second passes for a board's keys."""
+    keys._since -= 1  # pyright: ignore[reportPrivateUsage]
+    keys._quiet -= 1  # pyright: ignore[reportPrivateUsage]

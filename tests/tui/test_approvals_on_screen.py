@@ -1,0 +1,297 @@
+"""The approval board: what it shows, when its keys count, and when it may take the focus."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from textual.pilot import Pilot
+from textual.widgets import TextArea
+
+from console_app.domain.approvals import ApprovalMode
+from console_app.domain.ports import CallReporter, Invocation
+from console_app.engine.approval_gate import ApprovalGate, Rule
+from console_app.tui.screens.arguments_editor import ArgumentsEditor
+from console_app.tui.widgets.approval_board import ApprovalBoard
+from console_app.tui.widgets.arguments_view import ArgumentsView
+from tests.tui.parts import Tools, WrittenModel, app, calls, chat, echo, say, see, seen, settle, until
+
+THREE = (
+    ("files_write", '{"path": "a.md", "content": "# One\\nline two"}'),
+    ("files_write", '{"path": "[/red]b.md", "content": "[@click=app.quit]"}'),
+    ("files_write", '{"path": "c.md"}'),
+)
+
+
+@asynccontextmanager
+async def waiting(folder: Path, *arguments: tuple[str, str]) -> AsyncGenerator[tuple[Pilot[Any], ApprovalBoard]]:
+    """A console in which three calls (or these) wait, and whose board has a clock that the test moves."""
+    model = WrittenModel(calls(*(arguments or THREE)), say("All decided."))
+    gate = ApprovalGate(ApprovalMode.ASK)
+    console = app(folder, model, Tools({("files", "write"): echo}, read_only=False), gate=gate)
+    async with console.run_test(size=(100, 40)) as pilot:
+        await pilot.press(*"go", "enter")
+        board = chat(console).board
+        count = len(arguments or THREE)
+        await see(pilot, f"Approve 1 of {count}")
+        yield pilot, board
+
+
+async def reach(pilot: Pilot[Any], board: ApprovalBoard) -> None:
+    """Goes to the board as a user does, and waits until its keys count."""
+    await pilot.press("tab")
+    await until(pilot, lambda: board.has_focus)
+    settle(board.desk.keys)
+
+
+def outcomes(pilot: Pilot[Any]) -> list[str]:
+    return [str(call.outcome) for call in chat(pilot.app).transcript.calls.values()]
+
+
+async def test_every_waiting_call_is_a_row_and_the_selected_one_shows_all_arguments(tmp_path: Path) -> None:
+    async with waiting(tmp_path) as (pilot, board):
+        text = seen(pilot.app)
+        assert text.count("files · write") >= 6  # a panel and a row each
+        assert "[/red]b.md" in text
+        await reach(pilot, board)
+        await pilot.press("2")
+        await see(pilot, "[@click=app.quit]")
+        await pilot.press("k")
+        await see(pilot, "Approve 1 of 3")
+        await see(pilot, "line two")
+
+
+async def test_a_key_too_early_decides_nothing(tmp_path: Path) -> None:
+    async with waiting(tmp_path) as (pilot, board):
+        await pilot.press("tab")
+        await until(pilot, lambda: board.has_focus)
+        board.desk.keys._since += 60  # pyright: ignore[reportPrivateUsage]
+        await pilot.press("y", "Y", "n", "N", "f")
+        await pilot.pause()
+        assert outcomes(pilot) == ["None", "None", "None"]
+        assert board.desk.stage == "choosing"
+
+
+async def test_what_was_typed_ahead_goes_to_the_prompt(tmp_path: Path) -> None:
+    async with waiting(tmp_path) as (pilot, board):
+        settle(board.desk.keys)
+        await pilot.press("y", "e", "s")
+        assert chat(pilot.app).prompt.text == "yes"
+        assert outcomes(pilot) == ["None", "None", "None"]
+        assert "tab brings you here" in seen(pilot.app)
+
+
+async def test_one_is_approved_one_denied_with_words_one_denied(tmp_path: Path) -> None:
+    async with waiting(tmp_path) as (pilot, board):
+        await reach(pilot, board)
+        await pilot.press("y")
+        await see(pilot, "Approve 1 of 2")
+        settle(board.desk.keys)
+        await pilot.press("f", *"not there", "enter")
+        await see(pilot, "Approve 1 of 1")
+        settle(board.desk.keys)
+        await pilot.press("n")
+        await see(pilot, "All decided.")
+        assert outcomes(pilot) == ["succeeded", "denied", "denied"]
+        calls_by_order = list(chat(pilot.app).transcript.calls.values())
+        assert "not there" in calls_by_order[1].content
+        assert chat(pilot.app).focused is chat(pilot.app).prompt
+
+
+async def test_all_are_approved_at_once(tmp_path: Path) -> None:
+    async with waiting(tmp_path) as (pilot, board):
+        await reach(pilot, board)
+        await pilot.press("Y")
+        await see(pilot, "All decided.")
+        assert outcomes(pilot) == ["succeeded"] * 3
+
+
+async def test_all_are_denied_at_once(tmp_path: Path) -> None:
+    async with waiting(tmp_path) as (pilot, board):
+        await reach(pilot, board)
+        await pilot.press("N")
+        await see(pilot, "All decided.")
+        assert outcomes(pilot) == ["denied"] * 3
+
+
+async def test_escape_leaves_the_calls_waiting(tmp_path: Path) -> None:
+    async with waiting(tmp_path) as (pilot, board):
+        await reach(pilot, board)
+        await pilot.press("escape")
+        await until(pilot, lambda: chat(pilot.app).prompt.has_focus)
+        assert outcomes(pilot) == ["None", "None", "None"]
+        assert chat(pilot.app).driver.busy
+        await pilot.press("escape")
+        await until(pilot, lambda: not chat(pilot.app).driver.busy)
+        assert outcomes(pilot) == ["cancelled"] * 3
+        assert not board.is_waiting
+
+
+async def test_the_board_takes_the_focus_from_an_empty_prompt_left_alone(tmp_path: Path) -> None:
+    async with waiting(tmp_path) as (pilot, board):
+        prompt = chat(pilot.app).prompt
+        assert prompt.has_focus
+        prompt.touched_at -= 60
+        await until(pilot, lambda: board.has_focus)
+
+
+async def test_the_board_leaves_a_draft_alone(tmp_path: Path) -> None:
+    async with waiting(tmp_path) as (pilot, board):
+        prompt = chat(pilot.app).prompt
+        await pilot.press("d")
+        prompt.touched_at -= 60
+        approvals = chat(pilot.app)._approvals
+        assert approvals is not None
+        approvals._take_focus()
+        await pilot.pause()
+        assert prompt.has_focus
+        assert not board.has_focus
+
+
+async def test_a_megabyte_of_arguments_scrolls(tmp_path: Path) -> None:
+    big = "x" * 1_000_000 + "THE END"
+    async with waiting(tmp_path, ("files_write", f'{{"content": "{big}"}}')) as (pilot, board):
+        await reach(pilot, board)
+        await pilot.press("pagedown")
+        await pilot.pause()
+        assert board.outer_size.height <= 24
+        view = board.query_one("ArgumentsView")
+        view.scroll_end(animate=False)
+        await see(pilot, "THE END")
+
+
+async def test_a_session_rule_lets_the_tool_run_from_then_on(tmp_path: Path) -> None:
+    async with waiting(tmp_path) as (pilot, board):
+        await reach(pilot, board)
+        await pilot.press("a")
+        await see(pilot, "All decided.")
+        assert outcomes(pilot) == ["succeeded"] * 3
+        rules = chat(pilot.app).services.engine.gate.rules
+        assert [(str(rule), rule.source) for rule in rules] == [("allow files.write", "this session")]
+
+
+async def test_edited_arguments_run_and_the_model_hears_of_them(tmp_path: Path) -> None:
+    async with waiting(tmp_path, THREE[0]) as (pilot, board):
+        await reach(pilot, board)
+        await pilot.press("e")
+        await until(pilot, lambda: isinstance(pilot.app.screen, ArgumentsEditor))
+        editor = pilot.app.screen
+        assert isinstance(editor, ArgumentsEditor)
+        await see(pilot, "fits the tool")
+        await pilot.press("ctrl+s")  # too early: the form has only just come
+        editor._opened_at -= 1  # pyright: ignore[reportPrivateUsage]
+        editor.query_one(TextArea).text = "{"
+        await see(pilot, "not valid JSON")
+        await pilot.press("ctrl+s")
+        assert pilot.app.screen is editor
+        editor.query_one(TextArea).text = "{}"
+        await see(pilot, "changed; the model is told")
+        await pilot.press("ctrl+s")
+        await see(pilot, "All decided.")
+        (call,) = chat(pilot.app).transcript.calls.values()
+        assert (call.arguments, call.edited) == ({}, True)
+        assert call.content.endswith("\n\n{}")
+
+
+async def test_leaving_the_form_approves_nothing(tmp_path: Path) -> None:
+    async with waiting(tmp_path, THREE[0]) as (pilot, board):
+        await reach(pilot, board)
+        await pilot.press("e")
+        await until(pilot, lambda: isinstance(pilot.app.screen, ArgumentsEditor))
+        await pilot.press("escape")
+        await until(pilot, lambda: chat(pilot.app).is_current)
+        assert outcomes(pilot) == ["None"]
+
+
+async def test_a_call_that_cant_be_shown_cant_be_approved(tmp_path: Path) -> None:
+    async with waiting(tmp_path, THREE[0], THREE[1]) as (pilot, board):
+        view = board.query_one(ArgumentsView)
+
+        def fails(*_: object) -> None:
+            raise ValueError("a fault of the board")
+
+        view.show = fails  # type: ignore[method-assign]
+        await reach(pilot, board)
+        await pilot.press("2")
+        await see(pilot, "can't be shown")
+        for key in ("y", "Y", "a", "A"):
+            settle(board.desk.keys)
+            await pilot.press(key)
+            await pilot.pause(0.2)
+        assert outcomes(pilot) == ["None", "None"]
+        settle(board.desk.keys)
+        await pilot.press("n")
+        await see(pilot, "Approve 1 of 1")
+        assert outcomes(pilot) == ["None", "denied"]
+
+
+async def test_a_time_limit_of_waiting_is_counted_down_and_denies(tmp_path: Path) -> None:
+    model = WrittenModel(calls(THREE[0]), say("All decided."))
+    tools = Tools({("files", "write"): echo}, read_only=False)
+    console = app(tmp_path, model, tools, gate=ApprovalGate(ApprovalMode.ASK))
+    engine = console._services.engine  # pyright: ignore[reportPrivateUsage]
+    engine.settings = replace(engine.settings, approval_timeout=1.0)
+    async with console.run_test(size=(100, 40)) as pilot:
+        await pilot.press(*"go", "enter")
+        await see(pilot, "denied in 1 s")
+        await see(pilot, "All decided.")
+        assert outcomes(pilot) == ["denied"]
+
+
+async def test_a_call_that_always_asks_offers_no_rule(tmp_path: Path) -> None:
+    model = WrittenModel(calls(THREE[0]), say("All decided."))
+    tools = Tools({("files", "write"): echo}, read_only=False)
+    gate = ApprovalGate(ApprovalMode.YOLO, [Rule("ask", "files.*", "user")])
+    console = app(tmp_path, model, tools, gate=gate)
+    async with console.run_test(size=(100, 40)) as pilot:
+        await pilot.press(*"go", "enter")
+        await see(pilot, "Approve 1 of 1")
+        board = chat(console).board
+        await reach(pilot, board)
+        assert "this session" not in seen(console)
+        assert "always asks" in seen(console)
+        await pilot.press("a", "A")
+        await pilot.pause(0.2)
+        assert outcomes(pilot) == ["None"]
+
+
+async def test_a_finished_call_runs_again_in_its_open_batch_and_after_it(tmp_path: Path) -> None:
+    count = 0
+    free = asyncio.Event()
+
+    async def work(invocation: Invocation, _reporter: CallReporter) -> str:
+        nonlocal count
+        count += 1
+        if invocation.arguments.get("slow"):
+            await free.wait()
+        return f"run {count}"
+
+    model = WrittenModel(calls(("files_do", '{"n": 1}'), ("files_do", '{"slow": true}')), say("All decided."))
+    console = app(tmp_path, model, Tools({("files", "do"): work}))
+    async with console.run_test(size=(100, 40)) as pilot:
+        await pilot.press(*"go", "enter")
+        await see(pilot, "1 running · 1 done")
+        await pilot.press("tab", "alt+up", "r")
+        await see(pilot, "[try 2]")
+        transcript = chat(console).transcript
+        await until(pilot, lambda: "run 3" in next(iter(transcript.calls.values())).content)
+        await pilot.press("s")
+        await see(pilot, "All decided.")
+        assert outcomes(pilot) == ["succeeded", "interrupted"]
+        await until(pilot, lambda: not chat(console).driver.busy)
+        await pilot.press("r")
+        await see(pilot, "[try 3]")
+        await until(pilot, lambda: "run 4" in next(iter(transcript.calls.values())).content)
+
+
+async def test_the_policy_changes_while_a_turn_runs(tmp_path: Path) -> None:
+    async with waiting(tmp_path) as (pilot, _board):
+        await pilot.press(*"/policy sequential", "enter")
+        await see(pilot, "agentic · sequential")
+        (toast,) = pilot.app._notifications  # pyright: ignore[reportPrivateUsage]
+        assert toast.message == "Policy: sequential, from the next answer on."
+        assert outcomes(pilot) == ["None"] * 3

@@ -1,0 +1,107 @@
+"""/context and /compact: a summary for the model, everything still on screen, and the way back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from textual.pilot import Pilot
+
+from console_app.domain.errors import ContextOverflow
+from console_app.domain.ports import Chunk, FinishChunk, ModelRequest, TextChunk, UsageChunk
+from console_app.engine.context import SUMMARY_OPENS
+from tests.tui.parts import WrittenModel, app, chat, say, see, seen, until
+
+
+async def ask(pilot: Pilot[Any], text: str) -> None:
+    screen = chat(pilot.app)
+    screen.send(text)
+    await until(pilot, lambda: not screen.driver.busy)
+
+
+def using(tokens: int, text: str) -> list[Chunk]:
+    """An answer after which so many tokens are used."""
+    return [TextChunk(text), UsageChunk(tokens, 0), FinishChunk("stop")]
+
+
+def sent(request: ModelRequest) -> list[str]:
+    return [message.content for message in request.messages]
+
+
+async def test_a_summary_takes_the_place_of_older_turns_and_can_be_taken_back(tmp_path: Path) -> None:
+    model = WrittenModel(*[say(f"answer {n}") for n in range(4)], say("They spoke of four things."), *[say("ok")] * 2)
+    async with app(tmp_path, model).run_test(size=(110, 60)) as pilot:
+        for number in range(4):
+            await ask(pilot, f"prompt {number}")
+        await pilot.press(*"/compact", "enter")
+        await see(pilot, "Compacted: the model reads a summary in place of the 4 messages before.")
+        assert "prompt 0" in model.requests[4].messages[0].content
+        assert "prompt 2" not in model.requests[4].messages[0].content
+        assert "prompt 0" in seen(pilot.app)
+        await ask(pilot, "prompt 4")
+        assert sent(model.requests[5])[0].startswith(f"{SUMMARY_OPENS}\n\nThey spoke of four things.")
+        assert "prompt 2" in "".join(sent(model.requests[5]))
+        assert "prompt 1" not in "".join(sent(model.requests[5]))
+        await pilot.press(*"/context", "enter")
+        await see(pilot, "A summary stands for the oldest 4 messages")
+        await pilot.press("escape")
+        await pilot.press(*"/compact undo", "enter")
+        await see(pilot, "Compaction taken back")
+        await ask(pilot, "prompt 5")
+        assert sent(model.requests[6])[0] == "prompt 0"
+
+
+async def test_the_row_opens_to_the_summary(tmp_path: Path) -> None:
+    model = WrittenModel(say("a"), say("b"), say("A summary of it."))
+    async with app(tmp_path, model).run_test(size=(110, 60)) as pilot:
+        await ask(pilot, "one")
+        await ask(pilot, "two")
+        await pilot.press(*"/compact", "enter")
+        await see(pilot, "Compacted")
+        assert "A summary of it." not in seen(pilot.app)
+        await pilot.press("tab", "o")
+        await see(pilot, "A summary of it.")
+
+
+async def test_a_window_that_is_nearly_full_is_compacted_before_the_next_prompt(tmp_path: Path) -> None:
+    model = WrittenModel(say("one"), using(900, "two"), say("The summary."), using(300, "three"), say("four"))
+    console = app(tmp_path, model, context_window=lambda: 1000)
+    async with console.run_test(size=(110, 60)) as pilot:
+        for text in ("first", "second", "third"):
+            await ask(pilot, text)
+        await see(pilot, "Compacted, as its context was nearly full")
+        assert len(model.requests) == 4
+        assert sent(model.requests[3])[0].startswith(SUMMARY_OPENS)
+        await ask(pilot, "fourth")  # and not again
+        assert len(model.requests) == 5
+
+
+class Overflowing(WrittenModel):
+    """Refuses its third request, as too large."""
+
+    def stream(self, request: ModelRequest) -> Any:
+        if len(self.requests) == 2:
+            self.requests.append(request)
+            raise ContextOverflow(
+                "the request is larger than the model's context window: 9 of 8 tokens", "See /compact."
+            )
+        return super().stream(request)
+
+
+async def test_a_request_that_was_too_large_is_never_sent_again(tmp_path: Path) -> None:
+    model = Overflowing(say("one"), say("two"), say("The summary."), say("at last"))
+    async with app(tmp_path, model).run_test(size=(110, 60)) as pilot:
+        for text in ("first", "second", "third"):
+            await ask(pilot, text)
+        await see(pilot, "9 of 8 tokens")
+        await ask(pilot, "again")
+        await see(pilot, "at last")
+        assert len(model.requests) == 5
+        assert model.requests[4].messages[0].content.startswith(SUMMARY_OPENS)
+
+
+async def test_where_nothing_can_be_compacted_it_is_said(tmp_path: Path) -> None:
+    async with app(tmp_path).run_test(size=(110, 40), notifications=True) as pilot:
+        await ask(pilot, "one")
+        await pilot.press(*"/compact", "enter")
+        await see(pilot, "There is nothing to compact")

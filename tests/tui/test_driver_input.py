@@ -1,0 +1,56 @@
+"""The terminal's input: pastes of any size cut anywhere, keys of plain terminals, bytes that are no text."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+from textual import events
+from textual._xterm_parser import XTermParser
+
+from console_app.tui.driver import PASTE_END, PASTE_START, InputFeed
+
+
+def messages(*pieces: str) -> list[events.Event]:
+    feed = InputFeed(XTermParser())
+    return [message for piece in pieces for message in feed.feed(piece) if isinstance(message, events.Event)]
+
+
+def keys(found: list[events.Event]) -> list[str]:
+    return [message.key for message in found if isinstance(message, events.Key)]
+
+
+def pastes(found: list[events.Event]) -> list[str]:
+    return [message.text for message in found if isinstance(message, events.Paste)]
+
+
+@given(
+    st.text(alphabet=st.characters(blacklist_characters="\x00"), max_size=60).filter(
+        lambda text: PASTE_END not in text
+    ),
+    st.lists(st.integers(0, 200), max_size=6),
+)
+def test_a_paste_arrives_whole_wherever_it_is_cut(text: str, cuts: list[int]) -> None:
+    begin = "a" + PASTE_START
+    rest = text + PASTE_END + "b"
+    places = sorted({min(cut, len(rest)) for cut in cuts})
+    pieces = [rest[i:j] for i, j in zip([0, *places], [*places, len(rest)], strict=True)]
+    found = messages(begin, *pieces)
+    assert pastes(found) == [text]
+    assert keys(found) == ["a", "b"]
+
+
+def test_five_megabytes_are_one_message() -> None:
+    text = "line of a log\n" * 360_000
+    whole = PASTE_START + text + PASTE_END
+    pieces = [whole[i : i + 65_536] for i in range(0, len(whole), 65_536)]
+    assert pastes(messages(*pieces)) == [text]
+
+
+def test_escape_sequences_inside_a_paste_are_only_text() -> None:
+    assert pastes(messages(PASTE_START + "\x1b[A\x03" + PASTE_END)) == ["\x1b[A\x03"]
+
+
+def test_alt_enter_and_shift_enter_of_plain_terminals_are_told_from_enter() -> None:
+    assert keys(messages("\x1b\r")) == ["alt+enter"]
+    assert keys(messages("\x1b[27;2;13~")) == ["shift+enter"]
+    assert keys(messages("\r")) == ["enter"]

@@ -1,0 +1,120 @@
+"""What faults of providers look like in the console, over real bytes: a line that says what to do, and Esc any time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from console_app.domain import events as ev
+from console_app.tui import waiting
+from tests.program.process import Fanout
+from tests.program.terminal import Terminal
+from tests.tui.conversation.scenes import START, TinyApp, painted, screen_lines
+from tests.wire_bytes import Answer, Text, chat_chunk
+from tests.wire_server import Cut, Hang, Reply, WireServer
+
+TOO_LONG = "This model's maximum context length is 8192 tokens. However, your messages resulted in 20311 tokens."
+
+
+def error(status: int, message: str, code: str = "", **headers: str) -> Reply:
+    return Reply.json({"error": {"message": message, "code": code}}, status, headers)
+
+
+# Each with what the screen says; True where the console would try again by itself and Esc ends that.
+FAULTS: list[tuple[str, Any, str, bool]] = [
+    ("401", error(401, "Incorrect API key"), "key", False),
+    ("403", error(403, "Not for you"), "403", False),
+    ("404", error(404, "The model does not exist"), "404|does not exist", False),
+    ("413", error(413, "Too big"), "413", False),
+    ("429 soon", error(429, "Slow down", **{"Retry-After": "20"}), r"Try 2 in \d+ s · esc stops", True),
+    ("429 much later", error(429, "Slow down", **{"Retry-After": "900"}), "15 min|900", False),
+    ("500 with HTML", Reply.html("<html><b>Oops</b></html>", 500), r"Try 2 (in|now)", True),
+    ("503", error(503, "Down", **{"Retry-After": "30"}), r"Try 2 in \d+ s", True),
+    ("529", error(529, "Overloaded", **{"Retry-After": "30"}), r"Try 2 in \d+ s", True),
+    ("overflow", error(400, TOO_LONG, "context_length_exceeded"), r"20311[\s\S]*/compact", False),
+]
+
+
+def open_console(folder: Path, server: WireServer) -> Terminal:
+    fanout = Fanout(folder)
+    environment = fanout.environment({"TERM": "xterm-256color", "OPENAI_API_KEY": "sk-test-000000000"})
+    arguments = fanout.argv("--no-mcp", "-m", "openai/m", "--base-url", server.base_url("openai-chat"))
+    terminal = Terminal(arguments, env=environment, cwd=fanout.cwd, rows=50, columns=150)
+    terminal.expect("Ask, or /")
+    return terminal
+
+
+def test_each_fault_is_told_and_the_console_goes_on(tmp_path: Path) -> None:
+    with WireServer() as server, open_console(tmp_path, server) as terminal:
+        for name, reply, says, again in FAULTS:
+            asked = len(server.requests)
+            server.script(reply)
+            terminal.type(f"{name}\r")
+            terminal.expect(says)
+            if again:
+                terminal.press("escape")
+            terminal.expect(r"(failed|stopped) ·")
+            assert len(server.requests) == asked + 1, name  # never the same request again
+            terminal.type("/clear\r")
+            terminal.expect_gone("(failed|stopped) ·")
+        # The context overflowed, so what was said is summed up before the next request.
+        server.script(Answer(Text("A summary.")), Answer(Text("All is well.")))
+        terminal.type("and now\r")
+        terminal.expect(r"All is well\.")
+
+
+def test_an_answer_that_is_cut_keeps_what_came_and_says_so(tmp_path: Path) -> None:
+    with WireServer() as server, open_console(tmp_path, server) as terminal:
+        server.script(Reply([chat_chunk({"role": "assistant", "content": "The first half"}), Cut()]))
+        terminal.type("go\r")
+        terminal.expect("The first half")
+        terminal.expect("failed ·")
+        terminal.expect("[Cc]ut off|connection")
+
+
+def test_escape_ends_a_turn_whose_endpoint_says_nothing(tmp_path: Path) -> None:
+    with WireServer() as server, open_console(tmp_path, server) as terminal:
+        server.script(Reply([Hang()]))
+        terminal.type("go\r")
+        server.wait_requests(1)
+        terminal.press("escape")
+        terminal.expect("stopped ·")
+
+
+async def test_silence_is_told_and_the_first_word_takes_it_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(waiting, "SILENCE", 0.02)
+    app = TinyApp()
+    async with app.run_test(size=(100, 20)) as pilot:
+        app.story.turn()
+        app.clock.now = START + 34
+
+        def told() -> bool:
+            return any("Still waiting for the model: 34 s" in line for line in screen_lines(app))
+
+        for _ in range(200):
+            await painted(pilot)
+            if told():
+                break
+            await pilot.pause(0.01)
+        assert told()
+        app.story.say("Hello", 35.0)
+        await painted(pilot)
+        assert not told()
+
+
+async def test_a_retry_counts_down_and_is_over_with_the_answer() -> None:
+    app = TinyApp()
+    async with app.run_test(size=(100, 20)) as pilot:
+        app.story.turn()
+        app.story.send(ev.RetryScheduled, attempt=2, delay=12.0, why="The model is overloaded.")
+        for now, says in ((0.0, "Try 2 in 12 s · esc stops"), (3.5, "Try 2 in 8.5 s"), (13.0, "Try 2 now")):
+            app.clock.now = START + now
+            for block in app.view.blocks:
+                app.view.changed(block)
+            await painted(pilot)
+            assert any(says in line for line in screen_lines(app)), says
+        app.story.say("Hello", 14.0)
+        await painted(pilot)
+        assert any(line.endswith("The model is overloaded. Try 2") for line in screen_lines(app))

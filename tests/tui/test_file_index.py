@@ -1,0 +1,42 @@
+"""Files behind `@`: found fuzzily, bounded, and without what nobody wants to name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from console_app.tui import file_index
+from console_app.tui.completion import Token, token_before
+from console_app.tui.file_index import FileIndex
+
+
+def write(folder: Path, *names: str) -> None:
+    for name in names:
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("")
+
+
+async def test_the_name_counts_more_than_the_folders(tmp_path: Path) -> None:
+    write(tmp_path, "engine/notes.txt", "docs/engine.md", "node_modules/engine.js", ".git/engine", "src/e/n/g/ine.py")
+    found = await FileIndex(tmp_path).find("engine.md")
+    assert found == ["docs/engine.md"]
+    assert (await FileIndex(tmp_path).find("engine"))[0] in ("engine/", "docs/engine.md")
+    assert not any("node_modules" in path or ".git" in path for path in await FileIndex(tmp_path).find(""))
+
+
+async def test_a_huge_folder_is_walked_only_so_far(tmp_path: Path, monkeypatch) -> None:
+    write(tmp_path, *(f"d{n // 10}/f{n}" for n in range(100)))
+    monkeypatch.setattr(file_index, "MOST_FILES", 30)
+    assert len(file_index._walk(tmp_path)) == 30
+
+
+async def test_a_folder_that_is_gone_has_no_files(tmp_path: Path) -> None:
+    assert await FileIndex(tmp_path / "missing").find("x") == []
+
+
+def test_tokens_are_read_before_the_cursor() -> None:
+    assert token_before("/the", 4, True) == Token("command", "the", 0)
+    assert token_before("/the", 4, False) is None
+    assert token_before("/theme fj", 9, True) == Token("argument", "fj", 7, "theme")
+    assert token_before("see @docs/a then", 11, False) == Token("file", "docs/a", 4)
+    assert token_before("me@example.org", 14, True) is None

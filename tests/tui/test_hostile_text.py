@@ -1,0 +1,111 @@
+"""Text from models, tools, servers and files is shown as text, in every widget of the console."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from console_app.tui.app import FanoutApp
+from tests.tui.parts import Server, Tools, WrittenModel, app, calls, chat, echo, say, see, seen, until
+
+MARKUP = "[/red][@click=app.quit]x[/]"
+CONTROL = "\x1b]52;c;eA==\x07\u202e"
+HOSTILE = MARKUP + CONTROL
+SHOWN = "[/red][@click=app.quit]x[/]␛]52;c;eA==␇<U+202E>"
+
+
+async def known() -> list[str]:
+    return [f"lab/{HOSTILE}"]
+
+
+def console(folder: Path) -> FanoutApp:
+    """A console in which everything foreign is hostile."""
+    model = WrittenModel(
+        calls(("files_write", f'{{"path": {quoted(HOSTILE)}}}'), text=HOSTILE), say("Done."), model=HOSTILE
+    )
+    tools = Tools({("files", "write"): echo}, read_only=False)
+    (folder / "fanout.log").write_text(HOSTILE)
+    (folder / "history").write_text(f"{quoted(HOSTILE)}\n")
+    (folder / f"file{MARKUP.replace('/', '')}").write_text("x")
+    servers = [Server("files", "failed", HOSTILE)]
+    return app(
+        folder,
+        model,
+        tools,
+        server_statuses=lambda: servers,
+        known_models=known,
+        problems=[HOSTILE],
+        model_hint=HOSTILE,
+    )
+
+
+def quoted(text: str) -> str:
+    import json
+
+    return json.dumps(text)
+
+
+def clean(app: FanoutApp) -> None:
+    """Nothing on screen could move a cursor or act on a click."""
+    assert not any(c in seen(app) for c in "\x1b\x07\u202e\x9b")
+    for y in range(app.size.height):
+        for x in range(0, app.size.width, 3):
+            assert "@click" not in app.screen.get_style_at(x, y).meta
+
+
+async def test_the_opening_page(tmp_path: Path) -> None:
+    async with console(tmp_path).run_test(size=(160, 40)) as pilot:
+        await see(pilot, SHOWN)
+        clean(pilot.app)
+
+
+async def test_a_turn_its_approval_and_its_queue(tmp_path: Path) -> None:
+    gate_console = console(tmp_path)
+    async with gate_console.run_test(size=(160, 50)) as pilot:
+        await pilot.press(*"go", "enter")
+        await see(pilot, "Approve 1 of 1")
+        chat(gate_console).send(HOSTILE)
+        await see(pilot, f"▸ {SHOWN}")
+        assert re.search(rf"path\s+│ {re.escape(SHOWN)}", seen(gate_console))
+        clean(gate_console)
+
+
+@pytest.mark.parametrize(
+    ("keys", "text"),
+    [
+        (("ctrl+l",), SHOWN),
+        (("ctrl+r",), SHOWN),
+        ((*"/log", "enter"), SHOWN),
+        ((*"/model", "enter"), f"lab/{SHOWN}"),
+        (tuple("@file"), "[@click=app.quit]"),
+        (("up",), SHOWN),
+    ],
+    ids=["servers", "history", "log", "models", "files", "prompt"],
+)
+async def test_dialogs_and_lists(tmp_path: Path, keys: tuple[str, ...], text: str) -> None:
+    async with console(tmp_path).run_test(size=(160, 40)) as pilot:
+        await pilot.press(*keys)
+        await see(pilot, text)
+        clean(pilot.app)
+
+
+async def test_a_toast(tmp_path: Path) -> None:
+    hostile = console(tmp_path)
+    async with hostile.run_test(size=(160, 40), notifications=True) as pilot:
+        chat(hostile).toast(MARKUP)
+        await see(pilot, MARKUP)
+        clean(hostile)
+
+
+async def test_a_server_that_fails_later(tmp_path: Path) -> None:
+    listeners = []
+    servers = [Server("files")]
+    later = app(tmp_path, server_statuses=lambda: servers, on_servers_changed=listeners.append)
+    async with later.run_test(size=(160, 40)) as pilot:
+        await until(pilot, lambda: bool(listeners))
+        servers[0] = Server("files", "failed", HOSTILE)
+        listeners[0]()
+        await see(pilot, f"Server files failed: {SHOWN}")
+        clean(later)

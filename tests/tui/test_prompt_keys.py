@@ -1,0 +1,215 @@
+"""What the keys do in the prompt."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+from textual import events
+
+from console_app.tui.app import FanoutApp
+from console_app.tui.pastes import Pastes
+from tests.tui.parts import WrittenModel, app, chat, say, see, until
+
+
+async def test_enter_sends_and_the_answer_comes(tmp_path: Path) -> None:
+    model = WrittenModel(say("Good morning."))
+    async with app(tmp_path, model).run_test(size=(100, 30)) as pilot:
+        await pilot.press(*"hello", "enter")
+        await see(pilot, "Good morning.")
+        assert [m.content for m in model.requests[0].messages] == ["hello"]
+        assert chat(pilot.app).prompt.text == ""
+
+
+@pytest.mark.parametrize("key", ["shift+enter", "ctrl+j", "alt+enter"])
+async def test_a_new_line_is_written_and_nothing_sent(tmp_path: Path, key: str) -> None:
+    async with app(tmp_path).run_test(size=(100, 30)) as pilot:
+        await pilot.press("a", key, "b")
+        assert chat(pilot.app).prompt.text == "a\nb"
+
+
+async def test_a_trailing_backslash_becomes_a_new_line(tmp_path: Path) -> None:
+    async with app(tmp_path).run_test(size=(100, 30)) as pilot:
+        await pilot.press("a", "backslash", "enter", "b")
+        assert chat(pilot.app).prompt.text == "a\nb"
+
+
+async def test_the_prompt_grows_to_a_third_of_the_screen(tmp_path: Path) -> None:
+    async with app(tmp_path).run_test(size=(100, 30)) as pilot:
+        prompt = chat(pilot.app).prompt
+        low = prompt.outer_size.height
+        for _ in range(30):
+            await pilot.press("ctrl+j")
+        await pilot.pause()
+        assert low == 3
+        assert 8 <= prompt.outer_size.height <= 10
+
+
+async def test_line_editing_keys_stay(tmp_path: Path) -> None:
+    async with app(tmp_path).run_test(size=(100, 30)) as pilot:
+        prompt = chat(pilot.app).prompt
+        await pilot.press(*"one two", "ctrl+a", "X", "ctrl+e", "Y", "ctrl+b", "Z", "ctrl+f")
+        assert prompt.text == "Xone twoZY"
+        await pilot.press("ctrl+w")
+        assert prompt.text == "Xone "
+        await pilot.press("ctrl+u")
+        assert prompt.text == ""
+        await pilot.press(*"abc", "ctrl+a", "ctrl+k")
+        assert prompt.text == ""
+
+
+async def test_up_brings_back_what_was_sent_and_down_what_was_being_written(tmp_path: Path) -> None:
+    async with app(tmp_path).run_test(size=(100, 30)) as pilot:
+        prompt = chat(pilot.app).prompt
+        for text in ("first", "second"):
+            await pilot.press(*text, "enter")
+            await until(pilot, lambda: not chat(pilot.app).driver.busy)
+        await pilot.press("d", "up")
+        assert prompt.text == "second"
+        await pilot.press("up")
+        assert prompt.text == "first"
+        await pilot.press("up", "down")
+        assert prompt.text == "second"
+        await pilot.press("down")
+        assert prompt.text == "d"
+
+
+async def test_prompts_are_kept_for_the_next_session(tmp_path: Path) -> None:
+    async with app(tmp_path).run_test() as pilot:
+        await pilot.press("a", "ctrl+j", "b", "enter")
+    async with app(tmp_path).run_test() as pilot:
+        await pilot.press("up")
+        assert chat(pilot.app).prompt.text == "a\nb"
+    assert (tmp_path / "history").stat().st_mode & 0o777 == 0o600
+
+
+async def test_ctrl_r_finds_an_older_prompt(tmp_path: Path) -> None:
+    (tmp_path / "history").write_text('"the weather in Oslo"\n"what is 2+2"\nbroken line\n')
+    async with app(tmp_path).run_test(size=(100, 30)) as pilot:
+        await pilot.press("ctrl+r")
+        await see(pilot, "the weather in Oslo")
+        await pilot.press(*"weath", "enter")
+        await until(pilot, lambda: chat(pilot.app).prompt.text == "the weather in Oslo")
+
+
+async def test_a_long_paste_is_a_placeholder_that_is_written_out_when_sent(tmp_path: Path) -> None:
+    model = WrittenModel()
+    pasted = "\n".join(f"line {n}" for n in range(120))
+    async with app(tmp_path, model).run_test(size=(100, 30)) as pilot:
+        await pilot.press(*"see ")
+        pilot.app.post_message(events.Paste(pasted))
+        await until(pilot, lambda: "Pasted" in chat(pilot.app).prompt.text)
+        assert chat(pilot.app).prompt.text == "see [Pasted 120 lines]"
+        await pilot.press("enter")
+        await until(pilot, lambda: bool(model.requests))
+        assert model.requests[0].messages[0].content == f"see {pasted}"
+
+
+async def test_five_megabytes_are_pasted_without_a_pause(tmp_path: Path) -> None:
+    async with app(tmp_path).run_test(size=(100, 30)) as pilot:
+        before = time.monotonic()
+        pilot.app.post_message(events.Paste("x" * 5_000_000))
+        await until(pilot, lambda: "Pasted" in chat(pilot.app).prompt.text)
+        assert time.monotonic() - before < 5
+        assert chat(pilot.app).prompt.text == "[Pasted 5,000,000 characters]"
+
+
+def test_two_pastes_of_one_size_are_told_apart() -> None:
+    pastes = Pastes()
+    one, other = "\n".join("a" * 20), "\n".join("b" * 20)
+    text = f"{pastes.take(one)} {pastes.take(other)} {pastes.take(one)}"
+    assert text == "[Pasted 20 lines] [Pasted 20 lines #2] [Pasted 20 lines]"
+    assert pastes.expand(text) == f"{one} {other} {one}"
+
+
+async def test_control_characters_of_a_paste_are_marks_in_the_prompt(tmp_path: Path) -> None:
+    async with app(tmp_path).run_test(size=(100, 30)) as pilot:
+        pilot.app.post_message(events.Paste("a\x1b]52;c;eA==\x07b\r\nc"))
+        await until(pilot, lambda: bool(chat(pilot.app).prompt.text))
+        assert chat(pilot.app).prompt.text == "a␛]52;c;eA==␇b\nc"
+
+
+async def test_ctrl_c_clears_then_quits(tmp_path: Path) -> None:
+    console = app(tmp_path)
+    async with console.run_test(size=(100, 30)) as pilot:
+        await pilot.press(*"draft", "ctrl+c")
+        assert chat(console).prompt.text == ""
+        await pilot.press("ctrl+c")
+        await until(pilot, lambda: console.return_value is not None)
+    assert console.return_value == 0
+
+
+async def test_ctrl_c_once_only_says_how_to_quit(tmp_path: Path) -> None:
+    async with app(tmp_path).run_test(size=(100, 30), notifications=True) as pilot:
+        await pilot.press("ctrl+c")
+        await see(pilot, "Press Ctrl+C again to quit.")
+
+
+async def test_ctrl_d_quits_on_an_empty_prompt_only(tmp_path: Path) -> None:
+    console = app(tmp_path)
+    async with console.run_test(size=(100, 30)) as pilot:
+        await pilot.press(*"ab", "left", "ctrl+d")
+        assert chat(console).prompt.text == "a"
+        await pilot.press("ctrl+u", "ctrl+d")
+        await until(pilot, lambda: console.return_value is not None)
+    assert console.return_value == 0
+
+
+async def test_question_mark_helps_on_an_empty_prompt_and_is_written_otherwise(tmp_path: Path) -> None:
+    async with app(tmp_path).run_test(size=(100, 40)) as pilot:
+        await pilot.press("a", "question_mark")
+        assert chat(pilot.app).prompt.text == "a?"
+        await pilot.press("ctrl+u", "question_mark")
+        await see(pilot, "In the prompt")
+        await pilot.press("escape")
+        await until(pilot, lambda: pilot.app.screen is chat(pilot.app))
+        assert chat(pilot.app).prompt.text == ""
+
+
+async def test_a_digit_offers_a_prompt_and_typing_on_brings_the_digit_back(tmp_path: Path) -> None:
+    async with app(tmp_path).run_test(size=(100, 30)) as pilot:
+        prompt = chat(pilot.app).prompt
+        await pilot.press("1")
+        await until(pilot, lambda: prompt.text.startswith("Calculate these three things"))
+        await pilot.press("+", "1")
+        assert prompt.text == "1+1"
+
+
+async def test_a_digit_and_enter_send_an_offered_prompt(tmp_path: Path) -> None:
+    model = WrittenModel()
+    async with app(tmp_path, model).run_test(size=(100, 30)) as pilot:
+        await pilot.press("1")
+        await until(pilot, lambda: bool(chat(pilot.app).prompt.text))
+        await pilot.press("enter")
+        await until(pilot, lambda: bool(model.requests))
+        assert model.requests[0].messages[0].content.startswith("Calculate these three things: (1) 355/113")
+
+
+async def test_arrow_and_enter_send_an_offered_prompt(tmp_path: Path) -> None:
+    model = WrittenModel()
+    async with app(tmp_path, model).run_test(size=(100, 30)) as pilot:
+        await pilot.press("down", "down", "up")
+        await until(pilot, lambda: chat(pilot.app).welcome.highlighted is not None)
+        await pilot.press("enter")
+        await until(pilot, lambda: bool(model.requests))
+        assert model.requests[0].messages[0].content.startswith("Calculate")
+
+
+async def test_a_click_sends_an_offered_prompt(tmp_path: Path) -> None:
+    model = WrittenModel()
+    async with app(tmp_path, model).run_test(size=(100, 30)) as pilot:
+        await pilot.click("ExampleList", offset=(6, 0))
+        await until(pilot, lambda: bool(model.requests))
+
+
+async def test_keys_follow_the_configuration(tmp_path: Path) -> None:
+    console: FanoutApp = app(tmp_path, keymap={"prompt.send": "ctrl+t", "chat.help": "f2"})
+    async with console.run_test(size=(100, 40)) as pilot:
+        await pilot.press("a", "enter", "b")
+        assert chat(console).prompt.text == "a\nb"
+        await pilot.press("ctrl+t")
+        await until(pilot, lambda: chat(console).prompt.text == "")
+        await pilot.press("f2")
+        await see(pilot, "In the prompt")
+        await see(pilot, "ctrl+t")

@@ -1,0 +1,136 @@
+"""A question of the model, and the to-do list: what you answer and change reaches the model."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from textual.pilot import Pilot
+
+from tests.tui.parts import Answer, Tools, WrittenModel, app, calls, chat, echo, say, see, seen, settle, until
+
+QUESTION = (
+    "fanout_ask_followup_question",
+    '{"question": "Which format?", "options": ["Markdown", "[@click=app.quit]x"]}',
+)
+OPEN_QUESTION = ("fanout_ask_followup_question", '{"question": "What is it called?"}')
+TODO = (
+    "fanout_update_todo_list",
+    '{"todos": [{"content": "[/b]Read", "status": "completed"}, {"content": "Sum up", "status": "in_progress"}]}',
+)
+
+
+@asynccontextmanager
+async def talking(folder: Path, *answers: Answer, size: tuple[int, int] = (100, 40)) -> AsyncGenerator[Pilot[Any]]:
+    model = WrittenModel(*answers)
+    console = app(folder, model, Tools({("files", "read"): echo}))
+    engine = console._services.engine  # pyright: ignore[reportPrivateUsage]
+    tools = frozenset({"update_todo_list", "ask_followup_question"})
+    engine.settings = replace(engine.settings, builtin_tools=tools)
+    async with console.run_test(size=size) as pilot:
+        await pilot.press(*"go", "enter")
+        yield pilot
+
+
+def sent(pilot: Pilot[Any]) -> list[str]:
+    """What the newest request said."""
+    model = chat(pilot.app).services.engine.provider
+    assert isinstance(model, WrittenModel)
+    return [message.content for message in model.requests[-1].messages]
+
+
+async def reach(pilot: Pilot[Any]) -> None:
+    board = chat(pilot.app).questions
+    await pilot.press("tab")
+    await until(pilot, lambda: board.has_focus_within)
+    settle(board.keys)
+
+
+async def test_a_question_is_answered_by_number(tmp_path: Path) -> None:
+    async with talking(tmp_path, calls(QUESTION), say("Good.")) as pilot:
+        await see(pilot, "2 [@click=app.quit]x")
+        await see(pilot, "asks you")
+        await reach(pilot)
+        await pilot.press("2")
+        await see(pilot, "Good.")
+        assert sent(pilot)[-1] == "The user answered:\n[@click=app.quit]x"
+        await until(pilot, lambda: chat(pilot.app).prompt.has_focus)
+
+
+async def test_a_question_is_answered_in_your_own_words(tmp_path: Path) -> None:
+    async with talking(tmp_path, calls(QUESTION), say("Good.")) as pilot:
+        await see(pilot, "Which format?")
+        await reach(pilot)
+        await pilot.press("w", *"as a poem", "enter")
+        await see(pilot, "Good.")
+        assert sent(pilot)[-1] == "The user answered:\nas a poem"
+
+
+async def test_a_question_without_answers_takes_words_at_once_and_escape_declines(tmp_path: Path) -> None:
+    async with talking(tmp_path, calls(OPEN_QUESTION, OPEN_QUESTION), say("Good.")) as pilot:
+        await see(pilot, "A question, and 1 more")
+        await reach(pilot)
+        await pilot.press(*"Bo", "enter")
+        await until(pilot, lambda: chat(pilot.app).questions.border_title == "A question")
+        settle(chat(pilot.app).questions.keys)
+        await pilot.press("escape")
+        await see(pilot, "Good.")
+        outcomes = [str(call.outcome) for call in chat(pilot.app).transcript.calls.values()]
+        assert outcomes == ["succeeded", "cancelled"]
+
+
+async def test_keys_typed_ahead_choose_no_answer(tmp_path: Path) -> None:
+    async with talking(tmp_path, calls(QUESTION), say("Good.")) as pilot:
+        await see(pilot, "Which format?")
+        board = chat(pilot.app).questions
+        await pilot.press("tab", "1", "escape")
+        assert board.is_asking
+        settle(board.keys)
+        await pilot.press("1", "1", "2")
+        await pilot.pause(0.3)
+        assert board.is_asking
+
+
+async def test_the_question_takes_the_focus_from_an_empty_prompt(tmp_path: Path) -> None:
+    async with talking(tmp_path, calls(QUESTION), say("Good.")) as pilot:
+        await see(pilot, "Which format?")
+        chat(pilot.app).prompt.touched_at -= 60
+        await until(pilot, lambda: chat(pilot.app).questions.has_focus)
+
+
+async def test_the_list_is_seen_and_your_changes_reach_the_model(tmp_path: Path) -> None:
+    async with talking(tmp_path, calls(TODO), say("Planned."), say("Seen.")) as pilot:
+        await see(pilot, "Planned.")
+        await see(pilot, "1 of 2 done")
+        assert "● done" in seen(pilot.app)
+        await pilot.press(*"/todo", "enter")
+        await until(pilot, lambda: chat(pilot.app).todo.has_focus)
+        await pilot.press("j", "space")
+        await see(pilot, "2 of 2 done")
+        await pilot.press("a", *"Write it", "enter")
+        await see(pilot, "Write it")
+        await pilot.press("e", *" up", "enter")
+        await see(pilot, "Write it up")
+        await pilot.press("k", "k", "d")
+        await until(pilot, lambda: len(chat(pilot.app).todo.items) == 2)
+        await pilot.press("escape", *"on", "enter")
+        await see(pilot, "Seen.")
+        assert any("[x] Sum up\n[ ] Write it up" in text for text in sent(pilot))
+
+
+async def test_on_a_low_screen_the_list_is_one_line(tmp_path: Path) -> None:
+    async with talking(tmp_path, calls(TODO), say("Planned."), size=(80, 24)) as pilot:
+        await see(pilot, "1 of 2 done  ◐ in progress  Sum up")
+        assert "[/b]Read" not in seen(pilot.app).split("To-do")[1]
+
+
+async def test_a_list_begins_with_an_item_of_yours(tmp_path: Path) -> None:
+    async with talking(tmp_path, say("Hello.")) as pilot:
+        await see(pilot, "Hello.")
+        await pilot.press(*"/todo", "enter")
+        await until(pilot, lambda: chat(pilot.app).todo.has_focus_within)
+        await pilot.press(*"Water plants", "enter")
+        await see(pilot, "0 of 1 done")

@@ -1,0 +1,297 @@
+"""Sessions in the console: they come back as they were, are found, forked, undone, exported; faulty disks are told."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from console_app.domain.ports import FinishChunk, TextChunk
+from console_app.domain.tools import Outcome
+from console_app.sessions.library import Library
+from console_app.sessions.replay import Replay
+from console_app.sessions.store import Store
+from tests.tui.parts import (
+    NOW,
+    Tools,
+    WrittenModel,
+    app,
+    calls,
+    chat,
+    echo,
+    say,
+    see,
+    seen,
+    until,
+)
+
+TOOLS = Tools({("lab", "echo"): echo})
+
+
+def library(folder: Path) -> Library:
+    return Library(Store(folder / "data" / "sessions.db", folder=str(folder), retry=0.02), folder / "data" / "locks")
+
+
+def console(folder: Path, model: WrittenModel | None = None, kept: Library | None = None, **more: Any):
+    """A console that keeps its sessions under `folder`, as a process of its own would."""
+    kept = kept or library(folder)
+    return app(folder, model, TOOLS, store=kept, library=kept, close=kept.close, **more)
+
+
+def conversation(pilot: Any) -> str:
+    """Everything in the conversation, whatever is on screen of it."""
+    view = chat(pilot.app).view
+    return "\n".join(
+        "".join(segment.text for segment in line).rstrip()
+        for block in view.blocks
+        for line in block.render(90, view.palette, NOW)
+    )
+
+
+async def talk(folder: Path, *prompts: str, model: WrittenModel | None = None) -> tuple[str, str]:
+    """A whole console: says `prompts`, leaves, and gives the session's id and what was on screen."""
+    kept = library(folder)
+    running = console(folder, model, kept)
+    async with running.run_test(size=(100, 40)) as pilot:
+        for number, prompt in enumerate(prompts, 1):
+            await pilot.press(*prompt, "enter")
+            await until(pilot, lambda n=number: sum(t.outcome is not None for t in chat(running).transcript.turns) == n)
+        await until(pilot, lambda: not chat(running).driver.busy)
+        shown, session = conversation(pilot), kept.session_id
+    await kept.close()
+    return session, shown
+
+
+async def test_a_session_comes_back_as_it_was_and_the_model_knows_it(tmp_path: Path) -> None:
+    two = calls(("lab_echo", '{"n": 1}'), ("lab_echo", '{"n": 2}'), text="I look.")
+    first = WrittenModel(two, say("**Two** came."))
+    session, shown = await talk(tmp_path, "look", model=first)
+    model = WrittenModel(say("Yes, both."), model="another-model")
+    async with console(tmp_path, model, resume=session).run_test(size=(100, 40)) as pilot:
+        await see(pilot, "Two came.")
+        assert conversation(pilot) == shown
+        await pilot.press(*"sure", "enter")
+        await see(pilot, "Yes, both.")
+        roles = [message.role for message in model.requests[0].messages]
+        assert roles == ["user", "assistant", "tool", "tool", "assistant", "user"]
+        await until(pilot, lambda: not chat(pilot.app).driver.busy)
+    kept = library(tmp_path)
+    events = await kept.store.load(session)
+    assert [event.seq for event in events] == sorted({event.seq for event in events})
+    assert [event.turn for event in events if event.type == "turn.started"] == [1, 2]
+    assert (await kept.store.find(session)).model == "another-model"
+    await kept.close()
+
+
+async def test_sessions_are_listed_found_by_what_was_said_and_opened(tmp_path: Path) -> None:
+    await talk(tmp_path, "alpha", model=WrittenModel(say("The capital of Norway is Oslo.")))
+    await talk(tmp_path, "beta", model=WrittenModel(say("Water boils at 100 degrees.")))
+    async with console(tmp_path).run_test(size=(100, 30)) as pilot:
+        await pilot.press(*"/sessions", "enter")
+        await see(pilot, "2 sessions")
+        assert "alpha" in seen(pilot.app)
+        await pilot.press(*"norw")
+        await see(pilot, "1 found")
+        assert "The capital of Norway is Oslo." in seen(pilot.app)
+        assert "beta" not in seen(pilot.app)
+        await pilot.press("enter")
+        await until(pilot, lambda: pilot.app.screen is chat(pilot.app))
+        await see(pilot, "The capital of Norway is Oslo.")
+
+
+async def test_rename_and_delete_in_the_list(tmp_path: Path) -> None:
+    await talk(tmp_path, "alpha")
+    async with console(tmp_path).run_test(size=(100, 30)) as pilot:
+        await pilot.press(*"/sessions", "enter")
+        await see(pilot, "1 session")
+        await pilot.press("f2")
+        await see(pilot, "Rename")
+        await pilot.press(*"gamma", "enter")
+        await see(pilot, "gamma")
+        await pilot.press("f8")
+        await see(pilot, "Delete “gamma”?")
+        await pilot.press("enter")
+        await see(pilot, "gamma")
+        await pilot.press("f8")
+        await see(pilot, "Delete “gamma”?")
+        await pilot.press("down", "enter")
+        await see(pilot, "no session was kept yet")
+
+
+async def test_undo_takes_the_turn_from_screen_and_history_but_not_from_disk(tmp_path: Path) -> None:
+    model = WrittenModel(say("One."), say("Two."), say("Three."))
+    kept = library(tmp_path)
+    running = console(tmp_path, model, kept)
+    async with running.run_test(size=(100, 40)) as pilot:
+        await pilot.press(*"first", "enter")
+        await see(pilot, "One.")
+        await pilot.press(*"second", "enter")
+        await see(pilot, "Two.")
+        await until(pilot, lambda: not chat(running).driver.busy)
+        await pilot.press(*"/undo", "enter")
+        await until(pilot, lambda: "Two." not in seen(running))
+        assert chat(running).prompt.text == "second"
+        await pilot.press(*" again", "enter")
+        await see(pilot, "Three.")
+        said = [message.content for message in model.requests[2].messages]
+        assert said == ["first", "One.", "second again"]
+        await until(pilot, lambda: not chat(running).driver.busy)
+        session = kept.session_id
+    await kept.close()
+    kept = library(tmp_path)
+    assert any(getattr(event, "content", "") == "Two." for event in await kept.store.load(session))
+    async with console(tmp_path, kept=kept, resume=session).run_test(size=(100, 40)) as pilot:
+        await see(pilot, "Three.")
+        assert "Two." not in conversation(pilot)
+        assert [m.content for m in pilot.app.screen.services.engine.history] == [*said, "Three."]
+
+
+async def test_a_fork_goes_on_from_a_message_and_leaves_the_other_alone(tmp_path: Path) -> None:
+    kept = library(tmp_path)
+    running = console(tmp_path, WrittenModel(say("One."), say("Two."), say("Three.")), kept)
+    async with running.run_test(size=(100, 40)) as pilot:
+        await pilot.press(*"first", "enter")
+        await see(pilot, "One.")
+        await pilot.press(*"second", "enter")
+        await see(pilot, "Two.")
+        await until(pilot, lambda: not chat(running).driver.busy)
+        session = kept.session_id
+        await pilot.press(*"/fork", "enter")
+        await see(pilot, "before: second")
+        await pilot.press(*"before: second", "enter")
+        await until(pilot, lambda: chat(running).prompt.text == "second")
+        assert "Two." not in conversation(pilot)
+        assert kept.session_id != session
+        await pilot.press("enter")
+        await see(pilot, "Three.")
+        await until(pilot, lambda: not chat(running).driver.busy)
+        assert (await kept.store.find(kept.session_id)).parent == session
+        assert any(getattr(event, "content", "") == "Two." for event in await kept.store.load(session))
+
+
+@pytest.mark.parametrize("form", ["md", "html", "jsonl"])
+async def test_export_writes_a_file_that_was_not_there(tmp_path: Path, form: str) -> None:
+    running = console(tmp_path, WrittenModel(say("One.")))
+    async with running.run_test(size=(100, 40)) as pilot:
+        await pilot.press(*"first", "enter")
+        await see(pilot, "One.")
+        await until(pilot, lambda: not chat(running).driver.busy)
+        for _ in range(2):
+            await pilot.press(*f"/export {form} out.{form}", "enter")
+        await until(pilot, (tmp_path / f"out-2.{form}").exists)
+        assert "One." in (tmp_path / f"out.{form}").read_text()
+        assert (tmp_path / f"out.{form}").stat().st_mode & 0o777 == 0o600
+
+
+async def test_new_begins_a_session_of_its_own(tmp_path: Path) -> None:
+    kept = library(tmp_path)
+    running = console(tmp_path, WrittenModel(say("One."), say("Two.")), kept)
+    async with running.run_test(size=(100, 40)) as pilot:
+        await pilot.press(*"first", "enter")
+        await see(pilot, "One.")
+        await until(pilot, lambda: not chat(running).driver.busy)
+        await pilot.press(*"/new", "enter", *"second", "enter")
+        await see(pilot, "Two.")
+        await until(pilot, lambda: not chat(running).driver.busy)
+        assert [info.title for info in await kept.store.sessions()] == ["second", "first"]
+
+
+async def test_a_cut_answer_comes_back_marked_and_nothing_runs_again(tmp_path: Path) -> None:
+    kept = library(tmp_path)
+    model = WrittenModel([TextChunk("Half an ans"), asyncio.Event(), FinishChunk("stop")])
+    running = console(tmp_path, model, kept)
+    async with running.run_test(size=(100, 40)) as pilot:
+        await pilot.press(*"tell", "enter")
+        await see(pilot, "Half an ans")
+        # What is on disk now is what kill -9 would leave.
+        source = sqlite3.connect(tmp_path / "data" / "sessions.db")
+        (tmp_path / "killed" / "data").mkdir(parents=True)
+        target = sqlite3.connect(tmp_path / "killed" / "data" / "sessions.db")
+        source.backup(target)
+        source.close()
+        target.close()
+        session = kept.session_id
+    model = WrittenModel(say("The whole answer."))
+    async with console(tmp_path / "killed", model, resume=session).run_test(size=(100, 40)) as pilot:
+        await see(pilot, "cut off here")
+        await see(pilot, "The console ended before this turn did.")
+        assert not model.requests
+        await pilot.press(*"go on", "enter")
+        await see(pilot, "The whole answer.")
+        assert [m.content for m in model.requests[0].messages] == ["tell", "Half an ans", "go on"]
+
+
+async def test_a_session_that_is_open_elsewhere_is_read_or_forked(tmp_path: Path) -> None:
+    session, _ = await talk(tmp_path, "alpha", model=WrittenModel(say("One.")))
+    other = library(tmp_path)
+    await other.open(session)
+    kept = library(tmp_path)
+    model = WrittenModel(say("Two."))
+    running = console(tmp_path, model, kept, resume=session, prompt="early")
+    async with running.run_test(size=(100, 40), notifications=True) as pilot:
+        await see(pilot, "is open in another console")
+        await pilot.press("down", "enter")
+        await see(pilot, "One.")
+        assert "read only" in seen(running)
+        await until(pilot, lambda: chat(running).prompt.text == "early")
+        assert not model.requests
+        await pilot.press("ctrl+c", *"hello", "enter")
+        await see(pilot, "This session is open to read only.")
+        assert chat(running).prompt.text == "hello"
+        await pilot.press("ctrl+c", *f"/resume {session[:6]}", "enter")
+        await see(pilot, "is open in another console")
+        await pilot.press("enter")
+        await until(pilot, lambda: kept.session_id not in ("", session))
+        await until(pilot, lambda: "read only" not in seen(running))
+        await pilot.press(*"on", "enter")
+        await see(pilot, "Two.")
+        assert await other.is_free(kept.session_id) is False
+    await other.close()
+
+
+async def test_a_locked_file_is_told_at_once_and_written_when_it_is_free(tmp_path: Path) -> None:
+    kept = library(tmp_path)
+    await kept.store.check()
+    holder = sqlite3.connect(tmp_path / "data" / "sessions.db", isolation_level=None)
+    holder.execute("BEGIN EXCLUSIVE")
+    running = console(tmp_path, WrittenModel(say("One."), say("Two.")), kept)
+    async with running.run_test(size=(120, 40)) as pilot:
+        await pilot.press(*"first", "enter")
+        await see(pilot, "! not saved: file locked")
+        await see(pilot, "One.")
+        holder.execute("ROLLBACK")
+        holder.close()
+        await until(pilot, lambda: "not saved" not in seen(running))
+        await see(pilot, "Sessions are written again")
+        await until(pilot, lambda: not chat(running).driver.busy)
+        events = await kept.store.load(kept.session_id)
+        assert [event.type for event in events][-1] == "turn.finished"
+
+
+async def test_a_newer_file_is_told_and_the_conversation_goes_on(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    with sqlite3.connect(tmp_path / "data" / "sessions.db") as db:
+        db.execute("PRAGMA user_version = 999")
+    db.close()
+    async with console(tmp_path, WrittenModel(say("One."))).run_test(size=(120, 40)) as pilot:
+        await pilot.press(*"first", "enter")
+        await see(pilot, "! not saved: newer version")
+        await see(pilot, "One.")
+
+
+async def test_a_replay_plays_what_happened_and_takes_no_prompt(tmp_path: Path) -> None:
+    session, shown = await talk(tmp_path, "look", model=WrittenModel(calls(("lab_echo", "{}")), say("Done so.")))
+    kept = library(tmp_path)
+    events = await kept.store.load(session)
+    await kept.close()
+    replay = Replay(events, speed=10)
+    async with app(tmp_path, replay=replay).run_test(size=(100, 40)) as pilot:
+        await see(pilot, "Done so.")
+        assert conversation(pilot) == shown
+        assert "replay" in seen(pilot.app)
+        assert all(call.outcome is Outcome.SUCCEEDED for call in chat(pilot.app).transcript.calls.values())
+        await pilot.press(*"hello", "enter")
+        assert not chat(pilot.app).driver.busy

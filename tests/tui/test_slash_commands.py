@@ -1,0 +1,180 @@
+"""Slash commands: completed as you type, in the palette, in help, and what each does."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from console_app.domain.approvals import CallPolicy
+from console_app.domain.errors import ConfigError
+from console_app.tui.commands.registry import parse
+from console_app.tui.widgets.completion_popup import CompletionPopup
+from tests.tui.parts import Server, WrittenModel, app, chat, say, see, seen, until
+
+
+def test_a_path_is_no_command() -> None:
+    assert parse("/etc/hosts what is this?") is None
+    assert parse("/theme fjord") == ("theme", "fjord")
+    assert parse(" /HELP ") == ("help", "")
+
+
+async def test_commands_are_completed_as_you_type(tmp_path: Path) -> None:
+    async with app(tmp_path).run_test(size=(100, 40)) as pilot:
+        popup = chat(pilot.app).query_one(CompletionPopup)
+        await pilot.press("slash")
+        await until(pilot, lambda: popup.is_open)
+        await see(pilot, "choose the model that answers")
+        await pilot.press(*"plcy")
+        await until(pilot, lambda: popup.chosen is not None and popup.chosen.label == "/policy")
+        await pilot.press("tab")
+        await until(pilot, lambda: chat(pilot.app).prompt.text == "/policy ")
+        await see(pilot, "sequential")
+        await pilot.press(*"seq", "enter")
+        await until(pilot, lambda: chat(pilot.app).services.engine.policy is CallPolicy.SEQUENTIAL)
+        await see(pilot, "agentic · sequential · auto")
+
+
+async def test_escape_closes_the_list_and_nothing_else(tmp_path: Path) -> None:
+    async with app(tmp_path).run_test(size=(100, 40)) as pilot:
+        popup = chat(pilot.app).query_one(CompletionPopup)
+        await pilot.press("slash", "m")
+        await until(pilot, lambda: popup.is_open)
+        await pilot.press("escape")
+        await until(pilot, lambda: not popup.is_open)
+        assert chat(pilot.app).prompt.text == "/m"
+        await pilot.press("o")
+        await until(pilot, lambda: popup.is_open)
+
+
+async def test_files_are_completed_behind_an_at_sign(tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "architecture.md").write_text("x")
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git" / "architecture.bad").write_text("x")
+    async with app(tmp_path).run_test(size=(100, 40)) as pilot:
+        popup = chat(pilot.app).query_one(CompletionPopup)
+        await pilot.press(*"read @arch")
+        await until(pilot, lambda: popup.is_open)
+        assert popup.option_count == 1
+        await pilot.press("enter")
+        await until(pilot, lambda: chat(pilot.app).prompt.text == "read @docs/architecture.md ")
+
+
+async def test_an_unknown_command_says_what_was_meant_and_stays(tmp_path: Path) -> None:
+    async with app(tmp_path).run_test(size=(100, 40), notifications=True) as pilot:
+        await pilot.press(*"/thme x", "enter")
+        await see(pilot, "There is no command /thme.")
+        assert chat(pilot.app).prompt.text == "/thme x"
+
+
+async def test_the_palette_holds_the_same_commands(tmp_path: Path) -> None:
+    async with app(tmp_path).run_test(size=(100, 40)) as pilot:
+        await pilot.press("ctrl+p")
+        await see(pilot, "/policy")
+        await pilot.press(*"servers")
+        await see(pilot, "/mcp")
+        await pilot.press("enter")
+        await see(pilot, "No server is configured")
+
+
+async def test_help_is_made_from_the_live_bindings(tmp_path: Path) -> None:
+    async with app(tmp_path, keymap={"chat.servers": "f9"}).run_test(size=(120, 300)) as pilot:
+        await pilot.press("f1")
+        await see(pilot, "On the approvals")
+        text = seen(pilot.app)
+        assert "f9" in text
+        assert re.search(r"ctrl\+l\s+servers", text) is None
+        for name in chat(pilot.app).commands:
+            assert f"/{name.name}" in text
+
+
+async def test_a_theme_is_shown_while_moving_and_put_back_on_escape(tmp_path: Path) -> None:
+    console = app(tmp_path)
+    async with console.run_test(size=(100, 40)) as pilot:
+        await pilot.press(*"/theme", "enter")
+        await see(pilot, "Warm orange and violet")
+        assert console.theme == "fanout-dark"
+        await pilot.press("down")
+        await until(pilot, lambda: console.theme == "fanout-light")
+        await pilot.press("escape")
+        await until(pilot, lambda: console.theme == "fanout-dark")
+
+
+async def test_a_picked_theme_is_remembered(tmp_path: Path) -> None:
+    remembered: list[str] = []
+    console = app(tmp_path, remember_theme=remembered.append)
+    async with console.run_test(size=(100, 40)) as pilot:
+        await pilot.press(*"/theme", "enter")
+        await see(pilot, "Warm orange and violet")
+        await pilot.press(*"fjord", "enter")
+        await until(pilot, lambda: remembered == ["fjord"])
+        assert console.theme == "fjord"
+        await pilot.press(*"/theme plum", "enter")
+        await until(pilot, lambda: console.theme == "plum")
+
+
+async def test_a_model_is_picked_or_typed(tmp_path: Path) -> None:
+    switched: list[str] = []
+
+    async def known() -> list[str]:
+        return ["openai/gpt-5", "anthropic/claude"]
+
+    async def switch(name: str) -> None:
+        if name.startswith("nobody"):
+            raise ConfigError("there is no provider nobody.", "Providers are listed in config.toml.")
+        switched.append(name)
+
+    async with app(tmp_path, known_models=known, switch_model=switch).run_test(size=(100, 40)) as pilot:
+        await pilot.press(*"/model", "enter")
+        await see(pilot, "anthropic/claude")
+        await pilot.press(*"gpt", "enter")
+        await until(pilot, lambda: switched == ["openai/gpt-5"])
+        await pilot.press(*"/model", "enter")
+        await see(pilot, "anthropic/claude")
+        await pilot.press(*"ollama/qwen3", "enter")
+        await until(pilot, lambda: switched[1:] == ["ollama/qwen3"])
+        await pilot.press(*"/model nobody/x", "enter")
+        await see(pilot, "there is no provider nobody")
+
+
+async def test_new_forgets_and_clear_does_not(tmp_path: Path) -> None:
+    model = WrittenModel(say("One."), say("Two."), say("Three."))
+    async with app(tmp_path, model).run_test(size=(100, 40)) as pilot:
+        await pilot.press(*"a", "enter")
+        await see(pilot, "One.")
+        await pilot.press(*"/clear", "enter")
+        await until(pilot, lambda: "One." not in seen(pilot.app))
+        await pilot.press(*"b", "enter")
+        await see(pilot, "Two.")
+        assert len(model.requests[1].messages) == 3
+        await pilot.press(*"/new", "enter")
+        await see(pilot, "Try one")
+        await pilot.press(*"c", "enter")
+        await see(pilot, "Three.")
+        assert [m.content for m in model.requests[2].messages] == ["c"]
+
+
+async def test_the_answer_is_copied(tmp_path: Path) -> None:
+    console = app(tmp_path, WrittenModel(say("Forty-two.")))
+    async with console.run_test(size=(100, 40)) as pilot:
+        await pilot.press(*"a", "enter")
+        await see(pilot, "Forty-two.")
+        await pilot.press(*"/copy", "enter")
+        await until(pilot, lambda: console.clipboard == "Forty-two.")
+
+
+async def test_the_log_is_shown_from_its_end(tmp_path: Path) -> None:
+    (tmp_path / "fanout.log").write_text("".join(f"line {n} \x1b[31m[/red]\n" for n in range(50_000)))
+    async with app(tmp_path).run_test(size=(100, 40)) as pilot:
+        await pilot.press(*"/log", "enter")
+        await see(pilot, "line 49999 ␛[31m[/red]")
+
+
+async def test_servers_are_listed_with_their_reasons(tmp_path: Path) -> None:
+    servers = [Server("calculator"), Server("files", "failed", "command not found: files-mcp [/red]")]
+    async with app(tmp_path, server_statuses=lambda: servers).run_test(size=(100, 40)) as pilot:
+        await see(pilot, "1/2 servers")
+        await pilot.press("ctrl+l")
+        await see(pilot, "command not found: files-mcp [/red]")
+        servers[1] = Server("files", "ready")
+        await until(pilot, lambda: seen(pilot.app).count("● ready") == 2)

@@ -1,0 +1,20 @@
+"""The soak of `benchmarks/soak.py`, short: after some turns, more of them leave nothing behind."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from benchmarks.soak import growth, soak
+
+
+async def test_turns_leave_no_task_descriptor_thread_or_widget_behind(tmp_path: Path) -> None:
+    looks = await soak(60, tmp_path, every=15, new_after=15, trace=False)
+    grown = growth(looks, 30)
+    assert {name: grown[name] for name in ("tasks", "descriptors", "threads", "widgets", "blocks")} == {
+        "tasks": 0,
+        "descriptors": 0,
+        "threads": 0,
+        "widgets": 0,
+        "blocks": 0,
+    }
+    assert grown["objects"] < 40  # a turn makes about a thousand

@@ -1,0 +1,59 @@
+"""The line at the top: what it says, and what goes when there is no room."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from console_app.domain.approvals import ApprovalMode
+from console_app.tui.widgets.status_bar import Status, pieces, tokens
+from tests.tui.parts import Server, WrittenModel, app, say, see, seen
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [(0, "0"), (999, "999"), (1000, "1k"), (12_400, "12.4k"), (128_000, "128k"), (999_900, "1M"), (1_250_000, "1.2M")],
+)
+def test_tokens_are_short(count: int, text: str) -> None:
+    assert tokens(count) == text
+
+
+def test_everything_is_said_in_order() -> None:
+    status = Status("gpt-4o", "openai", servers_ready=4, tools=31, context=12_400, context_window=128_000, cost=0.031)
+    line = "   ".join(part.plain for part in pieces(status))
+    assert line == (
+        "fanout   gpt-4o · openai   agentic · parallel · ask   ● 4 servers · 31 tools   native"
+        "   context ▰▱▱▱▱▱▱▱▱▱ 12.4k / 128k   $0.031"
+    )
+
+
+def test_yolo_is_red_and_a_failed_server_has_its_own_glyph() -> None:
+    parts = pieces(Status(mode=ApprovalMode.YOLO, servers_ready=1, servers_failed=1))
+    assert any("error" in str(span.style) for span in parts[2].spans)
+    assert parts[3].plain.startswith("✗ 1/2 servers")
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 120])
+async def test_what_does_not_fit_drops_from_the_right(tmp_path: Path, width: int) -> None:
+    model = WrittenModel(say("Hi."), model="qwen3-coder")
+    console = app(tmp_path, model, server_statuses=lambda: [Server("a"), Server("b")], context_window=lambda: 128_000)
+    async with console.run_test(size=(width, 30)) as pilot:
+        await pilot.press("h", "enter")
+        await see(pilot, "Hi.")
+        line = seen(console).split("\n")[0]
+        assert len(line) <= width
+        assert "qwen3-coder · lab" in line
+        assert ("servers" in line) is (width >= 80)
+        assert ("context" in line) is (width >= 120)
+        assert not line.endswith("·")
+
+
+@pytest.mark.parametrize("size", [(59, 30), (80, 14), (20, 5)])
+async def test_a_small_terminal_is_told_what_it_takes(tmp_path: Path, size: tuple[int, int]) -> None:
+    console = app(tmp_path)
+    async with console.run_test(size=size) as pilot:
+        await see(pilot, "Fanout needs 60x15.")
+        await see(pilot, f"This is {size[0]}x{size[1]}.")
+        await pilot.resize_terminal(80, 24)
+        await see(pilot, "Try one")

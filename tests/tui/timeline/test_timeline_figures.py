@@ -1,0 +1,130 @@
+"""What the timeline says of a turn: phases apart, wall against summed time, round ticks, files that hold."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from console_app.domain import events as ev
+from console_app.tui.timeline import export
+from console_app.tui.timeline.axis import Window, ticks
+from console_app.tui.timeline.chart import CallRow, bar_cells, rows_of
+from console_app.tui.timeline.spans import figures, reach, spans_of
+from tests.tui.timeline.turns import START, Told, weather
+
+
+def phases(told: Told, call_id: str, now: float = 100) -> list[tuple[str, float, float]]:
+    spans = spans_of(told.transcript.calls[call_id], START + now)
+    return [(span.phase, round(span.begin - START, 2), round(span.end - START, 2)) for span in spans]
+
+
+def test_arguments_wait_queue_and_run_are_apart() -> None:
+    told = Told()
+    told.begin(0, "go")
+    call = told.call("a.b", {}, 1, 2)
+    told.wait(call, 2.5, 4)
+    told.run(call, 5, 7)
+    assert phases(told, call) == [
+        ("arguments", 1, 2),
+        ("queue", 2, 2.5),
+        ("wait", 2.5, 4),
+        ("queue", 4, 5),
+        ("run", 5, 7),
+    ]
+
+
+def test_what_still_waits_or_runs_reaches_to_now() -> None:
+    told = Told()
+    told.begin(0, "go")
+    waiting, running = told.call("a.b", {}, 1, 1), told.call("a.c", {}, 1, 1)
+    told.wait(waiting, 1)
+    told.run(running, 2, None)
+    assert phases(told, waiting, 3) == [("wait", 1, 3)]
+    assert phases(told, running, 3)[-1] == ("run", 2, 3)
+
+
+def test_a_call_that_was_run_again_shows_both_runs_and_no_queue_between() -> None:
+    told = Told()
+    told.begin(0, "go")
+    call = told.call("a.b", {}, 1, 1)
+    told.run(call, 1, 2)
+    told.at(60, ev.CallRestarted, call_id=call, attempt=2)
+    told.run(call, 60, 61)
+    assert phases(told, call) == [("run", 1, 2), ("run", 60, 61)]
+
+
+def test_wall_summed_and_saved() -> None:
+    turn = weather().transcript.turns[0]
+    sums = figures(turn, START + 9)
+    assert sums.calls == 7
+    assert sums.wall == pytest.approx(3.9 + 1.9)
+    assert sums.summed == pytest.approx(0.04 + 2.1 + 2.8 + 1.5 + 0.2 + 0.2 + 1.8)
+    assert sums.saved == pytest.approx(sums.summed - sums.wall)
+    assert sums.waited == pytest.approx(2.2)
+    assert sums.queued == pytest.approx(1.8)
+
+
+def test_the_first_and_the_last_cell_of_a_bar_are_on_the_axis() -> None:
+    turn = weather().transcript.turns[0]
+    window = Window.whole(*reach(turn, START + 9))
+    for row in rows_of(turn):
+        if isinstance(row, CallRow):
+            cells = bar_cells(row.call, window, 40, START + 9)
+            assert len(cells) == 40
+            assert any(span is not None and span.phase == "run" for _, span in cells)
+
+
+@given(
+    length=st.floats(0.001, 100_000),
+    moves=st.lists(st.tuples(st.sampled_from(["zoom", "pan", "grow"]), st.integers(-3, 3)), max_size=12),
+    cells=st.integers(1, 200),
+)
+def test_no_zoom_or_pan_leaves_the_turn(length: float, moves: list[tuple[str, int]], cells: int) -> None:
+    window = Window.whole(START, START + length)
+    for what, by in moves:
+        if what == "zoom":
+            window = window.zoom(by)
+        elif what == "pan":
+            window = window.pan(by / 4)
+        else:
+            window = window.grown(window.first, window.last + abs(by))
+        assert window.first - 1e-6 <= window.begin < window.end <= window.last + 1e-6
+        marks = ticks(window, cells)
+        assert all(0 <= cell < cells for cell, _ in marks)
+        assert len(marks) <= cells // 4 + 3
+
+
+def test_ticks_are_round() -> None:
+    assert ticks(Window.whole(START, START + 4), 44) == [(0, "0"), (11, "1 s"), (22, "2 s"), (33, "3 s")]
+    assert [label for _, label in ticks(Window.whole(START, START + 0.2), 44)] == ["0", "50 ms", "100 ms", "150 ms"]
+    assert [label for _, label in ticks(Window.whole(START, START + 400), 44)] == ["0", "2:00", "4:00", "6:00"]
+
+
+def test_the_files_say_what_the_screen_says(tmp_path: Path) -> None:
+    turn = weather().transcript.turns[0]
+    text = export.write(turn, START + 9, "txt", tmp_path).read_text()
+    assert "weather.forecast city=Lima" in text
+    assert "wall 5.8 s · summed 8.6 s · 2.8 s saved" in text
+    first = export.write(turn, START + 9, "svg", tmp_path)
+    assert (first.name, export.write(turn, START + 9, "svg", tmp_path).name) == ("timeline-1.svg", "timeline-1-2.svg")
+    drawing = ElementTree.fromstring(first.read_text())
+    assert sum("runs 2.8 s" in (title.text or "") for title in drawing.iter("{http://www.w3.org/2000/svg}title")) == 1
+
+
+def test_hostile_text_can_not_break_the_drawing(tmp_path: Path) -> None:
+    told = Told()
+    told.begin(0, "</svg><script>\x1b]52;c;x\x07\ufffe")
+    told.run(told.call("a.<b>&\x00", {"x": "]]>\u202e"}, 1, 1), 1, 2)
+    written = export.write(told.transcript.turns[0], START + 3, "svg", tmp_path).read_text()
+    ElementTree.fromstring(written)
+    assert "<script>" not in written
+    assert not any(c in written for c in "\x1b\x07\u202e")
+
+
+def test_a_folder_that_can_not_be_written_is_said(tmp_path: Path) -> None:
+    with pytest.raises(export.ExportError, match="can't write"):
+        export.write(weather().transcript.turns[0], START + 9, "txt", tmp_path / "missing")
