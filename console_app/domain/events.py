@@ -12,7 +12,14 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field, TypeAdapter
 
 from console_app.domain.approvals import DecidedBy, Decision
-from console_app.domain.messages import AssistantMessage, Reasoning, ThoughtLabel, ToolMessage, UserMessage
+from console_app.domain.messages import (
+    AssistantMessage,
+    Attachment,
+    Reasoning,
+    ThoughtLabel,
+    ToolMessage,
+    UserMessage,
+)
 from console_app.domain.todo import TodoItem
 from console_app.domain.tools import Artifact, Frozen, Outcome, ToolCall
 
@@ -238,13 +245,21 @@ class MessageAdded(BaseEvent):
     interrupted: bool = False
     origin: Literal["user", "fanout"] = "user"
     label: ThoughtLabel | None = None
+    attachments: tuple[Attachment, ...] = ()
+    source: str = ""
 
     @classmethod
     def fields_of(cls, message: UserMessage | AssistantMessage | ToolMessage) -> dict[str, Any]:
         """The event's own fields for `message`; `to_message` is the way back."""
         match message:
             case UserMessage():
-                return {"role": "user", "content": message.content, "origin": message.origin}
+                return {
+                    "role": "user",
+                    "content": message.content,
+                    "origin": message.origin,
+                    "attachments": message.attachments,
+                    "source": message.source,
+                }
             case AssistantMessage():
                 return {
                     "role": "assistant",
@@ -266,7 +281,9 @@ class MessageAdded(BaseEvent):
     def to_message(self) -> UserMessage | AssistantMessage | ToolMessage:
         """The message that this event added."""
         if self.role == "user":
-            return UserMessage(content=self.content, origin=self.origin)
+            return UserMessage(
+                content=self.content, origin=self.origin, attachments=self.attachments, source=self.source
+            )
         if self.role == "assistant":
             return AssistantMessage(
                 content=self.content,

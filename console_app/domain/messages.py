@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, TypeAdapter
@@ -24,12 +25,37 @@ class Reasoning(Frozen):
     data: dict[str, Any] = Field(default_factory=dict)
 
 
+class Attachment(Frozen):
+    """What was read at an MCP server for a message and goes with it: a resource, or a part of a prompt.
+
+    `text` is what the model reads: the content itself or, of bytes, words that name their file (`path`).
+    """
+
+    server: str
+    uri: str = ""
+    name: str = ""
+    mime: str = ""
+    size: int = 0  # bytes
+    text: str = ""
+    path: str = ""
+
+
 class UserMessage(Frozen):
-    """What the user said; also what Fanout says in the user's place (`origin`), as a note after a stop."""
+    """What the user said; also what Fanout says in the user's place (`origin`), as a note after a stop.
+
+    `source` is the command, as `/server:prompt words`, that had a server write the content.
+    """
 
     role: Literal["user"] = "user"
     content: str
     origin: Literal["user", "fanout"] = "user"
+    attachments: tuple[Attachment, ...] = ()
+    source: str = ""
+
+    @property
+    def whole(self) -> str:
+        """All that the model reads of it: the content, then each attachment in a frame that it can't close itself."""
+        return "\n\n".join(part for part in (self.content, *map(_framed, self.attachments)) if part)
 
 
 class AssistantMessage(Frozen):
@@ -51,6 +77,13 @@ class ToolMessage(Frozen):
     content: str
     name: str = ""
     outcome: Outcome = Outcome.SUCCEEDED
+
+
+def _framed(attachment: Attachment) -> str:
+    facts = (("server", attachment.server), ("uri", attachment.uri), ("type", attachment.mime))
+    head = "".join(f" {name}={json.dumps(value, ensure_ascii=False)}" for name, value in facts if value)
+    text = attachment.text.replace("</attachment", "<\\/attachment")
+    return f"<attachment{head}>\n{text}\n</attachment>"
 
 
 Message = Annotated[UserMessage | AssistantMessage | ToolMessage, Field(discriminator="role")]

@@ -145,6 +145,7 @@ class Turn:
     prompt: str
     started_at: float
     begins: int = 0  # how many messages the history had before it
+    message: UserMessage | None = None  # the prompt as it joined the history
     steps: list[Step] = field(default_factory=list[Step])
     outcome: ev.TurnOutcome | None = None
     error: str | None = None
@@ -252,6 +253,10 @@ class Transcript:
     def _message(self, event: ev.MessageAdded) -> None:
         message = event.to_message()
         self.history.append(message)
+        if isinstance(message, UserMessage):
+            if (turn := self.turn) is not None and turn.message is None and message.origin == "user":
+                turn.message = message
+            return
         step = self.step
         if isinstance(message, AssistantMessage) and step is not None:
             if step.done:

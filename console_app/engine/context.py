@@ -54,7 +54,12 @@ def in_context(
     if compaction is not None and 0 < compaction.covers <= len(kept):
         opening = UserMessage(content=f"{SUMMARY_OPENS}\n\n{compaction.summary}", origin="fanout")
         kept = [opening, *kept[compaction.covers :]]
-    return [trimmed(message, most) for message in kept]
+    return [_plain(message) if isinstance(message, UserMessage) else trimmed(message, most) for message in kept]
+
+
+def _plain(message: UserMessage) -> UserMessage:
+    """The message with what is attached to it written out, as no wire format knows attachments."""
+    return UserMessage(content=message.whole, origin=message.origin) if message.attachments else message
 
 
 def trimmed(message: AnyMessage, most: int | None) -> AnyMessage:
@@ -139,7 +144,7 @@ def _as_text(messages: Sequence[AnyMessage], room: int) -> str:
     for message in messages:
         match message:
             case UserMessage():
-                lines.append(f"USER: {message.content}")
+                lines.append(f"USER: {message.whole}")
             case AssistantMessage():
                 calls = "".join(f"\nCALL {call.name} {call.arguments}" for call in message.tool_calls)
                 lines.append(f"ASSISTANT: {message.content}{calls}")

@@ -9,7 +9,7 @@ from typing import Any
 
 from console_app.domain.approvals import CallPolicy
 from console_app.domain.events import HistoryCompacted, SessionStarted, TodoChanged
-from console_app.domain.messages import AssistantMessage
+from console_app.domain.messages import AssistantMessage, UserMessage
 from console_app.domain.ports import Provider, Toolset
 from console_app.domain.todo import TodoItem
 from console_app.engine.approval_gate import ApprovalGate
@@ -22,7 +22,7 @@ from console_app.engine.session import Session
 from console_app.engine.settings import EngineSettings
 from console_app.engine.stamping import EventT, Stamper
 from console_app.engine.strategies import STRATEGIES
-from console_app.engine.turn import GivenTurn, Turn
+from console_app.engine.turn import GivenTurn, Turn, said
 
 
 class Engine:
@@ -127,17 +127,17 @@ class Engine:
             )
         )
 
-    def start(self, prompt: str) -> Turn:
+    def start(self, prompt: str | UserMessage) -> Turn:
         """A new turn, to be entered with `async with`. Only one can be open; its predecessor must have finished."""
         self._must_be_idle()
-        self.turn = Turn(self._session, prompt, self._next_turn)
+        self.turn = Turn(self._session, said(prompt), self._next_turn)
         self._next_turn += 1
         return self.turn
 
     def start_given(self, prompt: str, calls: Sequence[GivenCall]) -> Turn:
         """Like `start`, but the calls are given and no model is asked. Raises UsageError for a tool that isn't on."""
         self._must_be_idle()
-        self.turn = GivenTurn(session_for(self._session, calls), prompt, self._next_turn)
+        self.turn = GivenTurn(session_for(self._session, calls), said(prompt), self._next_turn)
         self._next_turn += 1
         return self.turn
 

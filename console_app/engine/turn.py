@@ -44,16 +44,16 @@ logger = logging.getLogger(__name__)
 class Turn(Activity):
     """See the module. `outcome` is None while it runs; `approval_needed` and `timed_out` say why one failed."""
 
-    def __init__(self, session: Session, prompt: str, number: int) -> None:
+    def __init__(self, session: Session, prompt: UserMessage, number: int) -> None:
         super().__init__(session, number)
-        self.prompt = args.encodable(prompt)
+        self.prompt = _encodable(prompt)
         self.outcome: ev.TurnOutcome | None = None
         self.error: str | None = None
         self.timed_out = False
         self.approvals_missed: list[str] = []  # `server.tool` of calls that nobody could approve
         self._repetition = Repetition()
         self._budget = Budget()
-        self._steering: list[str] = []
+        self._steering: list[UserMessage] = []
         self._step: Step | None = None
         self._builtins = frozenset[str]()
         self._ending: Ending | None = None  # set when the turn is stopped from outside
@@ -64,8 +64,8 @@ class Turn(Activity):
         if limit is not None:
             self._deadline = asyncio.get_running_loop().call_later(limit, self._time_is_up, limit)
         self._session.calls.clear()
-        self.emit(ev.TurnStarted(prompt=self.prompt))
-        self.join(UserMessage(content=self.prompt))
+        self.emit(ev.TurnStarted(prompt=self.prompt.source or self.prompt.content))
+        self.join(self.prompt)
 
     @property
     def approval_needed(self) -> bool:
@@ -75,7 +75,7 @@ class Turn(Activity):
     @property
     def unsent(self) -> list[str]:
         """What `steer` was given and no request has carried, for the prompt to take back."""
-        return list(self._steering)
+        return [message.source or message.content for message in self._steering]
 
     # What the user can do
 
@@ -128,10 +128,11 @@ class Turn(Activity):
         """Answers a `question.asked`; False when it isn't open, or the answer is blank."""
         return self._step is not None and self._step.tools.answer(call_id, text)
 
-    def steer(self, text: str) -> None:
+    def steer(self, message: str | UserMessage) -> None:
         """Adds a user message that the next request of this turn carries."""
-        if text.strip():
-            self._steering.append(args.encodable(text))
+        message = said(message)
+        if message.whole.strip():
+            self._steering.append(_encodable(message))
 
     def resolve(
         self,
@@ -199,8 +200,8 @@ class Turn(Activity):
 
     def _join_what_the_user_did(self) -> None:
         waiting, self._steering = self._steering, []
-        for text in waiting:
-            self.join(UserMessage(content=text))
+        for message in waiting:
+            self.join(message)
         if self._session.todo_edited:
             self._session.todo_edited = False
             self.say(f"{TODO_EDITED}\n{as_checklist(self._session.todo)}")
@@ -280,6 +281,22 @@ class Turn(Activity):
     def _time_is_up(self, limit: float) -> None:
         ending = Ending("failed", f"Time limit: the turn took longer than {results.seconds(limit)}.")
         self.timed_out = self._stop(ending)
+
+
+def said(message: str | UserMessage) -> UserMessage:
+    """What the user said, as a message."""
+    return UserMessage(content=message) if isinstance(message, str) else message
+
+
+def _encodable(message: UserMessage) -> UserMessage:
+    fields = {"content": args.encodable(message.content), "source": args.encodable(message.source)}
+    if not message.attachments:
+        return message.model_copy(update=fields)
+    attachments = [
+        one.model_copy(update={"text": args.encodable(one.text), "uri": args.encodable(one.uri)})
+        for one in message.attachments
+    ]
+    return message.model_copy(update={**fields, "attachments": tuple(attachments)})
 
 
 class GivenTurn(Turn):

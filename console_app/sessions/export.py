@@ -104,10 +104,21 @@ def _arguments(call: Call) -> str:
     )
 
 
+def _read_for(turn: Turn) -> list[tuple[str, str]]:
+    """(what, text) of everything that servers wrote into the turn's message, or that was attached to it."""
+    message = turn.message
+    if message is None:
+        return []
+    written = [("the prompt that the server wrote", message.content)] if message.source and message.content else []
+    return written + [(f"attached: {one.server} {one.uri or one.name}", one.text) for one in message.attachments]
+
+
 def _markdown(transcript: Transcript, title: str) -> str:
     parts = [f"# {one_line(title)}"]
     for turn in transcript.turns:
         parts += [f"## You, {_when(turn.started_at)}", visible(turn.prompt)]
+        for what, text in _read_for(turn):
+            parts += [f"**{one_line(what)}**", _fenced(visible(text))]
         for step in turn.steps:
             if step.text:
                 parts.append(visible(step.text))
@@ -152,6 +163,10 @@ def _html(transcript: Transcript, title: str) -> str:
     body: list[str] = [f"<h1>{text(title)}</h1>"]
     for turn in transcript.turns:
         body.append(f"<h2>{_when(turn.started_at)}</h2><pre class='you'>{text(turn.prompt)}</pre>")
+        for what, read in _read_for(turn):
+            body.append(
+                f"<details class='call'><summary>{text(one_line(what))}</summary><pre>{text(read)}</pre></details>"
+            )
         for step in turn.steps:
             if step.text:
                 body.append(f"<pre>{text(step.text)}</pre>")

@@ -8,6 +8,7 @@ from html.parser import HTMLParser
 import pytest
 
 from console_app.domain import events as ev
+from console_app.domain.messages import Attachment, UserMessage
 from console_app.domain.tools import Outcome
 from console_app.sessions.export import ImportFailed, export, imported
 from tests.sessions.test_store import TURN, numbered
@@ -33,6 +34,22 @@ class Tags(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: object) -> None:
         self.seen.add(tag)
+
+
+def test_what_servers_wrote_into_a_prompt_is_exported_with_it() -> None:
+    attached = Attachment(server="notes", uri="note://1", text=f"the note {HOSTILE}")
+    message = UserMessage(content="Review this python.", source="/notes:review python", attachments=(attached,))
+    events = numbered(
+        ev.TurnStarted(prompt="/notes:review python"),
+        ev.MessageAdded(**ev.MessageAdded.fields_of(message)),
+        ev.TurnFinished(outcome="completed"),
+    )
+    text = export(events, "markdown", "x")
+    order = ["/notes:review python", "Review this python.", "attached: notes note://1", "the note"]
+    assert [part for part in order if part not in text] == []
+    page = export(events, "html", "x")
+    assert [part for part in order if part not in page] == []
+    assert "<script>" not in page
 
 
 def test_markdown_tells_the_conversation_in_order() -> None:
