@@ -57,6 +57,11 @@ class UserMessage(Frozen):
         """All that the model reads of it: the content, then each attachment in a frame that it can't close itself."""
         return "\n\n".join(part for part in (self.content, *map(_framed, self.attachments)) if part)
 
+    @property
+    def written_out(self) -> UserMessage:
+        """The same to a model, without attachments: no wire format knows them."""
+        return UserMessage(content=self.whole, origin=self.origin) if self.attachments else self
+
 
 class AssistantMessage(Frozen):
     """What the model said: text, the calls it asked for in order, and reasoning to send back."""

@@ -54,12 +54,7 @@ def in_context(
     if compaction is not None and 0 < compaction.covers <= len(kept):
         opening = UserMessage(content=f"{SUMMARY_OPENS}\n\n{compaction.summary}", origin="fanout")
         kept = [opening, *kept[compaction.covers :]]
-    return [_plain(message) if isinstance(message, UserMessage) else trimmed(message, most) for message in kept]
-
-
-def _plain(message: UserMessage) -> UserMessage:
-    """The message with what is attached to it written out, as no wire format knows attachments."""
-    return UserMessage(content=message.whole, origin=message.origin) if message.attachments else message
+    return [trimmed(message, most) for message in kept]
 
 
 def trimmed(message: AnyMessage, most: int | None) -> AnyMessage:
@@ -106,7 +101,7 @@ def breakdown(
         match message:
             case UserMessage():
                 summary = message.origin == "fanout" and message.content.startswith(SUMMARY_OPENS)
-                sizes["summary" if summary else "you"].append(len(message.content))
+                sizes["summary" if summary else "you"].append(len(message.whole))
             case AssistantMessage():
                 sizes["the model"].append(len(message.content))
                 sizes["its calls"] += [len(call.name) + len(call.arguments) for call in message.tool_calls]

@@ -45,7 +45,7 @@ def _paired(messages: Iterable[AnyMessage]) -> list[UserMessage | _Asked]:
     for message in messages:
         match message:
             case UserMessage():
-                paired.append(message)
+                paired.append(message.written_out)
             case AssistantMessage():
                 asked = _Asked(message, [None] * len(message.tool_calls))
                 for call in message.tool_calls:
