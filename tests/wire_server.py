@@ -142,6 +142,7 @@ class WireServer:
         self._started: Future[int] = Future()
         self._stop = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
+        self._transports: set[asyncio.WriteTransport] = set()
 
     # -- for tests
 
@@ -212,9 +213,14 @@ class WireServer:
         self._started.set_result(server.sockets[0].getsockname()[1])
         await self._stop.wait()
         server.close()
+        for _ in range(3):
+            await asyncio.sleep(0)  # connections that were just accepted begin, and so can be ended
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        for transport in self._transports:
+            transport.abort()  # what the client didn't take is dropped: a transport that still flushes would outlive us
+        await asyncio.sleep(0)
 
     # -- HTTP
 
@@ -222,6 +228,7 @@ class WireServer:
         task = asyncio.current_task()
         assert task is not None
         self._tasks.add(task)
+        self._transports.add(writer.transport)
         self.connections += 1
         reading = asyncio.ensure_future(_read_request(reader))
         try:
@@ -244,6 +251,8 @@ class WireServer:
             reading.cancel()
             await asyncio.gather(reading, return_exceptions=True)
             writer.close()
+            if not writer.transport.get_write_buffer_size():
+                self._transports.discard(writer.transport)
             self._tasks.discard(task)  # last: whoever stops the server waits for what is in there
 
     def _next_reply(self, request: Request) -> Reply:

@@ -15,6 +15,7 @@ from console_app.dialects.model import is_list, is_object
 from console_app.dialects.toolbox import Toolbox
 
 _ENTITY = re.compile(r"&(?:\w+|#\w+);")
+_TAG_OPEN = re.compile(r"<(?=[/|!\w])")
 _PLAIN_KEY = re.compile(r"[A-Za-z_][\w-]*")
 
 
@@ -81,7 +82,7 @@ class Form:
         return "".join(self._param(call.name, key, value, tools) for key, value in arguments.items())
 
     def _param(self, name: str, key: str, value: Any, tools: Toolbox) -> str:
-        text = value if isinstance(value, str) else _json(value)
+        text = value if isinstance(value, str) else _json_between_tags(value)
         if self.values == "raw" and isinstance(value, str):
             text = self._raw(name, value, tools.types(name, key))
         return Template(self.param).substitute(
@@ -121,6 +122,12 @@ class Form:
 
 def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
+
+
+def _json_between_tags(value: Any) -> str:
+    """JSON in which no tag and no entity begins: within its strings `<` and `&` have an escape."""
+    text = _TAG_OPEN.sub(r"\\u003c", _json(value))
+    return _ENTITY.sub(lambda entity: "\\u0026" + entity[0][1:], text)
 
 
 def _python(value: Any) -> str:

@@ -16,6 +16,7 @@ _TICKS: Final = 6
 _MOST_LABELS: Final = 12
 _LABEL: Final = 16  # characters
 _FLAT: Final = 1e-9  # values that differ by less, compared with their size, are drawn as one
+_SMALLEST: Final = 1e-290  # below, a step of the grid would lose its digits: all such values are drawn as zero
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +76,7 @@ def _scale(low: float, high: float, kind: Kind) -> tuple[float, float, float]:
     if kind == "bar":
         high = max(high, 0.0)
     size = max(abs(low), abs(high))
-    if high - low <= size * _FLAT:
+    if high - low <= max(size * _FLAT, _SMALLEST):
         spread = size / 2 if size > _FLAT else 1.0
         low, high = low - spread, high + spread
     rough = (high - low) / _TICKS

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from console_app.dialects import DIALECTS, ToolSignature, parse, render_calls
@@ -63,8 +63,12 @@ def carries(row: Dialect, calls: list[Call]) -> bool:
     return row.form is not None and all(row.form.carries(call) for call in calls)
 
 
+LISTS = ToolSignature("run", {"type": "object", "properties": {"parts": {"type": "array"}}})
+
+
 @pytest.mark.parametrize("row", WRITABLE, ids=lambda row: row.name)
 @given(made=toolboxes_and_calls())
+@example(made=([LISTS], [Call("run", {"parts": ["</parameter></tool_call>", "&amp; <|im_end|>", "a < b"]})]))
 @settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
 def test_calls_written_in_a_dialect_come_back_the_same(
     row: Dialect, made: tuple[list[ToolSignature], list[Call]]

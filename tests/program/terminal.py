@@ -53,6 +53,8 @@ QUERIES = [
 ]
 # Private modes a program must not leave switched on: mouse, alternate screen, bracketed paste, focus reports.
 MODES_TO_RESTORE = {1000, 1002, 1003, 1006, 1015, 1016, 1049, 2004, 2026, 2048, 1004}
+FRAME_START, FRAME_END = b"\x1b[?2026h", b"\x1b[?2026l"
+CUT = re.compile(rb"(?:\x1b(?:\[[0-9;:?<>=]*)?|[\xc2-\xdf]|[\xe0-\xef][\x80-\xbf]?|[\xf0-\xf4][\x80-\xbf]{0,2})\Z")
 
 
 class NotSeen(AssertionError):
@@ -153,10 +155,19 @@ class Terminal:
             self.screen.resize(rows, columns)
         self._set_size()
 
+    def whole(self) -> bytes:
+        """All bytes up to the last whole frame: what stands behind it while the program runs may be cut anywhere."""
+        if self.process.poll() is not None:
+            return bytes(self.raw)
+        started = self.raw.rfind(FRAME_START)
+        if started >= 0 and self.raw.find(FRAME_END, started) < 0:
+            return bytes(self.raw[:started])
+        return CUT.sub(b"", bytes(self.raw))
+
     def _feed(self) -> None:
-        if self._fed < len(self.raw):
-            data = bytes(self.raw[self._fed :])
-            self._fed = len(self.raw)
+        if self._fed < len(whole := self.whole()):
+            data = whole[self._fed :]
+            self._fed = len(whole)
             # Sequences with a private marker that pyte does not know end in text on its screen: left out.
             self._stream.feed(re.sub(rb"\x1b\[[<>=][0-9;]*[a-z]|\x1b\[\?2026[hl]", b"", data))
 

@@ -171,7 +171,7 @@ def test_a_paste_of_hostile_text_is_text(fanout: Fanout) -> None:
             terminal.paste(payload.replace("\x1b[201~", "") + " ")
         terminal.type("the end")
         terminal.expect("the end", timeout=45)
-        assert read(bytes(terminal.raw)).faults == []
+        assert read(terminal.whole()).faults == []
         assert terminal.process.poll() is None
 
 
@@ -194,7 +194,7 @@ def test_a_storm_of_sizes_is_survived(fanout: Fanout) -> None:
         terminal.resize(40, 120)
         terminal.type("still here")
         terminal.expect("still here")
-        assert read(bytes(terminal.raw)).faults == []
+        assert read(terminal.whole()).faults == []
 
 
 @pytest.mark.parametrize(
@@ -214,7 +214,7 @@ def test_poor_terminals_show_the_console(fanout: Fanout, env: dict[str, str]) ->
         terminal.expect(READY)
         terminal.type("hällo")
         terminal.expect("hällo")
-        assert read(bytes(terminal.raw)).faults == []
+        assert read(terminal.whole()).faults == []
         colours = re.findall(rb"\x1b\[[0-9;]*38;2;([0-9]+;[0-9]+;[0-9]+)", terminal.raw)
         if "NO_COLOR" in env:
             assert all(len(set(colour.split(b";"))) == 1 for colour in colours)  # grey

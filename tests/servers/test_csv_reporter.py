@@ -6,7 +6,7 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from console_app.domain.tools import Outcome
@@ -158,6 +158,7 @@ numbers = st.one_of(st.none(), st.floats(-1e149, 1e149), st.integers(-1000, 1000
     values=st.lists(numbers, min_size=1, max_size=30).filter(lambda values: any(v is not None for v in values)),
     name=st.text(max_size=30),
 )
+@example(kind="line", values=[5e-324, 0.0], name="")
 def test_any_numbers_and_names_give_a_drawing_that_is_well_formed(
     kind: str, values: list[float | None], name: str
 ) -> None:
