@@ -202,6 +202,7 @@ class Engine:
         session.todo, session.todo_edited = tuple(todo), False
         session.calls.clear()
         session.call_ids = _call_ids(history)
+        session.wire = WireHistory()
 
 
 def _call_ids(history: Sequence[AnyMessage]) -> set[str]:

@@ -250,6 +250,16 @@ class Executor:
             call.holds -= 1
             call.news_at = self._monotonic()
 
+    def asked(self, call: CallRun, what: str) -> None:
+        """A running call's server asks the user."""
+        if call.result is None:
+            self._emit(ev.CallAsked(call_id=call.id, what=encodable(what)))
+
+    def answered(self, call: CallRun, what: str, how: str) -> None:
+        """What came of that."""
+        if call.result is None:
+            self._emit(ev.CallAnswered(call_id=call.id, what=encodable(what), how=encodable(how)))
+
     def used(self, call: CallRun, usage: UsageChunk) -> None:
         """A call's server asked the model. Counted even after the call ended: it was spent."""
         self._emit(
@@ -278,6 +288,12 @@ class _Reporter:
 
     def held(self) -> AbstractContextManager[None]:
         return self._executor.held(self._call)
+
+    def asked(self, what: str) -> None:
+        self._executor.asked(self._call, what)
+
+    def answered(self, what: str, how: str) -> None:
+        self._executor.answered(self._call, what, how)
 
     def used(self, usage: UsageChunk) -> None:
         self._executor.used(self._call, usage)

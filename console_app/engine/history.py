@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from dataclasses import dataclass, field
 
 from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
@@ -33,9 +33,9 @@ class _Asked:
     results: list[ToolMessage | None] = field(default_factory=list[ToolMessage | None])
 
 
-def normalise(messages: Iterable[AnyMessage]) -> tuple[AnyMessage, ...]:
-    """`messages` as every wire format accepts them."""
-    return tuple(_in_turns(_with_results(_paired(messages))))
+def normalise(messages: Iterable[AnyMessage], taken: Set[str] = frozenset()) -> tuple[AnyMessage, ...]:
+    """`messages` as every wire format accepts them. Ids that are `taken` belong to messages before these."""
+    return tuple(_in_turns(_with_results(_paired(messages), set(taken) if taken else set())))
 
 
 def _paired(messages: Iterable[AnyMessage]) -> list[UserMessage | _Asked]:
@@ -60,8 +60,7 @@ def _paired(messages: Iterable[AnyMessage]) -> list[UserMessage | _Asked]:
     return paired
 
 
-def _with_results(paired: list[UserMessage | _Asked]) -> Iterable[AnyMessage]:
-    used: set[str] = set()
+def _with_results(paired: list[UserMessage | _Asked], used: set[str]) -> Iterable[AnyMessage]:
     # Ids that a later message uses unchanged may not be taken by a renamed one before it.
     kept = {call.id for entry in paired if isinstance(entry, _Asked) for call in entry.message.tool_calls}
     for entry in paired:

@@ -16,6 +16,7 @@ from console_app.engine.history import AnyMessage
 from console_app.engine.settings import EngineSettings
 from console_app.engine.slots import Slots
 from console_app.engine.stamping import Stamper
+from console_app.engine.wire_history import WireHistory
 
 logger = logging.getLogger(__name__)
 
@@ -37,6 +38,7 @@ class Session:
     todo_edited: bool = False  # by the user, and the model hasn't been told
     calls: dict[str, CallRun] = field(default_factory=dict[str, CallRun])  # of the newest turn
     slots: Slots = field(default_factory=Slots)
+    wire: WireHistory = field(default_factory=WireHistory)
     _left_over: set[asyncio.Task[None]] = field(default_factory=set[asyncio.Task[None]])
 
     def new_call_id(self, given: str, made: str) -> str:

@@ -23,9 +23,8 @@ from console_app.engine.approvals import Approvals
 from console_app.engine.batch import Batch, BatchRules
 from console_app.engine.builtin_tools.toolset import AnswerTools, offered
 from console_app.engine.completion import is_completion
-from console_app.engine.context import in_context
 from console_app.engine.executor import Executor
-from console_app.engine.history import AnyMessage, normalise
+from console_app.engine.history import AnyMessage
 from console_app.engine.repetition import Repetition
 from console_app.engine.restarts import Restarts
 from console_app.engine.session import Session
@@ -140,9 +139,10 @@ class Step:
 
     def _request(self) -> ModelRequest:
         settings = self._settings
-        note = [UserMessage(content=self._ask.note, origin="fanout")] if self._ask.note else []
+        note = UserMessage(content=self._ask.note, origin="fanout") if self._ask.note else None
+        session = self._session
         return ModelRequest(
-            messages=normalise([*self._in_context(), *note]),
+            messages=session.wire.messages(session.history, session.compaction, settings.max_result_chars, note),
             system=settings.system_prompt,
             tools=tuple(self._specs.values()),
             tool_choice=self._ask.tool_choice,
@@ -150,9 +150,6 @@ class Step:
             max_tokens=settings.max_tokens,
             temperature=settings.temperature,
         )
-
-    def _in_context(self) -> list[AnyMessage]:
-        return in_context(self._session.history, self._session.compaction, self._settings.max_result_chars)
 
     async def _read(self, request: ModelRequest, answer: Answer, ended: asyncio.Future[None]) -> None:
         """Reads the answer. It has ended with its finish chunk, even if the connection takes longer to close."""

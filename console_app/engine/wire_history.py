@@ -1,0 +1,104 @@
+"""The messages of a request, without going through a long conversation anew for each: what was valid stays valid.
+
+A history only grows, and what `normalise` makes of its older turns does not depend on newer ones once every call in
+them has its result. So those turns are made valid once and kept; a request costs what has come since.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from console_app.domain.events import HistoryCompacted
+from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
+from console_app.engine.context import in_context, trimmed
+from console_app.engine.history import AnyMessage, normalise
+
+WORTH_KEEPING = 64  # messages since the last look: fewer are quicker made valid again than looked at
+LONG = 1_000  # characters of a result from which on a limit may cut it; one lower than this looks at all of them
+
+
+class WireHistory:
+    """Keeps the older turns of one history as they go on the wire. Its answers are those of `normalise`."""
+
+    def __init__(self, worth_keeping: int = WORTH_KEEPING) -> None:
+        self._worth_keeping = worth_keeping
+        self._compaction: HistoryCompacted | None = None
+        self._last: AnyMessage | None = None  # of those that are ready, as it stands in the history
+        self._count = 0  # messages of the history that are ready
+        self._ready: list[AnyMessage] = []  # whole: results are cut to their limit with each request
+        self._long: list[int] = []  # where in `_ready` the long results are
+        self._ids: set[str] = set()
+
+    @property
+    def ready(self) -> int:
+        """How many messages need not be looked at again."""
+        return len(self._ready)
+
+    def messages(
+        self,
+        history: Sequence[AnyMessage],
+        compaction: HistoryCompacted | None,
+        most: int | None,
+        note: UserMessage | None = None,
+    ) -> tuple[AnyMessage, ...]:
+        """What a request carries: `in_context`, then `note`, valid for every wire format."""
+        if not self._goes_on(history, compaction):
+            self.__init__(self._worth_keeping)
+            self._compaction = compaction
+        new = self._new(history)
+        if len(new) >= self._worth_keeping:
+            self._keep(new, len(history))
+            new = self._new(history)
+        if note is not None:
+            new.append(note)
+        ready = self._ready.copy()
+        for place in self._long if most is None or most >= LONG else range(len(ready)):
+            ready[place] = trimmed(ready[place], most)
+        return (*ready, *normalise((trimmed(message, most) for message in new), self._ids))
+
+    def _goes_on(self, history: Sequence[AnyMessage], compaction: HistoryCompacted | None) -> bool:
+        """Whether this is still the history of the last request, with more at its end."""
+        if compaction is not self._compaction or len(history) < self._count:
+            return False
+        return self._count == 0 or history[self._count - 1] is self._last
+
+    def _new(self, history: Sequence[AnyMessage]) -> list[AnyMessage]:
+        return list(history[self._count :]) if self._count else in_context(history, self._compaction, None)
+
+    def _keep(self, new: list[AnyMessage], length: int) -> None:
+        """Makes the turns before the newest ready, if nothing that follows can change what becomes of them."""
+        begin = next((n for n in range(len(new) - 1, 0, -1) if _is_prompt(new[n])), 0)
+        ids = _answered_ids(new[:begin])
+        if not begin or ids is None or not self._ids.isdisjoint(ids):
+            return
+        ready = normalise(new[:begin], self._ids)
+        if not ready or isinstance(ready[-1], UserMessage):
+            return  # what follows would be joined to it
+        behind = len(self._ready)
+        self._long += [
+            behind + n for n, one in enumerate(ready) if isinstance(one, ToolMessage) and len(one.content) > LONG
+        ]
+        self._ready += ready
+        self._ids.update(ids)
+        self._count = length - len(new) + begin
+        self._last = new[begin - 1]
+
+
+def _is_prompt(message: AnyMessage) -> bool:
+    return isinstance(message, UserMessage) and bool(message.content.strip())
+
+
+def _answered_ids(messages: Sequence[AnyMessage]) -> set[str] | None:
+    """The ids of the calls, where each is used once and each call has its result behind it; else None."""
+    ids: set[str] = set()
+    unanswered: set[str] = set()
+    for message in messages:
+        if isinstance(message, ToolMessage):
+            unanswered.discard(message.tool_call_id)
+        elif isinstance(message, AssistantMessage):
+            for call in message.tool_calls:
+                if not call.id or call.id in ids:
+                    return None
+                ids.add(call.id)
+                unanswered.add(call.id)
+    return None if unanswered else ids
