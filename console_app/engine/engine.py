@@ -23,6 +23,7 @@ from console_app.engine.settings import EngineSettings
 from console_app.engine.stamping import EventT, Stamper
 from console_app.engine.strategies import STRATEGIES
 from console_app.engine.turn import GivenTurn, Turn, said
+from console_app.engine.wire_history import WireHistory
 
 
 class Engine:
