@@ -7,58 +7,53 @@ readable in every widget and not only in ours. A file that can't be used is one 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Annotated
+from typing import Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 from textual.color import Color, ColorParseError
 from textual.theme import Theme
 
 from console_app.domain.safe_text import one_line
 
 
-def _colour(value: str) -> str:
-    try:
-        Color.parse(value)
-    except ColorParseError:
-        raise ValueError("is no colour; write it as #rrggbb") from None
-    return value
-
-
-Colour = Annotated[str, AfterValidator(_colour)]
-
-
-class Colors(BaseModel):
+@dataclass(frozen=True, slots=True)
+class Colors:
     """The ten colours of a palette, and `panel`, the ground of the two bars."""
 
-    model_config = ConfigDict(extra="forbid")
-
-    background: Colour
-    surface: Colour
-    panel: Colour
-    foreground: Colour
-    muted: Colour
-    primary: Colour
-    secondary: Colour
-    accent: Colour
-    success: Colour
-    warning: Colour
-    error: Colour
+    background: str
+    surface: str
+    panel: str
+    foreground: str
+    muted: str
+    primary: str
+    secondary: str
+    accent: str
+    success: str
+    warning: str
+    error: str
 
 
-class Palette(BaseModel):
+@dataclass(frozen=True, slots=True)
+class Palette:
     """One theme file."""
 
-    model_config = ConfigDict(extra="forbid")
-
-    name: Annotated[str, AfterValidator(lambda value: one_line(value, 40))]
-    about: Annotated[str, AfterValidator(lambda value: one_line(value, 80))] = ""
+    name: str
+    colors: Colors
+    about: str = ""
     dark: bool = True
     ansi: bool = False  # the colours are the terminal's own sixteen
-    colors: Colors
-    variables: dict[str, Colour] = {}
+    variables: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+COLOURS = frozenset(part.name for part in fields(Colors))
+KINDS = {"name": str, "about": str, "dark": bool, "ansi": bool, "colors": dict, "variables": dict}
+WORDS = {str: "a text", bool: "true or false", dict: "a table"}
+
+
+class BadPalette(Exception):
+    """What a theme file has wrong, in one line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,18 +66,50 @@ class LoadedTheme:
 
 def load_themes(folders: Sequence[Path]) -> tuple[list[LoadedTheme], list[str]]:
     """The themes of `folders`, by name (a later folder overrides an earlier), and what can't be used, a line each."""
+    return _load(_files(folders))
+
+
+def _load(files: Iterable[Path]) -> tuple[list[LoadedTheme], list[str]]:
     themes: dict[str, LoadedTheme] = {}
     problems: list[str] = []
-    for path in _files(folders):
+    for path in files:
         try:
-            palette = Palette.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
-        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-            problems.append(f"Theme {one_line(str(path))} was left out: {one_line(str(error), 160)}.")
-        except ValidationError as error:
-            problems.append(f"Theme {one_line(str(path))} was left out: {_first_problem(error)}.")
+            palette = read_palette(path)
+        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, BadPalette) as error:
+            problems.append(f"Theme {one_line(str(path))} was left out: {one_line(str(error), 260)}.")
         else:
             themes[palette.name] = LoadedTheme(build_theme(palette), palette.about)
     return [themes[name] for name in sorted(themes)], problems
+
+
+def themes_named(names: Sequence[str], folders: Sequence[Path]) -> list[LoadedTheme]:
+    """The themes of these names as far as there are any, in a fraction of the time that loading all takes.
+
+    `folders` as for `load_themes`; a file of the first of them, the bundled one, is called as its theme.
+    """
+    bundled, *own = folders
+    known = {loaded.theme.name: loaded for loaded in load_themes(own)[0]}
+    files = [bundled / f"{name}.toml" for name in names if name not in known and name.replace("-", "").isalnum()]
+    return [known[name] for name in names if name in known] + _load(files)[0]
+
+
+def read_palette(path: Path) -> Palette:
+    """The palette of a file, checked by hand: pydantic would take longer to import than the first paint takes.
+
+    Raises OSError, UnicodeDecodeError, TOMLDecodeError, BadPalette.
+    """
+    table = tomllib.loads(path.read_text(encoding="utf-8"))
+    if problems := _problems(table):
+        more = f"; {len(problems) - 1} more like it" if len(problems) > 1 else ""
+        raise BadPalette(problems[0] + more)
+    return Palette(
+        name=one_line(table["name"], 40),
+        about=one_line(table.get("about", ""), 80),
+        dark=table.get("dark", True),
+        ansi=table.get("ansi", False),
+        colors=Colors(**table["colors"]),
+        variables=table.get("variables", {}),
+    )
 
 
 def build_theme(palette: Palette) -> Theme:
@@ -147,7 +174,7 @@ def build_theme(palette: Palette) -> Theme:
         success=c.success,
         warning=c.warning,
         error=c.error,
-        variables=variables | palette.variables,
+        variables=variables | dict(palette.variables),
     )
 
 
@@ -157,12 +184,34 @@ def _files(folders: Sequence[Path]) -> Iterable[Path]:
             yield from sorted(folder.glob("*.toml"))
 
 
-def _first_problem(error: ValidationError) -> str:
-    """`key: what is wrong (its value)` of the first problem, with how many more there are."""
-    problems = error.errors(include_url=False)
-    first = problems[0]
-    key = ".".join(str(part) for part in first["loc"]) or "the file"
-    what = one_line(first["msg"].removeprefix("Value error, "), 120)
-    value = "" if first["type"] == "missing" else f" (it says {one_line(repr(first['input']), 60)})"
-    more = f"; {len(problems) - 1} more like it" if len(problems) > 1 else ""
-    return f"{key} {what}{value}{more}"
+def _problems(table: Mapping[str, Any]) -> list[str]:
+    problems: list[str] = []
+    for key, value in table.items():
+        if key not in KINDS:
+            problems.append(f"{key} is not permitted{_says(value)}")
+        elif not isinstance(value, KINDS[key]):
+            problems.append(f"{key} should be {WORDS[KINDS[key]]}{_says(value)}")
+    problems += [f"{key} is required" for key in ("name", "colors") if key not in table]
+    if problems:
+        return problems
+    colors, variables = table["colors"], table.get("variables", {})
+    problems += [f"colors.{key} is not permitted{_says(colors[key])}" for key in colors if key not in COLOURS]
+    problems += [f"colors.{key} is required" for key in sorted(COLOURS - colors.keys())]
+    for name, colours in (("colors", colors), ("variables", variables)):
+        problems += [
+            f"{name}.{key} is no colour; write it as #rrggbb{_says(value)}"
+            for key, value in colours.items()
+            if not _is_colour(value)
+        ]
+    return problems
+
+
+def _says(value: object) -> str:
+    return f" (it says {one_line(repr(value), 60)})"
+
+
+def _is_colour(value: object) -> bool:
+    try:
+        return isinstance(value, str) and bool(Color.parse(value))
+    except ColorParseError:
+        return False

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from textual.color import Color
 
-from console_app.tui.themes import LoadedTheme, load_themes
+from console_app.tui.themes import LoadedTheme, load_themes, themes_named
 from tests.tui.parts import THEMES, app, seen
 
 LOADED, PROBLEMS = load_themes([THEMES])
@@ -72,12 +72,29 @@ def test_a_user_theme_overrides_a_bundled_one(tmp_path: Path) -> None:
     assert next(t.theme.primary for t in themes if t.theme.name == "fjord") == "#ffffff"
 
 
+def test_one_theme_is_found_by_name_as_among_all(tmp_path: Path) -> None:
+    for loaded in LOADED:
+        assert themes_named([loaded.theme.name], [THEMES, tmp_path]) == [loaded]
+    assert themes_named(["no-such", "../themes/fjord", ""], [THEMES, tmp_path]) == []
+    source = (THEMES / "fjord.toml").read_text().replace('primary = "#cfa6cb"', 'primary = "#ffffff"')
+    (tmp_path / "mine.toml").write_text(source)
+    found = {
+        loaded.theme.name: loaded.theme.primary for loaded in themes_named(["fjord", "terminal"], [THEMES, tmp_path])
+    }
+    assert set(found) == {"fjord", "terminal"}
+    assert found["fjord"] == "#ffffff"
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [
         (('error = "#ff8095"', 'error = "redd"'), ("colors.error", "is no colour", "'redd'")),
         (('panel = "#2b2f48"\n', ""), ("colors.panel", "required")),
         (("dark = true", "dark = true\ncolour = 3"), ("colour", "not permitted")),
+        (("dark = true", "dark = 3"), ("dark should be true or false", "3")),
+        (('name = "fanout-dark"', ""), ("name is required",)),
+        (("[colors]", "colors = 3\n[variables]"), ("colors should be a table",)),
+        (('error = "#ff8095"', "error = 7"), ("colors.error is no colour", "7")),
         (("[colors]", "[colors"), ("line 6",)),
         (('"#c6cff5"', '"\x1b[31m"'), ()),
     ],
