@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from textual.app import App, SystemCommand
+from textual.app import SystemCommand
 from textual.binding import Binding, BindingType
 from textual.dom import DOMNode
 from textual.driver import Driver
@@ -24,6 +24,7 @@ from textual.filter import LineFilter
 from textual.screen import Screen
 from textual.worker import WorkerFailed
 
+from console_app.tui.key_order import KeysInOrder
 from console_app.tui.screens.chat import ChatScreen
 from console_app.tui.services import ConsoleServices
 from console_app.tui.survival import Survival, line_of
@@ -48,7 +49,7 @@ def _commands() -> type[Provider]:
     return SlashCommands
 
 
-class FanoutApp(App[int]):
+class FanoutApp(KeysInOrder[int]):
     """The console. Its result is the exit code: 0, or 128 and the number of the signal that ended it."""
 
     TITLE = "fanout"
