@@ -202,6 +202,24 @@ class QuestionAsked(BaseEvent):
     options: tuple[str, ...] = ()  # up to four answers to choose from
 
 
+class CallAsked(BaseEvent):
+    """A running call's server asks the user: for values, to open a page, for the model. Open until `call.answered`,
+    or until the call has finished; there may be several."""
+
+    type: Literal["call.asked"] = "call.asked"
+    call_id: str
+    what: str
+
+
+class CallAnswered(BaseEvent):
+    """A `call.asked` of the call is open no longer; `how` in a word or a few, as "accepted"."""
+
+    type: Literal["call.answered"] = "call.answered"
+    call_id: str
+    what: str
+    how: str
+
+
 class TodoChanged(BaseEvent):
     """The whole to-do list as it is now."""
 
@@ -378,6 +396,8 @@ Event = (
     | CallLog
     | CallRestarted
     | QuestionAsked
+    | CallAsked
+    | CallAnswered
     | TodoChanged
     | CallFinished
     | BatchFinished

@@ -200,6 +200,14 @@ class CallReporter(Protocol):
         """Open while a person is asked on the call's behalf: its deadline doesn't run. May be open several times."""
         ...
 
+    def asked(self, what: str) -> None:
+        """The call's server asks the user something: open until `answered` with the same words."""
+        ...
+
+    def answered(self, what: str, how: str) -> None:
+        """What came of a question, in a word or a few."""
+        ...
+
     def used(self, usage: UsageChunk) -> None:
         """Tokens that the call's server spent through the model (MCP sampling): they count with the session's."""
         ...

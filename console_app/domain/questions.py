@@ -66,7 +66,7 @@ class Sampled:
 
 
 class HumanPort(Protocol):
-    """Somebody who can be asked. Asked one thing at a time; cancelled when the question is withdrawn."""
+    """Somebody who can be asked, several things at once too. Cancelled when the question is withdrawn."""
 
     async def ask(self, question: Elicitation) -> ElicitationAnswer:
         """The answer. Values of a form have to fit its schema (`forms.problems`); else the server gets a cancel."""

@@ -76,6 +76,12 @@ class Call:
     superseded: list[Attempt] = field(default_factory=list[Attempt])  # the oldest first
     question: str = ""  # what it asks the user, while and after it does
     options: tuple[str, ...] = ()
+    asked: list[str] = field(default_factory=list[str])  # what its server asks the user and has no answer to yet
+
+    @property
+    def waits_for_you(self) -> bool:
+        """Whether it can't go on without the user: an approval, an answer."""
+        return self.state is CallState.WAITING or self.asks or (bool(self.asked) and self.state is CallState.RUNNING)
 
     @property
     def asks(self) -> bool:
@@ -365,10 +371,25 @@ def _restarted(call: Call, event: ev.CallRestarted) -> None:
         call.arguments, call.edited = event.arguments, True
     call.started_at = call.finished_at = call.progress = call.total = call.outcome = call.error = None
     call.message, call.content, call.artifacts, call.duration_ms, call.question = "", "", (), 0, ""
+    call.asked.clear()
+    _waited(call, event.at)
 
 
 def _asked(call: Call, event: ev.QuestionAsked) -> None:
     call.question, call.options = event.question, event.options
+
+
+def _server_asked(call: Call, event: ev.CallAsked) -> None:
+    if not call.asked:
+        call.waits.append((event.at, None))
+    call.asked.append(event.what)
+
+
+def _server_answered(call: Call, event: ev.CallAnswered) -> None:
+    if event.what in call.asked:
+        call.asked.remove(event.what)
+    if not call.asked:
+        _waited(call, event.at)
 
 
 def _progress(call: Call, event: ev.CallProgress) -> None:
@@ -404,5 +425,7 @@ _CALL_EVENTS: dict[type, Any] = {
     ev.CallLog: _log,
     ev.CallRestarted: _restarted,
     ev.QuestionAsked: _asked,
+    ev.CallAsked: _server_asked,
+    ev.CallAnswered: _server_answered,
     ev.CallFinished: _finished,
 }

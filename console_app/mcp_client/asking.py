@@ -1,4 +1,4 @@
-"""Takes what servers ask to whoever answers: a person, one question at a time, and the current model.
+"""Takes what servers ask to whoever answers: a person, who keeps a queue of their own, and the current model.
 
 A question belongs to the call that made the server ask: the call's deadline stands still meanwhile, its panel shows
 that something is asked, and a question whose call has ended is withdrawn.
@@ -11,8 +11,9 @@ import logging
 import webbrowser
 from collections.abc import Awaitable, Callable, Generator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import urlsplit
+from typing import Final
 
 from console_app.domain import forms
 from console_app.domain.ports import CallReporter
@@ -25,20 +26,22 @@ from console_app.domain.questions import (
     Sampler,
     SamplingRequest,
 )
+from console_app.domain.web_address import is_web_page
 
 log = logging.getLogger(__name__)
 OpenUrl = Callable[[str], Awaitable[None]]
+_WORDS: Final = {"accept": "accepted", "decline": "declined", "cancel": "cancelled"}
 
 
 async def open_in_browser(url: str) -> None:
     """Opens a page in the user's browser."""
-    if urlsplit(url).scheme not in {"http", "https"}:
+    if not is_web_page(url):
         raise ValueError(f"{url[:80]} is no web page")
     await asyncio.to_thread(webbrowser.open, url)
 
 
 class Asking:
-    """Who answers, and the queue before the person. All of it may be set while servers run."""
+    """Who answers. All of it may be set while servers run."""
 
     def __init__(
         self,
@@ -52,23 +55,19 @@ class Asking:
         self.sampler = sampler
         self.roots = tuple(roots)
         self.open_url = open_url
-        self.waiting = 0  # questions asked or queued
-        self._turn = asyncio.Lock()  # fair: first asked, first shown
 
     async def elicit(self, question: Elicitation, reporters: Sequence[CallReporter]) -> ElicitationAnswer:
         """Asks the person; an answer that doesn't fit the form, or a page that can't be opened, is a cancel."""
-        what = f"opening {question.url}" if question.mode == "url" else question.message
-        with self._held(reporters, f"the server asks: {what}"):
-            answer = await self._ask(question)
-        for reporter in reporters:
-            reporter.log("notice", f"the question was answered: {answer.action}")
+        what = f"to open {question.url}" if question.mode == "url" else question.message
+        with _open(reporters, what) as said:
+            answer = await self._answer(question)
+            said.how = self._by(_WORDS[answer.action])
         return answer
 
-    async def _ask(self, question: Elicitation) -> ElicitationAnswer:
-        if question.mode == "url" and urlsplit(question.url).scheme not in {"http", "https"}:
+    async def _answer(self, question: Elicitation) -> ElicitationAnswer:
+        if question.mode == "url" and not is_web_page(question.url):
             return ElicitationAnswer("cancel")
-        async with self._turn:
-            answer = await self.human.ask(question)
+        answer = await self.human.ask(question)
         if answer.action != "accept":
             return ElicitationAnswer(answer.action)
         if question.mode == "url":
@@ -88,26 +87,49 @@ class Asking:
         """Asks the model, if the person lets the server; None when not. Raises ProviderError."""
         if self.sampler is None:
             return None
-        sampled: Sampled | None = None
-        with self._held(reporters, "the server wants to ask the model"):
-            async with self._turn:
-                allowed = await self.human.allow_sampling(request)
-            if allowed:
-                sampled = await self.sampler.sample(request)
-                if sampled.usage is not None and reporters:
-                    reporters[0].used(sampled.usage)
+        with _open(reporters, "to use the model") as said:
+            allowed = await self.human.allow_sampling(request)
+            said.how = "allowed" if allowed else self._by("denied")
+        if not allowed:
+            return None
+        with _held(reporters):
+            sampled = await self.sampler.sample(request)
+        if sampled.usage is not None and reporters:
+            reporters[0].used(sampled.usage)
         for reporter in reporters:
-            reporter.log("notice", "the model was asked" if sampled else "asking the model was not allowed")
+            reporter.log("notice", f"{sampled.model} answered the server")
         return sampled
 
-    @contextmanager
-    def _held(self, reporters: Sequence[CallReporter], what: str) -> Generator[None]:
-        self.waiting += 1
-        with ExitStack() as stack:
+    def _by(self, how: str) -> str:
+        return f"{how}, nobody is here to answer" if isinstance(self.human, Nobody) else how
+
+
+@dataclass(slots=True)
+class _Said:
+    """What came of a question; withdrawn, until there is an answer."""
+
+    how: str = "withdrawn"
+
+
+@contextmanager
+def _open(reporters: Sequence[CallReporter], what: str) -> Generator[_Said]:
+    """While the person is asked: the calls wait for them, and their clocks stand."""
+    said = _Said()
+    with _held(reporters):
+        for reporter in reporters:
+            reporter.log("notice", f"the server asks: {what}")
+            reporter.asked(what)
+        try:
+            yield said
+        finally:
             for reporter in reporters:
-                reporter.log("notice", what)
-                stack.enter_context(reporter.held())
-            try:
-                yield
-            finally:
-                self.waiting -= 1
+                reporter.log("notice", f"the question was {said.how}")
+                reporter.answered(what, said.how)
+
+
+@contextmanager
+def _held(reporters: Sequence[CallReporter]) -> Generator[None]:
+    with ExitStack() as stack:
+        for reporter in reporters:
+            stack.enter_context(reporter.held())
+        yield

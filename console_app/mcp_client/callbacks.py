@@ -64,6 +64,8 @@ class Callbacks:
         if params.tools:
             return ErrorData(code=INVALID_PARAMS, message="Sampling with tools is not supported")
         call, waiting = self._wire.asking()
+        if not waiting:
+            return ErrorData(code=DECLINED, message="The model is asked only for a tool call that runs")
         request = SamplingRequest(
             server=self._server,
             call_id=call.call_id if call is not None else "",

@@ -66,7 +66,7 @@ class EventRouter:
                 self._announced(event)
             case ev.CallReady() | ev.ApprovalRequested() | ev.ApprovalResolved() | ev.CallQueued() | ev.CallStarted():
                 self._call_moved(event.call_id)
-            case ev.CallFinished() | ev.CallRestarted() | ev.QuestionAsked():
+            case ev.CallFinished() | ev.CallRestarted() | ev.QuestionAsked() | ev.CallAsked() | ev.CallAnswered():
                 self._call_moved(event.call_id)
             case ev.CallDropped():
                 self._dropped(event.call_id)

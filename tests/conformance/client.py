@@ -55,6 +55,10 @@ class Silent:
     def held(self) -> AbstractContextManager[None]:
         return nullcontext()
 
+    def asked(self, what: str) -> None: ...
+
+    def answered(self, what: str, how: str) -> None: ...
+
     def used(self, usage: UsageChunk) -> None: ...
 
 

@@ -139,6 +139,29 @@ def test_a_question_is_open_until_its_call_has_ended() -> None:
     assert not t.calls["a"].asks
 
 
+def test_a_call_waits_for_you_while_its_server_has_an_open_question() -> None:
+    t = told(*START, announce("a"), ev.CallStarted(call_id="a", at=2.0))
+    call = t.calls["a"]
+    t.apply(ev.CallAsked(call_id="a", what="Who?", at=3.0))
+    t.apply(ev.CallAsked(call_id="a", what="Which?", at=4.0))
+    assert (call.waits_for_you, call.asked, call.waits) == (True, ["Who?", "Which?"], [(3.0, None)])
+    t.apply(ev.CallAnswered(call_id="a", what="Who?", how="accepted", at=5.0))
+    assert (call.waits_for_you, call.asked) == (True, ["Which?"])
+    t.apply(ev.CallAnswered(call_id="a", what="Which?", how="declined", at=6.0))
+    assert (call.waits_for_you, call.waits) == (False, [(3.0, 6.0)])
+    t.apply(ev.CallAsked(call_id="a", what="Where?", at=7.0))
+    t.apply(ev.CallFinished(call_id="a", outcome=Outcome.CANCELLED, content="", at=8.0))
+    assert (call.waits_for_you, call.waits[-1]) == (False, (7.0, 8.0))
+
+
+def test_a_call_that_is_run_again_asks_anew() -> None:
+    t = told(*START, announce("a"), ev.CallStarted(call_id="a", at=2.0))
+    t.apply(ev.CallAsked(call_id="a", what="Who?", at=3.0))
+    t.apply(ev.CallRestarted(call_id="a", attempt=2, at=4.0))
+    t.apply(ev.CallStarted(call_id="a", at=5.0))
+    assert (t.calls["a"].waits_for_you, t.calls["a"].waits) == (False, [(3.0, 4.0)])
+
+
 def test_thoughts_are_no_text_of_the_answer() -> None:
     t = told(*START, ev.ThoughtDelta(label="think", text="Well, "), ev.ThoughtDelta(label="think", text="so."))
     assert t.step

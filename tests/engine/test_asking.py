@@ -17,7 +17,9 @@ class Asking(Tools):
 
     async def call(self, invocation: Invocation, reporter: CallReporter) -> ToolResult:
         with reporter.held(), reporter.held():
+            reporter.asked("Who?")
             await asyncio.sleep(100)
+            reporter.answered("Who?", "accepted")
         reporter.used(UsageChunk(7, 3, cost=0.25))
         await asyncio.sleep(float(invocation.arguments["seconds"]))
         return ToolResult(outcome=Outcome.SUCCEEDED, content="done")
@@ -29,6 +31,27 @@ def test_a_call_is_not_timed_out_while_somebody_is_asked_and_is_afterwards() -> 
         results = {event.call_id: event for event in results_of(await play(engine))}
         assert [event.outcome.value for event in results.values()] == ["succeeded", "timed_out"]
         assert [event.duration_ms // 1000 for event in results.values()] == [104, 105]
+
+    run(scene)
+
+
+def test_what_is_asked_for_a_call_is_told_until_it_has_ended() -> None:
+    class Late(Tools):
+        async def call(self, invocation: Invocation, reporter: CallReporter) -> ToolResult:
+            reporter.asked("Who?")
+            try:
+                await asyncio.sleep(100)
+            finally:
+                reporter.answered("Who?", "withdrawn")
+            raise AssertionError("never")
+
+    async def scene() -> None:
+        events = await play(engine_of(Model(calls({"seconds": 4})), Asking()))
+        told = [event.type for event in events if isinstance(event, ev.CallAsked | ev.CallAnswered)]
+        assert told == ["call.asked", "call.answered"]
+        late = await play(engine_of(Model(calls({"seconds": 4})), Late(), call_timeout=5))
+        assert only(late, ev.CallFinished)[0].outcome is Outcome.TIMED_OUT
+        assert not only(late, ev.CallAnswered)
 
     run(scene)
 

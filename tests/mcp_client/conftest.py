@@ -45,6 +45,8 @@ class Reports:
     holds: int = 0
     held_ever: bool = False
     usage: list[UsageChunk] = field(default_factory=list)
+    questions: list[str] = field(default_factory=list)
+    answers: list[str] = field(default_factory=list)
 
     def progress(self, progress: float, total: float | None, message: str | None) -> None:
         self.progressed.append((progress, total, message))
@@ -62,6 +64,15 @@ class Reports:
             yield
         finally:
             self.holds -= 1
+
+    def asked(self, what: str) -> None:
+        self.questions.append(what)
+        self.news.set()
+
+    def answered(self, what: str, how: str) -> None:
+        assert what in self.questions
+        self.answers.append(how)
+        self.news.set()
 
     def used(self, usage: UsageChunk) -> None:
         self.usage.append(usage)

@@ -22,7 +22,6 @@ class Person:
     asked: list[Elicitation | SamplingRequest] = field(default_factory=list[Elicitation | SamplingRequest])
     news: asyncio.Event = field(default_factory=asyncio.Event)
     withdrawn: int = 0
-    inside: int = 0
 
     def __post_init__(self) -> None:
         self.free.set()
@@ -36,18 +35,14 @@ class Person:
         return self.allows
 
     async def _see(self, asked: Elicitation | SamplingRequest) -> None:
-        assert not self.inside, "one question at a time"
         self.asked.append(asked)
         self.news.set()
-        self.inside += 1
         try:
             await self.free.wait()
         except asyncio.CancelledError:
             self.withdrawn += 1
             self.news.set()
             raise
-        finally:
-            self.inside -= 1
 
 
 @dataclass

@@ -54,8 +54,9 @@ async def test_a_form_is_answered_and_belongs_to_the_call_that_asked(start_hub: 
     assert reports.holds == 0
     assert reports.logged == [
         ("notice", "the server asks: Who are you?"),
-        ("notice", "the question was answered: accept"),
+        ("notice", "the question was accepted"),
     ]
+    assert (reports.questions, reports.answers) == (["Who are you?"], ["accepted"])
 
 
 @pytest.mark.parametrize("action", ["decline", "cancel"])
@@ -71,25 +72,48 @@ async def test_values_that_do_not_fit_the_form_are_never_sent(start_hub: StartHu
 
 async def test_where_nobody_is_everything_is_declined(start_hub: StartHub) -> None:
     bench = await start_hub(SERVER)
-    assert await said(bench, "form") == {"action": "decline"}
-    assert await said(bench, "page") == {"action": "decline"}
-    assert (await said(bench, "ask_model"))["message"] == "User rejected sampling request"
+    bench.hub.asking.sampler = ProviderSampler(OneAnswer)
+    reports = Reports()
+    assert await said(bench, "form", reports) == {"action": "decline"}
+    assert await said(bench, "page", reports) == {"action": "decline"}
+    assert (await said(bench, "ask_model", reports))["message"] == "User rejected sampling request"
+    assert reports.questions == ["Who are you?", "to open https://example.com/pay?to=us", "to use the model"]
+    assert reports.answers == [f"{how}, nobody is here to answer" for how in ("declined", "declined", "denied")]
 
 
-async def test_questions_of_calls_side_by_side_queue_and_each_gets_its_answer(start_hub: StartHub) -> None:
+async def test_calls_side_by_side_ask_at_once_and_each_gets_its_answer(start_hub: StartHub) -> None:
     person = Person(ElicitationAnswer("accept", {"name": "Ada"}))
     person.free.clear()
-    asking = Asking(person)
-    bench = await start_hub(SERVER, asking=asking)
+    bench = await start_hub(SERVER, asking=Asking(person))
     calls = [asyncio.create_task(said(bench, "form")) for _ in range(3)]
     async with asyncio.timeout(20):
-        while asking.waiting < 3:  # noqa: ASYNC110 -- the queue is only a number
-            await asyncio.sleep(0.01)
-    assert len(person.asked) == 1
+        while len(person.asked) < 3:
+            await person.news.wait()
+            person.news.clear()
     person.free.set()
     assert [answer["action"] for answer in await asyncio.gather(*calls)] == ["accept"] * 3
-    assert len(person.asked) == 3
-    assert asking.waiting == 0
+
+
+async def test_a_question_whose_server_dies_is_withdrawn(start_hub: StartHub) -> None:
+    person, reports = Person(), Reports()
+    person.free.clear()
+    bench = await start_hub(SERVER, asking=Asking(person))
+    call = asyncio.create_task(bench.call("form", reports))
+    await person.news.wait()
+    person.news.clear()
+    await bench.hub.reconnect("asking")
+    await person.news.wait()
+    assert person.withdrawn == 1
+    assert (await call).outcome is Outcome.FAILED
+    assert (reports.holds, reports.answers) == (0, ["withdrawn"])
+
+
+async def test_a_server_that_asks_the_model_for_no_call_is_refused(start_hub: StartHub) -> None:
+    person, model = Person(), OneAnswer()
+    bench = await start_hub(SERVER, asking=Asking(person, ProviderSampler(lambda: model)))
+    assert (await bench.call("ask_later")).content == "asked after this"
+    await bench.until_logged("only for a tool call", "asking")
+    assert (person.asked, model.requests) == ([], [])
 
 
 async def test_the_question_of_a_call_that_is_cancelled_is_withdrawn(start_hub: StartHub) -> None:
@@ -120,7 +144,9 @@ async def test_a_page_is_opened_only_after_a_yes(start_hub: StartHub) -> None:
     assert len(browser.opened) == 1
 
 
-@pytest.mark.parametrize("url", ["file:///etc/passwd", "javascript:alert(1)", "vscode://run"])
+@pytest.mark.parametrize(
+    "url", ["file:///etc/passwd", "javascript:alert(1)", "vscode://run", "http://[::1", "https://good.example\\@bad"]
+)
 async def test_only_web_pages_can_be_asked_for(start_hub: StartHub, url: str) -> None:
     person, browser = Person(), Browser()
     bench = await start_hub(SERVER, asking=Asking(person, open_url=browser))

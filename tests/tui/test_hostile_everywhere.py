@@ -60,6 +60,9 @@ def story(text: str, turn: int) -> Iterator[ev.Event]:
         yield ev.CallProgress(call_id=call_id, progress=1, total=3, message=text, **common)
         yield ev.CallLog(call_id=call_id, level="warning", text=text, **common)
     yield ev.QuestionAsked(call_id=ids[2], question=text, options=(text,), **common)
+    yield ev.CallAsked(call_id=ids[1], what=text, **common)
+    yield ev.CallAsked(call_id=ids[3], what=text, **common)
+    yield ev.CallAnswered(call_id=ids[3], what=text, how=text, **common)
     for call_id, outcome in zip(
         ids, (Outcome.SUCCEEDED, Outcome.FAILED, Outcome.DENIED, Outcome.TIMED_OUT), strict=True
     ):

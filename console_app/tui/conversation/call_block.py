@@ -96,7 +96,7 @@ class CallBlock(Block):
         if width < MIN_FRAMED or (self.group.compact and not self.open):
             return self._compact(width, palette, now)
         left = gutter_of(width)
-        waiting = self.call.state is CallState.WAITING
+        waiting = self.call.waits_for_you
         frame = PanelFrame(width, left, margin_of(width), palette, self._edge(palette), heavy=waiting)
         lines = [
             frame.top(self._title(palette, now, frame.inner)),
@@ -107,7 +107,7 @@ class CallBlock(Block):
         return [*lines, frame.bottom(self._hints(palette) if self.selected else ())]
 
     def _edge(self, palette: Palette) -> Style:
-        if self.selected and self.call.state is not CallState.WAITING:
+        if self.selected and not self.call.waits_for_you:
             return palette.primary
         if self.call.outcome is Outcome.SUCCEEDED or self.call.state in (CallState.QUEUED, CallState.ANNOUNCED):
             return palette.faint

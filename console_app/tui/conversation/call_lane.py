@@ -20,10 +20,9 @@ def state_style(call: Call, palette: Palette) -> Style:
         return palette.success
     if call.outcome is not None:
         return palette.error if call.outcome.is_error else palette.muted
-    return {
-        CallState.WAITING: palette.warning,
-        CallState.RUNNING: palette.secondary,
-    }.get(call.state, palette.muted)
+    if call.waits_for_you:
+        return palette.warning
+    return palette.secondary if call.state is CallState.RUNNING else palette.muted
 
 
 def lane(call: Call, width: int, scale: tuple[float, float], now: float, palette: Palette) -> list[Piece]:

@@ -30,6 +30,8 @@ def news(call: Call, room: int, palette: Palette, now: float, detail: CallDetail
             pieces = [(one_line(call.why, 200) or "in line", palette.muted)]
         case CallState.RUNNING if call.asks:
             pieces = [("asks you", palette.warning), _joined(call.question, palette)]
+        case CallState.RUNNING if call.asked:
+            pieces = [("asks you", palette.warning), _joined(call.asked[-1], palette)]
         case CallState.RUNNING:
             pieces = _running(call, room, palette, now)
         case CallState.FINISHED:
@@ -66,7 +68,7 @@ def _running(call: Call, room: int, palette: Palette, now: float) -> list[Piece]
     else:
         pieces.append(("no news yet", palette.muted))
     quiet = now - max(call.news_at, call.started_at or 0.0)
-    left = None if call.limit is None or call.asks else call.limit - quiet
+    left = None if call.limit is None else call.limit - quiet
     if left is not None and left < ENDING_IN:
         pieces = [
             (f"ends in {max(left, 0):.0f} s without news", palette.warning),

@@ -39,7 +39,7 @@ def state_of(call: Call, now: float) -> tuple[str, str]:
     """The glyph and the word of a call."""
     if call.outcome is not None:
         return _OUTCOMES[call.outcome]
-    glyph, word = _STATES.get(call.state, ("·", "ended"))
+    glyph, word = _STATES.get(CallState.WAITING if call.waits_for_you else call.state, ("·", "ended"))
     return glyph or spinner(now), word
 
 

@@ -19,8 +19,9 @@ from console_app.tui.conversation.lines import Line, Piece, crop, fit, pieces_wi
 from console_app.tui.conversation.wording import measured, plural, seconds, state_of
 from console_app.tui.palette import Palette
 from console_app.tui.timeline.axis import Window, ticks
-from console_app.tui.timeline.spans import PHASES, Phase, Span, figures, spans_of, step_figures, steps_with_calls
+from console_app.tui.timeline.spans import Phase, Span, figures, spans_of, step_figures, steps_with_calls
 
+PAINTED: tuple[Phase, ...] = ("arguments", "queue", "run", "wait")  # a later one over an earlier one
 GLYPHS: dict[Phase, str] = {"arguments": "·", "queue": "┈", "wait": "╍", "run": "▆"}
 SUPERSEDED = "▂"
 GRID = "┊"
@@ -86,7 +87,7 @@ def bar_cells(call: Call, window: Window, cells: int, now: float) -> list[tuple[
     line: list[tuple[str, Span | None]] = [(" ", None)] * cells
     for cell, _ in ticks(window, cells):
         line[cell] = (GRID, None)
-    spans = sorted(spans_of(call, now), key=lambda span: (PHASES.index(span.phase), not span.superseded))
+    spans = sorted(spans_of(call, now), key=lambda span: (PAINTED.index(span.phase), not span.superseded))
     hidden_before = hidden_after = False
     for span in spans:
         start, stop = window.cell(span.begin, cells), window.cell(span.end, cells)

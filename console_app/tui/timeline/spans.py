@@ -13,13 +13,15 @@ from console_app.domain.tools import CallState, Outcome
 from console_app.domain.transcript import Call, Step, Turn
 
 Phase = Literal["arguments", "queue", "wait", "run"]
-PHASES: tuple[Phase, ...] = ("arguments", "queue", "wait", "run")  # a later one is painted over an earlier one
+PHASES: tuple[Phase, ...] = ("arguments", "queue", "wait", "run")  # as they follow each other
 WORDS: dict[Phase, str] = {
     "arguments": "arguments arrive",
     "queue": "queued",
     "wait": "waits for you",
     "run": "runs",
 }
+
+_STATES = {CallState.ANNOUNCED: "preparing"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +71,12 @@ def spans_of(call: Call, now: float) -> list[Span]:
     spans += _before(call, at, end if call.started_at is None else call.started_at, queue=first)
     if call.started_at is not None:
         spans.append(Span("run", call.started_at, max(end, call.started_at)))
+        spans += _before(call, call.started_at, end, queue=False)  # its server asked you while it ran
     return [span for span in spans if span.phase == "run" or span.end > span.begin]
 
 
 def _before(call: Call, begin: float, end: float, *, queue: bool) -> Iterator[Span]:
-    """What went on before a run: waiting for you, and the rest in the queue."""
+    """What went on in a stretch beside a run: waiting for you, and the rest in the queue."""
     at = begin
     for since, until in call.waits:
         start, stop = max(since, at), min(end if until is None else until, end)
@@ -134,5 +137,5 @@ def is_live(turn: Turn) -> bool:
 def outcome_word(call: Call) -> str:
     """How a call ended, or what it does, in a word or two."""
     if call.outcome is None:
-        return {CallState.WAITING: "waits for you", CallState.ANNOUNCED: "preparing"}.get(call.state, call.state.value)
+        return "waits for you" if call.waits_for_you else _STATES.get(call.state, call.state.value)
     return "done" if call.outcome is Outcome.SUCCEEDED else call.outcome.value.replace("_", " ")

@@ -37,6 +37,20 @@ def test_arguments_wait_queue_and_run_are_apart() -> None:
     ]
 
 
+def test_what_its_server_asked_you_lies_over_the_run() -> None:
+    told = Told()
+    told.begin(0, "go")
+    call = told.call("a.b", {}, 1, 1)
+    told.at(1, ev.CallStarted, call_id=call)
+    told.at(3, ev.CallAsked, call_id=call, what="Who?")
+    assert phases(told, call, 7) == [("run", 1, 7), ("wait", 3, 7)]
+    told.at(9, ev.CallAnswered, call_id=call, what="Who?", how="accepted")
+    told.at(11, ev.CallFinished, call_id=call, outcome="succeeded", content="")
+    assert phases(told, call) == [("run", 1, 11), ("wait", 3, 9)]
+    shown = bar_cells(told.transcript.calls[call], Window.whole(START + 1, START + 11), 10, START + 11)
+    assert [span.phase for _, span in shown if span] == ["run", "run", *["wait"] * 6, "run", "run"]
+
+
 def test_what_still_waits_or_runs_reaches_to_now() -> None:
     told = Told()
     told.begin(0, "go")

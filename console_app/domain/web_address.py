@@ -1,0 +1,90 @@
+"""A web address that somebody else wrote, taken apart so that a person sees where it leads before it is opened.
+
+What browsers and `urlsplit` read differently (backslashes, spaces, unseen characters, escapes in the host) is no web
+page here: nobody could say what would be opened.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from ipaddress import ip_address
+from urllib.parse import SplitResult, urlsplit
+
+from console_app.domain.safe_text import is_safe
+
+_HOST = re.compile(r"[\w.-]+|\[[0-9a-fA-F:.]+\]")
+_NEVER = re.compile(r"[\s\\<>\"\x00-\x20\x7f]")
+
+
+@dataclass(frozen=True, slots=True)
+class WebAddress:
+    """`before`, `host` and `after` are the whole address; `warnings` are sentences on what to look out for."""
+
+    before: str
+    host: str
+    after: str
+    warnings: tuple[str, ...] = ()
+
+
+def is_web_page(url: str) -> bool:
+    """Whether it is an http or https address that can mean only one thing."""
+    return _parts(url) is not None
+
+
+def read_address(url: str) -> WebAddress | None:
+    """The address in its parts; None for what is no web page."""
+    parts = _parts(url)
+    if parts is None:
+        return None
+    userinfo, at, place = parts.netloc.rpartition("@")
+    host = place if place.endswith("]") else re.sub(r":\d*$", "", place)
+    before = f"{url[: url.index('//') + 2]}{userinfo}{at}"
+    return WebAddress(before, host, url[len(before) + len(host) :], tuple(_warnings(parts, host, bool(at))))
+
+
+def _parts(url: str) -> SplitResult | None:
+    if _NEVER.search(url) or not is_safe(url):
+        return None
+    try:
+        parts = urlsplit(url)
+        host, _ = parts.hostname, parts.port
+    except ValueError:
+        return None
+    if parts.scheme not in {"http", "https"} or not url[len(parts.scheme) :].startswith("://") or not host:
+        return None
+    place = parts.netloc.rpartition("@")[2]
+    return parts if _HOST.fullmatch(re.sub(r":\d*$", "", place)) else None
+
+
+def _warnings(parts: SplitResult, host: str, userinfo: bool) -> list[str]:
+    found: list[str] = []
+    if userinfo:
+        found.append(f"what stands before the @ says nothing: the page is on {host}")
+    if not host.isascii() or "xn--" in host.lower():
+        found.append(f"the host has letters that may only look familiar{_ascii_form(host)}")
+    local = host.lower() in {"localhost", "[::1]"} or host.startswith("127.")
+    if local:
+        found.append("it is served by this machine")
+    elif _is_number(host):
+        found.append("the host is a bare number, not a name")
+    if parts.scheme == "http" and not local:
+        found.append("http: what you send there is not encrypted")
+    return found
+
+
+def _ascii_form(host: str) -> str:
+    if host.isascii():
+        return ""
+    try:
+        return f": {host.encode('idna').decode('ascii')}"
+    except UnicodeError:
+        return ""
+
+
+def _is_number(host: str) -> bool:
+    try:
+        ip_address(host.strip("[]"))
+    except ValueError:
+        return host.replace(".", "").isdigit()
+    return True
