@@ -31,7 +31,7 @@ class KeysInOrder(App[ReturnType]):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
-        self._held: deque[events.InputEvent] = deque()
+        self._held: deque[events.Event] = deque()
         self._under_way = 0  # the number of the key that others wait for; 0: none
         self._numbered = 0
 
@@ -44,7 +44,7 @@ class KeysInOrder(App[ReturnType]):
         else:
             await self._pass_on(event)
 
-    async def _pass_on(self, event: events.InputEvent) -> None:
+    async def _pass_on(self, event: events.Event) -> None:
         target = self.focused or self.screen
         await super().on_event(event)
         if isinstance(event, events.Key) and not event.is_printable:
