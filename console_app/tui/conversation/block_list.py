@@ -13,7 +13,7 @@ from console_app.tui.conversation.height_index import HeightIndex
 from console_app.tui.conversation.lines import Line, fit
 from console_app.tui.palette import Palette
 
-KEPT_LINES = 6000  # painted lines kept of blocks that are off screen
+KEPT_LINES = 1000  # painted lines kept, on screen and off; each takes about 7 KB
 
 
 class BlockList:
@@ -24,7 +24,8 @@ class BlockList:
         self.dirty: dict[Block, None] = {}
         self.width = 0  # 0: not laid out yet
         self._heights = HeightIndex()
-        self._warm: dict[Block, None] = {}  # painted, the least recently painted first
+        self._warm: dict[Block, int] = {}  # painted, the least recently painted first, with their lines
+        self._warm_lines = 0  # of all of them
 
     @property
     def total(self) -> int:
@@ -64,7 +65,7 @@ class BlockList:
         self._heights.remove(at)
         block.index = -1
         self.dirty.pop(block, None)
-        self._warm.pop(block, None)
+        self._cool(block)
         self._renumber(at)
 
     def clear(self) -> None:
@@ -74,6 +75,7 @@ class BlockList:
         self.blocks.clear()
         self.dirty.clear()
         self._warm.clear()
+        self._warm_lines = 0
         self._heights.reset(())
 
     def resize(self, width: int) -> None:
@@ -102,8 +104,9 @@ class BlockList:
         """The block's lines, painted now if something of it changed. Its height may change with it: see `measure`."""
         lines = block.render(self.width, palette, now)
         block.measured = True
-        self._warm.pop(block, None)
-        self._warm[block] = None
+        self._cool(block)
+        self._warm[block] = len(lines)
+        self._warm_lines += len(lines)
         return lines
 
     def measure(self, block: Block, palette: Palette, now: float) -> int:
@@ -152,19 +155,17 @@ class BlockList:
 
     def drop_cold(self, keep: Sequence[Block]) -> None:
         """Forgets painted lines, the longest unseen first, once there are many; never those of `keep`."""
-        if len(self._warm) <= 40:
-            return
-        total = sum(len(block.lines) for block in self._warm)
-        if total <= KEPT_LINES:
+        if self._warm_lines <= KEPT_LINES:
             return
         kept = set(keep)
-        for block in list(self._warm):
-            if total <= KEPT_LINES // 2:
+        for block in [block for block in self._warm if block not in kept]:
+            if self._warm_lines <= KEPT_LINES // 2:
                 break
-            if block not in kept:
-                total -= len(block.lines)
-                del self._warm[block]
-                block.forget()
+            self._cool(block)
+            block.forget()
+
+    def _cool(self, block: Block) -> None:
+        self._warm_lines -= self._warm.pop(block, 0)
 
     def _set_height(self, block: Block, height: int) -> int:
         delta = height - self._heights[block.index]

@@ -261,6 +261,8 @@ class BlockScroll(ScrollView):
             pushed, changed = self._list.measure_visible(self.top, self.size.height, self.palette, self._clock())
             if changed:
                 self._settle(shift=pushed)
+            else:
+                self._list.drop_cold(self._visible())
         self._wake()
 
     def _follow(self, following: bool) -> None:

@@ -53,6 +53,7 @@ class CallDetail:
     def forget(self) -> None:
         """Drops what was laid out."""
         self._kept.clear()
+        self._result = self._source = None
 
     def rows(self, width: int, palette: Palette) -> list[Row]:
         """All parts, as rows of at most `width` cells."""

@@ -152,7 +152,13 @@ class MarkdownStream:
             self._pending.append("")
 
     def forget(self) -> None:
-        """Drops what was laid out, to save memory; it is laid out again when asked for."""
+        """Drops what was laid out, to save memory; of a text that is complete, all but its source is made again."""
+        if self._final:
+            self.replace(self.text, final=True)
+        else:
+            self._lay_out_anew()
+
+    def _lay_out_anew(self) -> None:
         for part in self._parts:
             part.forget()
         self._tail_key = None
@@ -189,7 +195,7 @@ class MarkdownStream:
             environment: dict[str, Any] = {}
             parser().parse(self.text, environment)
             self._references = environment.get("references", {})
-            self.forget()
+            self._lay_out_anew()
         while self._advance():
             pass
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 from textual.pilot import Pilot
+from textual.strip import Strip
 from textual.widgets import Input
 
+from console_app.domain import events as ev
 from console_app.domain.tools import Outcome
 from console_app.tui.conversation.call_block import CallBlock
 from tests.tui.conversation.scenes import TinyApp, painted, screen_lines
@@ -302,6 +304,66 @@ async def test_ten_thousand_blocks_scroll_from_end_to_start() -> None:
         await painted(pilot)
         assert any("notice 0" in line for line in screen_lines(app))
         assert sum(bool(block.lines) for block in app.view.blocks) < 500
+
+
+ANSWER = """# Title {n}
+
+Some *words*, a [link][later] and `code`.
+
+```python
+def number_{n}():
+    return {n}
+```
+
+1. one
+2. two
+
+| a | b |
+|---|--:|
+| {n} | 2 |
+
+[later]: https://example.org/{n}
+"""
+
+
+async def test_what_was_long_out_of_view_is_forgotten_and_looks_the_same_when_it_comes_back() -> None:
+    app = TinyApp()
+    async with app.run_test(size=(80, 24)) as pilot:
+        for n in range(100):
+            app.story.turn(f"Question {n}")
+            for at, piece in enumerate(ANSWER.format(n=n).split(" ")):
+                app.story.say(" " * (at > 0) + piece)
+                if at % 5 == n % 5:
+                    app.view.blocks[-1].render(80, app.view.palette)
+            app.story.send(ev.MessageAdded, role="assistant", content=ANSWER.format(n=n))
+            app.story.finish(app.story.call(0, started=0.0, n=n), 1.0, content='{"rows": [1, 2, {"three": 4}]}')
+            if n % 7 == 0:
+                app.view.blocks[-1].toggle()
+                app.view.changed(app.view.blocks[-1])
+        await painted(pilot)
+        app.view.focus()
+        forward = await pictures(pilot, app, 1)
+        first = app.view.blocks[0]
+        assert not first.lines
+        height = app.view.virtual_size.height
+        back = await pictures(pilot, app, -1)
+        assert first.lines
+        assert app.view.virtual_size.height == height
+        assert sum(len(block.lines) for block in app.view.blocks) < 1200
+        assert forward == back
+
+
+async def pictures(pilot: Pilot[None], app: TinyApp, direction: int) -> dict[int, Strip]:
+    """Every line of the conversation as it is painted while it is scrolled through."""
+    found: dict[int, Strip] = {}
+    await pilot.press("home" if direction > 0 else "end")
+    for _ in range(1000):
+        await painted(pilot)
+        found.update(enumerate(app.view.render_lines(app.view.size.region), app.view.top))
+        if app.view.top == (app.view.max_scroll_y if direction > 0 else 0):
+            break
+        app.view.scroll_to(y=app.view.top + direction * app.view.size.height, animate=False)
+    return found
 
 
 def all_states(app: TinyApp) -> None:
