@@ -8,11 +8,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from console_app.domain.errors import FanoutError, UsageError
 from console_app.domain.events import Event, Notice, TurnFinished
+from console_app.domain.messages import UserMessage
 from console_app.engine import given_calls
 from console_app.sessions.recorder import recorded, to_store
 
@@ -41,17 +42,24 @@ class TurnDriver:
         show: Callable[[Event], None],
         changed: Callable[[], None],
         before_turn: Callable[[], Awaitable[None]] | None = None,
+        compose: Callable[[str], Awaitable[UserMessage]] | None = None,
+        refused: Callable[[FanoutError], None] | None = None,
     ) -> None:
+        """`compose` makes the message of a prompt, and may ask servers for it; what it can't make is told to `refused`,
+        and the prompt stays in the queue, which is paused."""
         self._engine = engine
         self._store = store
         self._ready = ready
         self._show = show
         self._changed = changed
         self._before_turn = before_turn
+        self._compose = compose
+        self._refused = refused
         self.queue: deque[str] = deque()
         self.paused = False  # a stopped turn holds the queue back until you send again
         self.turn: Turn | None = None
         self._rerun: Rerun | None = None  # a single call that runs again between turns
+        self._composing: asyncio.Future[UserMessage] | None = None
         self._task: asyncio.Task[None] | None = None
         self._opened = False  # the session's first event is out
 
@@ -59,6 +67,17 @@ class TurnDriver:
     def busy(self) -> bool:
         """Whether a turn runs, or is about to."""
         return self._task is not None and not self._task.done()
+
+    @property
+    def waiting(self) -> Sequence[str]:
+        """The queue without a prompt that is only on its way into its turn."""
+        queue = list(self.queue)
+        return queue if self.turn is not None or self.paused else queue[1:]
+
+    @property
+    def composing(self) -> bool:
+        """Whether servers are asked for what the next prompt names."""
+        return self._composing is not None
 
     @property
     def activity(self) -> Turn | Rerun | None:
@@ -103,11 +122,19 @@ class TurnDriver:
         self._changed()
         return text
 
-    def steer(self, text: str) -> bool:
-        """Sends `text` into the running turn; False when none runs."""
+    def give_back(self) -> str | None:
+        """Removes the oldest queued message, which could not be sent, and gives it; the queue goes on with the next
+        one once something is sent."""
+        text = self.queue.popleft() if self.queue else None
+        self.paused = bool(self.queue)
+        self._changed()
+        return text
+
+    def steer(self, message: str | UserMessage) -> bool:
+        """Sends a message into the running turn; False when none runs."""
         if self.turn is None or not self.turn.running:
             return False
-        self.turn.steer(text)
+        self.turn.steer(message)
         return True
 
     def cancel(self) -> bool:
@@ -117,6 +144,8 @@ class TurnDriver:
             return True
         if self.turn is None and self.busy and not self.paused:
             self.paused = True  # it has not begun: it stays in the queue
+            if self._composing is not None:
+                self._composing.cancel()
             self._changed()
             return True
         if self.turn is None or not self.turn.running:
@@ -136,15 +165,39 @@ class TurnDriver:
                     await self._before_turn()
                     if self.paused:
                         break  # stopped meanwhile: the prompt stays in the queue
-                await self._one(self.queue.popleft())
+                message = await self._composed(self.queue[0])
+                if message is None or self.paused:
+                    break
+                await self._one(self.queue.popleft(), message)
         finally:
             self._task = None
             self._changed()
 
-    async def _one(self, prompt: str) -> None:
+    async def _composed(self, prompt: str) -> UserMessage | None:
+        """The message of a prompt; None when it can't be had or was stopped, and waits in the queue."""
+        if self._compose is None or prompt.startswith(GIVEN):
+            return UserMessage(content=prompt)
+        self._composing = composing = asyncio.ensure_future(self._compose(prompt))
+        self._changed()
+        try:
+            await asyncio.wait({composing})
+        finally:
+            composing.cancel()
+            self._composing = None
+            self._changed()
+        if composing.cancelled():
+            return None
+        if isinstance(error := composing.exception(), FanoutError):
+            self.paused = True
+            if self._refused is not None:
+                self._refused(error)
+            return None
+        return composing.result()
+
+    async def _one(self, prompt: str, message: UserMessage) -> None:
         outcome = "failed"
         try:
-            self.turn = turn = self._begin(prompt)
+            self.turn = turn = self._begin(prompt, message)
             outcome = await self._play(turn)
         except UsageError as error:
             self._show(Notice(level="error", text=error.line))
@@ -153,10 +206,10 @@ class TurnDriver:
             self.paused = outcome == "cancelled" and bool(self.queue)
             self._changed()
 
-    def _begin(self, prompt: str) -> Turn:
+    def _begin(self, prompt: str, message: UserMessage) -> Turn:
         """The turn of a prompt; of calls made by hand, one that asks no model. Raises UsageError."""
         if not prompt.startswith(GIVEN):
-            return self._engine.start(prompt)
+            return self._engine.start(message)
         known = {spec.label for spec in self._engine.toolset.tools()}
         return self._engine.start_given(prompt, given_calls.read(prompt.removeprefix(GIVEN), known))
 

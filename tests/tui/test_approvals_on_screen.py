@@ -144,8 +144,7 @@ async def test_the_board_leaves_a_draft_alone(tmp_path: Path) -> None:
         prompt = chat(pilot.app).prompt
         await pilot.press("d")
         prompt.touched_at -= 60
-        approvals = chat(pilot.app)._approvals
-        assert approvals is not None
+        approvals = chat(pilot.app).shown.approvals
         approvals._take_focus()
         await pilot.pause()
         assert prompt.has_focus

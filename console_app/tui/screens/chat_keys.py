@@ -162,10 +162,6 @@ class ChatKeys(Screen[None]):
         """Ctrl+R."""
         self.open_dialog(self.dialogs.history)
 
-    @abstractmethod
-    def action_command(self, name: str) -> None:
-        """A key that does what a slash command does."""
-
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Which keys do something now; those that don't are neither named nor taken."""
         match action:

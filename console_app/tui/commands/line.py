@@ -1,0 +1,43 @@
+"""Slash commands as the main screen uses them: run by name, and completed while they are typed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from console_app.tui.completion import Completion, Token
+from console_app.tui.widgets.prompt_box import choices
+
+if TYPE_CHECKING:
+    from console_app.tui.commands.registry import Command, CommandRegistry
+    from console_app.tui.screens.chat import ChatScreen
+
+
+class CommandLine:
+    """The commands of one chat screen."""
+
+    def __init__(self, screen: ChatScreen, commands: CommandRegistry) -> None:
+        self._screen = screen
+        self._commands = commands
+
+    def find(self, name: str) -> Command | None:
+        """The command of that name; None, and said, where there is none."""
+        if (command := self._commands.get(name)) is None:
+            nearest = self._commands.nearest(name)
+            meant = f"Did you mean /{nearest}? " if nearest else ""
+            self._screen.toast(f"There is no command /{name}. {meant}/help lists them.")
+        return command
+
+    def run(self, command: Command, rest: str = "") -> None:
+        """Runs a command with the text behind its name."""
+        command.run(self._screen, rest)
+
+    def completions(self, token: Token) -> Sequence[Completion]:
+        """What can stand in place of `token`, best first."""
+        if token.kind == "command":
+            return [
+                Completion(f"/{command.name}", f"/{command.name} ", command.about, runs=True)
+                for command in self._commands.match(token.query)
+            ]
+        command = self._commands.get(token.command)
+        return choices(token.query, command.choices(self._screen)) if command else ()
