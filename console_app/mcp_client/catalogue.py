@@ -78,9 +78,13 @@ class Catalogue:
     async def subscribe(self, uri: str, *, on: bool) -> None:
         """Asks to be told when a resource changes, or no longer."""
         (self.subscribed.add if on else self.subscribed.discard)(uri)
-        with self._errors():
-            async with asyncio.timeout(self._seconds):
-                await (await self._session()).subscribe(uri, on=on)
+        try:
+            with self._errors():
+                async with asyncio.timeout(self._seconds):
+                    await (await self._session()).subscribe(uri, on=on)
+        except ServerError:
+            self.subscribed.discard(uri)  # what was refused is not asked for again with each reconnect
+            raise
 
     async def set_log_level(self, level: Level) -> None:
         """Asks for log lines from `level` on."""

@@ -371,4 +371,5 @@ class Connection:
             prompts=len(offers.prompts),
             resources=len(offers.resources) + len(offers.templates),
             problems=offers.problems,
+            log_level=self.catalogue.log_level,
         )

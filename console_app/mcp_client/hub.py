@@ -229,6 +229,15 @@ class Hub:
         """The parts of a resource; bytes become files."""
         return await self._connection(server).catalogue.read(uri)
 
+    def offers_resource(self, server: str, uri: str) -> bool:
+        """Whether a resource may be read: it need not be listed, but it must not be switched off."""
+        return self._is_on(server, "resource", uri)
+
+    def subscribed(self, server: str, uri: str) -> bool:
+        """Whether we asked to be told when a resource changes."""
+        connection = self._connections.get(server)
+        return connection is not None and uri in connection.catalogue.subscribed
+
     async def subscribe(self, server: str, uri: str, *, on: bool = True) -> None:
         """Asks to be told (`on_update`) when a resource changes, or no longer. Holds over reconnects."""
         await self._connection(server).catalogue.subscribe(uri, on=on)
@@ -240,6 +249,7 @@ class Hub:
             connection.catalogue.log_level = level
             if connection.state is ServerState.READY:
                 await connection.catalogue.set_log_level(level)
+        self._changed()
 
     async def set_roots(self, roots: Sequence[Path]) -> None:
         """Which folders servers may work in; those that are up are told."""

@@ -29,15 +29,6 @@ class Prompt:
 
 
 @dataclass(frozen=True, slots=True)
-class PromptMessage:
-    """One message of a filled-in prompt; pictures and other bytes are files, named in the text."""
-
-    role: Literal["user", "assistant"]
-    text: str
-    artifacts: tuple[Artifact, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class Resource:
     """Something that can be read at a server. `size` is bytes, None where the server doesn't say."""
 
@@ -52,7 +43,7 @@ class Resource:
 
 @dataclass(frozen=True, slots=True)
 class ResourceTemplate:
-    """A family of resources: `uri_template` (RFC 6570) with names to fill in."""
+    """A family of resources: `uri_template` (RFC 6570) with `variables` to fill in, none where it can't be read."""
 
     server: str
     uri_template: str
@@ -60,6 +51,7 @@ class ResourceTemplate:
     title: str = ""
     description: str = ""
     mime: str = ""
+    variables: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +62,15 @@ class ResourceContent:
     mime: str = ""
     text: str = ""
     artifact: Artifact | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PromptMessage:
+    """One message of a filled-in prompt: its text, or what is embedded in it, with no URI where it isn't a resource."""
+
+    role: Literal["user", "assistant"]
+    text: str
+    contents: tuple[ResourceContent, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,20 @@ that list alone.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from mcp import MCPError
-from mcp_types import METHOD_NOT_FOUND, EmptyResult, PromptReference, ResourceTemplateReference
+from mcp.shared.uri_template import UriTemplate
+from mcp_types import (
+    METHOD_NOT_FOUND,
+    BlobResourceContents,
+    EmptyResult,
+    PromptReference,
+    ResourceTemplateReference,
+    TextResourceContents,
+)
 from mcp_types import SubscribeRequest as Subscribe
 from mcp_types import SubscribeRequestParams as SubscribeParams
 from mcp_types import UnsubscribeRequest as Unsubscribe
@@ -113,27 +122,39 @@ async def _templates(client: Client, server: str) -> list[ResourceTemplate]:
     pages = await every_page(lambda cursor: client.list_resource_templates(cursor=cursor))
     return [
         ResourceTemplate(
-            server, one.uri_template, one.name, one.title or "", one.description or "", one.mime_type or ""
+            server,
+            one.uri_template,
+            one.name,
+            one.title or "",
+            one.description or "",
+            one.mime_type or "",
+            _variables(one.uri_template),
         )
         for page in pages
         for one in page.resource_templates
     ]
 
 
+def _variables(uri_template: str) -> tuple[str, ...]:
+    try:
+        return tuple(dict.fromkeys(UriTemplate.parse(uri_template).variable_names))
+    except ValueError:
+        return ()
+
+
 async def read_resource(client: Client, uri: str, files: convert.ResultFiles) -> list[ResourceContent]:
     """The parts of a resource; bytes become files."""
     result = await client.read_resource(uri)
-    parts: list[ResourceContent] = []
-    for content in result.contents:
-        mime = content.mime_type or ""
-        if (text := getattr(content, "text", None)) is not None:
-            parts.append(ResourceContent(content.uri, mime, str(text)))
-            continue
-        name = content.uri.rstrip("/").rpartition("/")[2] or "resource"
-        data = str(getattr(content, "blob", ""))
-        named, artifact = files.save(data, mime or "application/octet-stream", name, f"resource {content.uri}")
-        parts.append(ResourceContent(content.uri, mime, named, artifact))
-    return parts
+    return [await asyncio.to_thread(_content, one, files) for one in result.contents]
+
+
+def _content(content: TextResourceContents | BlobResourceContents, files: convert.ResultFiles) -> ResourceContent:
+    mime = content.mime_type or ""
+    if isinstance(content, TextResourceContents):
+        return ResourceContent(content.uri, mime, content.text)
+    name = content.uri.rstrip("/").rpartition("/")[2] or "resource"
+    named, file = files.save(content.blob, mime or "application/octet-stream", name, f"resource {content.uri}")
+    return ResourceContent(content.uri, mime, named, file)
 
 
 async def get_prompt(
@@ -143,8 +164,17 @@ async def get_prompt(
     result = await client.get_prompt(name, dict(arguments))
     messages: list[PromptMessage] = []
     for message in result.messages:
-        text, artifact = convert.block_text(message.content, files)
-        messages.append(PromptMessage(message.role, text, (artifact,) if artifact else ()))
+        block = message.content
+        if block.type == "resource":
+            content = await asyncio.to_thread(_content, block.resource, files)
+            messages.append(PromptMessage(message.role, "", (content,)))
+            continue
+        text, file = await asyncio.to_thread(convert.block_text, block, files)
+        if block.type in ("image", "audio"):
+            content = ResourceContent("", file.mime if file else "", text, file)
+            messages.append(PromptMessage(message.role, "", (content,)))
+        else:
+            messages.append(PromptMessage(message.role, text))
     return messages
 
 

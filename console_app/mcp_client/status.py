@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
+from console_app.domain.events import Level
+
 
 class ServerState(StrEnum):
     """Where a server's life stands."""
@@ -50,3 +52,4 @@ class ServerStatus:
     prompts: int = 0
     resources: int = 0  # templates included
     problems: tuple[str, ...] = ()  # lists that could not be had
+    log_level: Level = "info"  # log lines below it are dropped

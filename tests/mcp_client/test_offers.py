@@ -54,7 +54,10 @@ async def test_a_prompt_is_filled_in(start_hub: StartHub) -> None:
     first, second = await bench.hub.get_prompt(bench.hub.prompts()[0], {"language": "python"})
     assert (first.role, first.text) == ("user", "Review this python.")
     assert second.role == "assistant"
-    assert [artifact.mime for artifact in second.artifacts] == ["image/png"]
+    (picture,) = second.contents
+    assert (second.text, picture.uri, picture.mime) == ("", "", "image/png")
+    assert "saved as" in picture.text
+    assert picture.artifact is not None
 
 
 async def test_arguments_are_completed(start_hub: StartHub) -> None:
