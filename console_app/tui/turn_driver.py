@@ -42,11 +42,11 @@ class TurnDriver:
         show: Callable[[Event], None],
         changed: Callable[[], None],
         before_turn: Callable[[], Awaitable[None]] | None = None,
-        compose: Callable[[str], Awaitable[UserMessage]] | None = None,
+        compose: Callable[[str], Awaitable[UserMessage] | None] | None = None,
         refused: Callable[[FanoutError], None] | None = None,
     ) -> None:
-        """`compose` makes the message of a prompt, and may ask servers for it; what it can't make is told to `refused`,
-        and the prompt stays in the queue, which is paused."""
+        """`compose` asks servers for the message of a prompt, None where the prompt is its own; what can't be had is
+        told to `refused`, and the prompt stays in the queue, which is paused."""
         self._engine = engine
         self._store = store
         self._ready = ready
@@ -175,9 +175,10 @@ class TurnDriver:
 
     async def _composed(self, prompt: str) -> UserMessage | None:
         """The message of a prompt; None when it can't be had or was stopped, and waits in the queue."""
-        if self._compose is None or prompt.startswith(GIVEN):
+        asked = None if self._compose is None or prompt.startswith(GIVEN) else self._compose(prompt)
+        if asked is None:
             return UserMessage(content=prompt)
-        self._composing = composing = asyncio.ensure_future(self._compose(prompt))
+        self._composing = composing = asyncio.ensure_future(asked)
         self._changed()
         try:
             await asyncio.wait({composing})
@@ -187,12 +188,16 @@ class TurnDriver:
             self._changed()
         if composing.cancelled():
             return None
-        if isinstance(error := composing.exception(), FanoutError):
-            self.paused = True
-            if self._refused is not None:
-                self._refused(error)
-            return None
-        return composing.result()
+        error = composing.exception()
+        if error is None:
+            return composing.result()
+        if not isinstance(error, FanoutError):
+            log.error("a message could not be put together", exc_info=error)
+            error = FanoutError(f"the message could not be put together: {error!r}. /log has the details.")
+        self.paused = True
+        if self._refused is not None:
+            self._refused(error)
+        return None
 
     async def _one(self, prompt: str, message: UserMessage) -> None:
         outcome = "failed"
