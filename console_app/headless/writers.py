@@ -80,6 +80,7 @@ class TextWriter:
     def __init__(self, output: Output, transcript: Transcript) -> None:
         self._output = output
         self._transcript = transcript
+        self._questions = Questions(transcript)
         self._stream = SafeStream()
         self._shown = ""  # of this answer
         self._at_line_start = True
@@ -97,8 +98,12 @@ class TextWriter:
                     self._text(event.content)
                 self._end_answer()
             case ev.CallFinished():
+                self._questions.over()
                 if call := self._transcript.calls.get(event.call_id):
                     self._line(call_line(call))
+            case ev.CallAnswered():
+                if line := self._questions.line(event):
+                    self._line(line)
             case ev.Thought():
                 self._line(f"{event.label}: {event.text}")
             case ev.RetryScheduled():
@@ -149,11 +154,15 @@ class ResultsWriter:
     def __init__(self, output: Output, transcript: Transcript) -> None:
         self._output = output
         self._transcript = transcript
+        self._questions = Questions(transcript)
 
     def write(self, event: ev.Event) -> None:
         """See Writer."""
         if isinstance(event, ev.CallFinished) and (call := self._transcript.calls.get(event.call_id)):
+            self._questions.over()
             self._output.error_line(one_line(call_line(call), 400))
+        elif isinstance(event, ev.CallAnswered) and (line := self._questions.line(event)):
+            self._output.error_line(one_line(line, 400))
 
     def finish(self) -> None:
         """See Writer."""
@@ -177,6 +186,26 @@ def call_line(call: Call) -> str:
     if call.duration_ms:
         words.append(f"· {call.duration_ms / 1000:.2f} s")
     return " ".join(words)
+
+
+class Questions:
+    """What servers asked and what came of it, a line each: one that may be for any of several calls is told once."""
+
+    def __init__(self, transcript: Transcript) -> None:
+        self._transcript = transcript
+        self._told: tuple[str, str, str] | None = None
+
+    def over(self) -> None:
+        """A call has ended: the same question would be another one."""
+        self._told = None
+
+    def line(self, event: ev.CallAnswered) -> str:
+        """The line of a question that is over; "" when it was told right before."""
+        call = self._transcript.calls.get(event.call_id)
+        if call is None or self._told == (call.server, event.what, event.how):
+            return ""
+        self._told = (call.server, event.what, event.how)
+        return f"? {call.server} asks: {one_line(event.what, 160)} · {event.how}"
 
 
 def report(transcript: Transcript, *, session_id: str) -> dict[str, Any]:

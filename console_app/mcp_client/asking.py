@@ -85,15 +85,14 @@ class Asking:
 
     async def sample(self, request: SamplingRequest, reporters: Sequence[CallReporter]) -> Sampled | None:
         """Asks the model, if the person lets the server; None when not. Raises ProviderError."""
-        if self.sampler is None:
-            return None
+        sampler = self.sampler
         with _open(reporters, "to use the model") as said:
-            allowed = await self.human.allow_sampling(request)
+            allowed = sampler is not None and await self.human.allow_sampling(request)
             said.how = "allowed" if allowed else self._by("denied")
-        if not allowed:
+        if sampler is None or not allowed:
             return None
         with _held(reporters):
-            sampled = await self.sampler.sample(request)
+            sampled = await sampler.sample(request)
         if sampled.usage is not None and reporters:
             reporters[0].used(sampled.usage)
         for reporter in reporters:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import sys
+from pathlib import Path
 
 import pytest
 
 from tests.headless.inside import Inside
 from tests.program.process import types
+
+ASKING = Path(__file__).parents[1] / "mcp_client" / "fixtures" / "asking_server.py"
 
 
 def test_one_call_prints_its_result_alone(fanout: Inside) -> None:
@@ -53,6 +57,19 @@ def test_what_you_typed_needs_no_approval_but_a_deny_rule_holds(fanout: Inside) 
     done = fanout.run("call", "calculator.evaluate", '{"expression": "1"}')
     assert done.code == 1
     assert "denied" in done.err
+
+
+def test_what_a_server_asks_is_declined_and_said(fanout: Inside) -> None:
+    fanout.write_servers("home/mcp.json", asking={"command": sys.executable, "args": [str(ASKING)]})
+    done = fanout.run("call", "asking.form", "asking.page", "asking.ask_model")
+    assert done.code == 0
+    assert [line for line in sorted(done.err.splitlines()) if line.startswith("?")] == [
+        "? asking asks: Who are you? · declined, nobody is here to answer",
+        "? asking asks: to open https://example.com/pay?to=us · declined, nobody is here to answer",
+        "? asking asks: to use the model · denied, nobody is here to answer",
+    ]
+    assert '"action": "decline"' in done.out
+    assert "User rejected sampling request" in done.out
 
 
 @pytest.mark.parametrize(
