@@ -61,8 +61,8 @@ class FanoutApp(KeysInOrder[int]):
     ]
 
     def __init__(self, services: ConsoleServices, *, prompt: str | None = None) -> None:
-        # The chat screen's sheet is named here because Textual reads none for a default screen.
-        super().__init__(driver_class=_driver(), css_path=["app.tcss", "screens/chat.tcss"])
+        # The main screen's sheet is named here because Textual reads none for a default screen.
+        super().__init__(driver_class=_driver(), css_path=["app.tcss", "screens/main.tcss"])
         self._services = services
         self._prompt = prompt
         self._survival = Survival()

@@ -50,10 +50,6 @@ log = logging.getLogger(__name__)
 class ChatScreen(ChatPrompt, ChatPanels):
     """The console's one main screen; dialogs open on top of it."""
 
-    AUTO_FOCUS = "#prompt"
-    HORIZONTAL_BREAKPOINTS = TooSmall.BREAKPOINTS_ACROSS
-    VERTICAL_BREAKPOINTS = TooSmall.BREAKPOINTS_DOWN
-
     def __init__(
         self,
         services: ConsoleServices,

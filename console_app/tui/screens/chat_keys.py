@@ -6,25 +6,19 @@ import time
 from abc import abstractmethod
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import ClassVar
 
 from textual import getters
-from textual.binding import Binding, BindingType
-from textual.screen import Screen
 
 from console_app.domain.approvals import ApprovalMode
 from console_app.tui.commands.registry import CommandRegistry
 from console_app.tui.conversation.view import ConversationView
 from console_app.tui.dialogs import Dialogs
+from console_app.tui.screens.main import MainScreen
 from console_app.tui.services import ConsoleServices
 from console_app.tui.turn_driver import TurnDriver
-from console_app.tui.typed_app import typed_app
 from console_app.tui.widgets.approval_board import ApprovalBoard
-from console_app.tui.widgets.prompt import Prompt
-from console_app.tui.widgets.prompt_box import PromptBox
 from console_app.tui.widgets.question_board import QuestionBoard
 from console_app.tui.widgets.todo_pane import TodoPane
-from console_app.tui.widgets.welcome import Welcome
 
 AGAIN = 2.0  # seconds in which a second Ctrl+C quits
 
@@ -35,35 +29,13 @@ _MODES = {
 }
 
 
-class ChatKeys(Screen[None]):
-    """Bindings and their actions, over the attributes that the screen sets."""
-
-    app = getters.app(typed_app)
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        # Two bindings of one key: the first that is enabled acts, and only what stops a turn is named in the hints.
-        Binding("escape", "stop", "stop", tooltip="stop the turn", id="chat.stop"),
-        Binding("escape", "close", "close what is open", id="chat.close", show=False),
-        Binding("ctrl+s", "steer", "steer", tooltip="send into the running turn", id="chat.steer"),
-        Binding("alt+up", "move_cursor(-1)", "previous panel", id="chat.panel_up", show=False),
-        Binding("alt+down", "move_cursor(1)", "next panel", id="chat.panel_down", show=False),
-        Binding("shift+tab", "cycle_mode", "approvals", tooltip="approval mode: ask, auto, yolo", id="chat.mode"),
-        Binding("ctrl+o", "toggle_all", "open all", tooltip="open or fold all results", id="chat.toggle_all"),
-        Binding("ctrl+t", "command('timeline')", "timeline", id="chat.timeline"),
-        Binding("ctrl+l", "command('mcp')", "servers", id="chat.servers"),
-        Binding("ctrl+r", "search_history", "search the prompt history", id="chat.history", show=False),
-        Binding("ctrl+g", "command('editor')", "write in $EDITOR", id="chat.editor", show=False),
-        Binding("f1", "command('help')", "help", id="chat.help"),
-        Binding("ctrl+c,super+c", "interrupt", "clear, stop, quit", id="chat.interrupt", show=False),
-    ]
+class ChatKeys(MainScreen):
+    """Actions of the keys, over the attributes that the screen sets."""
 
     view = getters.query_one("#conversation", ConversationView)
-    prompt = getters.query_one("#prompt", Prompt)
-    box = getters.query_one(PromptBox)
     board = getters.query_one(ApprovalBoard)
     questions = getters.query_one(QuestionBoard)
     todo = getters.query_one(TodoPane)
-    welcome = getters.query_one(Welcome)
 
     services: ConsoleServices
     commands: CommandRegistry

@@ -1,0 +1,45 @@
+"""What the main screen is before there is anything to talk to, and after: its keys and when it has room."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual import getters
+from textual.binding import Binding, BindingType
+from textual.screen import Screen
+
+from console_app.tui.typed_app import typed_app
+from console_app.tui.widgets.prompt import Prompt
+from console_app.tui.widgets.prompt_box import PromptBox
+from console_app.tui.widgets.too_small import TooSmall
+from console_app.tui.widgets.welcome import Welcome
+
+
+class MainScreen(Screen[None]):
+    """The keys that the hints name. Imports next to nothing, since the first paint waits for it."""
+
+    app = getters.app(typed_app)
+
+    AUTO_FOCUS = "#prompt"
+    HORIZONTAL_BREAKPOINTS = TooSmall.BREAKPOINTS_ACROSS
+    VERTICAL_BREAKPOINTS = TooSmall.BREAKPOINTS_DOWN
+    BINDINGS: ClassVar[list[BindingType]] = [
+        # Two bindings of one key: the first that is enabled acts, and only what stops a turn is named in the hints.
+        Binding("escape", "stop", "stop", tooltip="stop the turn", id="chat.stop"),
+        Binding("escape", "close", "close what is open", id="chat.close", show=False),
+        Binding("ctrl+s", "steer", "steer", tooltip="send into the running turn", id="chat.steer"),
+        Binding("alt+up", "move_cursor(-1)", "previous panel", id="chat.panel_up", show=False),
+        Binding("alt+down", "move_cursor(1)", "next panel", id="chat.panel_down", show=False),
+        Binding("shift+tab", "cycle_mode", "approvals", tooltip="approval mode: ask, auto, yolo", id="chat.mode"),
+        Binding("ctrl+o", "toggle_all", "open all", tooltip="open or fold all results", id="chat.toggle_all"),
+        Binding("ctrl+t", "command('timeline')", "timeline", id="chat.timeline"),
+        Binding("ctrl+l", "command('mcp')", "servers", id="chat.servers"),
+        Binding("ctrl+r", "search_history", "search the prompt history", id="chat.history", show=False),
+        Binding("ctrl+g", "command('editor')", "write in $EDITOR", id="chat.editor", show=False),
+        Binding("f1", "command('help')", "help", id="chat.help"),
+        Binding("ctrl+c,super+c", "interrupt", "clear, stop, quit", id="chat.interrupt", show=False),
+    ]
+
+    prompt = getters.query_one("#prompt", Prompt)
+    box = getters.query_one(PromptBox)
+    welcome = getters.query_one(Welcome)
