@@ -109,8 +109,8 @@ def test_a_signal_ends_every_running_call_with_its_result_and_the_process_in_tim
     assert process.stdout is not None
     assert process.stderr is not None
     # Not communicate(): it reads past the buffer, in which lines behind the last event may stand.
-    out, err = process.stdout.read(), process.stderr.read()
-    process.wait(20)
+    with process:  # its pipes are closed in the end
+        out, err = process.stdout.read(), process.stderr.read()
     took = time.monotonic() - sent
     events = [json.loads(line) for line in out.splitlines()]
     assert process.returncode == 130
