@@ -1,105 +1,21 @@
-"""The widgets of a form: a box a field, each with its name, its control, and what is wrong with what is in it.
-
-A box reads itself (`read`) and says its problem in its own place, so a form of any depth is only boxes in boxes.
-"""
+"""The boxes of a form, one for each kind of field: a line, lines, choices, fields in a field, a list."""
 
 from __future__ import annotations
 
 import json
-from abc import abstractmethod
 from collections.abc import Mapping
-from enum import Enum
-from typing import Any, Final, cast
+from typing import Any, cast
 
 from textual import on
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
-from textual.content import Content
 from textual.widgets import Button, Input, Static, TextArea
 
-from console_app.domain.safe_text import is_safe, one_line
+from console_app.domain.safe_text import is_safe
+from console_app.tui.forms.box import LEFT_OUT, Box
 from console_app.tui.forms.fields import Field, parse_scalar
+from console_app.tui.widgets.check_list import CheckList
 from console_app.tui.widgets.choice_line import ChoiceLine
-
-
-class _LeftOut(Enum):
-    LEFT_OUT = "left out"
-
-
-LEFT_OUT: Final = _LeftOut.LEFT_OUT
-"""In place of a value: the field is not sent."""
-
-
-class Box(Vertical):
-    """One field. `read` gives its value or LEFT_OUT, and shows what is wrong; `problem` is that, "" where it can go."""
-
-    DEFAULT_CSS = """
-    Box { height: auto; }
-    """
-
-    def __init__(self, field: Field, value: Any = LEFT_OUT, *, label: str | None = None) -> None:
-        super().__init__()
-        self.field = field
-        self.value = value
-        self.problem = ""
-        self._label = field.name if label is None else label
-
-    def compose(self) -> ComposeResult:
-        """Label, control, problem."""
-        if self._label:
-            yield Static(self._heading(), classes="label")
-        yield from self.control()
-        yield Static(classes="problem")
-
-    def _heading(self) -> Content:
-        field = self.field
-        heading = Content.styled(one_line(self._label, 60), "bold $foreground")
-        if field.required:
-            heading += Content.styled(" *", "bold $warning")
-        about = field.about or (field.title if field.title.casefold() != field.name.casefold() else "")
-        heading += Content.styled(f"  {field.type_words}", "not bold $accent")
-        return heading + Content.styled(f"  {one_line(about, 300)}", "not bold $muted") if about else heading
-
-    @abstractmethod
-    def control(self) -> ComposeResult:
-        """The widgets that it is filled in with."""
-
-    @abstractmethod
-    def is_blank(self) -> bool:
-        """Whether nothing was filled in."""
-
-    @abstractmethod
-    def take(self) -> tuple[Any, str]:
-        """(value, problem) of what is filled in; only asked when it isn't blank."""
-
-    def read(self) -> Any:
-        """The value, or LEFT_OUT; `problem` is set and shown."""
-        value, problem = self._blank() if self.is_blank() else self.take()
-        self.say(problem)
-        return value
-
-    def _blank(self) -> tuple[Any, str]:
-        if not self.field.required:
-            return LEFT_OUT, ""
-        return (None, "") if self.field.nullable else (LEFT_OUT, "is needed")
-
-    def say(self, problem: str) -> None:
-        """Shows what is wrong."""
-        self.problem = problem
-        line = self.query(".problem").last(Static)
-        line.update(Content(f"✗ {one_line(problem, 200)}"))
-        line.set_class(bool(problem), "-said")
-
-    def first_problem(self) -> Box | None:
-        """The first box in it that can't go."""
-        return self if self.problem else None
-
-    def focus_control(self) -> None:
-        """Brings the cursor to where it is filled in."""
-        for widget in self.query("*"):
-            if widget.focusable:
-                widget.focus()
-                return
 
 
 class LineBox(Box):
@@ -175,7 +91,8 @@ class ChoiceBox(Box):
         """See Box."""
         values = self._values
         chosen = next((at for at, one in enumerate(values) if one is self.value or _same(one, self.value)), 0)
-        yield ChoiceLine([_label_of(value, self.field.required) for value in values], chosen)
+        labels = dict(zip(map(repr, self.field.choices), self.field.labels, strict=False))
+        yield ChoiceLine([labels.get(repr(value)) or _label_of(value, self.field.required) for value in values], chosen)
 
     @property
     def _values(self) -> list[Any]:
@@ -194,6 +111,31 @@ class ChoiceBox(Box):
         return value, self.field.problem(value)
 
     @on(ChoiceLine.Changed)
+    def _changed(self) -> None:
+        if self.problem:
+            self.read()
+
+
+class ChoicesBox(Box):
+    """Any number of the values that the schema lists, each at most once."""
+
+    def control(self) -> ComposeResult:
+        """See Box."""
+        given = cast("list[Any]", self.value) if isinstance(self.value, list) else []
+        checked = [at for at, choice in enumerate(self.field.choices) if any(_same(choice, one) for one in given)]
+        labels = self.field.labels or tuple(_label_of(choice, required=True) for choice in self.field.choices)
+        yield CheckList(labels, checked)
+
+    def is_blank(self) -> bool:
+        """See Box. None chosen is left out where it may be, unless something stands in its place then."""
+        return not self.query_one(CheckList).checked and not self.field.required and not self.field.default
+
+    def take(self) -> tuple[Any, str]:
+        """See Box."""
+        value = [self.field.choices[at] for at in self.query_one(CheckList).checked]
+        return value, self.field.problem(value)
+
+    @on(CheckList.Changed)
     def _changed(self) -> None:
         if self.problem:
             self.read()
@@ -314,6 +256,8 @@ def box_for(field: Field, value: Any = LEFT_OUT, *, label: str | None = None) ->
             return ObjectBox(field, value, label=label)
         case "list":
             return ListBox(field, value, label=label)
+        case "choices":
+            return ChoicesBox(field, value, label=label)
 
 
 def _shows(field: Field, value: Any) -> bool:
@@ -333,6 +277,9 @@ def _shows(field: Field, value: Any) -> bool:
             return isinstance(value, Mapping) and cast("Mapping[str, Any]", value).keys() <= known
         case "list":
             return isinstance(value, list)
+        case "choices":
+            listed = cast("list[Any]", value) if isinstance(value, list) else [value]
+            return all(any(_same(one, choice) for choice in field.choices) for one in listed)
         case "json":
             return True
 

@@ -13,7 +13,7 @@ from typing import Any, Literal, cast
 
 from console_app.domain.forms import FormField
 
-Kind = Literal["text", "lines", "number", "integer", "switch", "choice", "object", "list", "json"]
+Kind = Literal["text", "lines", "number", "integer", "switch", "choice", "choices", "object", "list", "json"]
 
 DEEPEST = 6  # levels of objects and lists; what lies deeper is raw JSON
 MOST_FIELDS = 200  # of one object
@@ -34,6 +34,7 @@ class Field:
     nullable: bool = False
     default: Any = None
     choices: tuple[Any, ...] = ()
+    labels: tuple[str, ...] = ()  # of the choices, where they have names for people
     fields: tuple[Field, ...] = ()
     item: Field | None = None
     schema: Mapping[str, Any] | None = None  # as the server wrote it
@@ -48,6 +49,7 @@ class Field:
             "integer": "whole number",
             "switch": "yes or no",
             "choice": "choice",
+            "choices": "any of these",
             "object": "object",
             "list": "list",
             "json": "JSON",
@@ -77,7 +79,7 @@ class Field:
                     most=_number(schema.get(most)),
                 )
                 return rule.problem(value) or _beyond(schema, value)
-            case "list":
+            case "list" | "choices":
                 count = len(cast("list[Any]", value)) if isinstance(value, list) else 0
                 least, most = _number(schema.get("minItems")), _number(schema.get("maxItems"))
                 if least is not None and count < least:
@@ -247,6 +249,11 @@ def _limits(schema: Mapping[str, Any]) -> Sequence[str]:
         found.append(f"from {least:g}")
     elif most is not None:
         found.append(f"to {most:g}")
+    fewest, most_items = _number(schema.get("minItems")), _number(schema.get("maxItems"))
+    if fewest is not None:
+        found.append(f"at least {fewest:g}")
+    if most_items is not None:
+        found.append(f"at most {most_items:g}")
     if isinstance(schema.get("format"), str):
         found.append(str(schema["format"]))
     return found

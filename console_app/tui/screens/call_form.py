@@ -20,7 +20,8 @@ from console_app.domain.safe_text import one_line
 from console_app.domain.tools import ToolSpec
 from console_app.engine.given_calls import GivenCall
 from console_app.tui.conversation.json_view import brief_arguments
-from console_app.tui.forms.boxes import LEFT_OUT, Box, LinesBox, ObjectBox, box_for
+from console_app.tui.forms.box import LEFT_OUT, Box
+from console_app.tui.forms.boxes import LinesBox, ObjectBox, box_for
 from console_app.tui.forms.fields import Field, form_of
 from console_app.tui.screens.pick_list import Choice, PickList
 from console_app.tui.typed_app import typed_app
