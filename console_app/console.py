@@ -148,6 +148,7 @@ class ConsoleParts:
             server_statuses=self._hub.statuses,
             on_servers_changed=self._listen,
             servers=self._desk,
+            hub=self._hub,
             exchange=self._hub.exchange,
             calls_path=setup.paths.calls,
             theme=setup.settings.theme,

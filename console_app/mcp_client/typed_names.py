@@ -136,10 +136,11 @@ def missing(prompt: Prompt, values: Mapping[str, str]) -> list[str]:
 
 def written_arguments(values: Mapping[str, str]) -> str:
     """Arguments as `arguments_of` reads them."""
-    return " ".join(f"{name}={_written(value)}" for name, value in values.items())
+    return " ".join(f"{name}={written_value(value)}" for name, value in values.items())
 
 
-def _written(value: str) -> str:
+def written_value(value: str) -> str:
+    """A value as it can be typed behind a prompt, in quotes where it has to be."""
     plain = value and value.isprintable() and is_safe(value) and not any(c.isspace() or c == '"' for c in value)
     return value if plain else json.dumps(value, ensure_ascii=not is_safe(value))
 

@@ -34,7 +34,7 @@ class Dialogs:
         """Keys and commands."""
         from console_app.tui.screens.help import HelpScreen
 
-        await self._app.push_screen_wait(HelpScreen(sections, self._screen.commands))
+        await self._app.push_screen_wait(HelpScreen(sections, self._screen.commands.own))
 
     async def model(self, name: str) -> None:
         """Switches to `name`, or lets you pick."""

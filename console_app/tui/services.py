@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from console_app.engine.approval_gate import Action
     from console_app.engine.engine import Engine
     from console_app.mcp_client.exchange import RawMessage
+    from console_app.mcp_client.hub import Hub
     from console_app.sessions.library import Library
     from console_app.sessions.replay import Replay
     from console_app.tui.servers.desk import ServerDesk
@@ -114,6 +115,8 @@ class ConsoleServices:
     server_statuses: Callable[[], Sequence[ServerView]] = _no_servers
     servers: ServerDesk | None = None
     """What the servers screen asks and switches; None where there are none to speak of, as in a replay."""
+    hub: Hub | None = None
+    """Whose prompts and resources are offered; None where there are no servers."""
     exchange: Callable[[str], Sequence[RawMessage]] = lambda _call_id: ()
     """The raw JSON-RPC messages of a call, as far as they were kept."""
     calls_path: Path | None = None

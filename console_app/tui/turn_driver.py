@@ -70,9 +70,9 @@ class TurnDriver:
 
     @property
     def waiting(self) -> Sequence[str]:
-        """The queue without a prompt that is only on its way into its turn."""
+        """The queue without a prompt that is only on its way into its turn; asking servers for it may take long."""
         queue = list(self.queue)
-        return queue if self.turn is not None or self.paused else queue[1:]
+        return queue if self.turn is not None or self.paused or self.composing else queue[1:]
 
     @property
     def composing(self) -> bool:
@@ -119,6 +119,8 @@ class TurnDriver:
         if not self.queue:
             return None
         text = self.queue.pop()
+        if self._composing is not None and not self.queue:
+            self._composing.cancel()
         self._changed()
         return text
 
@@ -166,9 +168,10 @@ class TurnDriver:
                     if self.paused:
                         break  # stopped meanwhile: the prompt stays in the queue
                 message = await self._composed(self.queue[0])
-                if message is None or self.paused:
+                if self.paused:
                     break
-                await self._one(self.queue.popleft(), message)
+                if message is not None and self.queue:
+                    await self._one(self.queue.popleft(), message)
         finally:
             self._task = None
             self._changed()

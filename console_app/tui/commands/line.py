@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from console_app.mcp_client.typed_names import command_of
+from console_app.tui.commands.registry import parse
 from console_app.tui.completion import Completion, Token
 from console_app.tui.widgets.prompt_box import choices
 
@@ -19,6 +21,11 @@ class CommandLine:
     def __init__(self, screen: ChatScreen, commands: CommandRegistry) -> None:
         self._screen = screen
         self._commands = commands
+
+    def read(self, text: str) -> tuple[str, str] | None:
+        """(name, rest) of a prompt that is a command; None for one that only looks like it."""
+        asked = command_of(text)
+        return asked if asked is not None and self._screen.offers.is_prompt(asked[0]) else parse(text)
 
     def find(self, name: str) -> Command | None:
         """The command of that name; None, and said, where there is none."""

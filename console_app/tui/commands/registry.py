@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,7 @@ from console_app.tui.completion import best
 if TYPE_CHECKING:
     from console_app.tui.screens.chat import ChatScreen
 
+MOST_MATCHES = 50  # of a list that scrolls
 _LINE = re.compile(r"/([a-z][a-z-]*)(?:\s+(.*))?", re.IGNORECASE | re.DOTALL)
 
 
@@ -31,25 +32,36 @@ class Command:
 
 
 class CommandRegistry:
-    """Commands by name, in the order they were added."""
+    """Commands by name: those of the console in the order they were added, then what servers offer now."""
 
     def __init__(self, commands: Sequence[Command] = ()) -> None:
         self._commands = {command.name: command for command in commands}
+        self._offered: dict[str, Command] = {}
 
-    def __iter__(self):
-        return iter(self._commands.values())
+    def __iter__(self) -> Iterator[Command]:
+        return iter((*self._commands.values(), *self._offered.values()))
+
+    @property
+    def own(self) -> Sequence[Command]:
+        """The console's commands."""
+        return list(self._commands.values())
+
+    def offer(self, commands: Iterable[Command]) -> None:
+        """The commands that servers offer, in place of those they offered before; their names hold a colon."""
+        self._offered = {command.name: command for command in commands}
 
     def get(self, name: str) -> Command | None:
         """The command of that very name."""
-        return self._commands.get(name.lower())
+        return self._commands.get(name.lower()) or self._offered.get(name)
 
-    def match(self, query: str, limit: int = 12) -> list[Command]:
+    def match(self, query: str, limit: int = MOST_MATCHES) -> list[Command]:
         """Commands whose name fits `query`, best first."""
-        return [self._commands[name] for name in best(query, self._commands, limit)]
+        table = self._offered if ":" in query else {**self._commands, **self._offered}
+        return [table[name] for name in best(query, table, limit)]
 
     def nearest(self, name: str) -> str:
         """A name that `name` may have been meant for, or ""."""
-        hits = best(name.lower(), self._commands, 1)
+        hits = best(name.lower(), [*self._commands, *self._offered], 1)
         return hits[0] if hits else ""
 
 

@@ -23,6 +23,7 @@ from console_app.tui.compaction import Compaction
 from console_app.tui.conversation.view import ConversationView
 from console_app.tui.decisions import Decisions
 from console_app.tui.dialogs import Dialogs
+from console_app.tui.offers.desk import ServerOffers
 from console_app.tui.panel_keys import PanelKeys
 from console_app.tui.screens.chat_panels import ChatPanels
 from console_app.tui.screens.chat_prompt import ChatPrompt
@@ -64,6 +65,7 @@ class ChatScreen(ChatPrompt, ChatPanels):
         self.commands = builtin_commands()
         self.command_line = CommandLine(self, self.commands)
         self.compaction = Compaction(self)
+        self.offers = ServerOffers(self)
         self.driver = TurnDriver(
             services.engine,
             services.store,
@@ -71,6 +73,8 @@ class ChatScreen(ChatPrompt, ChatPanels):
             show=self.show_event,
             changed=self._turn_changed,
             before_turn=self.compaction.before_turn,
+            compose=self.offers.compose,
+            refused=self.offers.refused,
         )
         self._problems = list(problems)
         self._first_prompt = prompt
@@ -90,7 +94,12 @@ class ChatScreen(ChatPrompt, ChatPanels):
         yield ApprovalBoard(now=self.services.clock)
         yield QuestionBoard()
         yield QueueStrip()
-        yield PromptBox(self.services.history_path, self.services.working_folder, self.command_line.completions)
+        yield PromptBox(
+            self.services.history_path,
+            self.services.working_folder,
+            self.command_line.completions,
+            self.offers.completions,
+        )
         yield KeyHints()
         yield TooSmall()
 
@@ -182,7 +191,7 @@ class ChatScreen(ChatPrompt, ChatPanels):
         if not self.is_attached or not self.query(QueueStrip):
             return  # the screen is going away, and the turn with it
         busy = self.driver.busy
-        self.query_one(QueueStrip).show(self.driver.waiting, self.driver.paused)
+        self.query_one(QueueStrip).show(self.driver.waiting, self.driver.paused, self.driver.composing)
         self.prompt.border_subtitle = (
             "enter queues · ctrl+s steers · esc stops" if busy else "enter send · ctrl+j newline"
         )
@@ -192,6 +201,7 @@ class ChatScreen(ChatPrompt, ChatPanels):
     def _servers_changed(self) -> None:
         self.refresh_status()
         self._server_news.changed()
+        self.offers.changed()
 
     def refresh_status(self) -> None:
         if self.is_attached:

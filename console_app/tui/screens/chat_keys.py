@@ -81,10 +81,12 @@ class ChatKeys(MainScreen):
 
     def action_steer(self) -> None:
         """Ctrl+S: what is in the prompt joins the running turn at its next step."""
-        text = self.prompt.expanded().strip()
-        if text and self.driver.steer(text):
-            self.prompt.remember_and_clear()
-            self.toast("It joins at the next step.")
+        if text := self.prompt.expanded().strip():
+            self.steer(text)
+
+    @abstractmethod
+    def steer(self, text: str) -> None:
+        """Sends `text` into the running turn."""
 
     def action_interrupt(self) -> None:
         """Ctrl+C: copies a selection, clears the prompt, stops the turn; pressed again with nothing left, quits."""

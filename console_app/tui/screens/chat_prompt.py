@@ -5,7 +5,7 @@ from __future__ import annotations
 from textual import events, on
 
 from console_app.tui.commands.line import CommandLine
-from console_app.tui.commands.registry import parse
+from console_app.tui.offers.desk import STEERED, ServerOffers
 from console_app.tui.screens.chat_keys import ChatKeys
 from console_app.tui.session_actions import READ_ONLY, SessionActions
 from console_app.tui.shown import Shown
@@ -19,6 +19,7 @@ class ChatPrompt(ChatKeys):
     command_line: CommandLine
     sessions: SessionActions
     shown: Shown
+    offers: ServerOffers
 
     def send(self, text: str) -> None:
         """Sends a prompt, now or after the turn that runs."""
@@ -27,9 +28,18 @@ class ChatPrompt(ChatKeys):
         else:
             self.driver.submit(text)
 
+    def steer(self, text: str) -> None:
+        """Sends a message into the running turn; what servers have to be asked for comes with it, once it is there."""
+        if self.offers.is_asked_for(text):
+            self.prompt.remember_and_clear()
+            self.run_worker(self.offers.steer(text), group="steering")
+        elif self.driver.steer(text):
+            self.prompt.remember_and_clear()
+            self.toast(STEERED)
+
     @on(Prompt.Submitted)
     def _submitted(self, event: Prompt.Submitted) -> None:
-        command = parse(event.text)
+        command = self.command_line.read(event.text)
         if command is None and self.sessions.read_only:
             self.toast(READ_ONLY)
             return

@@ -60,7 +60,9 @@ class HelpScreen(ModalScreen[None]):
             lines += [Content("")]
         lines += [Content.styled("Commands", "bold $primary")]
         lines += [_row(f"/{command.name} {command.argument}".rstrip(), command.about) for command in self._commands]
+        lines += [_row("/server:prompt", "a prompt of a server, with its arguments as words or name=value")]
         lines += [_row("@", "completes a file of the working folder")]
+        lines += [_row("@server:uri", "attaches a resource of a server")]
         return Content("\n").join(lines)
 
     def action_scroll(self, direction: int) -> None:

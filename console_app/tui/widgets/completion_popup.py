@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from rich.cells import cell_len
 from textual.content import Content
 from textual.message import Message
 from textual.widgets import OptionList
@@ -12,6 +13,8 @@ from textual.widgets.option_list import Option
 
 from console_app.domain.safe_text import one_line
 from console_app.tui.completion import Completion
+
+WIDEST_LABEL = 48  # cells
 
 
 class CompletionPopup(OptionList, can_focus=False):
@@ -21,6 +24,7 @@ class CompletionPopup(OptionList, can_focus=False):
     CompletionPopup {
         height: auto; max-height: 9; padding: 0 1; margin: 0 1; display: none;
         border: round $muted; background: $background; scrollbar-size-vertical: 1;
+        border-title-color: $foreground; border-title-style: none;
     }
     CompletionPopup.-open { display: block; }
     CompletionPopup > .option-list--option { padding: 0 1; }
@@ -41,15 +45,22 @@ class CompletionPopup(OptionList, can_focus=False):
         """Whether it is on screen."""
         return self.has_class("-open")
 
-    def show(self, completions: Sequence[Completion], highlight: bool = True) -> None:
-        """Opens with `completions`, or closes when there are none."""
+    @property
+    def completions(self) -> Sequence[Completion]:
+        """What it shows."""
+        return self._completions
+
+    def show(self, completions: Sequence[Completion], highlight: bool = True, title: str = "") -> None:
+        """Opens with `completions`, or closes when there are none. What you moved to stays chosen while it is there."""
+        moved_to = None if highlight else self.chosen
         self._completions = completions
+        self.border_title = Content(one_line(title, 200))  # pyright: ignore[reportAttributeAccessIssue]  (it takes both)
         self.set_class(bool(completions), "-open")
         self.clear_options()
         if completions:
-            widest = min(max(len(c.label) for c in completions), 48)
+            widest = min(max(cell_len(one_line(c.label, 200)) for c in completions), WIDEST_LABEL)
             self.add_options(Option(_row(completion, widest)) for completion in completions)
-            self.highlighted = 0 if highlight else None
+            self.highlighted = 0 if highlight else completions.index(moved_to) if moved_to in completions else None
 
     def move(self, delta: int) -> None:
         """Up or down, round the ends."""
@@ -70,5 +81,5 @@ class CompletionPopup(OptionList, can_focus=False):
 
 def _row(completion: Completion, width: int) -> Content:
     label = one_line(completion.label, 200)
-    about = f"  {' ' * max(width - len(label), 0)}{completion.about}" if completion.about else ""
+    about = f"  {' ' * max(width - cell_len(label), 0)}{one_line(completion.about, 300)}" if completion.about else ""
     return Content(label) + Content.styled(about, "dim")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -10,14 +10,22 @@ from textual import on
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.widgets import TextArea
+from textual.worker import Worker
 
-from console_app.tui.completion import Completion, Token, best, token_before
+from console_app.tui.completion import Completion, Found, Token, best, token_before
 from console_app.tui.file_index import FileIndex
 from console_app.tui.widgets.completion_popup import CompletionPopup
 from console_app.tui.widgets.prompt import Prompt
 
 Completer = Callable[[Token], Sequence[Completion]]
 """Completions of a command or an argument; the screen knows them."""
+Later = Callable[[Token], AsyncIterator[Found]]
+"""Completions of a value, and of what lies beside files behind `@`: more of them each time, as servers answer."""
+
+
+async def _nothing_later(_token: Token) -> AsyncIterator[Found]:
+    """Stands where there is nothing but files."""
+    yield Found()
 
 
 class PromptBox(Vertical):
@@ -34,11 +42,21 @@ class PromptBox(Vertical):
     PromptBox > Prompt > .text-area--placeholder { color: $muted; }
     """
 
-    def __init__(self, history_path: Path, folder: Path, completer: Completer, *, id: str | None = None) -> None:
+    def __init__(
+        self,
+        history_path: Path,
+        folder: Path,
+        completer: Completer,
+        later: Later = _nothing_later,
+        *,
+        id: str | None = None,
+    ) -> None:
         super().__init__(id=id)
         self._history_path = history_path
         self._completer = completer
+        self._later = later
         self._files = FileIndex(folder)
+        self._search: Worker[None] | None = None
         self._token: Token | None = None
         self._closed_for: str | None = None  # the text that Escape closed the list for
 
@@ -80,23 +98,31 @@ class PromptBox(Vertical):
             return
         if token is None:
             self._show((), None)
-        elif token.kind == "file":
-            self.run_worker(partial(self._find_files, token), group="completion", exclusive=True)
+        elif token.kind in ("file", "value"):
+            if token.kind == "value":  # what no longer fits must not be taken while its server is slow
+                self._show([one for one in self.popup.completions if one.insert.startswith(token.query)], token)
+            self._search = self.run_worker(partial(self._find, token), group="completion", exclusive=True)
         else:
+            if self._search is not None:
+                self._search.cancel()
             self._show(self._completer(token), token)
 
-    async def _find_files(self, token: Token) -> None:
-        paths = await self._files.find(token.query)
-        prompt = self.prompt
-        row, column = prompt.cursor_location
-        if token_before(prompt.document[row], column, row == 0) != token:
-            return  # typed on meanwhile
-        self._show([Completion(path, f"@{path}" + ("" if path.endswith("/") else " ")) for path in paths], token)
+    async def _find(self, token: Token) -> None:
+        paths = await self._files.find(token.query) if token.kind == "file" else []
+        files = [Completion(path, f"@{path}" + ("" if path.endswith("/") else " ")) for path in paths]
+        async for found in self._later(token):
+            prompt = self.prompt
+            row, column = prompt.cursor_location
+            if token_before(prompt.document[row], column, row == 0) != token or prompt.text == self._closed_for:
+                return  # typed on meanwhile
+            self._show([*files, *found.completions], token, found.title)
 
-    def _show(self, completions: Sequence[Completion], token: Token | None) -> None:
+    def _show(self, completions: Sequence[Completion], token: Token | None, title: str = "") -> None:
         self._token = token if completions else None
-        # With nothing typed of an argument Enter means the bare command, so nothing is chosen for you.
-        self.popup.show(completions, highlight=token is None or token.kind != "argument" or bool(token.query))
+        # With nothing typed of an argument Enter means the bare command, so nothing is chosen for you; nor is a value
+        # that a server proposes, which may come just before Enter is pressed.
+        kind, query = (token.kind, token.query) if token is not None else ("", "")
+        self.popup.show(completions, highlight=kind != "value" and (kind != "argument" or bool(query)), title=title)
         self.prompt.completing = bool(completions)
 
     @on(Prompt.CompletionMoved)

@@ -23,11 +23,14 @@ class QueueStrip(Widget):
 
     messages: reactive[tuple[str, ...]] = reactive((), layout=True)
     paused: reactive[bool] = reactive(False)
+    asking: reactive[bool] = reactive(False)
 
-    def show(self, messages: Sequence[str], paused: bool) -> None:
-        """What waits now; `paused` when a stopped turn holds it back."""
+    def show(self, messages: Sequence[str], paused: bool, asking: bool = False) -> None:
+        """What waits now; `paused` when a stopped turn holds it back, `asking` while servers are asked for the oldest
+        one's message."""
         self.set_class(bool(messages), "-waiting")
         self.paused = paused
+        self.asking = asking
         self.messages = tuple(messages)
 
     def render(self) -> Content:
@@ -39,6 +42,9 @@ class QueueStrip(Widget):
         ]
         more = len(self.messages) - MOST_LINES
         count = f"and {more} more · " if more > 0 else ""
-        how = "paused: enter sends · up takes back" if self.paused else "queued · up takes back"
+        if self.asking:
+            how = "asking the server for what it names · esc stops"
+        else:
+            how = "paused: enter sends · up takes back" if self.paused else "queued · up takes back"
         lines.append(Content.styled(f"  {count}{how}", "$muted"))
         return Content("\n").join(lines)

@@ -1,0 +1,190 @@
+"""Completions that servers know of: their resources behind `@`, and the values of a prompt's arguments.
+
+What is known is shown at once; what a server has to be asked for comes later, and whoever types on withdraws it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Sequence
+
+from console_app.domain.errors import FanoutError
+from console_app.domain.safe_text import one_line
+from console_app.mcp_client.hub import Hub
+from console_app.mcp_client.offers import Prompt, PromptArgument, Resource, ResourceTemplate
+from console_app.mcp_client.typed_names import typed_names, typed_prompts, words_of, written_uri, written_value
+from console_app.mcp_client.uri_templates import fixed_start, place_in
+from console_app.tui.completion import Completion, Found, Token, best
+from console_app.tui.conversation.wording import size
+
+PAUSE = 0.12  # seconds of no typing before a server is asked
+MOST_BESIDE_FILES = 8
+MOST_RESOURCES = 50
+MOST_VALUES = 100
+LONGEST_SEARCHED = 300  # characters of a URI that a search looks at
+
+log = logging.getLogger(__name__)
+
+
+class ServerCompletion:
+    """Of one hub; every method may be cancelled at any point."""
+
+    def __init__(self, hub: Hub) -> None:
+        self._hub = hub
+
+    async def later(self, token: Token) -> AsyncIterator[Found]:
+        """What can stand in place of a `value` or `file` token, more of it each time."""
+        if token.kind == "value":
+            async for found in self._values(token):
+                yield found
+            return
+        server, uri = self._server_in(token.query)
+        if server is None:
+            yield Found(await asyncio.to_thread(self._any, token.query))
+            return
+        known = await asyncio.to_thread(self._of_server, server, uri)
+        yield Found(known, _title_of(server))
+        if proposed := await self._in_templates(server, uri):
+            yield Found([*proposed, *known][:MOST_VALUES], _title_of(server))
+
+    # -- resources
+
+    def _server_in(self, query: str) -> tuple[str | None, str]:
+        """(server, what is typed of a URI) of `server:uri`."""
+        typed, colon, uri = query.partition(":")
+        server = self._typed().get(typed) if colon else None
+        return server, uri
+
+    def _typed(self) -> dict[str, str]:
+        return typed_names(status.name for status in self._hub.statuses())
+
+    def _any(self, query: str) -> list[Completion]:
+        """Servers that have resources, and resources that fit, of all servers."""
+        typed = {name: key for key, name in self._typed().items()}
+        counts: dict[str, int] = {}
+        for one in (*self._hub.resources(), *self._hub.templates()):
+            counts[one.server] = counts.get(one.server, 0) + 1
+        servers = {typed[name]: name for name in counts if name in typed}
+        found = [
+            Completion(f"{key}:", f"@{key}:", f"{counts[servers[key]]:,} resources")
+            for key in best(query, servers, MOST_BESIDE_FILES)
+        ]
+        if query:
+            found += self._matching(query, self._hub.resources(), typed, MOST_BESIDE_FILES - len(found))
+        return found
+
+    def _of_server(self, server: str, uri: str) -> list[Completion]:
+        typed = {name: key for key, name in self._typed().items()}
+        resources = [one for one in self._hub.resources() if one.server == server]
+        found = self._matching(uri, resources, typed, MOST_RESOURCES)
+        for template in self._hub.templates():
+            start = fixed_start(template.uri_template)
+            if template.server == server and start.startswith(uri) and start != uri:
+                label = f"{typed[server]}:{template.uri_template}"
+                found.append(Completion(label, f"@{typed[server]}:{start}", _about(template)))
+        return found
+
+    def _matching(
+        self, query: str, resources: Sequence[Resource], typed: dict[str, str], limit: int
+    ) -> list[Completion]:
+        table = {
+            f"{typed[one.server]}:{one.uri[:LONGEST_SEARCHED]} {one.name[:60]} {one.title[:60]}": one
+            for one in resources
+            if one.server in typed
+        }
+        return [
+            Completion(
+                f"{typed[table[key].server]}:{table[key].uri}",
+                f"@{typed[table[key].server]}:{written_uri(table[key].uri)} ",
+                _about(table[key]),
+            )
+            for key in best(query, table, max(limit, 0))
+        ]
+
+    async def _in_templates(self, server: str, uri: str) -> list[Completion]:
+        """What the server proposes for the part of a template that the end of `uri` is in."""
+        typed = next(key for key, name in self._typed().items() if name == server)
+        for template in self._hub.templates():
+            place = place_in(template.uri_template, uri) if template.server == server else None
+            if place is None or not place.variable:
+                continue
+            values = await self._asked(template, place.variable, place.value, dict(place.others))
+            behind = "" if place.more else " "
+            return [
+                Completion(value, f"@{typed}:{written_uri(place.with_value(value))}{behind}", place.variable)
+                for value in values
+            ]
+        return []
+
+    # -- values of prompts
+
+    async def _values(self, token: Token) -> AsyncIterator[Found]:
+        prompt = typed_prompts(self._hub.prompts(), self._typed().values()).get(token.command)
+        if prompt is None or not prompt.arguments:
+            return
+        given, argument, typed, named = _typing(prompt, token)
+        title = f"{argument.name}{' · ' + argument.description if argument.description else ''}" if argument else ""
+        names = [
+            Completion(f"{one.name}=", f"{one.name}=", _about_argument(one))
+            for one in prompt.arguments
+            if one.name not in given and not named and one.name.startswith(token.query)
+        ]
+        yield Found(names, title)
+        if argument is None:
+            return
+        start = f"{argument.name}=" if named else ""
+        values = await self._asked(prompt, argument.name, typed, given)
+        if values:
+            proposed = [Completion(value, f"{start}{written_value(value)} ") for value in values]
+            yield Found([*proposed, *names], title)
+
+    async def _asked(
+        self, ref: Prompt | ResourceTemplate, argument: str, value: str, others: dict[str, str]
+    ) -> list[str]:
+        await asyncio.sleep(PAUSE)
+        try:
+            return list(dict.fromkeys(await self._hub.complete(ref, argument, value, others)))[:MOST_VALUES]
+        except FanoutError as error:
+            log.info("no completion: %s", error)
+            return []
+
+
+def _typing(prompt: Prompt, token: Token) -> tuple[dict[str, str], PromptArgument | None, str, bool]:
+    """(values before the token, the argument that is being typed, what is typed of it, whether by its name)."""
+    table = {argument.name: argument for argument in prompt.arguments}
+    given: dict[str, str] = {}
+    loose: list[str] = []
+    for name, value in words_of(token.words):
+        if name in table:
+            given[name] = value
+        else:
+            loose.append(value)
+    name, equals, value = token.query.partition("=")
+    if equals and name in table:
+        return given, table[name], value.strip('"'), True
+    free = [one for one in table if one not in given]
+    for one, word in zip(free, loose, strict=False):
+        given[one] = word
+    left = [one for one in free if one not in given]
+    return given, table[left[0]] if left else None, token.query.strip('"'), False
+
+
+def _title_of(server: str) -> str:
+    return f"resources of {one_line(server, 40)}"
+
+
+def _about(one: Resource | ResourceTemplate) -> str:
+    bytes_ = size(one.size) if isinstance(one, Resource) and one.size else ""
+    named = one.title or (one.name if one.name not in one_uri(one) else "") or one.description
+    return " · ".join(part for part in (named, one.mime, bytes_) if part)
+
+
+def one_uri(one: Resource | ResourceTemplate) -> str:
+    """The URI of a resource, or of a family of them as it is written."""
+    return one.uri if isinstance(one, Resource) else one.uri_template
+
+
+def _about_argument(one: PromptArgument) -> str:
+    needed = "needed" if one.required else ""
+    return " · ".join(part for part in (one.description, needed) if part)

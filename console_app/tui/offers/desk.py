@@ -1,0 +1,89 @@
+"""What servers offer, as the main screen uses it: prompts as commands, what a prompt names, and what has changed."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable
+from typing import TYPE_CHECKING
+
+from console_app.domain.errors import FanoutError
+from console_app.domain.messages import Attachment, UserMessage
+from console_app.mcp_client.composing import compose, names_something
+from console_app.mcp_client.typed_names import typed_names
+from console_app.tui.completion import Found, Token
+from console_app.tui.offers.completing import ServerCompletion
+from console_app.tui.offers.prompts import prompt_commands
+from console_app.tui.offers.watching import Watching
+
+if TYPE_CHECKING:
+    from console_app.tui.screens.chat import ChatScreen
+
+STEERED = "It joins at the next step."
+
+
+class ServerOffers:
+    """Of one chat screen. Without a hub, as in a replay, nothing is offered."""
+
+    def __init__(self, screen: ChatScreen) -> None:
+        self._screen = screen
+        self._hub = screen.services.hub
+        self._completion = ServerCompletion(self._hub) if self._hub is not None else None
+        self.watching = Watching(self._hub, screen)
+
+    def changed(self) -> None:
+        """Some server came, went, or has another list."""
+        if self._hub is not None:
+            self._screen.commands.offer(prompt_commands(self._hub))
+
+    def is_prompt(self, name: str) -> bool:
+        """Whether `server:prompt` can only mean a prompt, since there is such a server."""
+        server = name.partition(":")[0]
+        return self._hub is not None and server in typed_names(status.name for status in self._hub.statuses())
+
+    async def completions(self, token: Token) -> AsyncIterator[Found]:
+        """What servers know for a token, more of it each time."""
+        if self._completion is None:
+            yield Found()
+            return
+        async for found in self._completion.later(token):
+            yield found
+
+    # -- sending
+
+    def is_asked_for(self, text: str) -> bool:
+        """Whether servers have to be asked for the message of a prompt."""
+        return self._hub is not None and names_something(self._hub, text)
+
+    def compose(self, text: str) -> Awaitable[UserMessage] | None:
+        """The message of a prompt; None where it is its own."""
+        return self._composed(text) if self.is_asked_for(text) else None
+
+    async def _composed(self, text: str) -> UserMessage:
+        assert self._hub is not None
+        message = await compose(self._hub, text)
+        self.was_read(message.attachments)
+        return message
+
+    def was_read(self, attachments: tuple[Attachment, ...]) -> None:
+        """The user has these resources as they are now."""
+        for one in attachments:
+            self.watching.seen(one.server, one.uri)
+
+    def refused(self, error: FanoutError) -> None:
+        """The oldest prompt can't be sent: why, and the text back where it was typed, unless something is there."""
+        self._screen.tell("error", error.line)
+        if not self._screen.prompt.text and (text := self._screen.driver.give_back()) is not None:
+            self._screen.prompt.put(text)
+
+    async def steer(self, text: str) -> None:
+        """Sends a message into the running turn, once servers have given what it names; else it waits for the next."""
+        try:
+            message = await self._composed(text)
+        except FanoutError as error:
+            self._screen.tell("error", error.line)
+            if not self._screen.prompt.text:
+                self._screen.prompt.put(text)
+            return
+        if self._screen.driver.steer(message):
+            self._screen.toast(STEERED)
+        else:
+            self._screen.send(text)
