@@ -7,6 +7,7 @@ marked `shown_only` are painted but never stored: what they add up to is stored 
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, TypeAdapter
@@ -267,8 +268,15 @@ class MessageAdded(BaseEvent):
     source: str = ""
 
     @classmethod
+    def of(cls, message: UserMessage | AssistantMessage | ToolMessage) -> MessageAdded:
+        """The event that adds `message`, and holds it: everybody who folds it in shares that one."""
+        event = cls(**cls.fields_of(message))
+        vars(event)["message"] = message
+        return event
+
+    @classmethod
     def fields_of(cls, message: UserMessage | AssistantMessage | ToolMessage) -> dict[str, Any]:
-        """The event's own fields for `message`; `to_message` is the way back."""
+        """The event's own fields for `message`; `event.message` is the way back."""
         match message:
             case UserMessage():
                 return {
@@ -296,7 +304,8 @@ class MessageAdded(BaseEvent):
                     "outcome": message.outcome,
                 }
 
-    def to_message(self) -> UserMessage | AssistantMessage | ToolMessage:
+    @cached_property
+    def message(self) -> UserMessage | AssistantMessage | ToolMessage:
         """The message that this event added."""
         if self.role == "user":
             return UserMessage(

@@ -175,9 +175,9 @@ class Transcript:
     def __init__(self) -> None:
         self.turns: list[Turn] = []
         self.calls: dict[str, Call] = {}
+        self.open_calls: dict[str, Call] = {}  # those without a result: few, where `calls` may be thousands
         self.history: list[UserMessage | AssistantMessage | ToolMessage] = []
         self.usage = Usage()
-        self.notices: list[ev.Notice] = []
         self.session: ev.SessionStarted | None = None
         self.todo: tuple[TodoItem, ...] = ()
         self._compactions: list[ev.HistoryCompacted] = []
@@ -230,8 +230,6 @@ class Transcript:
                 self._message(event)
             case ev.UsageReported():
                 self._usage(event)
-            case ev.Notice():
-                self.notices.append(event)
             case ev.BatchFinished():
                 if step := self.step:
                     step.batch.wall_ms, step.batch.summed_ms = event.wall_ms, event.summed_ms
@@ -245,19 +243,26 @@ class Transcript:
                     self._compactions.append(event)
                 elif self._compactions:
                     self._compactions.pop()
-            case ev.RetryScheduled():
+            case ev.RetryScheduled() | ev.Notice():
                 pass
             case ev.CallAnnounced():
                 self._announced(event)
             case ev.CallDropped():
-                if (call := self.calls.pop(event.call_id, None)) and (step := self.step):
+                if (call := self._forget(event.call_id)) and (step := self.step):
                     step.batch.calls[:] = [other for other in step.batch.calls if other is not call]
             case _:
                 if call := self.calls.get(event.call_id):
                     _apply_to_call(call, event)
+                    self._keep_if_open(call)
+
+    def _keep_if_open(self, call: Call) -> None:
+        if call.state is CallState.FINISHED:
+            self.open_calls.pop(call.id, None)
+        else:
+            self.open_calls[call.id] = call
 
     def _message(self, event: ev.MessageAdded) -> None:
-        message = event.to_message()
+        message = event.message
         self.history.append(message)
         if isinstance(message, UserMessage):
             if (turn := self.turn) is not None and turn.message is None and message.origin == "user":
@@ -285,7 +290,7 @@ class Transcript:
         self._compactions = [one for one in self._compactions if one.covers <= len(self.history)]
         for step in turn.steps:
             for call in step.batch.calls:
-                self.calls.pop(call.id, None)
+                self._forget(call.id)
 
     def _usage(self, event: ev.UsageReported) -> None:
         usage = self.usage
@@ -312,7 +317,12 @@ class Transcript:
             news_at=event.at,
         )
         self.calls[event.call_id] = call
+        self.open_calls[event.call_id] = call
         step.batch.calls.append(call)
+
+    def _forget(self, call_id: str) -> Call | None:
+        self.open_calls.pop(call_id, None)
+        return self.calls.pop(call_id, None)
 
 
 def _apply_to_call(call: Call, event: Any) -> None:
@@ -412,6 +422,8 @@ def _finished(call: Call, event: ev.CallFinished) -> None:
     call.state, call.outcome, call.finished_at = CallState.FINISHED, event.outcome, event.at
     call.content, call.error, call.artifacts = event.content, event.error, event.artifacts
     call.duration_ms = event.duration_ms
+    if call.arguments is not None:
+        call.arguments_text = ""  # read, they are kept as `arguments`
 
 
 _CALL_EVENTS: dict[type, Any] = {

@@ -92,7 +92,7 @@ class Activity(ABC):
     def join(self, message: AnyMessage) -> None:
         """Adds a message to the history."""
         self._session.history.append(message)
-        self.emit(ev.MessageAdded(**ev.MessageAdded.fields_of(message)))
+        self.emit(ev.MessageAdded.of(message))
 
     def spawn(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
         """Starts a task that ends with this at the latest."""

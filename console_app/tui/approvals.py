@@ -46,8 +46,8 @@ class Approvals:
 
     def sync(self) -> None:
         """Called when a call may have begun or ceased to wait."""
-        waiting = [call for call in self._transcript.calls.values() if call.state is CallState.WAITING]
-        asking = [call for call in self._transcript.calls.values() if call.asks]
+        waiting = [call for call in self._transcript.open_calls.values() if call.state is CallState.WAITING]
+        asking = [call for call in self._transcript.open_calls.values() if call.asks]
         fresh = {call.id for call in asking}
         if any(call.id not in self._cases for call in waiting) or fresh - self._asking:
             self._put_off = False

@@ -58,8 +58,10 @@ def test_types_are_distinct_and_follow_one_form() -> None:
 
 @given(messages)
 def test_a_message_survives_being_an_event(message: UserMessage | AssistantMessage | ToolMessage) -> None:
-    event = ev.MessageAdded(**ev.MessageAdded.fields_of(message))
-    assert ev.EVENT.validate_json(event.model_dump_json()).to_message() == message  # type: ignore[union-attr]
+    event = ev.MessageAdded.of(message)
+    assert event.message is message
+    assert event == ev.MessageAdded(**ev.MessageAdded.fields_of(message))
+    assert ev.EVENT.validate_json(event.model_dump_json()).message == message  # type: ignore[union-attr]
 
 
 def test_events_are_frozen() -> None:

@@ -72,6 +72,28 @@ def test_a_dropped_call_leaves_nothing() -> None:
     assert [call.id for call in t.turns[0].steps[0].batch.calls] == ["b"]
 
 
+things = st.sampled_from(["announced", "ready", "requested", "started", "finished", "restarted", "dropped", "undone"])
+
+
+@given(st.lists(st.tuples(things, st.sampled_from("abc")), max_size=30))
+def test_open_calls_are_those_without_a_result(changes: list[tuple[str, str]]) -> None:
+    t = told(*START)
+    for kind, call_id in changes:
+        t.apply(
+            {
+                "announced": announce(call_id),
+                "ready": ev.CallReady(call_id=call_id, arguments={}),
+                "requested": ev.ApprovalRequested(call_id=call_id, why="writes"),
+                "started": ev.CallStarted(call_id=call_id),
+                "finished": ev.CallFinished(call_id=call_id, outcome=Outcome.SUCCEEDED, content=""),
+                "restarted": ev.CallRestarted(call_id=call_id, attempt=2),
+                "dropped": ev.CallDropped(call_id=call_id),
+                "undone": ev.TurnUndone(undone=1),
+            }[kind]
+        )
+        assert set(t.open_calls) == {one.id for one in t.calls.values() if one.state is not CallState.FINISHED}
+
+
 def test_the_stored_message_is_the_truth() -> None:
     said = AssistantMessage(content="whole text", tool_calls=(ToolCall(id="a", name="calc_eval"),))
     t = told(*START, ev.TextDelta(text="who"), ev.MessageAdded(**ev.MessageAdded.fields_of(said)))
