@@ -28,7 +28,7 @@ def console(folder: Path, told: Told, now: float = 9.0) -> FanoutApp:
 
     def with_transcript() -> Any:
         screen = chat_screen()
-        screen.transcript = told.transcript  # pyright: ignore[reportAttributeAccessIssue]
+        screen.call_later(lambda: setattr(screen.shown, "transcript", told.transcript))  # once it is mounted
         return screen
 
     console_app.get_default_screen = with_transcript  # pyright: ignore[reportAttributeAccessIssue]
