@@ -71,6 +71,11 @@ class BlockScroll(ScrollView):
         return cast("App[Any]", self.app)  # pyright: ignore[reportUnknownMemberType]
 
     @property
+    def now(self) -> float:
+        """The time by the clock of the conversation, seconds since the epoch."""
+        return self._clock()
+
+    @property
     def palette(self) -> Palette:
         """The styles of the app's theme."""
         if self._palette is None:
