@@ -11,6 +11,7 @@ from typing import Any
 
 from textual.app import App
 from textual.pilot import Pilot
+from textual.strip import Strip
 
 from console_app.config.tool_choice import Selection
 from console_app.domain.approvals import ApprovalMode
@@ -23,6 +24,7 @@ from console_app.domain.ports import (
     Invocation,
     ModelRequest,
     TextChunk,
+    Toolset,
     UsageChunk,
 )
 from console_app.domain.tools import Outcome, ToolAnnotations, ToolResult, ToolSpec
@@ -171,7 +173,7 @@ async def echo(invocation: Invocation, _reporter: CallReporter) -> str:
 
 
 def services(
-    folder: Path, model: WrittenModel | None = None, tools: Tools | None = None, **more: Any
+    folder: Path, model: WrittenModel | None = None, tools: Toolset | None = None, **more: Any
 ) -> ConsoleServices:
     """Services whose files are under `folder`. A fixed clock, unless one is given: pictures are of one moment."""
     gate = more.pop("gate", None) or ApprovalGate(ApprovalMode.AUTO)
@@ -205,14 +207,19 @@ def chat(console: App[Any]) -> ChatScreen:
 def seen(console: App[Any]) -> str:
     """The text on screen, line by line."""
     width, height = console.size
-    lines = [["".join(segment.text for segment in strip)] for strip in console.screen._compositor.render_strips()]
-    return "\n".join(line[0].rstrip() for line in lines[:height] if width)
+    lines = ["".join(segment.text for segment in strip) for strip in painted(console)]
+    return "\n".join(line.rstrip() for line in lines[:height] if width)
+
+
+def painted(console: App[Any]) -> list[Strip]:
+    """The lines on screen, with their colours."""
+    return console.screen._compositor.render_strips()  # pyright: ignore[reportPrivateUsage]
 
 
 async def until(pilot: Pilot[Any], holds: Callable[[], bool], what: str = "") -> None:
     """Lets the console work until `holds`; fails with the screen after a while."""
     loop = asyncio.get_running_loop()
-    deadline = loop.time() + 10
+    deadline = loop.time() + 20
     while not holds():
         if loop.time() > deadline:
             raise AssertionError(f"never came: {what or holds}\n{seen(pilot.app)}")
@@ -222,6 +229,17 @@ async def until(pilot: Pilot[Any], holds: Callable[[], bool], what: str = "") ->
 async def see(pilot: Pilot[Any], text: str) -> None:
     """Waits until `text` is on screen."""
     await until(pilot, lambda: text in seen(pilot.app), f"{text!r} on screen")
+
+
+async def at_rest(pilot: Pilot[Any]) -> None:
+    """Waits until the screen has stayed the same for a while, its colours too; what moves by itself is given up on."""
+    same, before = 0, list[Strip]()
+    for _ in range(100):
+        now = painted(pilot.app)
+        same, before = (same + 1 if now == before else 0), now
+        if same == 4:
+            return
+        await pilot.pause(0.02)
 
 
 def settle(keys: SettledKeys[Any]) -> None:

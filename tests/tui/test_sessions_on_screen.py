@@ -133,7 +133,7 @@ async def test_undo_takes_the_turn_from_screen_and_history_but_not_from_disk(tmp
         await until(pilot, lambda: not chat(running).driver.busy)
         await pilot.press(*"/undo", "enter")
         await until(pilot, lambda: "Two." not in seen(running))
-        assert chat(running).prompt.text == "second"
+        await until(pilot, lambda: chat(running).prompt.text == "second")
         await pilot.press(*" again", "enter")
         await see(pilot, "Three.")
         said = [message.content for message in model.requests[2].messages]

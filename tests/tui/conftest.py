@@ -1,0 +1,26 @@
+"""Pictures are taken of a screen at rest."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+
+from tests.tui.parts import at_rest
+
+
+@pytest.fixture
+def snap_compare(snap_compare: Callable[..., bool]) -> Callable[..., bool]:
+    """The comparison of pictures, once nothing on the screen moves any more."""
+
+    def compare(app: Any, *, run_before: Callable[[Pilot[Any]], Awaitable[None]] | None = None, **options: Any) -> bool:
+        async def run(pilot: Pilot[Any]) -> None:
+            if run_before is not None:
+                await run_before(pilot)
+            await at_rest(pilot)
+
+        return snap_compare(app, run_before=run, **options)
+
+    return compare
