@@ -13,7 +13,7 @@ from textual.fuzzy import FuzzySearch
 
 Kind = Literal["command", "argument", "value", "file"]
 
-_COMMAND = re.compile(r"/([a-z-]*|[^\s:/]+:\S*)$", re.IGNORECASE)
+_COMMAND = re.compile(r"/([\w.-]*|[^\s:/]+:\S*)$", re.IGNORECASE)
 _ARGUMENT = re.compile(r"/([a-z-]+) +(\S*)$", re.IGNORECASE)
 _VALUE = re.compile(r"/([^\s:/]+:\S+) +(.*)$")
 _WORD = re.compile(r'(?:[^\s="]+=)?(?:"(?:[^"\\]|\\.)*"?|\S*)')

@@ -11,8 +11,9 @@ from console_app.tui.conversation.block import Block
 from console_app.tui.conversation.call_block import CallBlock
 from console_app.tui.conversation.call_group import CallGroup
 from console_app.tui.conversation.compaction_block import CompactionBlock
-from console_app.tui.conversation.message_blocks import AssistantBlock, ReasoningBlock, UserBlock
+from console_app.tui.conversation.message_blocks import AssistantBlock, ReasoningBlock
 from console_app.tui.conversation.notice_blocks import NoticeBlock, TurnEndBlock
+from console_app.tui.conversation.user_block import UserBlock
 from console_app.tui.conversation.view import ConversationView
 from console_app.tui.waiting import Waiting
 
@@ -38,7 +39,7 @@ class EventRouter:
         self._step = _StepBlocks()
         self._groups: list[CallGroup] = []  # of the newest turn
         self._waiting = Waiting(view)
-        self._prompt: str | None = None  # of the turn, until its message has joined the history
+        self._prompt: UserBlock | None = None  # of the turn, until its message has joined the history
         self._turn_tokens = 0
         self._turn_cost: float | None = None
         self._prompts: list[tuple[int, UserBlock]] = []  # how each turn begins
@@ -110,8 +111,7 @@ class EventRouter:
         self._groups.clear()
         self._step = _StepBlocks()
         self._turn_tokens, self._turn_cost = 0, None
-        self._prompt = event.prompt
-        block = UserBlock(event.prompt)
+        self._prompt = block = UserBlock(event.prompt)
         self._view.add_block(block)
         self._prompts.append((event.turn, block))
 
@@ -155,10 +155,15 @@ class EventRouter:
         elif event.role == "user":
             if event.origin == "fanout":
                 self._view.add_notice("info", event.content)
-            elif event.content == self._prompt:
-                self._prompt = None  # shown since the turn began
+            elif self._prompt is not None:  # shown since the turn began; now with what servers gave for it
+                if event.source or event.attachments:
+                    self._prompt.carry(event.content, event.attachments, event.source)
+                    self._view.changed(self._prompt)
+                self._prompt = None
             else:
-                self._view.add_block(UserBlock(event.content, steered=True))
+                block = UserBlock(event.content, steered=True)
+                block.carry(event.content, event.attachments, event.source)
+                self._view.add_block(block)
 
     def _thinking(self, event: ev.ThoughtDelta) -> None:
         """A thought as it is written: one notice that grows."""

@@ -1,4 +1,4 @@
-"""What was said: the user's words, the model's answer as streamed Markdown, and its reasoning, folded."""
+"""What the model said: its answer as streamed Markdown, and its reasoning, folded."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ from rich.style import Style
 
 from console_app.domain.safe_text import one_line
 from console_app.tui.conversation.block import Block, estimate_text, framed, gutter_of, margin_of
-from console_app.tui.conversation.lines import Line, Piece, Row, clean, crop, wrap
+from console_app.tui.conversation.lines import Line, Piece, Row, crop
 from console_app.tui.conversation.markdown_stream import MarkdownStream
-from console_app.tui.conversation.wording import plural, seconds, spinner
+from console_app.tui.conversation.wording import seconds, spinner
 from console_app.tui.palette import Palette
 
-USER_LINES = 12  # of the user's words while folded
 _MARKERS = re.compile(r"[*_`#]+(?=\S)|(?<=\S)[*_`]+")
 REASONING_TAIL = 600  # characters of running reasoning that its folded line is made from
 
@@ -26,45 +25,6 @@ def bar(width: int, mark: str, style: Style, base: Style) -> list[Piece]:
     if gutter == 2:
         return [(mark, style), (" ", base)]
     return [(" ", base), (mark, style), (" ", base)]
-
-
-class UserBlock(Block):
-    """The user's words, exactly as typed. Long ones are folded."""
-
-    def __init__(self, text: str, *, steered: bool = False) -> None:
-        super().__init__()
-        self.text = text
-        self.steered = steered
-        self.opens = text.count("\n") >= USER_LINES or len(text) > 1600
-
-    @property
-    def copy_text(self) -> str:
-        return self.text
-
-    def estimate(self, width: int) -> int:
-        lines = estimate_text(self.text, width)
-        return self.gap + (min(lines, USER_LINES + 1) if self.opens and not self.open else lines)
-
-    def paint(self, width: int, palette: Palette, now: float) -> list[Line]:
-        ground = palette.on_raised
-        room = max(width - gutter_of(width) - margin_of(width) - 1, 1)
-        source = self.text.expandtabs(4).split("\n")
-        rows: list[Row] = []
-        shown = 0
-        for line in source:
-            if not self.open and len(rows) >= USER_LINES:
-                break
-            rows += wrap([(clean(line), ground.base)], room) if line else [Row([])]
-            shown += 1
-        if self.steered and rows:
-            rows[0] = Row([("while it ran: ", ground.muted), *rows[0].pieces], rows[0].joint, 14)
-        if not self.open and self.opens:
-            rows = rows[:USER_LINES]
-            rows.append(Row([(f"+ {plural(max(len(source) - shown, 1), 'line')} · o opens", ground.muted)]))
-        left = bar(width, "▌", ground.primary, ground.base)
-        for row in rows:
-            row.fill = ground.base
-        return [framed(row, width, palette, left) for row in rows]
 
 
 class AssistantBlock(Block):

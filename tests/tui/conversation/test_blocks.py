@@ -18,9 +18,10 @@ from console_app.tui.conversation.block import Block
 from console_app.tui.conversation.call_block import CallBlock
 from console_app.tui.conversation.call_group import CallGroup
 from console_app.tui.conversation.height_index import HeightIndex
-from console_app.tui.conversation.message_blocks import AssistantBlock, ReasoningBlock, UserBlock
+from console_app.tui.conversation.message_blocks import AssistantBlock, ReasoningBlock
 from console_app.tui.conversation.notice_blocks import NoticeBlock, TurnEndBlock
 from console_app.tui.conversation.text_page import TextPage
+from console_app.tui.conversation.user_block import UserBlock
 from console_app.tui.palette import build_palette, contrast
 from tests.tui.conversation.scenes import PALETTE, START, text_of
 
