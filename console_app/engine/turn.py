@@ -128,6 +128,10 @@ class Turn(Activity):
         """Answers a `question.asked`; False when it isn't open, or the answer is blank."""
         return self._step is not None and self._step.tools.answer(call_id, text)
 
+    def decline(self, call_id: str) -> bool:
+        """Leaves a `question.asked` without an answer, and tells the model so; False when it isn't open."""
+        return self._step is not None and self._step.tools.decline(call_id)
+
     def steer(self, message: str | UserMessage) -> None:
         """Adds a user message that the next request of this turn carries."""
         message = said(message)

@@ -66,6 +66,8 @@ class Shown:
         """Forgets the conversation; what comes next belongs to another session."""
         self._view.clear()
         self._begin()
+        self.approvals.sync()
+        self._todo.show(())
 
     async def show_stored(self, stored: Sequence[ev.Event]) -> None:
         """The conversation that `stored` tells of in place of this one, in slices so that keys pass."""
@@ -75,3 +77,4 @@ class Shown:
             for event in stored[at : at + STORED_SLICE]:
                 router.show(event)
             await asyncio.sleep(0)
+        self._todo.show(self.transcript.todo)

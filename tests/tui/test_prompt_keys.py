@@ -203,6 +203,32 @@ async def test_a_click_sends_an_offered_prompt(tmp_path: Path) -> None:
         await until(pilot, lambda: bool(model.requests))
 
 
+async def test_keys_reach_the_prompt_wherever_the_opening_page_was_pressed(tmp_path: Path) -> None:
+    async with app(tmp_path).run_test(size=(80, 24)) as pilot:
+        prompt = chat(pilot.app).prompt
+        for place in [(0, 0), (40, 0), (2, 1), (70, 3), (79, 16), (0, 19), (5, 21), (79, 23)]:
+            await pilot.mouse_down(offset=place)
+            await pilot.hover(offset=(place[0] // 2, 12))
+            await pilot.press("k")
+            assert prompt.text == "k", place
+            prompt.put("")
+
+
+async def test_ctrl_d_quits_wherever_the_focus_is_when_nothing_is_written(tmp_path: Path) -> None:
+    console = app(tmp_path, WrittenModel(say("Hello.")))
+    async with console.run_test(size=(100, 30)) as pilot:
+        await pilot.press(*"go", "enter")
+        await see(pilot, "Hello.")
+        await pilot.press("a", "tab")
+        await until(pilot, lambda: chat(console).view.has_focus)
+        await pilot.press("ctrl+d")
+        assert console.return_code is None
+        await pilot.press("escape", "ctrl+u", "tab")
+        await until(pilot, lambda: chat(console).view.has_focus)
+        await pilot.press("ctrl+d")
+        await until(pilot, lambda: console.return_code == 0)
+
+
 async def test_keys_follow_the_configuration(tmp_path: Path) -> None:
     console: FanoutApp = app(tmp_path, keymap={"prompt.send": "ctrl+t", "chat.help": "f2"})
     async with console.run_test(size=(100, 40)) as pilot:

@@ -10,6 +10,7 @@ from typing import Any
 
 from textual.pilot import Pilot
 
+from console_app.domain import events as ev
 from tests.tui.parts import Answer, Tools, WrittenModel, app, calls, chat, echo, say, see, seen, settle, until
 
 QUESTION = (
@@ -69,17 +70,36 @@ async def test_a_question_is_answered_in_your_own_words(tmp_path: Path) -> None:
         assert sent(pilot)[-1] == "The user answered:\nas a poem"
 
 
-async def test_a_question_without_answers_takes_words_at_once_and_escape_declines(tmp_path: Path) -> None:
+async def test_a_question_without_answers_takes_words_at_once_and_n_gives_none(tmp_path: Path) -> None:
     async with talking(tmp_path, calls(OPEN_QUESTION, OPEN_QUESTION), say("Good.")) as pilot:
+        board = chat(pilot.app).questions
         await see(pilot, "A question, and 1 more")
         await reach(pilot)
         await pilot.press(*"Bo", "enter")
-        await until(pilot, lambda: chat(pilot.app).questions.border_title == "A question")
-        settle(chat(pilot.app).questions.keys)
+        await until(pilot, lambda: board.border_title == "A question")
         await pilot.press("escape")
+        await until(pilot, lambda: board.has_focus)
+        settle(board.keys)
+        await pilot.press("n")
         await see(pilot, "Good.")
         outcomes = [str(call.outcome) for call in chat(pilot.app).transcript.calls.values()]
-        assert outcomes == ["succeeded", "cancelled"]
+        assert outcomes == ["succeeded", "denied"]
+        assert "does not want to answer" in sent(pilot)[-1]
+
+
+async def test_escape_leaves_a_question_open(tmp_path: Path) -> None:
+    async with talking(tmp_path, calls(QUESTION), say("Good.")) as pilot:
+        await see(pilot, "Which format?")
+        await reach(pilot)
+        await pilot.press("escape")
+        await until(pilot, lambda: chat(pilot.app).prompt.has_focus)
+        chat(pilot.app).prompt.touched_at -= 60
+        await pilot.pause(0.6)
+        assert chat(pilot.app).questions.is_asking
+        assert chat(pilot.app).prompt.has_focus
+        await reach(pilot)
+        await pilot.press("1")
+        await see(pilot, "Good.")
 
 
 async def test_keys_typed_ahead_choose_no_answer(tmp_path: Path) -> None:
@@ -134,3 +154,24 @@ async def test_a_list_begins_with_an_item_of_yours(tmp_path: Path) -> None:
         await until(pilot, lambda: chat(pilot.app).todo.has_focus_within)
         await pilot.press(*"Water plants", "enter")
         await see(pilot, "0 of 1 done")
+
+
+async def test_another_session_has_another_list(tmp_path: Path) -> None:
+    async with talking(tmp_path, calls(TODO), say("Planned.")) as pilot:
+        await see(pilot, "Planned.")
+        await see(pilot, "1 of 2 done")
+        stored = [*chat(pilot.app).shown.transcript.todo]
+        await pilot.press(*"/new", "enter")
+        await until(pilot, lambda: "of 2 done" not in seen(pilot.app))
+        assert chat(pilot.app).todo.items == ()
+        await chat(pilot.app).show_stored([ev.TurnStarted(turn=1, prompt="go"), ev.TodoChanged(items=tuple(stored))])
+        await see(pilot, "1 of 2 done")
+
+
+async def test_what_is_no_key_of_the_list_is_written(tmp_path: Path) -> None:
+    async with talking(tmp_path, calls(TODO), say("Planned.")) as pilot:
+        await see(pilot, "Planned.")
+        await pilot.press(*"/todo", "enter")
+        await until(pilot, lambda: chat(pilot.app).todo.has_focus)
+        await pilot.press(*"why")
+        assert chat(pilot.app).prompt.text == "why"

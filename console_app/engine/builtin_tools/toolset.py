@@ -28,6 +28,7 @@ from console_app.engine.builtin_tools.todo_list import as_checklist
 from console_app.engine.call_run import CallRun
 from console_app.engine.session import Session
 
+DECLINED = "The user does not want to answer. Decide yourself, or end with what you need to know."
 NOBODY = "Nobody is there to answer. Decide yourself, or end with what you need to know."
 EDITED_MEANWHILE = (
     "The list was not replaced, since the user edited it meanwhile. Send yours again if it should still differ from:"
@@ -62,7 +63,7 @@ class AnswerTools:
         self._session = session
         self._emit = emit
         self._calls = calls
-        self._questions: dict[str, asyncio.Future[str]] = {}
+        self._questions: dict[str, asyncio.Future[str | None]] = {}  # None: you don't want to answer
 
     def tools(self) -> Sequence[ToolSpec]:
         """See Toolset."""
@@ -92,6 +93,14 @@ class AnswerTools:
         question.set_result(encodable(text.strip()))
         return True
 
+    def decline(self, call_id: str) -> bool:
+        """The user leaves a question without an answer; False when it isn't open."""
+        question = self._questions.get(call_id)
+        if question is None or question.done():
+            return False
+        question.set_result(None)
+        return True
+
     def _finish(self, finished: Finished) -> ToolResult:
         finish_todos = self._session.settings.finish_todos
         if problem := completion.problem(self._calls(), self._session.todo, finish_todos=finish_todos):
@@ -118,4 +127,6 @@ class AnswerTools:
             answer = await question
         finally:
             del self._questions[call_id]
+        if answer is None:
+            return ToolResult(outcome=Outcome.DENIED, content=DECLINED, error="you gave no answer")
         return ToolResult(outcome=Outcome.SUCCEEDED, content=f"The user answered:\n{answer}")

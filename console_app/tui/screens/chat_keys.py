@@ -106,6 +106,11 @@ class ChatKeys(MainScreen):
         else:
             self.toast("Press Ctrl+C again to quit.")
 
+    def action_quit_if_empty(self) -> None:
+        """Ctrl+D out of the prompt: quits like in it, unless something is written there."""
+        if not self.prompt.text:
+            self.quit()
+
     def action_move_cursor(self, delta: int) -> None:
         """Alt+Up, Alt+Down."""
         if self.talking:

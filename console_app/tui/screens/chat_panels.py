@@ -44,8 +44,12 @@ class ChatPanels(ChatKeys):
 
     @on(QuestionBoard.Declined)
     def _declined(self, event: QuestionBoard.Declined) -> None:
-        if self.driver.activity is not None:
-            self.driver.activity.cancel_call(event.call_id)
+        if self.driver.turn is None or not self.driver.turn.decline(event.call_id):
+            self.toast("That question isn't open any more.")
+
+    @on(QuestionBoard.Left)
+    def _question_left(self) -> None:
+        self.shown.approvals.put_off()
 
     @on(TodoPane.Edited)
     async def _todo_edited(self, event: TodoPane.Edited) -> None:

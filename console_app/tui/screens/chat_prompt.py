@@ -92,11 +92,11 @@ class ChatPrompt(ChatKeys):
         self.quit()
 
     def on_key(self, event: events.Key) -> None:
-        """What is typed while the conversation has the focus goes to the prompt, unless it is a key of a panel."""
+        """What is typed goes to the prompt wherever the focus is, unless it is a key of the panel or board there.
+
+        The prompt and other fields stop what they write, so with the focus on one this is a key typed before it came.
+        """
         if not event.is_printable or event.key in self.active_bindings:
-            return
-        # The prompt stops what it writes, so with the focus on it this is a key typed before it had the focus.
-        if self.focused not in (None, self.view, self.prompt):  # none: the window was too small for a while
             return
         event.stop()
         self.set_focus(self.prompt)

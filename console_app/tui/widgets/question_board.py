@@ -21,6 +21,7 @@ from console_app.tui.settled_keys import ALONE, SETTLE, SettledKeys
 from console_app.tui.typed_app import typed_app
 
 MOST_LINES = 8  # of a question
+NO_ANSWER = ""  # as what was chosen
 
 
 class QuestionBoard(Vertical, can_focus=True):
@@ -45,7 +46,8 @@ class QuestionBoard(Vertical, can_focus=True):
     BINDINGS: ClassVar[list[BindingType]] = [
         *(Binding(str(n), f"choose({n})", f"answer {n}", id=f"question.answer{n}", show=False) for n in range(1, 5)),
         Binding("w,enter,tab", "own_words", "your own words", id="question.words", show=False),
-        Binding("escape", "decline", "decline", id="question.decline", show=False),
+        Binding("n", "choose(0)", "give no answer", id="question.decline", show=False),
+        Binding("escape", "leave", "later", id="question.later", show=False),
     ]
 
     @dataclass
@@ -61,10 +63,14 @@ class QuestionBoard(Vertical, can_focus=True):
 
         call_id: str
 
+    class Left(Message):
+        """Escape: the question stays open, the focus should go back to the prompt."""
+
     def __init__(self, *, id: str | None = None, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__(id=id)
         self.keys = SettledKeys[str](clock)
         self._calls: list[Call] = []
+        self._out_of_words = False  # the focus comes from the line below
 
     def compose(self) -> ComposeResult:
         """The question, its answers, a line for other words, the keys."""
@@ -108,9 +114,9 @@ class QuestionBoard(Vertical, can_focus=True):
             self.keys.changed()
 
     def action_choose(self, number: int) -> None:
-        """1 to 4."""
+        """1 to 4: an answer; 0: none."""
         if self.has_focus and self._calls and number <= len(self._calls[0].options):
-            if self.keys.decide(self._calls[0].options[number - 1]):
+            if self.keys.decide(self._calls[0].options[number - 1] if number else NO_ANSWER):
                 self.set_timer(ALONE, self._meant)
             self._paint_keys()
 
@@ -118,22 +124,22 @@ class QuestionBoard(Vertical, can_focus=True):
         """To the line for words."""
         self.query_one(Input).focus()
 
-    def action_decline(self) -> None:
-        """Escape: out of the line where answers are offered, else a no."""
-        if self.query_one(Input).has_focus and self._calls and self._calls[0].options:
+    def action_leave(self) -> None:
+        """Escape: first out of the line for words, then out of the board. The question waits on."""
+        if self.query_one(Input).has_focus:
+            self._out_of_words = True
             self.focus()
-        elif self._calls and self.keys.settled:
-            self.post_message(self.Declined(self._calls[0].id))
         else:
-            self.keys.changed()
+            self.post_message(self.Left())
 
     def watch_has_focus(self, value: bool) -> None:
         """Keys count from now on; without answers to choose from there are only words."""
         super().watch_has_focus(value)
         if value:
             self.keys.changed()
-            if self._calls and not self._calls[0].options:
+            if self._calls and not self._calls[0].options and not self._out_of_words:
                 self.query_one(Input).focus()
+            self._out_of_words = False
         self._paint_keys()
 
     def on_descendant_focus(self) -> None:
@@ -156,7 +162,8 @@ class QuestionBoard(Vertical, can_focus=True):
     def _choose(self) -> None:
         answer = self.keys.take()
         if answer is not None and self._calls:
-            self.post_message(self.Answered(self._calls[0].id, answer))
+            call_id = self._calls[0].id
+            self.post_message(self.Declined(call_id) if answer == NO_ANSWER else self.Answered(call_id, answer))
         self._paint_keys()
 
     def _paint(self) -> None:
@@ -176,10 +183,11 @@ class QuestionBoard(Vertical, can_focus=True):
         if not self.is_attached or not self._calls:
             return
         if self.query_one(Input).has_focus:
-            pairs = [("enter", "answers"), ("esc", "back" if self._calls[0].options else "declines")]
+            pairs = [("enter", "answers"), ("esc", "back")]
         elif self.has_focus:
             count = len(self._calls[0].options)
-            pairs = [(f"1-{count}" if count > 1 else "1", "answers"), ("w", "your own words"), ("esc", "declines")]
+            answers = [(f"1-{count}" if count > 1 else "1", "answers")] if count else []
+            pairs = [*answers, ("w", "your own words"), ("n", "no answer"), ("esc", "later")]
         else:
             pairs = [("tab", "brings you here to answer")]
         settled = self.keys.settled or not self.has_focus
