@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 from textual import events
+from textual.app import App, ComposeResult
 
 from console_app.tui.app import FanoutApp
 from console_app.tui.pastes import Pastes
+from console_app.tui.widgets.prompt import Prompt
 from tests.tui.parts import WrittenModel, app, chat, say, see, until
 
 
@@ -239,3 +241,18 @@ async def test_keys_follow_the_configuration(tmp_path: Path) -> None:
         await pilot.press("f2")
         await see(pilot, "In the prompt")
         await see(pilot, "ctrl+t")
+
+
+async def test_a_prompt_of_no_width_shows_nothing(tmp_path: Path) -> None:
+    """As it is for a moment while a window is made small."""
+
+    class Narrow(App[None]):
+        CSS = "Prompt { width: 2; border: round red; }"
+
+        def compose(self) -> ComposeResult:
+            yield Prompt(tmp_path / "history")
+
+    async with Narrow().run_test(size=(10, 5)) as pilot:
+        await pilot.press("a")
+        await pilot.press("backspace")
+        assert pilot.app.query_one(Prompt).content_size.width == 0

@@ -14,6 +14,7 @@ from typing import ClassVar
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.message import Message
+from textual.strip import Strip
 from textual.widgets import TextArea
 
 from console_app.domain.safe_text import visible
@@ -88,6 +89,10 @@ class Prompt(TextArea):
         self.touched_at = float("-inf")  # time.monotonic() of the last key or paste
         self._pastes = Pastes()
         self._typed_for_offer: str | None = None
+
+    def render_line(self, y: int) -> Strip:
+        """One line. In a window of no width there is none: the text area would divide its placeholder by zero."""
+        return super().render_line(y) if self.content_size.width else Strip.blank(self.size.width)
 
     # -- what others put in
 
