@@ -77,22 +77,28 @@ class ServerCompletion:
     def _of_server(self, server: str, uri: str) -> list[Completion]:
         typed = {name: key for key, name in self._typed().items()}
         resources = [one for one in self._hub.resources() if one.server == server]
-        found = self._matching(uri, resources, typed, MOST_RESOURCES)
-        for template in self._hub.templates():
-            start = fixed_start(template.uri_template)
-            if template.server == server and start.startswith(uri) and start != uri:
-                label = f"{typed[server]}:{template.uri_template}"
-                found.append(Completion(label, f"@{typed[server]}:{start}", _about(template)))
-        return found
+        found = self._matching(uri, resources, typed, MOST_RESOURCES, whole=False)
+        templates = [
+            Completion(f"{typed[server]}:{one.uri_template}", f"@{typed[server]}:{start}", _about(one))
+            for one in self._hub.templates()
+            if one.server == server and (start := fixed_start(one.uri_template)).startswith(uri) and start != uri
+        ]
+        begins = f"{typed[server]}:{uri}"
+        return [
+            *(one for one in found if one.label.startswith(begins)),
+            *templates,
+            *(one for one in found if not one.label.startswith(begins)),
+        ]
 
     def _matching(
-        self, query: str, resources: Sequence[Resource], typed: dict[str, str], limit: int
+        self, query: str, resources: Sequence[Resource], typed: dict[str, str], limit: int, *, whole: bool = True
     ) -> list[Completion]:
-        table = {
-            f"{typed[one.server]}:{one.uri[:LONGEST_SEARCHED]} {one.name[:60]} {one.title[:60]}": one
-            for one in resources
-            if one.server in typed
-        }
+        """Resources that fit; with `whole` the server's name is searched too."""
+        table: dict[str, Resource] = {}
+        for one in resources:
+            if one.server in typed:
+                begin = f"{typed[one.server]}:" if whole else ""
+                table[f"{begin}{one.uri[:LONGEST_SEARCHED]} {one.name[:60]} {one.title[:60]}"] = one
         return [
             Completion(
                 f"{typed[table[key].server]}:{table[key].uri}",

@@ -55,7 +55,8 @@ class Watching:
         self._changed.add((server, uri))
         self.revision += 1
         if not self._untold:
-            self._screen.set_timer(PAUSE, self._tell)
+            # The hub calls from a task of its own, which knows nothing of the app that a timer needs.
+            self._screen.call_later(self._screen.set_timer, PAUSE, self._tell)
         self._untold.setdefault(server, []).append(uri)
 
     def _tell(self) -> None:

@@ -134,13 +134,19 @@ class PromptBox(Vertical):
     def _accepted(self, event: Prompt.CompletionAccepted) -> None:
         event.stop()
         completion = self.popup.chosen
-        if completion is not None:
+        if completion is not None and not (event.run and self._is_there(completion)):
             self._insert(completion, event.run)
         elif event.run:
             self.close_completion()
             self._submit()
         else:
             self.popup.move(1)
+
+    def _is_there(self, completion: Completion) -> bool:
+        """Whether what Enter would complete is typed already: then it sends."""
+        token, prompt = self._token, self.prompt
+        row, column = prompt.cursor_location
+        return token is not None and prompt.document[row][token.start : column] == completion.insert.rstrip()
 
     @on(CompletionPopup.Clicked)
     def _clicked(self, event: CompletionPopup.Clicked) -> None:
