@@ -79,21 +79,20 @@ class ServerCompletion:
         resources = [one for one in self._hub.resources() if one.server == server]
         found = self._matching(uri, resources, typed, MOST_RESOURCES, whole=False)
         templates = [
-            Completion(f"{typed[server]}:{one.uri_template}", f"@{typed[server]}:{start}", _about(one))
+            Completion(one.uri_template, f"@{typed[server]}:{start}", _about(one))
             for one in self._hub.templates()
             if one.server == server and (start := fixed_start(one.uri_template)).startswith(uri) and start != uri
         ]
-        begins = f"{typed[server]}:{uri}"
         return [
-            *(one for one in found if one.label.startswith(begins)),
+            *(one for one in found if one.label.startswith(uri)),
             *templates,
-            *(one for one in found if not one.label.startswith(begins)),
+            *(one for one in found if not one.label.startswith(uri)),
         ]
 
     def _matching(
         self, query: str, resources: Sequence[Resource], typed: dict[str, str], limit: int, *, whole: bool = True
     ) -> list[Completion]:
-        """Resources that fit; with `whole` the server's name is searched too."""
+        """Resources that fit; with `whole` the server's name is searched and shown too."""
         table: dict[str, Resource] = {}
         for one in resources:
             if one.server in typed:
@@ -101,7 +100,7 @@ class ServerCompletion:
                 table[f"{begin}{one.uri[:LONGEST_SEARCHED]} {one.name[:60]} {one.title[:60]}"] = one
         return [
             Completion(
-                f"{typed[table[key].server]}:{table[key].uri}",
+                f"{typed[table[key].server]}:{table[key].uri}" if whole else table[key].uri,
                 f"@{typed[table[key].server]}:{written_uri(table[key].uri)} ",
                 _about(table[key]),
             )

@@ -33,6 +33,11 @@ class ServerOffers:
         """Some server came, went, or has another list."""
         if self._hub is not None:
             self._screen.commands.offer(prompt_commands(self._hub))
+            self._screen.call_later(self._look_again)
+
+    def _look_again(self) -> None:
+        if self._screen.is_attached and self._screen.query("#prompt"):  # else it is going away
+            self._screen.box.look_again()
 
     def is_prompt(self, name: str) -> bool:
         """Whether `server:prompt` can only mean a prompt, since there is such a server."""

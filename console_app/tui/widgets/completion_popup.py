@@ -24,7 +24,7 @@ class CompletionPopup(OptionList, can_focus=False):
     CompletionPopup {
         height: auto; max-height: 9; padding: 0 1; margin: 0 1; display: none;
         border: round $muted; background: $background; scrollbar-size-vertical: 1;
-        border-title-color: $foreground; border-title-style: none;
+        border-title-color: $foreground; border-title-style: none; text-wrap: nowrap; text-overflow: ellipsis;
     }
     CompletionPopup.-open { display: block; }
     CompletionPopup > .option-list--option { padding: 0 1; }

@@ -88,6 +88,14 @@ class PromptBox(Vertical):
     def _look(self, event: TextArea.Changed | TextArea.SelectionChanged) -> None:
         if isinstance(event, TextArea.SelectionChanged):
             event.stop()
+        self._look_now()
+
+    def look_again(self) -> None:
+        """There may be something to complete now where there was nothing."""
+        if not self.popup.is_open and self.prompt.text:
+            self._look_now()
+
+    def _look_now(self) -> None:
         prompt = self.prompt
         row, column = prompt.cursor_location
         token = token_before(prompt.document[row], column, row == 0) if prompt.selection.is_empty else None

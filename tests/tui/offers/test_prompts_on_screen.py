@@ -174,3 +174,12 @@ async def test_steering_with_a_resource_waits_for_it(console: OpenConsole) -> No
         await shown.until(lambda: len(shown.model.requests) == 2)
         assert "the note 1" in shown.sent
         assert json.dumps("note://1") in shown.sent
+
+
+async def test_what_comes_while_its_name_is_typed_is_completed(console: OpenConsole) -> None:
+    async with console() as shown:
+        await shown.hub.set_enabled("notes", False)
+        await shown.type("/notes:rev")
+        assert shown.labels == []
+        await shown.hub.set_enabled("notes", True)
+        await shown.until(lambda: shown.labels == ["/notes:review"])

@@ -16,10 +16,10 @@ async def test_resources_complete_beside_files_and_are_attached(console: OpenCon
         await shown.type("see @not")
         await shown.until(lambda: shown.labels[:2] == ["notes.txt", "notes:"])
         await shown.pilot.press("down", "tab")
-        await shown.until(lambda: shown.labels[:3] == ["notes:note://1", "notes:note://2", "notes:note://picture"])
+        await shown.until(lambda: shown.labels[:3] == ["note://1", "note://2", "note://picture"])
         await shown.see("The first note · text/plain · 10 B")
         await shown.type("fir")
-        await shown.until(lambda: shown.labels == ["notes:note://1"])
+        await shown.until(lambda: shown.labels == ["note://1"])
         await shown.pilot.press("enter")
         await shown.until(lambda: shown.text == "see @notes:note://1 ")
         await shown.pilot.press("enter")
@@ -30,7 +30,7 @@ async def test_resources_complete_beside_files_and_are_attached(console: OpenCon
 async def test_a_template_is_followed_and_the_server_proposes_its_values(console: OpenConsole) -> None:
     async with console() as shown:
         await shown.type("@notes:note://in")
-        await shown.until(lambda: "notes:note://in/{language}/{+path}" in shown.labels)
+        await shown.until(lambda: "note://in/{language}/{+path}" in shown.labels)
         await shown.pilot.press("tab")
         await shown.until(lambda: shown.text == "@notes:note://in/")
         await shown.until(lambda: "python" in shown.labels)
@@ -106,7 +106,7 @@ async def test_what_fails_while_you_write_waits_in_the_queue(console: OpenConsol
 async def test_a_thousand_resources_and_hostile_ones(console: OpenConsole) -> None:
     async with console(config("many", "hostile"), size=(80, 24)) as shown:
         await shown.type("@notes:many/77")
-        await shown.until(lambda: shown.labels[:1] == ["notes:note://many/77"])
+        await shown.until(lambda: shown.labels[:1] == ["note://many/77"])
         await shown.put("")
         await shown.type("@notes:red")
         await shown.until(lambda: bool(shown.labels) and "red" in shown.labels[0])
