@@ -114,6 +114,8 @@ async def _answered(setup: Setup, output: Output, interrupts: Interrupts, librar
         engine = wiring.build_engine(setup, provider, hub, gate)
         wiring.join(engine, hub)()
         if opened is not None:
+            window = await asyncio.to_thread(wiring.context_window, choice)  # one turn alone can't be compacted
+            engine.window = lambda: window
             go_on(engine, opened)
         try:
             return await run_turn(

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from console_app.domain import events as ev
+from console_app.domain.errors import ContextOverflow
 from console_app.domain.messages import AssistantMessage, ThoughtLabel, ToolMessage, UserMessage
 from console_app.domain.todo import TodoItem
 from console_app.domain.tools import Artifact, CallState, Outcome
@@ -167,6 +168,7 @@ class Usage:
     cached_tokens: int = 0
     cost: float | None = None
     context: int = 0
+    stale: bool = False  # the context is another one since: of it no request has been answered
 
 
 class Transcript:
@@ -186,6 +188,12 @@ class Transcript:
     def compaction(self) -> ev.HistoryCompacted | None:
         """What the model reads in place of older messages, if anything."""
         return self._compactions[-1] if self._compactions else None
+
+    @property
+    def overflowed(self) -> bool:
+        """Whether the newest turn ended by a request that was too large for the model."""
+        turn = self.turn
+        return turn is not None and turn.error is not None and turn.error.startswith(f"{ContextOverflow.title}:")
 
     @property
     def turn(self) -> Turn | None:
@@ -239,6 +247,7 @@ class Transcript:
             case ev.TurnUndone():
                 self._undone(event)
             case ev.HistoryCompacted():
+                self.usage.stale = True
                 if event.covers:
                     self._compactions.append(event)
                 elif self._compactions:
@@ -286,6 +295,7 @@ class Transcript:
         if turn is None or turn.number != event.undone:
             return
         self.turns.pop()
+        self.usage.stale = True
         del self.history[turn.begins :]
         self._compactions = [one for one in self._compactions if one.covers <= len(self.history)]
         for step in turn.steps:
@@ -298,7 +308,7 @@ class Transcript:
         usage.output_tokens += event.output_tokens
         usage.cached_tokens += event.cached_tokens or 0
         if not event.call_id:
-            usage.context = event.input_tokens + event.output_tokens
+            usage.context, usage.stale = event.input_tokens + event.output_tokens, False
         if event.cost is not None:
             usage.cost = (usage.cost or 0.0) + event.cost
 

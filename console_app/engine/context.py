@@ -17,7 +17,7 @@ from console_app.domain.tools import ToolSpec
 from console_app.engine.history import AnyMessage
 
 KEPT_TURNS = 2  # the newest turns, which a summary leaves whole
-NEARLY_FULL = 0.85  # of the window: beyond it the next prompt compacts first
+NEARLY_FULL = 0.85  # of the window: beyond it the next request is compacted first
 CHARACTERS_A_TOKEN = 4  # about, for what no endpoint has counted yet
 _RESULT_IN_SUMMARY = 2_000  # characters of a result that the summary is made from
 _MOST_OF_ALL = 400_000  # characters that the summary is made from, where the window isn't known
@@ -52,9 +52,13 @@ def in_context(
     """The messages that a request carries, before they are made valid for the wire."""
     kept = list(history)
     if compaction is not None and 0 < compaction.covers <= len(kept):
-        opening = UserMessage(content=f"{SUMMARY_OPENS}\n\n{compaction.summary}", origin="fanout")
-        kept = [opening, *kept[compaction.covers :]]
+        kept = [opening(compaction), *kept[compaction.covers :]]
     return [trimmed(message, most) for message in kept]
+
+
+def opening(compaction: HistoryCompacted) -> UserMessage:
+    """The message that stands for the oldest ones."""
+    return UserMessage(content=f"{SUMMARY_OPENS}\n\n{compaction.summary}", origin="fanout")
 
 
 def trimmed(message: AnyMessage, most: int | None) -> AnyMessage:
@@ -71,10 +75,13 @@ def trimmed(message: AnyMessage, most: int | None) -> AnyMessage:
     return message.model_copy(update={"content": content})
 
 
-def covered(history: Sequence[AnyMessage], already: int = 0) -> int:
-    """How many of the oldest messages a summary can stand for, keeping the newest turns whole; 0 when that is none."""
+def covered(history: Sequence[AnyMessage], already: int = 0, *, most: int = KEPT_TURNS, least: int = 1) -> int:
+    """How many of the oldest messages a summary can stand for beyond those it stands for `already`; 0 when none.
+
+    The newest turns stay whole: `most` of them where that leaves something to sum up, else fewer, but `least`.
+    """
     begins = [n for n, one in enumerate(history) if isinstance(one, UserMessage) and one.origin == "user"]
-    for keep in range(KEPT_TURNS, 0, -1):
+    for keep in range(most, least - 1, -1):
         if len(begins) > keep and begins[-keep] > already:
             return begins[-keep]
     return 0

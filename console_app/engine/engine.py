@@ -12,9 +12,11 @@ from console_app.domain.events import HistoryCompacted, SessionStarted, TodoChan
 from console_app.domain.messages import AssistantMessage, UserMessage
 from console_app.domain.ports import Provider, Toolset
 from console_app.domain.todo import TodoItem
+from console_app.domain.transcript import Transcript
 from console_app.engine.approval_gate import ApprovalGate
 from console_app.engine.arguments import encodable
 from console_app.engine.builtin_tools.toolset import offered
+from console_app.engine.compaction import Compacting, by_hand
 from console_app.engine.given_calls import GivenCall, session_for
 from console_app.engine.history import AnyMessage
 from console_app.engine.rerun import Rerun, prepare
@@ -63,6 +65,7 @@ class Engine:
             todo=tuple(todo),
         )
         self._rerun: Rerun | None = None
+        self._compacting: Compacting | None = None
 
     @property
     def history(self) -> list[AnyMessage]:
@@ -71,12 +74,21 @@ class Engine:
 
     @property
     def compaction(self) -> HistoryCompacted | None:
-        """The summary that the model reads in place of the oldest messages; a stored session's is set after `begin`."""
+        """The summary that the model reads in place of the oldest messages."""
         return self._session.compaction
 
     @compaction.setter
     def compaction(self, compaction: HistoryCompacted | None) -> None:
         self._session.compaction = compaction
+
+    @property
+    def window(self) -> Callable[[], int | None]:
+        """Gives how many tokens the model takes, None where that isn't known: nearly full, a turn compacts first."""
+        return self._session.window
+
+    @window.setter
+    def window(self, window: Callable[[], int | None]) -> None:
+        self._session.window = window
 
     @property
     def toolset(self) -> Toolset:
@@ -91,6 +103,7 @@ class Engine:
     @provider.setter
     def provider(self, provider: Provider) -> None:
         self._session.provider = provider
+        self._session.overflowed = False  # that another model takes less says nothing of this one
 
     @property
     def settings(self) -> EngineSettings:
@@ -152,6 +165,12 @@ class Engine:
         self._rerun = prepare(self._session, call_id, arguments, max(self._next_turn - 1, 0))
         return self._rerun
 
+    def compact(self) -> Compacting:
+        """A compaction by hand, to be entered and read like a turn. Raises UsageError when there is nothing to."""
+        self._must_be_idle()
+        self._compacting = by_hand(self._session, max(self._next_turn - 1, 0))
+        return self._compacting
+
     @property
     def todo(self) -> tuple[TodoItem, ...]:
         """The to-do list."""
@@ -174,7 +193,7 @@ class Engine:
         return self.settings.builtin_tools | STRATEGIES[self.settings.strategy].tools
 
     def _must_be_idle(self) -> None:
-        for activity in (self.turn, self._rerun):
+        for activity in (self.turn, self._rerun, self._compacting):
             if activity is not None and activity.running:
                 raise RuntimeError("a turn is still running")
 
@@ -199,11 +218,27 @@ class Engine:
         session = self._session
         session.stamper = Stamper(self.session_id, self._clock, first_seq)
         session.history[:] = history
-        session.compaction = None
+        session.compaction, session.context, session.overflowed = None, 0, False
         session.todo, session.todo_edited = tuple(todo), False
         session.calls.clear()
         session.call_ids = _call_ids(history)
         session.wire = WireHistory()
+
+    def go_on(self, session_id: str, said: Transcript, *, first_turn: int, first_seq: int) -> None:
+        """Goes on with a stored session, whose events add up to `said`. No turn may run."""
+        self.begin(session_id, history=said.history, todo=said.todo, first_turn=first_turn, first_seq=first_seq)
+        before, session = said.session, self._session
+        same_model = before is not None and (before.provider, before.model) == (self.provider.name, self.provider.model)
+        session.compaction = said.compaction
+        session.context = 0 if said.usage.stale else said.usage.context
+        session.overflowed = said.overflowed and same_model
+
+    def take_back(self, said: Transcript) -> None:
+        """A turn or a compaction was undone: what is left of the conversation is `said`. No turn may run."""
+        self._must_be_idle()
+        session = self._session
+        session.history[:], session.compaction = said.history, said.compaction
+        session.context, session.overflowed = 0, False
 
 
 def _call_ids(history: Sequence[AnyMessage]) -> set[str]:

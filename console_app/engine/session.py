@@ -35,6 +35,9 @@ class Session:
     monotonic: Callable[[], float]
     todo: tuple[TodoItem, ...] = ()
     compaction: HistoryCompacted | None = None  # what stands for the oldest messages in every request
+    window: Callable[[], int | None] = lambda: None  # tokens that the model takes, where that is known
+    context: int = 0  # tokens of the newest request and its answer; 0 where not known
+    overflowed: bool = False  # the newest request was too large
     todo_edited: bool = False  # by the user, and the model hasn't been told
     calls: dict[str, CallRun] = field(default_factory=dict[str, CallRun])  # of the newest turn
     slots: Slots = field(default_factory=Slots)

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 from console_app.domain import events as ev
 from console_app.domain.approvals import CallPolicy
-from console_app.domain.errors import AnswerInterrupted, FanoutError, ProviderError
+from console_app.domain.errors import AnswerInterrupted, ContextOverflow, FanoutError, ProviderError
 from console_app.domain.messages import ThoughtLabel, UserMessage
 from console_app.domain.ports import ModelRequest
 from console_app.engine import results
@@ -180,6 +180,7 @@ class Step:
     def _failed(self, answer: Answer, error: FanoutError) -> None:
         if answer.finish is None:
             answer.error = error
+            self._session.overflowed = isinstance(error, ContextOverflow)
         else:
             logger.debug("After the end of the answer: %s", error)
 

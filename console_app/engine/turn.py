@@ -22,7 +22,7 @@ from console_app.domain import events as ev
 from console_app.domain.approvals import Decision
 from console_app.domain.messages import AssistantMessage, ThoughtLabel, UserMessage
 from console_app.engine import arguments as args
-from console_app.engine import results
+from console_app.engine import compaction, results
 from console_app.engine.activity import Activity
 from console_app.engine.budget import Budget
 from console_app.engine.builtin_tools.todo_list import as_checklist, open_items
@@ -51,6 +51,7 @@ class Turn(Activity):
         self.error: str | None = None
         self.timed_out = False
         self.approvals_missed: list[str] = []  # `server.tool` of calls that nobody could approve
+        self._may_compact = True
         self._repetition = Repetition()
         self._budget = Budget()
         self._steering: list[UserMessage] = []
@@ -191,6 +192,7 @@ class Turn(Activity):
         self._step_number += 1
         self._repetition.next_step()
         self.emit(ev.StepStarted())
+        await self._make_room()
         ask = Ask(tool_choice, note, label, self._builtins | self.settings.builtin_tools)
         self._step = step = Step(self._session, self, self._repetition, self.number, self._step_number, ask)
         try:
@@ -201,6 +203,11 @@ class Turn(Activity):
         if (final := answered.completed) and final.strip() and final.strip() != answered.text.strip():
             self.join(AssistantMessage(content=final))
         return answered
+
+    async def _make_room(self) -> None:
+        """A summary in place of older turns when the next request might be too large; where none is to be had, once."""
+        if self._may_compact and compaction.is_needed(self._session):
+            self._may_compact = await compaction.compact(self._session, self.emit, automatic=True)
 
     def _join_what_the_user_did(self) -> None:
         waiting, self._steering = self._steering, []
@@ -222,6 +229,8 @@ class Turn(Activity):
         """See Activity."""
         super().emit(event)
         if isinstance(event, ev.UsageReported):
+            if not event.call_id:
+                self._session.context = event.input_tokens + event.output_tokens
             if event.cost is None and self.settings.max_price is not None and not self._budget.unpriced:
                 self.notice("warning", "The price of this model isn't known, so max_price can't be kept.")
             self._budget.add(event)
@@ -307,5 +316,6 @@ class GivenTurn(Turn):
     """A turn of one answer, whose calls were given: it ends with their results."""
 
     async def _follow(self) -> Ending:
+        self._may_compact = False  # no model takes part
         answered = await self.step()
         return Ending("failed", answered.error) if answered.error else Ending("completed")

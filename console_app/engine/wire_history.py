@@ -71,6 +71,8 @@ class WireHistory:
         ids = _answered_ids(new[:begin])
         if not begin or ids is None or not self._ids.isdisjoint(ids):
             return
+        if self._compaction is not None and self._compaction.covers > length:
+            return  # it covers what is not there, and may yet come
         ready = normalise(new[:begin], self._ids)
         if not ready or isinstance(ready[-1], UserMessage):
             return  # what follows would be joined to it

@@ -41,15 +41,7 @@ class Ending:
 
 def go_on(engine: Engine, opened: Opened) -> None:
     """Lets `engine` go on with a stored session."""
-    before = opened.fold()
-    engine.begin(
-        opened.info.id,
-        history=before.history,
-        todo=before.todo,
-        first_turn=opened.next_turn,
-        first_seq=opened.next_seq,
-    )
-    engine.compaction = before.compaction
+    engine.go_on(opened.info.id, opened.fold(), first_turn=opened.next_turn, first_seq=opened.next_seq)
 
 
 async def run_turn(
@@ -65,6 +57,8 @@ async def run_turn(
     """One turn, kept in `library`. `results_only` is for calls without a model: their results are printed as text."""
     transcript = Transcript()
     transcript.history.extend(engine.history)
+    if engine.compaction is not None:
+        transcript.apply(engine.compaction)
     writer = _writer(output, output_format, transcript, engine, results_only)
     session = engine.session_event()
     if library is not None:

@@ -108,6 +108,8 @@ class TextWriter:
                 self._line(f"{event.label}: {event.text}")
             case ev.RetryScheduled():
                 self._line(f"Trying again in {event.delay:.1f} s (try {event.attempt}): {event.why}")
+            case ev.HistoryCompacted():
+                self._line(compaction_line(event))
             case ev.Notice() if event.level != "debug":
                 self._line(event.text)
             case _:
@@ -188,6 +190,14 @@ def call_line(call: Call) -> str:
     return " ".join(words)
 
 
+def compaction_line(event: ev.HistoryCompacted) -> str:
+    """What became of the context."""
+    if not event.covers:
+        return "Compaction taken back: the model reads the whole conversation again."
+    count = "1 message" if event.covers == 1 else f"{event.covers:,} messages"
+    return f"Compacted: the model reads a summary in place of the oldest {count}."
+
+
 class Questions:
     """What servers asked and what came of it, a line each: one that may be for any of several calls is told once."""
 
@@ -216,6 +226,7 @@ def report(transcript: Transcript, *, session_id: str) -> dict[str, Any]:
         if isinstance(message, AssistantMessage) and message.label is None
     ]
     usage, session, turn = transcript.usage, transcript.session, transcript.turn
+    compaction = transcript.compaction
     return {
         "session_id": session_id,
         "provider": session.provider if session else "",
@@ -230,6 +241,8 @@ def report(transcript: Transcript, *, session_id: str) -> dict[str, Any]:
             "cached_tokens": usage.cached_tokens,
             "cost": usage.cost,
         },
+        # What the model reads in place of the oldest messages; null where it reads them all.
+        "compaction": None if compaction is None else {"summary": compaction.summary, "covers": compaction.covers},
         "messages": [MESSAGE.dump_python(message) for message in transcript.history],
     }
 

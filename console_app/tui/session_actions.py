@@ -134,12 +134,8 @@ class SessionActions:
                 opened = await library.open(session_id, read_only=read_only)
                 with collector_at_rest():
                     await screen.show_stored(opened.events)
-                screen.services.engine.begin(
-                    opened.info.id,
-                    history=screen.transcript.history,
-                    todo=screen.transcript.todo,
-                    first_turn=opened.next_turn,
-                    first_seq=opened.next_seq,
+                screen.services.engine.go_on(
+                    opened.info.id, screen.transcript, first_turn=opened.next_turn, first_seq=opened.next_seq
                 )
         except SessionInUse as error:
             options = {"fork": "a copy to go on with", "read": "only to read it"}
@@ -212,7 +208,7 @@ class SessionActions:
         elif not self._is_busy():
             engine = screen.services.engine
             await screen.driver.deliver(engine.stamp(ev.TurnUndone(undone=turn.number)))
-            engine.history[:] = screen.transcript.history
+            engine.take_back(screen.transcript)
             if not screen.prompt.text:
                 screen.prompt.put(turn.prompt)
             screen.toast("The last turn is undone; nothing that tools did is. /fork can bring it back.")

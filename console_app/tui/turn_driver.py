@@ -19,6 +19,7 @@ from console_app.sessions.recorder import recorded, to_store
 
 if TYPE_CHECKING:
     from console_app.domain.ports import SessionStore
+    from console_app.engine.compaction import Compacting
     from console_app.engine.engine import Engine
     from console_app.engine.rerun import Rerun
     from console_app.engine.turn import Turn
@@ -41,7 +42,6 @@ class TurnDriver:
         ready: Callable[[], Awaitable[None]],
         show: Callable[[Event], None],
         changed: Callable[[], None],
-        before_turn: Callable[[], Awaitable[None]] | None = None,
         compose: Callable[[str], Awaitable[UserMessage] | None] | None = None,
         refused: Callable[[FanoutError], None] | None = None,
     ) -> None:
@@ -52,13 +52,13 @@ class TurnDriver:
         self._ready = ready
         self._show = show
         self._changed = changed
-        self._before_turn = before_turn
         self._compose = compose
         self._refused = refused
         self.queue: deque[str] = deque()
         self.paused = False  # a stopped turn holds the queue back until you send again
         self.turn: Turn | None = None
         self._rerun: Rerun | None = None  # a single call that runs again between turns
+        self._compacting: Compacting | None = None
         self._composing: asyncio.Future[UserMessage] | None = None
         self._task: asyncio.Task[None] | None = None
         self._opened = False  # the session's first event is out
@@ -87,7 +87,12 @@ class TurnDriver:
     def rerun(self, call_id: str, arguments: dict[str, Any] | None = None) -> None:
         """Runs a call of an earlier answer again. Raises ToolError when it can't be; nothing may run."""
         self._rerun = self._engine.rerun(call_id, arguments)
-        self._task = asyncio.create_task(self._again(self._rerun), name="a call again")
+        self._task = asyncio.create_task(self._between_turns(self._rerun), name="a call again")
+
+    def compact(self) -> None:
+        """Has a summary made of the older turns. Raises UsageError when there is nothing to; nothing may run."""
+        self._compacting = self._engine.compact()
+        self._task = asyncio.create_task(self._between_turns(self._compacting), name="compaction")
 
     def submit(self, text: str) -> None:
         """Sends `text`, after what is queued already."""
@@ -141,8 +146,8 @@ class TurnDriver:
 
     def cancel(self) -> bool:
         """Stops the turn; False when none runs or it is being stopped already."""
-        if self._rerun is not None:
-            self._rerun.cancel()
+        if (between := self._rerun or self._compacting) is not None:
+            between.cancel()
             return True
         if self.turn is None and self.busy and not self.paused:
             self.paused = True  # it has not begun: it stays in the queue
@@ -163,10 +168,6 @@ class TurnDriver:
                 if not self._opened:
                     self._opened = True
                     await self.deliver(self._engine.session_event())
-                if self._before_turn is not None:
-                    await self._before_turn()
-                    if self.paused:
-                        break  # stopped meanwhile: the prompt stays in the queue
                 message = await self._composed(self.queue[0])
                 if self.paused:
                     break
@@ -221,17 +222,17 @@ class TurnDriver:
         known = {spec.label for spec in self._engine.toolset.tools()}
         return self._engine.start_given(prompt, given_calls.read(prompt.removeprefix(GIVEN), known))
 
-    async def _again(self, rerun: Rerun) -> None:
+    async def _between_turns(self, activity: Rerun | Compacting) -> None:
         try:
-            await self._play(rerun)
+            await self._play(activity)
         finally:
-            self._rerun = self._task = None
+            self._rerun = self._compacting = self._task = None
             self._changed()
             if self.queue and not self.paused:
                 self.resume()
 
-    async def _play(self, activity: Turn | Rerun) -> str:
-        """Shows all that happens in a turn, or in a call that runs again; how the turn ended."""
+    async def _play(self, activity: Turn | Rerun | Compacting) -> str:
+        """Shows all that happens in a turn, or in what is done between two; how the turn ended."""
         outcome = "failed"
         try:
             async with activity:

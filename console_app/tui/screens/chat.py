@@ -72,7 +72,6 @@ class ChatScreen(ChatPrompt, ChatPanels):
             ready=self._ready_to_send,
             show=self.show_event,
             changed=self._turn_changed,
-            before_turn=self.compaction.before_turn,
             compose=self.offers.compose,
             refused=self.offers.refused,
         )
