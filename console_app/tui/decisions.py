@@ -81,7 +81,6 @@ class Decisions:
         rules[:] = [other for other in rules if other is not rule]
         return True
 
-    def reconsider(self) -> None:
-        """Asks the gate again about every call that waits, after a change of rules."""
-        if self._driver.activity is not None:
-            self._driver.activity.reconsider()
+    def reconsider(self) -> int:
+        """Asks the gate again about every call that waits, after a change of rules or mode; how many it answered."""
+        return self._driver.activity.reconsider() if self._driver.activity is not None else 0

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from console_app.domain.approvals import ApprovalMode
 from console_app.domain.transcript import Transcript
 from console_app.tui.services import ConsoleServices
 from console_app.tui.widgets.status_bar import Status
 
 
-def read_status(services: ConsoleServices, transcript: Transcript) -> Status:
-    """The status as it is now."""
+def read_status(services: ConsoleServices, transcript: Transcript, mode: ApprovalMode) -> Status:
+    """The status as it is now, with the approval mode that you are on."""
     engine = services.engine
     model, provider = model_and_provider(services)
     states = [str(server.state) for server in services.server_statuses()]
@@ -17,7 +18,7 @@ def read_status(services: ConsoleServices, transcript: Transcript) -> Status:
         provider=provider,
         strategy=engine.settings.strategy,
         policy=engine.settings.policy_for(engine.provider.protocol).value,
-        mode=engine.gate.mode,
+        mode=mode,
         servers_ready=states.count("ready"),
         servers_starting=states.count("starting") + states.count("reconnecting"),
         servers_failed=states.count("failed"),

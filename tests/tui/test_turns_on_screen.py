@@ -212,6 +212,7 @@ async def test_shift_tab_goes_through_the_approval_modes(tmp_path: Path) -> None
         bar = chat(pilot.app).query_one(StatusBar)
         modes = []
         for _ in range(3):
+            chat(pilot.app).modes._pressed -= 1
             await pilot.press("shift+tab")
             modes.append(bar.status.mode.value)
         assert modes == ["yolo", "ask", "auto"]

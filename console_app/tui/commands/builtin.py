@@ -102,7 +102,8 @@ def _timeline(screen: ChatScreen, _rest: str) -> None:
 def _permissions(screen: ChatScreen, _rest: str) -> None:
     from console_app.tui.screens.permissions import PermissionsScreen
 
-    screen.app.push_screen(PermissionsScreen(screen.services.engine, screen.decisions, screen.refresh_status))
+    engine = screen.services.engine
+    screen.app.push_screen(PermissionsScreen(engine, screen.decisions, screen.modes, screen.refresh_status))
 
 
 def _todo(screen: ChatScreen, _rest: str) -> None:

@@ -23,6 +23,7 @@ from console_app.tui.compaction import Compaction
 from console_app.tui.conversation.view import ConversationView
 from console_app.tui.decisions import Decisions
 from console_app.tui.dialogs import Dialogs
+from console_app.tui.mode_switch import ModeSwitch
 from console_app.tui.offers.desk import ServerOffers
 from console_app.tui.panel_keys import PanelKeys
 from console_app.tui.screens.chat_panels import ChatPanels
@@ -82,6 +83,7 @@ class ChatScreen(ChatPrompt, ChatPanels):
         self._survival = Survival()
         self.sessions = SessionActions(self)
         self.decisions = Decisions(services, self.driver, tell=self.tell, toast=self.toast)
+        self.modes = ModeSwitch(services.engine.gate, self.set_timer, self.mode_settled)
         self.panel_keys = PanelKeys(self.driver, self.toast, services.clock)
 
     def compose(self) -> ComposeResult:
@@ -204,7 +206,7 @@ class ChatScreen(ChatPrompt, ChatPanels):
 
     def refresh_status(self) -> None:
         if self.is_attached:
-            self.query_one(StatusBar).status = read_status(self.services, self.transcript)
+            self.query_one(StatusBar).status = read_status(self.services, self.transcript, self.modes.shown)
 
     def model_changed(self) -> None:
         """Another model answers."""

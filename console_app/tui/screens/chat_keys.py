@@ -12,7 +12,9 @@ from textual import getters
 from console_app.domain.approvals import ApprovalMode
 from console_app.tui.commands.registry import CommandRegistry
 from console_app.tui.conversation.view import ConversationView
+from console_app.tui.decisions import Decisions
 from console_app.tui.dialogs import Dialogs
+from console_app.tui.mode_switch import ModeSwitch
 from console_app.tui.screens.main import MainScreen
 from console_app.tui.services import ConsoleServices
 from console_app.tui.turn_driver import TurnDriver
@@ -41,6 +43,8 @@ class ChatKeys(MainScreen):
     commands: CommandRegistry
     driver: TurnDriver
     dialogs: Dialogs
+    decisions: Decisions
+    modes: ModeSwitch
     _interrupted_at = float("-inf")
 
     @abstractmethod
@@ -131,11 +135,16 @@ class ChatKeys(MainScreen):
 
     def action_cycle_mode(self) -> None:
         """Shift+Tab: ask, auto, yolo, ask."""
-        gate, modes = self.services.engine.gate, list(ApprovalMode)
-        gate.mode = modes[(modes.index(gate.mode) + 1) % len(modes)]
+        if self.modes.next():
+            self.toast(_MODES[self.modes.shown])
         self.refresh_status()
-        waits = " What waits already goes on waiting." if self.board.is_waiting else ""
-        self.toast(_MODES[gate.mode] + waits)
+
+    def mode_settled(self) -> None:
+        """A looser mode holds from now on, also for what waits."""
+        self.refresh_status()
+        if released := self.decisions.reconsider():
+            runs = "1 call that waited runs" if released == 1 else f"{released} calls that waited run"
+            self.toast(f"Approvals: {self.modes.shown.value}. {runs} now.")
 
     def action_search_history(self) -> None:
         """Ctrl+R."""

@@ -6,7 +6,6 @@ from textual import on
 
 from console_app.domain.tools import CallState
 from console_app.tui.conversation.view import ConversationView
-from console_app.tui.decisions import Decisions
 from console_app.tui.panel_keys import PanelKeys
 from console_app.tui.screens.chat_keys import ChatKeys
 from console_app.tui.shown import Shown
@@ -19,7 +18,6 @@ class ChatPanels(ChatKeys):
     """Handlers of their messages."""
 
     shown: Shown
-    decisions: Decisions
     panel_keys: PanelKeys
 
     # -- what waits for you

@@ -20,6 +20,7 @@ from console_app.domain.safe_text import one_line
 from console_app.engine.approval_gate import Action
 from console_app.engine.engine import Engine
 from console_app.tui.decisions import SESSION, Decisions
+from console_app.tui.mode_switch import ModeSwitch
 from console_app.tui.permission_rows import PermissionRow, permission_rows
 
 _STYLES: dict[str, str] = {"deny": "bold $error", "ask": "bold $warning", "allow": "bold $success"}
@@ -54,8 +55,9 @@ class PermissionsScreen(ModalScreen[None]):
         Binding("k", "move(-1)", "previous rule", id="permissions.previous", show=False),
     ]
 
-    def __init__(self, engine: Engine, decisions: Decisions, changed: Callable[[], None]) -> None:
+    def __init__(self, engine: Engine, decisions: Decisions, modes: ModeSwitch, changed: Callable[[], None]) -> None:
         super().__init__()
+        self._modes = modes
         self._engine = engine
         self._decisions = decisions
         self._changed = changed
@@ -102,8 +104,7 @@ class PermissionsScreen(ModalScreen[None]):
 
     def action_mode(self) -> None:
         """m: ask, auto, yolo, ask."""
-        gate, modes = self._engine.gate, list(ApprovalMode)
-        gate.mode = modes[(modes.index(gate.mode) + 1) % len(modes)]
+        self._modes.next()
         self._fill()
         self._changed()
 
@@ -153,7 +154,7 @@ class PermissionsScreen(ModalScreen[None]):
         self.query_one(".dialog--note", Static).update(Content.styled(text, "$error" if wrong else "$muted"))
 
     def _fill(self) -> None:
-        word, style, about = _MODES[self._engine.gate.mode]
+        word, style, about = _MODES[self._modes.shown]
         mode = Content.styled("Mode ", "$foreground") + Content.styled(word, style)
         self.query_one("#mode", Static).update(mode + Content.styled(f"  {about}", "$muted"))
         self._rows = permission_rows(self._engine.gate, self._engine.toolset.tools())

@@ -1,0 +1,131 @@
+"""The approval mode, switched by key: what it lets run, and that nobody passes by a looser one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from textual.pilot import Pilot
+
+from console_app.domain.approvals import ApprovalMode
+from console_app.engine.approval_gate import ApprovalGate, Rule
+from console_app.tui.mode_switch import ModeSwitch
+from console_app.tui.settled_keys import ALONE, SETTLE
+from tests.tui.parts import Tools, WrittenModel, app, calls, chat, echo, say, see, until
+
+
+class Time:
+    """Seconds that pass when the test says so, with what is due at them."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+        self.due: list[tuple[float, Callable[[], None], Time.Entry]] = []
+
+    class Entry:
+        stopped = False
+
+        def stop(self) -> None:
+            self.stopped = True
+
+    def later(self, seconds: float, run: Callable[[], None]) -> Entry:
+        entry = self.Entry()
+        self.due.append((self.now + seconds, run, entry))
+        return entry
+
+    def pass_by(self, seconds: float) -> None:
+        self.now += seconds
+        for at, run, entry in [*self.due]:
+            if at <= self.now and not entry.stopped:
+                entry.stop()
+                run()
+
+
+def switch(mode: ApprovalMode) -> tuple[Time, ApprovalGate, ModeSwitch, list[ApprovalMode]]:
+    time, gate = Time(), ApprovalGate(mode)
+    held: list[ApprovalMode] = []
+    return time, gate, ModeSwitch(gate, time.later, lambda: held.append(gate.mode), lambda: time.now), held
+
+
+def test_a_looser_mode_holds_when_it_was_stayed_on() -> None:
+    time, gate, modes, held = switch(ApprovalMode.ASK)
+    assert modes.next()
+    assert (modes.shown, gate.mode) == (ApprovalMode.AUTO, ApprovalMode.ASK)
+    time.pass_by(ALONE)
+    assert modes.next()
+    assert (modes.shown, gate.mode) == (ApprovalMode.YOLO, ApprovalMode.ASK)
+    time.pass_by(SETTLE)
+    assert (modes.shown, gate.mode, held) == (ApprovalMode.YOLO, ApprovalMode.YOLO, [ApprovalMode.YOLO])
+
+
+def test_who_passes_by_yolo_was_never_there() -> None:
+    time, gate, modes, held = switch(ApprovalMode.AUTO)
+    modes.next()
+    time.pass_by(ALONE)
+    modes.next()
+    assert (modes.shown, gate.mode) == (ApprovalMode.ASK, ApprovalMode.ASK)
+    time.pass_by(SETTLE)
+    assert (gate.mode, held) == (ApprovalMode.ASK, [])
+
+
+def test_a_stricter_mode_holds_at_once() -> None:
+    _, gate, modes, _ = switch(ApprovalMode.YOLO)
+    modes.next()
+    assert gate.mode is ApprovalMode.ASK
+
+
+def test_a_held_key_ends_on_no_looser_mode() -> None:
+    for repeats in range(2, 7):
+        time, gate, modes, held = switch(ApprovalMode.ASK)
+        modes.next()
+        time.pass_by(0.4)
+        for _ in range(repeats):
+            modes.next()
+            time.pass_by(0.03)
+        time.pass_by(SETTLE)
+        assert (gate.mode, held) == (ApprovalMode.ASK, [])
+
+
+async def go(pilot: Pilot[Any]) -> None:
+    await pilot.press(*"go", "enter")
+    await see(pilot, "Approve 1 of 3")
+
+
+async def press_mode(pilot: Pilot[Any], mode: ApprovalMode) -> None:
+    """Shift+Tab as a person presses it, until it is on that mode."""
+    modes = chat(pilot.app).modes
+    while modes.shown is not mode:
+        modes._pressed -= 1  # pyright: ignore[reportPrivateUsage]
+        await pilot.press("shift+tab")
+
+
+async def test_what_waits_runs_as_far_as_the_mode_covers_it_and_it_is_said(tmp_path: Path) -> None:
+    three = (("files_write", '{"path": "a"}'), ("files_write", '{"path": "b"}'), ("files_keep", "{}"))
+    model = WrittenModel(calls(*three), say("All done."))
+    gate = ApprovalGate(ApprovalMode.ASK, [Rule("ask", "files.keep")])
+    tools = Tools({("files", "write"): echo, ("files", "keep"): echo}, read_only=False)
+    console = app(tmp_path, model, tools, gate=gate)
+    async with console.run_test(size=(100, 40), notifications=True) as pilot:
+        await go(pilot)
+        await press_mode(pilot, ApprovalMode.YOLO)
+        assert gate.mode is ApprovalMode.ASK
+        assert chat(console).board.is_waiting
+        await see(pilot, "2 calls that waited")
+        await see(pilot, "Approve 1 of 1")
+        outcomes = [str(call.outcome) for call in chat(console).transcript.calls.values()]
+        assert outcomes == [
+            "succeeded",
+            "succeeded",
+            "None",
+        ]
+
+
+async def test_auto_lets_go_what_only_reads_of_what_waits(tmp_path: Path) -> None:
+    model = WrittenModel(calls(*[("files_read", f'{{"path": "{n}"}}') for n in range(3)]), say("All done."))
+    gate = ApprovalGate(ApprovalMode.ASK)
+    console = app(tmp_path, model, Tools({("files", "read"): echo}), gate=gate)
+    async with console.run_test(size=(100, 40)) as pilot:
+        await go(pilot)
+        await press_mode(pilot, ApprovalMode.AUTO)
+        await see(pilot, "All done.")
+        await until(pilot, lambda: not chat(console).board.is_waiting)
