@@ -21,6 +21,7 @@ from console_app.config.written_rules import UserRules
 from console_app.domain.errors import ConfigError, FanoutError, ToolError, UsageError
 from console_app.domain.ports import CallReporter, Invocation
 from console_app.domain.tools import ToolResult, ToolSpec
+from console_app.tui.human.desk import HumanDesk
 from console_app.tui.servers.desk import HubDesk
 from console_app.tui.services import ConsoleServices
 from console_app.wiring import Setup
@@ -124,6 +125,7 @@ class ConsoleParts:
         picks = wiring.picks(setup)
         self._desk: HubDesk | None = None
         self._hub = wiring.build_hub(setup, servers, self._changed, picks=picks)
+        self._hub.asking.human = self._human = HumanDesk()
         self._desk = HubDesk(self._hub, setup.paths, setup.cwd, servers, picks)
         provider = wiring.open_provider(setup, self._choice)
         self._engine = wiring.build_engine(
@@ -150,6 +152,7 @@ class ConsoleParts:
             servers=self._desk,
             hub=self._hub,
             exchange=self._hub.exchange,
+            human=self._human,
             calls_path=setup.paths.calls,
             theme=setup.settings.theme,
             remember_theme=lambda name: remember(setup.paths, "theme", name),

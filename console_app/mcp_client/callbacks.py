@@ -46,7 +46,7 @@ class Callbacks:
         """A form or a page for the user."""
         call, waiting = self._wire.asking()
         question = self._question(params, call)
-        answer = await _for_call(call, self._asking.elicit(question, _reporters(waiting)))
+        answer = await _for_calls(waiting, self._asking.elicit(question, _reporters(waiting)))
         return _elicit_result(answer or ElicitationAnswer("cancel"))
 
     async def open_pages(self, pages: Sequence[ElicitRequestURLParams], call: WireCall) -> bool:
@@ -77,7 +77,7 @@ class Callbacks:
             model_hints=_hints(params),
         )
         try:
-            sampled = await _for_call(call, self._asking.sample(request, _reporters(waiting)))
+            sampled = await _for_calls(waiting, self._asking.sample(request, _reporters(waiting)))
         except FanoutError as error:
             return ErrorData(code=DECLINED, message=f"The model could not be asked: {error.line}")
         if sampled is None:
@@ -102,10 +102,10 @@ class Callbacks:
         return Elicitation(self._server, params.message, call_id, mode="url", url=params.url)
 
 
-async def _for_call(call: WireCall | None, asking: Coroutine[Any, Any, T]) -> T | None:
-    """What `asking` returns; None when the call it is asked for has ended meanwhile."""
+async def _for_calls(calls: Sequence[WireCall], asking: Coroutine[Any, Any, T]) -> T | None:
+    """What `asking` returns; None when every call that it may be asked for has ended meanwhile."""
     task = asyncio.ensure_future(asking)
-    if call is not None:
+    for call in calls:
         call.questions.add(task)
     try:
         await asyncio.wait({task})
@@ -113,7 +113,7 @@ async def _for_call(call: WireCall | None, asking: Coroutine[Any, Any, T]) -> T 
         if not task.done():
             task.cancel()
             await asyncio.wait({task})
-        if call is not None:
+        for call in calls:
             call.questions.discard(task)
     return None if task.cancelled() else task.result()
 

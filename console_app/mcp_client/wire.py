@@ -45,7 +45,7 @@ class WireCall:
     token: str
     reporter: CallReporter
     call_id: str = ""
-    questions: set[asyncio.Future[Any]] = field(default_factory=set[asyncio.Future[Any]])  # asked on its behalf
+    questions: set[asyncio.Future[Any]] = field(default_factory=set[asyncio.Future[Any]])  # that may be its
     _second: float = -1.0  # when the current second of counting began, in the loop's time
     _count: int = 0
     _held: Progress | None = None
@@ -111,7 +111,7 @@ class Wire:
         """A call has its answer, or nobody waits for it any more."""
         self._calls.pop(call.token, None)
         call.flush()
-        for question in call.questions:
+        for question in call.questions - {asked for other in self._calls.values() for asked in other.questions}:
             question.cancel()
         if abandoned:
             self._quiet_until = asyncio.get_running_loop().time() + _ABANDONED_SECONDS

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from textual.timer import Timer
@@ -13,6 +14,8 @@ from console_app.domain.transcript import Call, Transcript
 from console_app.engine.engine import Engine
 from console_app.tui.approval_desk import Case
 from console_app.tui.approval_rules import helpful_rules, traits
+from console_app.tui.human.board import HumanBoard
+from console_app.tui.human.desk import Asked, HumanDesk
 from console_app.tui.widgets.approval_board import ApprovalBoard
 from console_app.tui.widgets.prompt import Prompt
 from console_app.tui.widgets.question_board import QuestionBoard
@@ -21,26 +24,41 @@ UNTOUCHED = 1.0  # seconds without a key in an empty prompt, after which the boa
 LOOK_EVERY = 0.25  # seconds between looks at that
 
 
+@dataclass(frozen=True, slots=True)
+class Boards:
+    """What may stand above the prompt, one at a time: calls to approve, what servers ask, what the model asks."""
+
+    approvals: ApprovalBoard
+    human: HumanBoard
+    questions: QuestionBoard
+
+
+Board = ApprovalBoard | HumanBoard | QuestionBoard
+
+
 class Approvals:
-    """Keeps the two boards in step with the transcript: approvals first, questions when none is left."""
+    """Keeps the boards in step with the transcript and with what servers ask: approvals first, the model's questions
+    last, and what a server asks in its place for as long as you are at it."""
 
     def __init__(
         self,
-        board: ApprovalBoard,
-        questions: QuestionBoard,
+        boards: Boards,
+        desk: HumanDesk,
         prompt: Prompt,
         transcript: Transcript,
         engine: Engine,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._board = board
-        self._questions = questions
+        self._board = boards.approvals
+        self._human = boards.human
+        self._questions = boards.questions
+        self._desk = desk
         self._prompt = prompt
         self._transcript = transcript
         self._engine = engine
         self._clock = clock
         self._cases: dict[str, Case] = {}
-        self._asking: set[str] = set()
+        self._asking: set[str | Asked] = set()
         self._put_off = False  # you left the board: it waits until a new call comes
         self._timer: Timer | None = None
 
@@ -48,32 +66,41 @@ class Approvals:
         """Called when a call may have begun or ceased to wait."""
         waiting = [call for call in self._transcript.open_calls.values() if call.state is CallState.WAITING]
         asking = [call for call in self._transcript.open_calls.values() if call.asks]
-        fresh = {call.id for call in asking}
+        fresh: set[str | Asked] = {*(call.id for call in asking), *self._desk.open}
         if any(call.id not in self._cases for call in waiting) or fresh - self._asking:
             self._put_off = False
         self._asking = fresh
         self._cases = {call.id: self._cases.get(call.id) or self._case(call) for call in waiting}
-        here = [board for board in (self._board, self._questions) if board.has_focus_within or board.has_focus]
-        self._board.show(list(self._cases.values()))
-        self._questions.show(() if waiting else asking)
-        if waiting or asking:
+        here = next((board for board in (self._board, self._human, self._questions) if _is_at(board)), None)
+        self._human.show(self._desk.open, self._label, hidden=bool(waiting) and here is not self._human)
+        in_place = here is self._human and self._human.is_asking
+        self._board.show(() if in_place else list(self._cases.values()))
+        self._questions.show(() if waiting or self._human.is_asking else asking)
+        if wanted := self.wanted:
             self._watch()
         else:
             self._stop()
-        if here and self.wanted is not here[0]:
-            (self.wanted or self._prompt).focus()
+        if here is not None and wanted is not here:
+            (wanted or self._prompt).focus()
 
     @property
-    def wanted(self) -> ApprovalBoard | QuestionBoard | None:
+    def wanted(self) -> Board | None:
         """The board that something waits on."""
         if self._board.is_waiting:
             return self._board
+        if self._human.is_asking:
+            return self._human
         return self._questions if self._questions.is_asking else None
 
     def put_off(self) -> None:
         """Escape on the board."""
         self._put_off = True
-        self._prompt.focus()
+        self._prompt.screen.set_focus(self._prompt)
+        self.sync()  # another board may have waited for this one
+
+    def _label(self, call_id: str) -> str:
+        call = self._transcript.calls.get(call_id)
+        return call.label if call is not None else ""
 
     def _case(self, call: Call) -> Case:
         spec = next((spec for spec in self._engine.toolset.tools() if spec.name == call.name), None)
@@ -112,3 +139,8 @@ class Approvals:
         wanted = self.wanted
         if wanted and self._prompt.has_focus and not self._prompt.text and idle and not self._put_off:
             wanted.focus()
+
+
+def _is_at(board: Board) -> bool:
+    focused = board.screen.focused
+    return focused is not None and (focused is board or board in focused.ancestors)

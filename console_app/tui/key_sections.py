@@ -21,6 +21,7 @@ def key_sections(screen: ChatScreen) -> list[KeySection]:
         ("Everywhere", screen),
         ("On a panel", screen.view),
         ("On the approvals", screen.board),
+        ("On what a server asks", screen.human),
         ("On a question", screen.questions),
         ("On the to-do list", screen.todo),
     ]

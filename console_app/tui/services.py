@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from console_app.tui.human.desk import HumanDesk
+
 if TYPE_CHECKING:
     from console_app.domain.ports import SessionStore
     from console_app.engine.approval_gate import Action
@@ -123,6 +125,9 @@ class ConsoleServices:
     """Calls made by hand, kept between sessions; None keeps none."""
     on_servers_changed: Callable[[Callable[[], None]], None] = _no_listener
     """Takes the console's listener, which is called (on the event loop) whenever a server's status changes."""
+
+    human: HumanDesk = field(default_factory=HumanDesk)
+    """Whom servers ask; the hub has it as its HumanPort."""
 
     store: SessionStore | None = None
     """Where events are appended before they are shown; None keeps nothing."""

@@ -8,12 +8,11 @@ from collections.abc import Sequence
 from console_app.domain import events as ev
 from console_app.domain.transcript import Transcript
 from console_app.engine.engine import Engine
-from console_app.tui.approvals import Approvals
+from console_app.tui.approvals import Approvals, Boards
 from console_app.tui.conversation.view import ConversationView
 from console_app.tui.event_router import EventRouter
-from console_app.tui.widgets.approval_board import ApprovalBoard
+from console_app.tui.human.desk import HumanDesk
 from console_app.tui.widgets.prompt import Prompt
-from console_app.tui.widgets.question_board import QuestionBoard
 from console_app.tui.widgets.todo_pane import TodoPane
 
 STORED_SLICE = 400  # events of a stored session between two looks at the keys: some 10 ms
@@ -25,24 +24,29 @@ class Shown:
     def __init__(
         self,
         view: ConversationView,
-        board: ApprovalBoard,
-        questions: QuestionBoard,
+        boards: Boards,
+        desk: HumanDesk,
         todo: TodoPane,
         prompt: Prompt,
         engine: Engine,
     ) -> None:
         self._view = view
-        self._board = board
-        self._questions = questions
+        self._boards = boards
+        self._desk = desk
         self._todo = todo
         self._prompt = prompt
         self._engine = engine
         self._begin()
+        desk.listen(self._asked)
+
+    def _asked(self) -> None:
+        # Servers ask from tasks of their own: what comes of it on screen is the screen's.
+        self._view.call_later(lambda: self.approvals.sync())
 
     def _begin(self) -> None:
         self.transcript = Transcript()
         self._router = EventRouter(self._view, self.transcript)
-        self.approvals = Approvals(self._board, self._questions, self._prompt, self.transcript, self._engine)
+        self.approvals = Approvals(self._boards, self._desk, self._prompt, self.transcript, self._engine)
 
     def show(self, event: ev.Event) -> None:
         """Shows one event of a turn."""

@@ -131,6 +131,25 @@ async def test_the_question_of_a_call_that_is_cancelled_is_withdrawn(start_hub: 
     assert await said(bench, "form") == {"action": "decline"}
 
 
+async def test_a_question_that_may_be_of_several_calls_is_withdrawn_with_the_last_of_them(start_hub: StartHub) -> None:
+    person, reports = Person(), Reports()
+    person.free.clear()
+    bench = await start_hub(SERVER, asking=Asking(person))
+    calls = [asyncio.create_task(bench.call(tool, reports)) for tool in ("form", "form")]
+    async with asyncio.timeout(20):
+        while len(person.asked) < 2:
+            await person.news.wait()
+            person.news.clear()
+    calls[0].cancel()
+    await asyncio.wait([calls[0]])
+    assert person.withdrawn == 0
+    calls[1].cancel()
+    async with asyncio.timeout(20):
+        while person.withdrawn < 2:
+            await person.news.wait()
+            person.news.clear()
+
+
 async def test_a_page_is_opened_only_after_a_yes(start_hub: StartHub) -> None:
     person, browser = Person(), Browser()
     bench = await start_hub(SERVER, asking=Asking(person, open_url=browser))

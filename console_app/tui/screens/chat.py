@@ -17,12 +17,14 @@ from console_app.domain import events as ev
 from console_app.domain.errors import FanoutError
 from console_app.domain.safe_text import one_line
 from console_app.domain.transcript import Transcript
+from console_app.tui.approvals import Boards
 from console_app.tui.commands.builtin import builtin_commands
 from console_app.tui.commands.line import CommandLine
 from console_app.tui.compaction import Compaction
 from console_app.tui.conversation.view import ConversationView
 from console_app.tui.decisions import Decisions
 from console_app.tui.dialogs import Dialogs
+from console_app.tui.human.board import HumanBoard
 from console_app.tui.mode_switch import ModeSwitch
 from console_app.tui.offers.desk import ServerOffers
 from console_app.tui.panel_keys import PanelKeys
@@ -93,6 +95,7 @@ class ChatScreen(ChatPrompt, ChatPanels):
         yield ConversationView(id="conversation", clock=self.services.clock)
         yield TodoPane()
         yield ApprovalBoard(now=self.services.clock)
+        yield HumanBoard(model=lambda: self.services.engine.provider.model)
         yield QuestionBoard()
         yield QueueStrip()
         yield PromptBox(
@@ -111,7 +114,8 @@ class ChatScreen(ChatPrompt, ChatPanels):
         if not self.query("#prompt"):
             return  # left (by a signal, say) before there was anything to see
         engine = self.services.engine
-        self.shown = Shown(self.view, self.board, self.questions, self.todo, self.prompt, engine)
+        boards = Boards(self.board, self.human, self.questions)
+        self.shown = Shown(self.view, boards, self.services.human, self.todo, self.prompt, engine)
         self.dialogs = Dialogs(self)
         self.board.rules_path = self.services.rules.path if self.services.rules else ""
         self.services.on_servers_changed(self._servers_changed)
@@ -124,6 +128,7 @@ class ChatScreen(ChatPrompt, ChatPanels):
 
     async def on_unmount(self) -> None:
         """The turn that runs is stopped, and its calls have ended, before the program does."""
+        self.services.human.close()
         await self.driver.close()
 
     def _begin(self) -> None:

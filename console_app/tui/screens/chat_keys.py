@@ -14,6 +14,7 @@ from console_app.tui.commands.registry import CommandRegistry
 from console_app.tui.conversation.view import ConversationView
 from console_app.tui.decisions import Decisions
 from console_app.tui.dialogs import Dialogs
+from console_app.tui.human.board import HumanBoard
 from console_app.tui.mode_switch import ModeSwitch
 from console_app.tui.screens.main import MainScreen
 from console_app.tui.services import ConsoleServices
@@ -36,6 +37,7 @@ class ChatKeys(MainScreen):
 
     view = getters.query_one("#conversation", ConversationView)
     board = getters.query_one(ApprovalBoard)
+    human = getters.query_one(HumanBoard)
     questions = getters.query_one(QuestionBoard)
     todo = getters.query_one(TodoPane)
 

@@ -6,6 +6,7 @@ from textual import on
 
 from console_app.domain.tools import CallState
 from console_app.tui.conversation.view import ConversationView
+from console_app.tui.human.board import HumanBoard
 from console_app.tui.panel_keys import PanelKeys
 from console_app.tui.screens.chat_keys import ChatKeys
 from console_app.tui.shown import Shown
@@ -35,6 +36,18 @@ class ChatPanels(ChatKeys):
     def _refused(self, event: ApprovalBoard.Refused) -> None:
         self.toast(event.why)
 
+    @on(HumanBoard.Replied)
+    def _replied(self, event: HumanBoard.Replied) -> None:
+        self.services.human.answer(event.asked, event.reply)
+
+    @on(HumanBoard.Closed)
+    def _question_closed(self) -> None:
+        self.shown.approvals.sync()
+
+    @on(HumanBoard.CopyRequested)
+    def _copy_address(self, event: HumanBoard.CopyRequested) -> None:
+        self.copy(event.text)
+
     @on(QuestionBoard.Answered)
     def _answered(self, event: QuestionBoard.Answered) -> None:
         if self.driver.turn is None or not self.driver.turn.answer(event.call_id, event.text):
@@ -60,6 +73,7 @@ class ChatPanels(ChatKeys):
         self.prompt.focus()
 
     @on(ApprovalBoard.Left)
+    @on(HumanBoard.Left)
     def _board_left(self) -> None:
         self.shown.approvals.put_off()
 

@@ -51,6 +51,10 @@ class TextView(ScrollView, can_focus=True):
         self._counted_for = 0
         self._count()
 
+    def rows_at(self, width: int) -> int:
+        """How many rows it takes at a width."""
+        return sum(_rows(piece, max(width, 1)) for piece in self._pieces)
+
     def _count(self) -> None:
         width = self.scrollable_content_region.width
         if width > 0 and width != self._counted_for:

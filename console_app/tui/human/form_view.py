@@ -1,0 +1,79 @@
+"""A server's form: its message, a box a field, and the three answers that the protocol knows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from textual.app import ComposeResult
+from textual.containers import VerticalScroll
+from textual.widgets import Static
+
+from console_app.domain.questions import Elicitation, ElicitationAnswer
+from console_app.tui.forms.box import LEFT_OUT, Box
+from console_app.tui.forms.boxes import box_for
+from console_app.tui.human.desk import Asked, Reply
+from console_app.tui.human.form_fields import form_fields
+from console_app.tui.human.view import AskedView, message_of
+
+
+class FormView(AskedView):
+    """The fields hold what the schema proposes; nothing else is filled in."""
+
+    # The same sheet as the forms in dialogs, here on the board: a few lines where those have a dialog around them.
+    SCOPED_CSS = False
+    DEFAULT_CSS = (
+        (Path(__file__).parents[1] / "screens" / "form.tcss").read_text(encoding="utf-8")
+        + """
+    FormView Input { height: 1; margin: 0 1; padding: 0 1; border: none; }
+    FormView Input:focus { border: none; background-tint: $foreground 0%; }
+    FormView Input > .input--placeholder { color: $muted; }
+    """
+    )
+
+    wants = "asks you"
+    choices = (("y", "accept"), ("n", "decline"), ("x", "cancel"))
+
+    def __init__(self, asked: Asked, question: Elicitation) -> None:
+        super().__init__(asked)
+        self.add_class("form")
+        self._question = question
+        self._boxes: list[Box] = [
+            box_for(field, LEFT_OUT if field.default is None else field.default, label=field.title)
+            for field in form_fields(question.schema)
+        ]
+
+    def compose(self) -> ComposeResult:
+        """The message, then the fields."""
+        with VerticalScroll(can_focus=False):
+            yield Static(message_of(self._question.message))
+            yield from self._boxes
+
+    def reply(self, key: str) -> Reply | None:
+        """`y` only with values that fit; else the cursor goes to what is wrong."""
+        match key:
+            case "n":
+                return ElicitationAnswer("decline")
+            case "x":
+                return ElicitationAnswer("cancel")
+            case _:
+                return self._filled_in()
+
+    def _filled_in(self) -> ElicitationAnswer | None:
+        values: dict[str, Any] = {box.field.name: box.read() for box in self._boxes}
+        wrong = next((found for box in self._boxes if (found := box.first_problem())), None)
+        if wrong is not None:
+            wrong.focus_control()
+            self.call_after_refresh(wrong.scroll_visible, animate=False)  # its problem has a line of its own now
+            return None
+        return ElicitationAnswer("accept", {name: value for name, value in values.items() if value is not LEFT_OUT})
+
+    @property
+    def can_enter(self) -> bool:
+        """See AskedView."""
+        return bool(self._boxes)
+
+    def enter(self) -> None:
+        """See AskedView."""
+        if self._boxes:
+            self._boxes[0].focus_control()
