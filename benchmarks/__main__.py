@@ -125,7 +125,8 @@ def headless(endpoint: Endpoint) -> None:
         spent: list[float] = []
         for _ in range(3):
             begun = time.monotonic()
-            subprocess.run(argv, env=fanout_env(home, endpoint.url), stdout=subprocess.DEVNULL, check=True)
+            env = fanout_env(home, endpoint.url)
+            subprocess.run(argv, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
             spent.append(time.monotonic() - begun)
         row(f"headless, 8 one-second calls, {provider}", f"{median(spent):.2f} s")
 
