@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from console_app.domain.errors import FanoutError
 from console_app.domain.safe_text import one_line
+from console_app.domain.tools import Artifact
 from console_app.domain.transcript import Call
 from console_app.engine import given_calls
 from console_app.tui.status import model_and_provider
@@ -129,6 +130,12 @@ class Dialogs:
     async def inspect(self, call: Call) -> None:
         """What a call sent and got, whole."""
         await self._text(one_line(call.label, 60), lambda: call_text(call, self._services.exchange(call.id)), every=0.5)
+
+    async def files(self, files: Sequence[Artifact]) -> None:
+        """Opens a file or a link of a result; of several the one that is picked."""
+        from console_app.tui.opening import choose_and_open
+
+        await choose_and_open(self._app, files, self._screen.toast)
 
     async def edit_waiting(self, call: Call) -> None:
         """Lets a waiting call run with other arguments."""

@@ -10,6 +10,7 @@ import logging
 from collections.abc import Sequence
 
 from console_app.domain.safe_text import one_line
+from console_app.domain.tools import Artifact
 from console_app.tui.conversation.lines import Line, Piece, Row, fit
 from console_app.tui.palette import Palette
 
@@ -59,6 +60,11 @@ class Block:
     def copy_text(self) -> str:
         """What copying it gives."""
         return "\n".join(line.content for line in self.lines[self.gap :])
+
+    @property
+    def files(self) -> Sequence[Artifact]:
+        """The files and links that came with it."""
+        return ()
 
     def touch(self) -> None:
         """Its state has changed: what was painted no longer counts."""

@@ -6,11 +6,13 @@ nothing jumps; when another turn has begun it folds to one. A finished panel is 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rich.cells import cell_len
 from rich.style import Style
 
 from console_app.domain.safe_text import one_line
-from console_app.domain.tools import CallState, Outcome
+from console_app.domain.tools import Artifact, CallState, Outcome
 from console_app.domain.transcript import Call
 from console_app.tui.conversation.block import Block, framed, gutter_of, margin_of
 from console_app.tui.conversation.call_detail import CallDetail
@@ -75,6 +77,10 @@ class CallBlock(Block):
     @property
     def copy_text(self) -> str:
         return self.call.content if self.finished else self.call.arguments_text or brief_of(self.call, 400)
+
+    @property
+    def files(self) -> Sequence[Artifact]:
+        return self.call.artifacts
 
     def look(self) -> tuple[object, ...]:
         group = self.group
@@ -187,6 +193,7 @@ class CallBlock(Block):
         keys += [("o", "close" if self.open else "open")]
         if self.open and self.detail.has_more:
             keys.append(("m", "more"))
+        keys += [("f", "files")] if self.files else []
         keys += [("c", "copy"), ("i", "inspect")]
         pieces: list[Piece] = []
         for key, word in keys:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from console_app.domain.messages import Attachment
 from console_app.domain.safe_text import one_line
+from console_app.domain.tools import Artifact
 from console_app.tui.conversation.block import Block, estimate_text, framed, gutter_of, margin_of
 from console_app.tui.conversation.lines import Line, Piece, Row, clean, crop, wrap
 from console_app.tui.conversation.message_blocks import bar
@@ -37,6 +40,11 @@ class UserBlock(Block):
     @property
     def copy_text(self) -> str:
         return "\n\n".join(part for part in (self.text, *(one.text for one in self.attachments)) if part)
+
+    @property
+    def files(self) -> Sequence[Artifact]:
+        saved = [one for one in self.attachments if one.path]
+        return [Artifact(name=one.name, mime=one.mime, path=one.path, size=one.size) for one in saved]
 
     def estimate(self, width: int) -> int:
         lines = estimate_text(self.text, width) + len(self.attachments) + bool(self.source)

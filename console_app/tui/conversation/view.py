@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar, Literal
 
 from textual import events
@@ -10,6 +11,7 @@ from textual.geometry import Offset
 from textual.message import Message
 
 from console_app.domain.events import Level
+from console_app.domain.tools import Artifact
 from console_app.domain.transcript import Call
 from console_app.tui.conversation.block import Block
 from console_app.tui.conversation.block_scroll import BlockScroll
@@ -42,6 +44,7 @@ class ConversationView(BlockScroll, can_focus=True):
         Binding("i", "call('inspect')", "inspect", id="panel.inspect"),
         Binding("plus", "call('extend')", "more time", id="panel.extend"),
         Binding("s", "call('send')", "send what there is", id="panel.send"),
+        Binding("f", "files", "files", tooltip="open a file or a link of a result", id="panel.files"),
         Binding("m", "more", "more", id="panel.more"),
         Binding("alt+up,k", "cursor(-1)", "previous panel", id="panel.previous", show=False),
         Binding("alt+down,j", "cursor(1)", "next panel", id="panel.next", show=False),
@@ -67,6 +70,13 @@ class ConversationView(BlockScroll, can_focus=True):
         def __init__(self, text: str) -> None:
             super().__init__()
             self.text = text
+
+    class FilesRequested(Message):
+        """A file or a link of a block is to be opened."""
+
+        def __init__(self, files: Sequence[Artifact]) -> None:
+            super().__init__()
+            self.files = files
 
     _cursor: Block | None = None
     _pressed_at: Offset | None = None
@@ -175,6 +185,8 @@ class ConversationView(BlockScroll, can_focus=True):
                 return block is not None and block.opens
             case "copy":
                 return block is not None
+            case "files":
+                return block is not None and bool(block.files)
             case "more":
                 return isinstance(block, CallBlock) and block.open and block.detail.has_more
             case _:
@@ -196,6 +208,11 @@ class ConversationView(BlockScroll, can_focus=True):
         """Asks for the text of the block under the cursor on the clipboard."""
         if self._cursor is not None:
             self.post_message(self.CopyRequested(self._cursor.copy_text))
+
+    def action_files(self) -> None:
+        """Asks for the files of the block under the cursor to be opened."""
+        if self._cursor is not None and self._cursor.files:
+            self.post_message(self.FilesRequested(self._cursor.files))
 
     def action_more(self) -> None:
         """Shows a longer page of an open result."""

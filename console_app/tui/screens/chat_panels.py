@@ -100,6 +100,10 @@ class ChatPanels(ChatKeys):
             case "send":
                 self.panel_keys.send_now()
 
+    @on(ConversationView.FilesRequested)
+    def _open_files(self, event: ConversationView.FilesRequested) -> None:
+        self.open_dialog(self.dialogs.files, event.files)
+
     @on(ConversationView.CopyRequested)
     def _copy(self, event: ConversationView.CopyRequested) -> None:
         self.copy(event.text)
