@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from console_app.domain import events as ev
 from console_app.domain.approvals import DecidedBy, Decision
@@ -16,13 +17,21 @@ from console_app.engine.repetition import FREE_REPEATS, Repetition
 from console_app.engine.settings import EngineSettings
 
 
+@dataclass(frozen=True, slots=True)
+class MissedApproval:
+    """A call that nobody was there to approve: its `server.tool`, and the rule that asks, None where the mode does."""
+
+    tool: str
+    rule: str | None
+
+
 class Admission:
-    """Of the calls of one step. `missed` are those that nobody was there to approve."""
+    """Of the calls of one step. `missed` are the approvals that nobody was there to give."""
 
     def __init__(
         self, gate: ApprovalGate, settings: EngineSettings, repetition: Repetition, emit: Callable[[ev.Event], None]
     ) -> None:
-        self.missed: list[CallRun] = []
+        self.missed: list[MissedApproval] = []
         self._gate = gate
         self._settings = settings
         self._repetition = repetition
@@ -42,7 +51,7 @@ class Admission:
             verdict = Verdict("ask", f"the same call for the {_ordinal(times)} time", DecidedBy.LIMIT)
             call.asked_for_repeats = True
         if verdict.action == "ask":
-            resolution = await self._ask(call, verdict)
+            resolution = await self._ask(call, spec, verdict)
             if call.asked_for_repeats and resolution.decision is Decision.ALLOW:
                 self._repetition.allow_again(spec.name, key)
         else:
@@ -66,10 +75,10 @@ class Admission:
             )
         )
 
-    async def _ask(self, call: CallRun, verdict: Verdict) -> Resolution:
+    async def _ask(self, call: CallRun, spec: ToolSpec, verdict: Verdict) -> Resolution:
         self._emit(ev.ApprovalRequested(call_id=call.id, why=encodable(verdict.why)))
         if self._gate.headless:
-            self.missed.append(call)
+            self.missed.append(MissedApproval(spec.label, verdict.rule))
             return Resolution(Decision.DENY, DecidedBy.LIMIT)
         call.request = asyncio.get_running_loop().create_future()
         limit = self._settings.approval_timeout

@@ -15,6 +15,7 @@ from console_app.domain.approvals import ApprovalMode, DecidedBy
 from console_app.domain.rules import RuleText, argument_matches
 from console_app.domain.tools import ToolSpec
 
+REQUIRED, CHANGED = "require_approval", "changed"  # what asks without being a rule that somebody wrote
 Action = Literal["allow", "ask", "deny"]
 _STRICTEST_FIRST: tuple[Action, ...] = ("deny", "ask", "allow")
 
@@ -87,10 +88,11 @@ class ApprovalGate:
         for action in _STRICTEST_FIRST:
             if action == "ask" and spec.require_approval:
                 why = "its definition changed since you trusted it" if spec.changed else "it always needs an approval"
-                return Verdict("ask", f"{spec.label}: {why}", DecidedBy.RULE, "require_approval")
-            rule = next((rule for rule in found if rule.action == action), None)
-            if rule is not None:
-                return Verdict(action, f"rule: {rule}", DecidedBy.RULE, str(rule))
+                rule = CHANGED if spec.changed else REQUIRED
+                return Verdict("ask", f"{spec.label}: {why}", DecidedBy.RULE, rule)
+            spoke = next((rule for rule in found if rule.action == action), None)
+            if spoke is not None:
+                return Verdict(action, f"rule: {spoke}", DecidedBy.RULE, str(spoke))
         return self._by_mode(spec)
 
     def _by_mode(self, spec: ToolSpec) -> Verdict:

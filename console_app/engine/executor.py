@@ -21,7 +21,7 @@ from console_app.domain import events as ev
 from console_app.domain.ports import Invocation, Toolset, UsageChunk
 from console_app.domain.tools import ToolResult, ToolSpec
 from console_app.engine import results
-from console_app.engine.admission import Admission
+from console_app.engine.admission import Admission, MissedApproval
 from console_app.engine.approval_gate import ApprovalGate
 from console_app.engine.arguments import encodable
 from console_app.engine.call_run import CallRun, Resolution
@@ -69,8 +69,8 @@ class Executor:
         self._admission = Admission(gate, settings, repetition, emit)
 
     @property
-    def approvals_missed(self) -> list[CallRun]:
-        """The calls that nobody was there to approve."""
+    def approvals_missed(self) -> list[MissedApproval]:
+        """The approvals that nobody was there to give."""
         return self._admission.missed
 
     def start(self, call: CallRun, spec: ToolSpec, queue: Queue | None = None) -> None:

@@ -24,6 +24,7 @@ from console_app.domain.messages import AssistantMessage, ThoughtLabel, UserMess
 from console_app.engine import arguments as args
 from console_app.engine import compaction, results
 from console_app.engine.activity import Activity
+from console_app.engine.admission import MissedApproval
 from console_app.engine.budget import Budget
 from console_app.engine.builtin_tools.todo_list import as_checklist, open_items
 from console_app.engine.call_run import CallRun
@@ -50,7 +51,7 @@ class Turn(Activity):
         self.outcome: ev.TurnOutcome | None = None
         self.error: str | None = None
         self.timed_out = False
-        self.approvals_missed: list[str] = []  # `server.tool` of calls that nobody could approve
+        self.approvals_missed: list[MissedApproval] = []  # of calls that nobody could approve
         self._may_compact = True
         self._repetition = Repetition()
         self._budget = Budget()
@@ -199,7 +200,7 @@ class Turn(Activity):
             answered = await step.run()
         finally:
             self._session.calls.update((call.id, call) for call in step.batch.calls)
-            self.approvals_missed.extend(call.spec.label for call in step.executor.approvals_missed if call.spec)
+            self.approvals_missed.extend(step.executor.approvals_missed)
         if (final := answered.completed) and final.strip() and final.strip() != answered.text.strip():
             self.join(AssistantMessage(content=final))
         return answered

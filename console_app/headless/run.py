@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from console_app.domain import events as ev
 from console_app.domain.safe_text import one_line
 from console_app.domain.transcript import Transcript
+from console_app.engine import approval_gate
 from console_app.engine.engine import Engine
 from console_app.engine.turn import Turn
 from console_app.headless.interrupts import EXIT_INTERRUPTED, Interrupts
@@ -145,6 +146,19 @@ def _results_ending(transcript: Transcript) -> Ending:
 
 
 def _approval_line(turn: Turn) -> str:
-    names = sorted(set(turn.approvals_missed))
-    flags = " ".join(f"--allow-tool {name}" for name in names)
-    return f"An approval was needed and nobody could give it. To allow: {flags}."
+    """What would have let the calls run: no flag passes what asks by name."""
+    missed = sorted({(one.tool, one.rule or "") for one in turn.approvals_missed})
+    said = ["An approval was needed and nobody could give it."]
+    if flags := " ".join(f"--allow-tool {tool}" for tool, rule in missed if not rule):
+        said.append(f"To allow: {flags}.")
+    for tool, rule in missed:
+        match rule:
+            case "":
+                continue
+            case approval_gate.REQUIRED:
+                said.append(f"{tool} always asks: to allow it, take it out of require_approval in mcp.json.")
+            case approval_gate.CHANGED:
+                said.append(f"{tool} is not what you trusted any more: the console shows how it changed (/mcp).")
+            case _:
+                said.append(f"The rule “{one_line(rule, 100)}” asks for {tool}: to allow it, take the rule out.")
+    return " ".join(said)

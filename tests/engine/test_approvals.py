@@ -148,7 +148,7 @@ def test_nobody_there_means_no() -> None:
         assert {event.by for event in only(events, ev.ApprovalResolved)} == {DecidedBy.LIMIT}
         assert engine.turn
         assert engine.turn.approval_needed
-        assert engine.turn.approvals_missed == ["demo.do", "demo.do"]
+        assert [missed.tool for missed in engine.turn.approvals_missed] == ["demo.do", "demo.do"]
         check_turn(engine, events)
 
     run(scene)

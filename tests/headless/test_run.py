@@ -166,6 +166,27 @@ def test_an_approval_that_nobody_can_give_exits_3_and_says_how_to_allow_it(fanou
     assert fanout.run("run", *model(server), "--mcp-config", "mine.json", "--approval-mode", "yolo", "go").code == 0
 
 
+def test_exit_code_3_names_what_asks_where_no_flag_would_help(fanout: Inside, server: WireServer) -> None:
+    servers = json.loads(fanout.write_servers("mine.json").read_text())
+    servers["mcpServers"]["calculator"]["require_approval"] = ["evaluate"]
+    fanout.write("mine.json", json.dumps(servers))
+    answers = (calculation("1+1"), Answer(Text("I was not allowed.")))
+    server.script(*answers)
+    flags = ["--mcp-config", "mine.json", "--allow-tool", "calculator.*"]
+    done = fanout.run("run", *model(server), *flags, "go")
+    assert done.code == 3
+    assert "calculator.evaluate always asks: to allow it, take it out of require_approval in mcp.json." in done.err
+    assert "--allow-tool" not in done.err
+
+    fanout.write_servers("mine.json")
+    fanout.write("home/config.toml", '[rules]\nask = ["calculator.*"]\n')
+    server.script(*answers)
+    done = fanout.run("run", *model(server), *flags, "go")
+    assert done.code == 3
+    assert "The rule “ask calculator.*” asks for calculator.evaluate: to allow it, take the rule out." in done.err
+    assert "--allow-tool" not in done.err
+
+
 def test_a_denied_tool_does_not_run_and_the_model_hears_it(fanout: Inside, server: WireServer) -> None:
     server.script(calculation("1+1"), Answer(Text("Fine.")))
     done = fanout.run("run", *model(server), "--deny-tool", "calculator.*", "go")
