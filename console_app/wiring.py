@@ -264,8 +264,8 @@ def join(engine: Engine, hub: Hub) -> Callable[[], None]:
 def build_gate(setup: Setup, servers: ServerChoice, *, headless: bool) -> ApprovalGate:
     """The gate with the rules of all layers; the bundled servers' tools are allowed unless a rule says otherwise."""
     rules = [Rule(rule.action, rule.parsed.pattern, rule.source, rule.parsed.arguments) for rule in setup.loaded.rules]
-    if servers.bundled:
-        rules += [Rule("allow", f"{name}.*", "bundled") for name in BUNDLED_SERVERS]
+    ours = [name for name in BUNDLED_SERVERS if servers.bundled or name in servers.shipped]
+    rules += [Rule("allow", f"{name}.*", "bundled") for name in ours]
     return ApprovalGate(setup.settings.approval_mode, rules, headless=headless)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from console_app.config import trust
 from console_app.config.mcp_servers import McpConfig, ServerConfig, load_mcp_config
 from console_app.config.paths import Paths, project_mcp
-from console_app.domain.errors import UsageError
+from console_app.domain.errors import ConfigError, UsageError
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +20,7 @@ class ServerChoice:
     servers: tuple[ServerConfig, ...] = ()
     path: Path | None = None
     bundled: bool = False  # they are the ones that ship with Fanout
+    shipped: frozenset[str] = frozenset()  # those of the user's own file that run just what ships under their names
     notes: tuple[str, ...] = ()
 
 
@@ -38,10 +39,12 @@ def choose_servers(
         return ServerChoice()
     path, notes = _file(paths, cwd, given, bundled)
     config = load_mcp_config(path, environ)
+    mine = not _same(path, bundled) and _same(path, paths.mcp)
     return ServerChoice(
         servers=_only(config, only),
         path=path,
         bundled=_same(path, bundled),
+        shipped=_shipped(config, bundled, environ) if mine else frozenset(),
         notes=(*notes, *(str(problem) for problem in config.problems)),
     )
 
@@ -63,6 +66,19 @@ def _file(paths: Paths, cwd: Path, given: Path | None, bundled: Path) -> tuple[P
 
 def _same(one: Path, other: Path) -> bool:
     return one.exists() and other.exists() and one.samefile(other)
+
+
+def _shipped(config: McpConfig, bundled: Path, environ: Mapping[str, str]) -> frozenset[str]:
+    """The first server that a user adds begins their file with the bundled servers: those are still what they were."""
+    try:
+        ours = {server.name: _program(server) for server in load_mcp_config(bundled, environ).servers}
+    except ConfigError:
+        return frozenset()  # a broken installation: nothing is known to be ours
+    return frozenset(server.name for server in config.servers if ours.get(server.name) == _program(server))
+
+
+def _program(server: ServerConfig) -> tuple[object, ...]:
+    return server.kind, server.command, server.args, server.env, server.cwd, server.url, server.problem
 
 
 def _only(config: McpConfig, names: Sequence[str]) -> tuple[ServerConfig, ...]:

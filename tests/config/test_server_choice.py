@@ -52,6 +52,16 @@ def test_the_users_file_replaces_the_bundled_one(place: Place) -> None:
     assert not place.choose().bundled
 
 
+def test_in_the_users_own_file_the_bundled_servers_are_known_by_what_they_run(place: Place) -> None:
+    write(place.bundled, "ours", "changed", "gone")
+    mine = write(place.paths.mcp, "ours", "changed", "mine")
+    mine.write_text(mine.read_text().replace('"changed": {', '"changed": {"env": {"A": "b"}, '))
+    assert place.choose().shipped == {"ours"}
+    assert place.choose(given=write(place.cwd / "other.json", "ours")).shipped == frozenset()
+    place.bundled.write_text("{ broken")
+    assert place.choose().shipped == frozenset()
+
+
 def test_a_projects_file_is_not_used_until_trusted_and_that_is_said(place: Place) -> None:
     project = write(place.cwd / "mcp.json", "theirs")
     choice = place.choose()

@@ -166,6 +166,15 @@ def test_an_approval_that_nobody_can_give_exits_3_and_says_how_to_allow_it(fanou
     assert fanout.run("run", *model(server), "--mcp-config", "mine.json", "--approval-mode", "yolo", "go").code == 0
 
 
+def test_a_server_of_ones_own_takes_nothing_from_the_bundled_ones(fanout: Inside, server: WireServer) -> None:
+    server.script(calculation("1+1"), Answer(Text("Done.")))
+    assert fanout.run("mcp", "add", "web", '{"url": "https://example.com/mcp", "disabled": true}').code == 0
+    assert fanout.run("run", *model(server), "go").code == 0
+    mine = json.loads((fanout.home / "mcp.json").read_text())
+    mine["mcpServers"]["calculator"]["env"] = {"PYTHONPATH": "."}  # another program may run under that name now
+    fanout.write("home/mcp.json", json.dumps(mine))
+    server.script(calculation("1+1"), Answer(Text("I was not allowed.")))
+    assert fanout.run("run", *model(server), "go").code == 3
 def test_exit_code_3_names_what_asks_where_no_flag_would_help(fanout: Inside, server: WireServer) -> None:
     servers = json.loads(fanout.write_servers("mine.json").read_text())
     servers["mcpServers"]["calculator"]["require_approval"] = ["evaluate"]
