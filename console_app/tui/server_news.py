@@ -1,4 +1,4 @@
-"""Says once of each server that it failed, and again when it fails after it had worked."""
+"""Says once of each server that it failed or wants you to sign in, and again when that comes after it had worked."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from console_app.domain.events import Level
 from console_app.domain.safe_text import one_line
-from console_app.tui.services import ConsoleServices
+from console_app.tui.services import ConsoleServices, ServerView
 
 
 class ServerNews:
@@ -15,13 +15,19 @@ class ServerNews:
     def __init__(self, services: ConsoleServices, tell: Callable[[Level, str], None]) -> None:
         self._services = services
         self._tell = tell
-        self._failed: set[str] = set()
+        self._told: dict[str, str] = {}  # server to the state that was told
 
     def changed(self) -> None:
         """Some server's status is another one."""
-        statuses = self._services.server_statuses()
-        failed = {server.name: server.reason for server in statuses if server.state == "failed"}
-        for name in failed.keys() - self._failed:
-            reason = one_line(failed[name], 200).rstrip(".")
-            self._tell("warning", f"Server {one_line(name, 40)} failed: {reason}. Ctrl+L shows all servers.")
-        self._failed = set(failed)
+        troubled = [one for one in self._services.server_statuses() if one.state in ("failed", "needs sign-in")]
+        for server in troubled:
+            if self._told.get(server.name) != server.state:
+                self._tell("warning", _line(server))
+        self._told = {server.name: server.state for server in troubled}
+
+
+def _line(server: ServerView) -> str:
+    name = one_line(server.name, 40)
+    if server.state == "failed":
+        return f"Server {name} failed: {one_line(server.reason, 200).rstrip('.')}. Ctrl+L shows all servers."
+    return f"Server {name} needs you to sign in: s on it in the servers (Ctrl+L), or fanout mcp auth {name}."

@@ -109,3 +109,16 @@ async def test_a_server_that_fails_later(tmp_path: Path) -> None:
         listeners[0]()
         await see(pilot, f"Server files failed: {SHOWN}")
         clean(later)
+
+
+async def test_a_server_that_wants_a_sign_in_says_how_once(tmp_path: Path) -> None:
+    listeners = []
+    servers = [Server("files", "starting")]
+    later = app(tmp_path, server_statuses=lambda: servers, on_servers_changed=listeners.append)
+    async with later.run_test(size=(160, 40)) as pilot:
+        await until(pilot, lambda: bool(listeners))
+        for state in ("needs sign-in", "needs sign-in", "ready", "needs sign-in"):
+            servers[0] = Server("files", state)
+            listeners[0]()
+        await see(pilot, "Server files needs you to sign in: s on it in the servers (Ctrl+L), or fanout mcp auth files.")
+        assert seen(later).count("needs you to sign in") == 2
