@@ -6,6 +6,7 @@ no more an event than one. The state is plain and mutable; the conversation's bl
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -124,6 +125,7 @@ class Step:
     interrupted: bool = False
     done: bool = False  # its message has joined the history
     thoughts: list[ev.Thought] = field(default_factory=list[ev.Thought])
+    steered: list[UserMessage] = field(default_factory=list[UserMessage])  # what you said after it, while the turn ran
     thinking: str = ""  # a thought that is being written
     thinking_label: ThoughtLabel | None = None
     _text: list[str] = field(default_factory=list[str])
@@ -183,6 +185,11 @@ class Transcript:
         self.session: ev.SessionStarted | None = None
         self.todo: tuple[TodoItem, ...] = ()
         self._compactions: list[ev.HistoryCompacted] = []
+
+    @property
+    def compactions(self) -> Sequence[ev.HistoryCompacted]:
+        """Those that were not taken back, the oldest first."""
+        return self._compactions
 
     @property
     def compaction(self) -> ev.HistoryCompacted | None:
@@ -274,8 +281,11 @@ class Transcript:
         message = event.message
         self.history.append(message)
         if isinstance(message, UserMessage):
-            if (turn := self.turn) is not None and turn.message is None and message.origin == "user":
-                turn.message = message
+            if (turn := self.turn) is not None and message.origin == "user":
+                if turn.message is None:
+                    turn.message = message
+                elif turn.steps:
+                    turn.steps[-1].steered.append(message)
             return
         step = self.step
         if isinstance(message, AssistantMessage) and step is not None:

@@ -10,7 +10,7 @@ from console_app.domain import events as ev
 from console_app.domain.safe_text import one_line, visible
 from console_app.domain.transcript import Transcript, Turn
 from console_app.headless.json_text import json_line
-from console_app.headless.writers import call_line
+from console_app.headless.writers import call_line, compaction_line
 from console_app.sessions.tables import Hit, SessionInfo
 
 SHORT_ID = 8  # letters of an id: enough to tell sessions apart, and to name one by
@@ -48,6 +48,7 @@ def conversation(events: Sequence[ev.Event]) -> Iterator[str]:
         transcript.apply(event)
     for turn in transcript.turns:
         yield from _turn(turn)
+        yield from (f"[{compaction_line(one)}]" for one in transcript.compactions if one.turn == turn.number)
 
 
 def _turn(turn: Turn) -> Iterator[str]:
@@ -60,6 +61,8 @@ def _turn(turn: Turn) -> Iterator[str]:
             yield visible(step.text) + (" [cut off here]" if step.interrupted else "")
         if step.batch.calls:
             yield "\n".join(one_line(call_line(call), 400) for call in step.batch.calls)
+        for message in step.steered:
+            yield "> while it ran: " + visible(message.content).replace("\n", "\n> ")
     if turn.outcome not in (None, "completed"):
         reason = f": {one_line(turn.error)}" if turn.error else ""
         yield f"[{(turn.outcome or '').replace('_', ' ')}{reason}]"

@@ -18,7 +18,7 @@ from console_app.config.paths import PRIVATE_FILE
 from console_app.domain import events as ev
 from console_app.domain.errors import FanoutError
 from console_app.domain.safe_text import one_line, visible
-from console_app.domain.transcript import Call, Transcript, Turn
+from console_app.domain.transcript import Call, Step, Transcript, Turn
 
 FORMATS = ("markdown", "html", "jsonl")
 
@@ -120,16 +120,46 @@ def _markdown(transcript: Transcript, title: str) -> str:
         for what, text in _read_for(turn):
             parts += [f"**{one_line(what)}**", _fenced(visible(text))]
         for step in turn.steps:
+            parts += _quoted(_thoughts(step))
             if step.text:
-                parts.append(visible(step.text))
+                parts.append(visible(step.text) + _cut(step))
             for call in step.batch.calls:
                 parts += [
                     f"**{one_line(_summary(call))}**",
                     _fenced(visible(_arguments(call)), "json"),
                     _fenced(visible(call.content)),
                 ]
-        parts += _ending(turn)
+            parts += _quoted(_steered(step))
+        parts += [*_quoted(_summaries(transcript, turn)), *_ending(turn)]
     return "\n\n".join(parts) + "\n"
+
+
+def _quoted(passages: list[tuple[str, str]]) -> list[str]:
+    return [f"**{one_line(what)}**\n\n> " + visible(text).replace("\n", "\n> ") for what, text in passages]
+
+
+def _thoughts(step: Step) -> list[tuple[str, str]]:
+    """(what, text) of what the model thought before it answered."""
+    reasoning = [("reasoning", step.reasoning)] if step.reasoning else []
+    return reasoning + [(thought.label, thought.text) for thought in step.thoughts]
+
+
+def _steered(step: Step) -> list[tuple[str, str]]:
+    """(what, text) of what the user said while the turn ran."""
+    return [("You, while it ran", message.whole) for message in step.steered]
+
+
+def _summaries(transcript: Transcript, turn: Turn) -> list[tuple[str, str]]:
+    """(what, text) of the summaries that were made in or after a turn."""
+    return [
+        (f"Compacted: from here on the model reads this in place of the oldest {one.covers:,} messages", one.summary)
+        for one in transcript.compactions
+        if one.turn == turn.number
+    ]
+
+
+def _cut(step: Step) -> str:
+    return " [cut off here]" if step.interrupted else ""
 
 
 def _ending(turn: Turn) -> list[str]:
@@ -160,22 +190,28 @@ def _html(transcript: Transcript, title: str) -> str:
     def text(value: str) -> str:
         return html.escape(visible(value))
 
+    def folded(passages: list[tuple[str, str]]) -> list[str]:
+        return [
+            f"<details class='call'><summary>{text(one_line(what))}</summary><pre>{text(read)}</pre></details>"
+            for what, read in passages
+        ]
+
     body: list[str] = [f"<h1>{text(title)}</h1>"]
     for turn in transcript.turns:
         body.append(f"<h2>{_when(turn.started_at)}</h2><pre class='you'>{text(turn.prompt)}</pre>")
-        for what, read in _read_for(turn):
-            body.append(
-                f"<details class='call'><summary>{text(one_line(what))}</summary><pre>{text(read)}</pre></details>"
-            )
+        body += folded(_read_for(turn))
         for step in turn.steps:
+            body += folded(_thoughts(step))
             if step.text:
-                body.append(f"<pre>{text(step.text)}</pre>")
+                body.append(f"<pre>{text(step.text + _cut(step))}</pre>")
             for call in step.batch.calls:
                 error = " error" if call.outcome is not None and call.outcome.is_error else ""
                 body.append(
                     f"<details class='call{error}'><summary>{text(_summary(call))}</summary>"
                     f"<pre>{text(_arguments(call))}</pre><pre>{text(call.content)}</pre></details>"
                 )
+            body += [f"<pre class='you'>{text(said)}</pre>" for _, said in _steered(step)]
+        body += folded(_summaries(transcript, turn))
         body += [f"<p><em>{text(line.strip('*'))}</em></p>" for line in _ending(turn)]
     head = f"<meta charset='utf-8'><title>{text(title)}</title><style>{_STYLE}</style>"
     # No script, nothing fetched: what a model or a tool wrote can do nothing here.

@@ -120,8 +120,10 @@ class EventRouter:
         if not self._prompts or self._prompts[-1][0] != event.undone:
             return
         first = self._prompts.pop()[1].index
+        in_force = self._transcript.compaction
         for block in reversed(self._view.blocks[first:] if first >= 0 else ()):
-            self._view.remove_block(block)
+            if not (isinstance(block, CompactionBlock) and block.event is in_force):
+                self._view.remove_block(block)
         self._groups.clear()
         self._step = _StepBlocks()
 

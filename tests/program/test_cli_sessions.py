@@ -82,6 +82,38 @@ def test_a_session_goes_on_under_another_model(fanout: Fanout) -> None:
     assert kept(fanout)[0]["model"] == "other"
 
 
+def test_a_run_that_goes_on_with_a_full_session_makes_room_first_and_says_so(fanout: Fanout) -> None:
+    fanout.write("home/config.toml", "[providers.openai]\ncontext_window = 1000\n")
+    with WireServer() as server:
+        model = ("-m", "openai/test-model", "--base-url", server.base_url("openai-chat"))
+        full = (900, 50, 0)
+        server.script(*(Answer(Text(text), usage=full) for text in ("One.", "Two.", "The summary.", "Three.")))
+        for prompt, going_on in (("first", ()), ("second", ("-c",))):
+            say(fanout, prompt, *going_on, *model)
+        done = fanout.run("run", "--no-mcp", "-c", *model, "third")
+        assert done.out == "Three.\n"
+        assert "Compacted: the model reads a summary in place of the oldest 2 messages." in done.err
+        asked = [[message["content"] for message in r.body["messages"][-3:]] for r in server.requests]
+        assert "first" in asked[2][-1]
+        assert "The summary." in asked[3][0]
+        assert asked[3][1:] == ["Two.", "third"]
+        server.script(*(Answer(Text(text), usage=full) for text in ("A second one.", "Four.", "Third.", "Five.")))
+        events = fanout.run("run", "--no-mcp", "-c", *model, "--output-format", "stream-json", "fourth").events
+        [compacted] = [event for event in events if event["type"] == "history.compacted"]
+        assert (compacted["summary"], compacted["covers"], compacted["automatic"]) == ("A second one.", 4, True)
+        told = json.loads(fanout.run("run", "--no-mcp", "-c", *model, "--output-format", "json", "fifth").out)
+        assert told["compaction"] == {"summary": "Third.", "covers": 6}
+        assert [message["content"] for message in told["messages"]][::2] == [
+            "first",
+            "second",
+            "third",
+            "fourth",
+            "fifth",
+        ]
+    shown = fanout.run("sessions", "show", kept(fanout)[0]["id"])
+    assert "[Compacted: the model reads a summary in place of the oldest 2 messages.]" in shown.out
+
+
 def test_sessions_are_renamed_forked_moved_and_deleted(fanout: Fanout) -> None:
     first = say(fanout, "hello")
     say(fanout, "again", "-r", first)

@@ -59,6 +59,27 @@ def test_markdown_tells_the_conversation_in_order() -> None:
     assert places == sorted(places)
 
 
+@pytest.mark.parametrize("form", ["markdown", "html"])
+def test_thoughts_steering_summaries_and_cuts_are_exported_where_they_came(form: str) -> None:
+    events = numbered(
+        ev.TurnStarted(prompt="Look at it.", turn=1),
+        ev.MessageAdded.of(UserMessage(content="Look at it.")),
+        ev.StepStarted(turn=1),
+        ev.ReasoningDelta(text="First I wonder."),
+        ev.Thought(label="think", text="Then I plan."),
+        ev.MessageAdded(role="assistant", content="I begin"),
+        ev.MessageAdded.of(UserMessage(content="Hurry up.")),
+        ev.StepStarted(turn=1),
+        ev.MessageAdded(role="assistant", content="I hur", interrupted=True),
+        ev.HistoryCompacted(summary="They looked at it.", covers=2, turn=1),
+        ev.TurnFinished(outcome="cancelled", turn=1),
+    )
+    text = export(events, form, "x")
+    order = ["Look at it.", "First I wonder.", "Then I plan.", "I begin", "Hurry up.", "I hur [cut off here]"]
+    places = [text.index(part) for part in [*order, "oldest 2 messages", "They looked at it.", "Cancelled"]]
+    assert places == sorted(places)
+
+
 def test_html_holds_foreign_text_as_text() -> None:
     page = export(hostile(), "html", HOSTILE)
     tags = Tags()

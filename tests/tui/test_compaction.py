@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from console_app.domain.errors import ContextOverflow
 from console_app.domain.ports import Chunk, FinishChunk, ModelRequest, TextChunk, UsageChunk
 from console_app.engine.context import SUMMARY_OPENS
 from tests.tui.parts import WrittenModel, app, chat, say, see, seen, until
+from tests.tui.test_sessions_on_screen import console, conversation, library
 
 
 async def ask(pilot: Pilot[Any], text: str) -> None:
@@ -105,3 +107,90 @@ async def test_where_nothing_can_be_compacted_it_is_said(tmp_path: Path) -> None
         await ask(pilot, "one")
         await pilot.press(*"/compact", "enter")
         await see(pilot, "There is nothing to compact")
+
+
+async def compacted(folder: Path) -> str:
+    """A session of three turns whose first two a summary stands for."""
+    kept = library(folder)
+    model = WrittenModel(say("One."), say("Two."), say("S"), say("Three."))
+    async with console(folder, model, kept).run_test(size=(110, 60)) as pilot:
+        for prompt in ("first", "second"):
+            await ask(pilot, prompt)
+        await pilot.press(*"/compact", "enter")
+        await see(pilot, "Compacted")
+        await until(pilot, lambda: not chat(pilot.app).driver.busy)
+        await ask(pilot, "third")
+        session = kept.session_id
+    await kept.close()
+    return session
+
+
+async def test_a_compacted_session_comes_back_so_and_can_be_taken_back(tmp_path: Path) -> None:
+    session = await compacted(tmp_path)
+    model = WrittenModel(say("Four."), say("Five."))
+    kept = library(tmp_path)
+    async with console(tmp_path, model, kept, resume=session).run_test(size=(110, 60)) as pilot:
+        await see(pilot, "Compacted: the model reads a summary in place of the 2 messages before.")
+        assert "One." in conversation(pilot)
+        await ask(pilot, "fourth")
+        assert sent(model.requests[0]) == [f"{SUMMARY_OPENS}\n\nS\n\nsecond", "Two.", "third", "Three.", "fourth"]
+        await pilot.press(*"/undo", "enter")
+        await until(pilot, lambda: chat(pilot.app).prompt.text == "fourth")
+        assert "Compacted" in seen(pilot.app)
+        chat(pilot.app).prompt.clear()
+        await pilot.press(*"/compact undo", "enter")
+        await see(pilot, "Compaction taken back")
+        await ask(pilot, "fifth")
+        assert sent(model.requests[1]) == ["first", "One.", "second", "Two.", "third", "Three.", "fifth"]
+    await kept.close()
+    kept = library(tmp_path)
+    async with console(tmp_path, model, kept, resume=session).run_test(size=(110, 60)) as pilot:
+        await see(pilot, "Five.")
+        assert chat(pilot.app).transcript.compaction is None
+        assert len(chat(pilot.app).services.engine.history) == 8
+
+
+async def test_undoing_the_turn_before_leaves_the_summary_in_force_and_on_screen(tmp_path: Path) -> None:
+    model = WrittenModel(say("One."), say("Two."), say("S"), say("Again."))
+    async with console(tmp_path, model).run_test(size=(110, 60)) as pilot:
+        for prompt in ("first", "second"):
+            await ask(pilot, prompt)
+        await pilot.press(*"/compact", "enter")
+        await see(pilot, "Compacted")
+        await until(pilot, lambda: not chat(pilot.app).driver.busy)
+        await pilot.press(*"/undo", "enter")
+        await until(pilot, lambda: "Two." not in seen(pilot.app))
+        assert "Compacted: the model reads a summary" in seen(pilot.app)
+        await until(pilot, lambda: chat(pilot.app).prompt.text == "second")
+        await pilot.press("enter")
+        await see(pilot, "Again.")
+        assert sent(model.requests[3]) == [f"{SUMMARY_OPENS}\n\nS\n\nsecond"]
+
+
+async def test_a_fork_from_before_the_summary_reads_it_all_and_one_from_behind_does_not(tmp_path: Path) -> None:
+    session = await compacted(tmp_path)
+    kept = library(tmp_path)
+    events = await kept.store.load(session)
+    [row] = [event for event in events if event.type == "history.compacted"]
+    before, behind = await kept.store.fork(session, row.seq - 1), await kept.store.fork(session)
+    for fork, first in ((before, "first"), (behind, f"{SUMMARY_OPENS}\n\nS\n\nsecond")):
+        model = WrittenModel(say("Here."))
+        async with console(tmp_path, model, kept, resume=fork).run_test(size=(110, 60)) as pilot:
+            await see(pilot, "Two.")
+            await ask(pilot, "and now")
+            assert sent(model.requests[0])[0] == first
+    await kept.close()
+
+
+async def test_escape_stops_a_compaction(tmp_path: Path) -> None:
+    model = WrittenModel(say("One."), say("Two."), [asyncio.Event()], say("Three."))
+    async with app(tmp_path, model).run_test(size=(110, 60)) as pilot:
+        for prompt in ("first", "second"):
+            await ask(pilot, prompt)
+        await pilot.press(*"/compact", "enter")
+        await see(pilot, "Asking the model for a summary")
+        assert chat(pilot.app).driver.busy
+        await pilot.press("escape")
+        await see(pilot, "Not compacted: you stopped it.")
+        await ask(pilot, "third")
+        assert sent(model.requests[3])[0] == "first"

@@ -16,15 +16,15 @@ class CompactionBlock(NoticeBlock):
 
     def __init__(self, event: HistoryCompacted) -> None:
         super().__init__("info", "")
-        self._event = event
+        self.event = event
         self.opens = bool(event.covers)
 
     @property
     def copy_text(self) -> str:
-        return self._event.summary or self.text
+        return self.event.summary or self.text
 
     def paint(self, width: int, palette: Palette, now: float) -> list[Line]:
-        event = self._event
+        event = self.event
         if not event.covers:
             self.text = "Compaction taken back: the model reads the whole conversation again."
         else:
