@@ -255,3 +255,23 @@ async def test_left_before_anything_was_on_screen_it_ends_cleanly(tmp_path: Path
         pilot.app.exit(0)
 
     assert await app(tmp_path).run_async(headless=True, auto_pilot=leave) == 0
+
+
+async def test_who_reads_further_up_is_told_what_came_below(tmp_path: Path) -> None:
+    model = WrittenModel(say("\n\n".join(f"line {n}" for n in range(60))), say("Another one."))
+    async with app(tmp_path, model).run_test(size=(100, 24)) as pilot:
+        await pilot.press(*"go", "enter")
+        await see(pilot, "line 59")
+        assert "below" not in seen(pilot.app)
+        await pilot.press("pageup")
+        await see(pilot, "↓ more below · pgdn")
+        await pilot.press(*"on", "enter")
+        await see(pilot, "↓ 3 new below")
+        assert "Another one." not in seen(pilot.app)
+        await pilot.press("pagedown", "pagedown", "pagedown")
+        await see(pilot, "Another one.")
+        await until(pilot, lambda: "below" not in seen(pilot.app))
+        await pilot.press("pageup")
+        await see(pilot, "↓ more below")
+        await pilot.press(*"/clear", "enter")
+        await until(pilot, lambda: "below" not in seen(pilot.app))

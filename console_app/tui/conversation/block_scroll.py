@@ -115,8 +115,7 @@ class BlockScroll(ScrollView):
     def clear(self) -> None:
         """An empty conversation."""
         self._list.clear()
-        self.following = True
-        self._below = 0
+        self._follow(True)
         self._settle()
         self.refresh()
 
@@ -186,7 +185,7 @@ class BlockScroll(ScrollView):
                 elif block.lines is not old:
                     self._refresh_changes(begin, old, block.lines)
             moved = moved or delta != 0
-        if moved:
+        if moved or self._list.total != self.virtual_size.height:
             self._settle(shift=shift)
 
     def _refresh_changes(self, begin: int, old: Sequence[Line], new: Sequence[Line]) -> None:

@@ -104,6 +104,12 @@ class ChatPanels(ChatKeys):
     def _open_files(self, event: ConversationView.FilesRequested) -> None:
         self.open_dialog(self.dialogs.files, event.files)
 
+    @on(ConversationView.FollowChanged)
+    def _follow_changed(self, event: ConversationView.FollowChanged) -> None:
+        """Who reads further up is told what goes on below."""
+        what = f"{event.below} new below" if event.below else "more below"
+        self.prompt.border_title = "" if event.following else f"↓ {what} · pgdn"
+
     @on(ConversationView.CopyRequested)
     def _copy(self, event: ConversationView.CopyRequested) -> None:
         self.copy(event.text)

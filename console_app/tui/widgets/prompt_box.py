@@ -36,6 +36,7 @@ class PromptBox(Vertical):
     PromptBox > Prompt {
         height: auto; min-height: 3; max-height: 33vh; margin: 0 1; padding: 0 1;
         border: round $muted; border-subtitle-color: $muted; background: $background;
+        border-title-color: $secondary; border-title-align: right;
         scrollbar-size-vertical: 1;
     }
     PromptBox > Prompt:focus { border: round $primary; border-subtitle-color: $primary; }
