@@ -4,12 +4,11 @@ answers, else one file that only this user can read."""
 from __future__ import annotations
 
 import importlib
-import json
 import logging
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Any, Protocol
 
-from console_app.config.paths import read_text, write_private
+from console_app.config.records import read_record, texts, write_record
 from console_app.domain.errors import ConfigError
 
 _SERVICE = "fanout"
@@ -63,19 +62,10 @@ class FileCredentials:
             self._save(kept)
 
     def _save(self, kept: dict[str, str]) -> None:
-        write_private(self._path, json.dumps(kept, indent=2) + "\n")
+        write_record(self._path, kept)
 
     def _all(self) -> dict[str, str]:
-        if not self._path.exists():
-            return {}
-        try:
-            found: Any = json.loads(read_text(self._path))
-        except (ConfigError, ValueError) as error:
-            log.warning("%s can't be read: %s", self._path, error)
-            return {}
-        if not isinstance(found, dict):
-            return {}
-        return {key: value for key, value in cast("dict[str, Any]", found).items() if isinstance(value, str)}
+        return texts(read_record(self._path))
 
 
 class KeyringCredentials:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from console_app.config.mcp_servers import ServerConfig
-from console_app.config.paths import read_text, write_private
+from console_app.config.records import read_record, texts, write_record
 from console_app.domain.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -63,21 +63,15 @@ class Definitions:
             self._write(record)
 
     def _read(self) -> dict[str, dict[str, dict[str, str]]]:
-        if not self._path.exists():
-            return {}
-        try:
-            found: Any = json.loads(read_text(self._path))
-        except (ConfigError, ValueError) as error:
-            log.warning("%s can't be read: %s", self._path, error)
-            return {}
-        if not isinstance(found, dict):
-            return {}
-        servers = cast("dict[str, Any]", found).items()
-        return {server: {name: _strings(noted) for name, noted in _mapping(tools).items()} for server, tools in servers}
+        servers = read_record(self._path).items()
+        return {
+            server: {name: texts(_mapping(noted)) for name, noted in _mapping(tools).items()}
+            for server, tools in servers
+        }
 
     def _write(self, record: Mapping[str, Any]) -> None:
         try:
-            write_private(self._path, json.dumps(record, ensure_ascii=False, indent=1) + "\n")
+            write_record(self._path, record)
         except ConfigError as error:
             log.warning("%s", error.line)
 
@@ -121,7 +115,3 @@ def _difference(before: str, after: str) -> str:
 
 def _mapping(value: Any) -> dict[str, Any]:
     return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
-
-
-def _strings(value: Any) -> dict[str, str]:
-    return {key: item for key, item in _mapping(value).items() if isinstance(item, str)}

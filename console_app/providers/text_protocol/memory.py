@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import logging
-import os
 from pathlib import Path
+
+from console_app.config.records import read_record, texts, write_record
+from console_app.domain.errors import ConfigError
 
 log = logging.getLogger(__name__)
 
@@ -30,22 +31,11 @@ class ProtocolMemory:
         if self._path is None:
             return
         try:
-            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            part = self._path.with_suffix(".new")
-            with open(os.open(part, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
-                json.dump(known, file, indent=1)
-            part.replace(self._path)
-        except OSError as error:
-            log.warning("the protocol of %s can't be kept: %s", model, error)
+            write_record(self._path, known)
+        except ConfigError as error:
+            log.warning("the protocol of %s can't be kept: %s", model, error.line)
 
     def _all(self) -> dict[str, str]:
         if self._known is None:
-            self._known = {}
-            try:
-                assert self._path is not None
-                read: object = json.loads(self._path.read_text("utf-8"))
-            except (OSError, ValueError):
-                return self._known
-            if isinstance(read, dict):
-                self._known = {str(key): value for key, value in read.items() if isinstance(value, str)}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+            self._known = texts(read_record(self._path)) if self._path else {}
         return self._known
