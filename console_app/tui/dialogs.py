@@ -103,7 +103,8 @@ class Dialogs:
         if self._services.servers is None:
             self._screen.toast("There are no servers in a replay.")
             return
-        if await self._app.push_screen_wait(ServersScreen(self._services.servers, self._services.clock, name)):
+        services, offers = self._services, self._screen.offers
+        if await self._app.push_screen_wait(ServersScreen(services.servers, services.clock, name, offers)):
             self._screen.refresh_status()
 
     async def call(self, label: str) -> None:

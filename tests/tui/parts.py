@@ -15,6 +15,7 @@ from textual.strip import Strip
 
 from console_app.config.tool_choice import Selection
 from console_app.domain.approvals import ApprovalMode
+from console_app.domain.events import Level
 from console_app.domain.ports import (
     CallClosed,
     CallOpened,
@@ -156,6 +157,9 @@ class Desk:
 
     async def sign_in(self, name: str) -> None:
         self.asked.append(("sign in", name))
+
+    async def set_log_level(self, name: str, level: Level) -> None:
+        self.asked.append((f"log from {level}", name))
 
     def written(self, name: str) -> dict[str, Any]:
         return self.entries.get(name, {})

@@ -16,7 +16,7 @@ from console_app.mcp_client.offers import Prompt, PromptArgument, Resource, Reso
 from console_app.mcp_client.typed_names import typed_names, typed_prompts, words_of, written_uri, written_value
 from console_app.mcp_client.uri_templates import fixed_start, place_in
 from console_app.tui.completion import Completion, Found, Token, best
-from console_app.tui.conversation.wording import size
+from console_app.tui.offers.wording import facts_of
 
 PAUSE = 0.12  # seconds of no typing before a server is asked
 MOST_BESIDE_FILES = 8
@@ -79,7 +79,7 @@ class ServerCompletion:
         resources = [one for one in self._hub.resources() if one.server == server]
         found = self._matching(uri, resources, typed, MOST_RESOURCES, whole=False)
         templates = [
-            Completion(one.uri_template, f"@{typed[server]}:{start}", _about(one))
+            Completion(one.uri_template, f"@{typed[server]}:{start}", facts_of(one))
             for one in self._hub.templates()
             if one.server == server and (start := fixed_start(one.uri_template)).startswith(uri) and start != uri
         ]
@@ -102,7 +102,7 @@ class ServerCompletion:
             Completion(
                 f"{typed[table[key].server]}:{table[key].uri}" if whole else table[key].uri,
                 f"@{typed[table[key].server]}:{written_uri(table[key].uri)} ",
-                _about(table[key]),
+                facts_of(table[key]),
             )
             for key in best(query, table, max(limit, 0))
         ]
@@ -177,17 +177,6 @@ def _typing(prompt: Prompt, token: Token) -> tuple[dict[str, str], PromptArgumen
 
 def _title_of(server: str) -> str:
     return f"resources of {one_line(server, 40)}"
-
-
-def _about(one: Resource | ResourceTemplate) -> str:
-    bytes_ = size(one.size) if isinstance(one, Resource) and one.size else ""
-    named = one.title or (one.name if one.name not in one_uri(one) else "") or one.description
-    return " · ".join(part for part in (named, one.mime, bytes_) if part)
-
-
-def one_uri(one: Resource | ResourceTemplate) -> str:
-    """The URI of a resource, or of a family of them as it is written."""
-    return one.uri if isinstance(one, Resource) else one.uri_template
 
 
 def _about_argument(one: PromptArgument) -> str:

@@ -15,7 +15,9 @@ from console_app.tui.offers.prompts import prompt_commands
 from console_app.tui.offers.watching import Watching
 
 if TYPE_CHECKING:
+    from console_app.config.tool_choice import Item
     from console_app.tui.screens.chat import ChatScreen
+    from console_app.tui.servers.desk import Offered
 
 STEERED = "It joins at the next step."
 
@@ -38,6 +40,17 @@ class ServerOffers:
     def _look_again(self) -> None:
         if self._screen.is_attached and self._screen.query("#prompt"):  # else it is going away
             self._screen.box.look_again()
+
+    def mark(self, item: Item) -> str:
+        """What there is to say of a thing in the servers screen: "changed", "watched" or ""."""
+        server, kind, name = item
+        return self.watching.mark(server, name) if kind == "resource" else ""
+
+    async def use(self, item: Offered) -> bool:
+        """Reads a resource, or puts a prompt where prompts are typed; whether the prompt has something of it now."""
+        from console_app.tui.offers.using import use
+
+        return await use(self._screen, self, item)
 
     def is_prompt(self, name: str) -> bool:
         """Whether `server:prompt` can only mean a prompt, since there is such a server."""

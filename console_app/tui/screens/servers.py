@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
-from typing import Any, ClassVar
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import events, getters, on
 from textual.app import ComposeResult
@@ -17,15 +18,17 @@ from console_app.domain.errors import FanoutError
 from console_app.domain.safe_text import one_line
 from console_app.tui.screens.confirm import Answer, Confirm
 from console_app.tui.screens.server_form import ServerForm
-from console_app.tui.screens.text_dialog import TextDialog
+from console_app.tui.screens.server_log import ServerLogDialog
 from console_app.tui.servers import paint
-from console_app.tui.servers.desk import ServerDesk
+from console_app.tui.servers.desk import Offered, ServerDesk
 from console_app.tui.servers.tree import ItemRow, NoteRow, Row, ServerRow, SwitchTree
 from console_app.tui.servers.tree_view import Details, ServerTree, identity
-from console_app.tui.text_files import tail
 from console_app.tui.typed_app import typed_app
 from console_app.tui.widgets.key_hints import KeyHints
 from console_app.tui.widgets.row_list import RowList
+
+if TYPE_CHECKING:
+    from console_app.tui.offers.desk import ServerOffers
 
 LOOK = 0.2  # seconds between two looks at what the servers do
 
@@ -43,6 +46,7 @@ class ServersScreen(ModalScreen[bool]):
         Binding("space", "switch", "on/off", id="servers.toggle"),
         Binding("enter", "save_and_close", "save", id="servers.save_and_close"),
         Binding("enter", "open", "open", tooltip="open or fold a server", id="servers.open"),
+        Binding("enter", "use", "read or use", tooltip="read a resource, use a prompt", id="servers.use"),
         Binding("right", "unfold(True)", "open a server", id="servers.unfold", show=False),
         Binding("left", "unfold(False)", "fold a server", id="servers.fold", show=False),
         Binding("slash", "search", "search", id="servers.search"),
@@ -60,10 +64,13 @@ class ServersScreen(ModalScreen[bool]):
         Binding("escape,ctrl+l", "leave", "close", id="servers.close"),
     ]
 
-    def __init__(self, desk: ServerDesk, clock: Callable[[], float], on_server: str = "") -> None:
+    def __init__(
+        self, desk: ServerDesk, clock: Callable[[], float], on_server: str = "", offers: ServerOffers | None = None
+    ) -> None:
         super().__init__()
         self._desk = desk
-        self._tree = ServerTree(SwitchTree(desk), clock)
+        self._offers = offers
+        self._tree = ServerTree(SwitchTree(desk, offers.mark if offers is not None else None), clock)
         self._details = Details(self._tree)
         self._seen: object = None
         self._saved = False
@@ -92,7 +99,7 @@ class ServersScreen(ModalScreen[bool]):
     def _look(self) -> None:
         """Shows what changed at the servers."""
         statuses = tuple(self._desk.statuses())
-        seen = (self._desk.revision, statuses)
+        seen = (self._desk.revision, statuses, self._offers.watching.revision if self._offers is not None else 0)
         moving = any(not status.state.settled for status in statuses)
         if seen != self._seen:
             self._seen = seen
@@ -135,6 +142,8 @@ class ServersScreen(ModalScreen[bool]):
             self.action_switch()
         elif isinstance(row, ServerRow) and (event.again or event.cell in (1, 2)):
             self.action_open()
+        elif event.again and self._usable(row):
+            self.action_use()
 
     @on(Input.Changed, "#search")
     def _typed(self, event: Input.Changed) -> None:
@@ -182,6 +191,22 @@ class ServersScreen(ModalScreen[bool]):
         """Enter with nothing to save."""
         if name := self._server:
             self.action_unfold(name not in self._tree.switches.open)
+
+    def _usable(self, row: Row | None) -> bool:
+        """Whether Enter does something with what a server offers beside tools."""
+        if self._offers is None or not isinstance(row, ItemRow) or row.item.kind == "tool":
+            return False
+        return row.on and not self._tree.switches.changes
+
+    def action_use(self) -> None:
+        """Enter on a prompt or a resource: it is read, or goes into the prompt."""
+        if isinstance(row := self._tree.row, ItemRow):
+            self.run_worker(self._use(row.item), exclusive=True)
+
+    async def _use(self, item: Offered) -> None:
+        assert self._offers is not None
+        if await self._offers.use(item):
+            self.dismiss(self._saved)
 
     def action_unfold(self, open: bool) -> None:
         """Right, left."""
@@ -259,11 +284,11 @@ class ServersScreen(ModalScreen[bool]):
         status = next((one for one in self._tree.switches.statuses if one.name == self._server), None)
         if status is None:
             return
-        path, title = status.log_path, f"Log of {one_line(status.name, 40)}"
-        if path is None:
+        if status.log_path is None:
             self.notify("A server that is not a program of this machine has no log here.", markup=False)
         else:
-            self.app.push_screen(TextDialog(title, lambda: tail(path), at_end=True, every=0.5))
+            set_level = partial(self._desk.set_log_level, status.name)
+            self.app.push_screen(ServerLogDialog(status.name, status.log_path, status.log_level, set_level))
 
     def action_add(self) -> None:
         """a."""
@@ -323,6 +348,8 @@ class ServersScreen(ModalScreen[bool]):
         match action:
             case "save_and_close":
                 return self._tree.switches.changes > 0
+            case "use":
+                return self._usable(row)
             case "open" | "unfold":
                 return row is not None and (action != "open" or isinstance(row, ServerRow | NoteRow))
             case "switch":

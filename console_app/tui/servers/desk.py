@@ -16,9 +16,11 @@ from console_app.config.mcp_servers import ServerConfig, load_mcp_config
 from console_app.config.paths import Paths, read_text
 from console_app.config.tool_choice import Kind, Selection, save_selection
 from console_app.domain.errors import ServerError
+from console_app.tui.offers.wording import about_of, uri_of
 
 if TYPE_CHECKING:
     from console_app.config.server_choice import ServerChoice
+    from console_app.domain.events import Level
     from console_app.domain.tools import ToolSpec
     from console_app.mcp_client.hub import Hub
     from console_app.mcp_client.status import ServerStatus
@@ -84,6 +86,10 @@ class ServerDesk(Protocol):
         """Opens the browser to sign in to a server."""
         ...
 
+    async def set_log_level(self, name: str, level: Level) -> None:
+        """Asks a server for log lines from `level` on."""
+        ...
+
     def written(self, name: str) -> Mapping[str, Any]:
         """What mcp.json says of a server; empty where it says nothing."""
         ...
@@ -131,10 +137,8 @@ class HubDesk:
             found = [Offered(s.server, "tool", s.tool, s.description, tokens_of(s)) for s in self._hub.all_tools()]
             for offers in self._hub.offers():
                 found += [Offered(p.server, "prompt", p.name, p.description or p.title) for p in offers.prompts]
-                found += [Offered(r.server, "resource", r.uri, r.description or r.name) for r in offers.resources]
-                found += [
-                    Offered(t.server, "resource", t.uri_template, t.description or t.name) for t in offers.templates
-                ]
+                listed = (*offers.resources, *offers.templates)
+                found += [Offered(one.server, "resource", uri_of(one), about_of(one) or one.name) for one in listed]
             self._offered = found
         return self._offered
 
@@ -159,6 +163,10 @@ class HubDesk:
         status = await self._hub.sign_in(name)
         if status.state != "ready":
             raise ServerError(f"{name} is {status.state.value}: {status.reason or 'no reason given'}")
+
+    async def set_log_level(self, name: str, level: Level) -> None:
+        """See ServerDesk."""
+        await self._hub.set_log_level(level, name)
 
     def written(self, name: str) -> Mapping[str, Any]:
         """See ServerDesk."""

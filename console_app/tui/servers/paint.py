@@ -5,6 +5,7 @@ Every text here is a server's: each passes `one_line` before it becomes a piece.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from rich.style import Style
@@ -32,6 +33,10 @@ _GLYPHS = {
     "needs sign-in": "!",
 }
 _TAGS = {"tool": "", "prompt": "prompt ", "resource": "resource "}
+_MARKS: dict[str, Callable[[Palette], Sequence[Piece]]] = {
+    "changed": lambda palette: [("● changed ", palette.warning)],
+    "watched": lambda palette: [("○ watched ", palette.accent)],
+}
 
 
 def paint_row(row: Row, width: int, palette: Palette, now: float, *, chosen: bool) -> Line:
@@ -78,6 +83,7 @@ def _item(row: ItemRow, width: int, palette: Palette, edge: Piece, chosen: bool)
         (SWITCHES["on" if row.on else "off"], switch_style("on" if row.on else "off", palette)),
         (" *" if row.changed else "  ", palette.warning),
         (_TAGS[item.kind], palette.accent),
+        *_MARKS.get(row.mark, lambda _palette: ())(palette),
         (f"{name} ", ink),
         (one_line(item.about, 300) if width >= NARROW else "", palette.muted),
     ]

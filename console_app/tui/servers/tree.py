@@ -5,7 +5,7 @@ Pure state. Nothing is applied here: `selection` is what saving would make of it
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -38,6 +38,7 @@ class ItemRow:
     item: Offered
     on: bool
     changed: bool
+    mark: str = ""  # of a resource: "changed" at its server, or "watched"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +52,16 @@ class NoteRow:
 Row = ServerRow | ItemRow | NoteRow
 
 
+def _unmarked(_item: Item) -> str:
+    return ""
+
+
 class SwitchTree:
     """The servers of a desk, as they would be after saving."""
 
-    def __init__(self, desk: ServerDesk) -> None:
+    def __init__(self, desk: ServerDesk, mark: Callable[[Item], str] | None = None) -> None:
         self._desk = desk
+        self._mark = mark or _unmarked
         self._items: dict[str, list[Offered]] = {}
         self._haystacks: dict[Item, str] = {}
         self.statuses: Sequence[ServerStatus] = ()
@@ -187,7 +193,13 @@ class SwitchTree:
             if is_open:
                 on = self.is_on(status.name)
                 rows += [
-                    ItemRow(item, on and self.is_item_on(item.key), item.key in self._flipped_items) for item in found
+                    ItemRow(
+                        item,
+                        on and self.is_item_on(item.key),
+                        item.key in self._flipped_items,
+                        self._mark(item.key),
+                    )
+                    for item in found
                 ]
                 if not found:
                     rows.append(NoteRow(status.name, _why_empty(status)))

@@ -1,0 +1,71 @@
+"""What Enter does on a prompt or a resource in the servers screen: it is read, or goes into the prompt to be sent."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from console_app.domain.errors import FanoutError
+from console_app.domain.safe_text import one_line
+from console_app.mcp_client.hub import Hub
+from console_app.mcp_client.offers import PromptArgument, ResourceTemplate
+from console_app.mcp_client.typed_names import typed_names, typed_prompts, written_uri
+from console_app.mcp_client.uri_templates import expand
+from console_app.tui.offers.prompts import proposals
+from console_app.tui.screens.resource import ResourceScreen
+from console_app.tui.screens.values_form import ValuesForm
+
+if TYPE_CHECKING:
+    from console_app.tui.offers.desk import ServerOffers
+    from console_app.tui.screens.chat import ChatScreen
+    from console_app.tui.servers.desk import Offered
+
+
+async def use(screen: ChatScreen, offers: ServerOffers, item: Offered) -> bool:
+    """Whether something of `item` is in the prompt now, for the dialog above it to close."""
+    hub = screen.services.hub
+    if hub is None:
+        return False
+    if item.kind == "prompt":
+        return _prompt(screen, hub, item)
+    templates = {(one.server, one.uri_template): one for one in hub.templates()}
+    template = templates.get((item.server, item.name))
+    uri = item.name if template is None else await _filled_in(screen, hub, template)
+    if uri is None:
+        return False
+    picked = await screen.app.push_screen_wait(ResourceScreen(hub, offers.watching, item.server, uri, item.about))
+    if picked != "attach":
+        return False
+    typed = {name: key for key, name in typed_names(status.name for status in hub.statuses()).items()}
+    before = screen.prompt.text
+    gap = " " if before and not before[-1].isspace() else ""
+    screen.prompt.put(f"{before}{gap}@{typed[item.server]}:{written_uri(uri)} ")
+    return True
+
+
+def _prompt(screen: ChatScreen, hub: Hub, item: Offered) -> bool:
+    servers = typed_names(status.name for status in hub.statuses())
+    for typed, prompt in typed_prompts(hub.prompts(), servers.values()).items():
+        if (prompt.server, prompt.name) == (item.server, item.name):
+            screen.prompt.put(f"/{typed} ")
+            return True
+    return False
+
+
+async def _filled_in(screen: ChatScreen, hub: Hub, template: ResourceTemplate) -> str | None:
+    """The URI of a template, from a form with its names."""
+    if not template.variables:
+        screen.toast(f"{one_line(template.uri_template, 80)} can't be read as a template.")
+        return None
+    fields = [PromptArgument(name) for name in template.variables]
+    form = ValuesForm(
+        template.uri_template, template.description or template.name, fields, {}, partial(proposals, hub, template)
+    )
+    values = await screen.app.push_screen_wait(form)
+    if values is None:
+        return None
+    try:
+        return expand(template, values)
+    except FanoutError as error:
+        screen.toast(error.line)
+        return None
