@@ -28,6 +28,7 @@ class Case:
     traits: str = ""  # what its server says that the tool does
     rules: tuple[str, ...] = ()  # rules that would let it run, the closest first; none when it always asks
     until: float | None = None
+    changed: str = ""  # how the tool differs from what was trusted, as a diff
 
 
 @dataclass(frozen=True, slots=True)

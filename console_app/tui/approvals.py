@@ -111,6 +111,7 @@ class Approvals:
             traits(spec) if spec else "",
             helpful_rules(self._engine.gate, spec, call.arguments or {}) if spec else (),
             None if limit is None else call.news_at + limit,
+            spec.changed if spec else "",
         )
 
     def _before(self, call: Call) -> Mapping[str, Any] | None:

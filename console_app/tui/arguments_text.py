@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from typing import Any, Literal, cast
 
@@ -17,6 +17,7 @@ from rich.cells import cell_len
 from console_app.domain.safe_text import is_safe, one_line, visible
 
 Mark = Literal[" ", "+", "-"]
+DEFINITION = "what it is"  # in the column of names, before a tool's difference
 WIDEST_NAME = 24  # cells; a longer name has a line of its own
 MOST_COMPARED = 2000  # lines of a value that are compared one by one
 OLD_LINES = 12  # lines of the last call's value that are shown where they are gone
@@ -54,6 +55,25 @@ def argument_lines(arguments: Mapping[str, Any], before: Mapping[str, Any] | Non
         if name not in arguments:
             lines += _removed(one_line(str(name)), value_text((before or {})[name]))
     return lines or [ArgumentLine("(no arguments)")]
+
+
+def difference_lines(difference: str) -> list[ArgumentLine]:
+    """A unified diff of what a tool was and what it is, with its marks in their column."""
+    lines: list[ArgumentLine] = []
+    for number, text in enumerate(visible(difference).expandtabs(4).splitlines()):
+        mark, rest = text[:1], text[1:]
+        if number < 2 and text.startswith(("---", "+++")):
+            continue
+        if text.startswith("@@"):
+            if lines:
+                lines.append(ArgumentLine("⋯"))
+        elif mark == "+" or mark == "-":
+            lines.append(ArgumentLine(rest, mark=mark))
+        else:
+            lines.append(ArgumentLine(rest if mark == " " else text))
+    if lines:
+        lines[0] = replace(lines[0], name=DEFINITION)
+    return lines
 
 
 def value_text(value: object) -> str:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from console_app.domain.safe_text import is_safe
-from console_app.tui.arguments_text import argument_lines, hidden_characters, rows
+from console_app.tui.arguments_text import argument_lines, difference_lines, hidden_characters, rows
 from console_app.tui.screens.arguments_editor import written
 
 VALUES = st.recursive(
@@ -68,3 +68,19 @@ def test_what_cant_be_seen_is_told_and_survives_editing() -> None:
     assert hidden_characters({"\u200b": 1})
     assert not hidden_characters({"a": "line\nline\t"})
     assert written({"a": "x\u202ey"}) == '{\n  "a": "x\\u202ey"\n}'
+
+
+@given(st.text(), st.integers(20, 120))
+def test_any_difference_is_rows_that_fit_and_are_safe(difference: str, width: int) -> None:
+    for row in rows(difference_lines(difference), width):
+        assert cell_len(row.name) + cell_len(row.text) + 5 <= width + 24
+        assert is_safe(row.text + row.name)
+        assert "\n" not in row.text + row.name
+
+
+def test_a_difference_keeps_its_marks_and_loses_its_headers() -> None:
+    lines = difference_lines("--- trusted\n+++ now\n@@ -1,2 +1,2 @@\n same\n-old\n+new\n@@ -9 +9 @@\n-x\n[…]")
+    assert [(line.mark, line.text) for line in lines] == [
+        *((" ", "same"), ("-", "old"), ("+", "new"), (" ", "⋯"), ("-", "x"), (" ", "[…]")),
+    ]
+    assert [line.name for line in lines] == ["what it is", "", "", "", "", ""]

@@ -316,7 +316,7 @@ class ApprovalBoard(Vertical, can_focus=True):
         self.query_one(".board--rows", Static).display = many
         self._paint_rows(shown)
         view = self.query_one(ArgumentsView)
-        view.show(arguments, case.before)
+        view.show(arguments, case.before, case.changed)
         lines = view.lay_out(width - 1)
         view.styles.height = max(min(lines, room - shown), 1)
         if desk.stage == "rule":

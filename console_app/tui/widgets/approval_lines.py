@@ -52,12 +52,15 @@ def header(case: Case, hidden: bool, width: int) -> list[Content]:
     line += Content.styled(f"  {one_line(call.why, 200)}", "$warning")
     if case.traits:
         line += Content.styled(f" · {case.traits}", "$muted")
-    if not case.rules:
+    if not case.rules and not case.changed:
         line += Content.styled(" · always asks", "$warning")
     lines = [line]
+    marks = Content.styled("+", "$success") + Content.styled(" new  - was", "$muted")
     if case.before is not None and case.before != call.arguments:
-        marks = Content.styled("+", "$success") + Content.styled(" new  ", "$muted") + Content.styled("- was", "$muted")
-        lines[0] += Content.styled("   ", "$muted") + marks if line.cell_length + 16 <= width else Content("")
+        lines[0] += Content("   ") + marks if line.cell_length + 16 <= width else Content("")
+    if case.changed:
+        words = "! the tool isn't what you trusted; approving trusts it as it is now"
+        lines.append(Content.styled(f"{words}   ", "bold $warning") + marks)
     if hidden:
         lines.append(
             Content.styled("! holds invisible or direction-changing characters, marked as <U+...>", "bold $error")

@@ -12,7 +12,14 @@ from textual.geometry import Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from console_app.tui.arguments_text import ArgumentLine, ArgumentRow, argument_lines, name_column, rows
+from console_app.tui.arguments_text import (
+    ArgumentLine,
+    ArgumentRow,
+    argument_lines,
+    difference_lines,
+    name_column,
+    rows,
+)
 
 _MARKS = re.compile(r"<U\+[0-9A-F]{4,6}>|[\u2400-\u2421\u240d]")
 
@@ -44,9 +51,9 @@ class ArgumentsView(ScrollView, can_focus=False):
         self._rows: list[ArgumentRow] = []
         self._laid_out_for = 0
 
-    def show(self, arguments: Mapping[str, Any], before: Mapping[str, Any] | None) -> None:
-        """Other arguments, from their first line on."""
-        self._lines = argument_lines(arguments, before)
+    def show(self, arguments: Mapping[str, Any], before: Mapping[str, Any] | None, difference: str = "") -> None:
+        """Other arguments, from their first line on; before them, how the tool differs from what was trusted."""
+        self._lines = difference_lines(difference) + argument_lines(arguments, before)
         self._laid_out_for = 0
         self.lay_out(self.scrollable_content_region.width)
         self.scroll_to(y=0, animate=False, immediate=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,10 +11,12 @@ from typing import Any
 
 from textual.pilot import Pilot
 
+from console_app.config.mcp_servers import ServerConfig
 from console_app.domain.approvals import ApprovalMode
 from console_app.domain.transcript import Call
 from console_app.engine.approval_gate import ApprovalGate
 from console_app.mcp_client.asking import Asking
+from console_app.mcp_client.definitions import Definitions
 from console_app.mcp_client.hub import Hub
 from console_app.mcp_client.sampling import ProviderSampler
 from console_app.tui.app import FanoutApp
@@ -82,15 +84,21 @@ def _read(text: str) -> Any:
 
 @asynccontextmanager
 async def stage(
-    folder: Path, size: tuple[int, int] = (100, 40), answers: Sequence[Answer] = ()
+    folder: Path, size: tuple[int, int] = (100, 40), *, server: ServerConfig = SERVER
 ) -> AsyncIterator[Stage]:
-    """A console of that size with the asking server, ready for a prompt. Every call may run."""
-    desk, model, opened = HumanDesk(), WrittenModel(*answers), list[str]()
+    """A console of that size with one server, ready for a prompt. Every call may run."""
+    desk, model, opened = HumanDesk(), WrittenModel(), list[str]()
 
     async def open_url(url: str) -> None:
         opened.append(url)
 
-    hub = Hub([SERVER], log_dir=folder / "logs", files_dir=folder / "files", asking=Asking(desk, open_url=open_url))
+    hub = Hub(
+        [server],
+        log_dir=folder / "logs",
+        files_dir=folder / "files",
+        asking=Asking(desk, open_url=open_url),
+        definitions=Definitions(folder / "tools.json"),
+    )
     hub.asking.sampler = ProviderSampler(lambda: model)
     await hub.start()
     try:
