@@ -109,6 +109,8 @@ def _tell_of_storage(library: Library, output: Output) -> None:
     store = library.store
     if store.problem is not None:
         output.error_line(one_line(store.problem.line, 400))
+    elif store.salvaged is not None:
+        output.error_line(f"Sessions of it that could be read, and are kept: {store.salvaged}.")
     elif store.set_aside is not None:
         output.error_line(one_line(f"The session file was damaged; it was set aside as {store.set_aside}.", 400))
 

@@ -7,6 +7,7 @@ conversation goes on, and are tried again every second until they are written; `
 from __future__ import annotations
 
 import asyncio
+import logging
 import sqlite3
 import time
 import uuid
@@ -16,12 +17,16 @@ from pathlib import Path
 
 from console_app.domain import events as ev
 from console_app.domain.errors import UsageError
-from console_app.sessions import tables
+from console_app.sessions import salvage, tables
 from console_app.sessions.database import Database, StoreError
 from console_app.sessions.repair import closing_events
+from console_app.sessions.salvage import Wreck
 from console_app.sessions.tables import SessionInfo, StoredEvents
 
 RETRY = 1.0  # seconds between two tries of a disk that failed
+SALVAGING = 20.0  # seconds that closing waits for a damaged file to be read
+
+logger = logging.getLogger(__name__)
 
 
 class NoSuchSession(StoreError, UsageError):
@@ -45,6 +50,8 @@ class Store:
         self._retry = retry
         self._waiting: list[ev.Event] = []
         self._retrying: asyncio.Task[None] | None = None
+        self._salvaging: asyncio.Task[None] | None = None
+        self.salvaged: int | None = None  # sessions of the damaged file that are in the new one; None: not known yet
         self.problem: StoreError | None = None
         self.on_change: Callable[[], None] | None = None
 
@@ -85,6 +92,9 @@ class Store:
         await self.flush()
         if self._retrying is not None:
             self._retrying.cancel()
+        if self._salvaging is not None:
+            await asyncio.wait({self._salvaging}, timeout=SALVAGING)
+            self._salvaging.cancel()
         await self._database.close()
 
     async def _try(self, batch: Sequence[ev.Event]) -> None:
@@ -97,8 +107,27 @@ class Store:
             if self._retrying is None or self._retrying.done():
                 self._retrying = asyncio.create_task(self._try_again(), name="session file")
         else:
+            if self.set_aside != aside and self.set_aside is not None:
+                self.salvaged = None
+                self._salvaging = asyncio.create_task(self._salvage(self.set_aside), name="damaged session file")
             if self.problem is not None or self.set_aside != aside:
                 self._now(None)
+
+    async def _salvage(self, damaged: Path) -> None:
+        """Carries over what can be read of the damaged file, a session at a time, so that the conversation goes on."""
+        count = 0
+        try:
+            with await asyncio.to_thread(Wreck, damaged) as wreck:
+                for session_id in await asyncio.to_thread(wreck.session_ids):
+                    found = await asyncio.to_thread(wreck.session, session_id)
+                    if found.events:
+                        await self._database.write(lambda db, found=found: salvage.carry_over(db, found))
+                        count += 1
+        except (StoreError, sqlite3.Error, OSError) as error:
+            logger.warning("Not all of %s could be carried over: %s", damaged, error)
+        self.salvaged = count
+        if self.on_change is not None:
+            self.on_change()
 
     async def _try_again(self) -> None:
         while self.problem is not None:

@@ -99,7 +99,7 @@ def events_of(db: sqlite3.Connection, session_id: str) -> StoredEvents:
         "UNION ALL SELECT seq, body FROM drafts WHERE session_id = ?1 ORDER BY seq"
     )
     bodies = [body for _, body in db.execute(query, (session_id,))]
-    return [event for at in range(0, len(bodies), _TOGETHER) for event in _parsed(bodies[at : at + _TOGETHER])]
+    return [event for at in range(0, len(bodies), _TOGETHER) for event in _all_parsed(bodies[at : at + _TOGETHER])]
 
 
 def append(db: sqlite3.Connection, events: Iterable[ev.Event], folder: str, *, whole: bool = False) -> None:
@@ -122,7 +122,7 @@ def append(db: sqlite3.Connection, events: Iterable[ev.Event], folder: str, *, w
         if added > 0:
             if not event.shown_only:
                 size[session_id] = size.get(session_id, 0) + len(body)
-            _follow(db, event)
+            _follow(db, event, whole)
     for session_id, more in size.items():
         db.execute("UPDATE sessions SET size = size + ? WHERE id = ?", (more, session_id))
 
@@ -158,21 +158,22 @@ def _several() -> TypeAdapter[StoredEvents]:
     return TypeAdapter(list[Annotated[ev.Event, Field(discriminator="type")]])  # 13 ms, when a session is first read
 
 
-def _parsed(bodies: list[str]) -> StoredEvents:
+def _all_parsed(bodies: list[str]) -> StoredEvents:
     try:
         return _several().validate_json(f"[{','.join(bodies)}]")
     except ValueError:
-        return [event for body in bodies if (event := _one(body)) is not None]
+        return [event for body in bodies if (event := parsed(body)) is not None]
 
 
-def _one(body: str) -> ev.Event | None:
+def parsed(body: str) -> ev.Event | None:
+    """The event of a stored row; None for one that can't be read."""
     try:
         return ev.EVENT.validate_json(body)
     except ValueError:
         return None  # an event of a newer version: the rest of the session can still be read
 
 
-def _follow(db: sqlite3.Connection, event: ev.Event) -> None:
+def _follow(db: sqlite3.Connection, event: ev.Event, whole: bool) -> None:
     match event:
         case ev.SessionStarted():
             db.execute(
@@ -187,7 +188,7 @@ def _follow(db: sqlite3.Connection, event: ev.Event) -> None:
             )
             db.execute("UPDATE sessions SET title = ? WHERE id = ? AND title = ''", (title, event.session_id))
         case ev.MessageAdded():
-            if event.role == "assistant":
+            if event.role == "assistant" and not whole:
                 _settle_drafts(db, event.session_id)
             said = [event.content[:INDEXED_CHARACTERS], *(call.arguments for call in event.tool_calls or ())]
             row = db.execute(
@@ -197,7 +198,8 @@ def _follow(db: sqlite3.Connection, event: ev.Event) -> None:
                 "INSERT INTO search (rowid, text) VALUES (?, ?)", (row, "\n".join(part for part in said if part))
             )
         case ev.TurnFinished():
-            _settle_drafts(db, event.session_id)
+            if not whole:
+                _settle_drafts(db, event.session_id)
             db.execute("UPDATE sessions SET updated_at = max(updated_at, ?) WHERE id = ?", (event.at, event.session_id))
         case _:
             pass

@@ -35,6 +35,7 @@ class SessionActions:
         self._loading = asyncio.Lock()
         self._problem: str | None = None
         self._set_aside: Path | None = None
+        self._told_salvaged = False
         if self._library is not None:
             self._library.store.on_change = self._storage_changed
 
@@ -289,6 +290,12 @@ class SessionActions:
         if store.set_aside != self._set_aside:
             self._set_aside = store.set_aside
             self._screen.tell("warning", f"The session file was damaged. It was kept as {store.set_aside}.")
+        elif store.salvaged is not None and not self._told_salvaged:
+            self._told_salvaged = True
+            kept = "1 session" if store.salvaged == 1 else f"{store.salvaged} sessions"
+            self._screen.tell(
+                "info", f"{kept} of the damaged file could be read, in whole or in part, and can be opened."
+            )
         if store.problem is not None:
             self._screen.tell("warning", store.problem.line)
         elif self._problem is not None:

@@ -2,15 +2,31 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
+import random
+import sqlite3
+import statistics
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from console_app.domain import events as ev
+from console_app.domain.messages import UserMessage
+from console_app.domain.transcript import Transcript
+from console_app.engine.history import normalise
+from console_app.sessions.export import export
+from console_app.sessions.repair import closing_events
+from console_app.sessions.salvage import Wreck
 from console_app.sessions.store import Store
+from tests.engine.strict_history import check_messages
+from tests.sessions.test_store import TURN, numbered
 
 NOBODY = 65534
 FULL = """
@@ -75,6 +91,77 @@ async def test_a_file_with_damaged_pages_is_set_aside_and_the_conversation_is_ke
     await store.close()
 
 
+async def filled(path: Path) -> dict[str, list[ev.Event]]:
+    """A session file with six sessions of eight turns; what is in it."""
+    store = Store(path, folder="/somewhere")
+    for number in range(6):
+        turns = [
+            event.model_copy(update={"session_id": f"session{number}", "turn": turn, "seq": turn * 20 + event.seq})
+            for turn in range(8)
+            for event in numbered(*TURN)
+        ]
+        await store.append(turns)
+    await store.rename("session1", "Mine")
+    there = {f"session{number}": await store.load(f"session{number}") for number in range(6)}
+    await store.close()
+    return there
+
+
+def break_pages(path: Path, pages: list[int]) -> None:
+    with path.open("r+b") as file:
+        for page in pages:
+            file.seek(page * 4096 + 8)  # what kind of page it is still looks right
+            file.write(b"\xa5" * 4000)
+
+
+@pytest.mark.parametrize("broken", [0.02, 0.1, 0.3])
+async def test_what_is_beside_broken_pages_can_be_read(tmp_path: Path, broken: float) -> None:
+    before = await filled(tmp_path / "sessions.db")
+    total = sum(map(len, before.values()))
+    pages = os.stat(tmp_path / "sessions.db").st_size // 4096
+    shares: list[float] = []
+    for seed in range(20):
+        path = tmp_path / f"{seed}.db"
+        path.write_bytes((tmp_path / "sessions.db").read_bytes())
+        break_pages(path, random.Random(seed).sample(range(1, pages), max(int(pages * broken), 1)))
+        read = 0
+        with Wreck(path) as wreck:
+            for session_id in wreck.session_ids():
+                events = wreck.session(session_id).events
+                assert [event for event in events if event not in before[session_id]] == []
+                assert [event.seq for event in events] == sorted({event.seq for event in events})
+                read += len(events)
+        shares.append(read / total)
+    assert statistics.median(shares) > 1 - 3 * broken
+
+
+async def test_sessions_of_a_damaged_file_that_can_be_read_are_in_the_new_one(tmp_path: Path) -> None:
+    path = tmp_path / "sessions.db"
+    before = await filled(path)
+    with sqlite3.connect(path) as db:
+        [[root]] = db.execute("SELECT rootpage FROM sqlite_master WHERE name = 'sessions'")
+    db.close()
+    break_pages(path, [root - 1])
+    store, done = Store(path, folder="/elsewhere"), asyncio.Event()
+    store.on_change = lambda: done.set() if store.salvaged is not None else None
+    # In one of them the conversation goes on, and a part of an answer is there that no message holds yet.
+    more = [
+        ev.TurnStarted(session_id="session3", turn=9, seq=1000, prompt="and now"),
+        ev.StepStarted(session_id="session3", turn=9, step=1, seq=1001),
+        ev.TextDelta(session_id="session3", turn=9, step=1, seq=1002, text="Hello"),
+    ]
+    await store.append(more)
+    assert store.problem is None
+    assert store.set_aside is not None
+    await asyncio.wait_for(done.wait(), 60)
+    assert store.salvaged == 6
+    before["session3"] += more
+    assert {name: await store.load(name) for name in before} == before
+    assert {info.turns for info in await store.sessions() if info.id != "session3"} == {8}
+    assert len(await store.search("oslo")) > 6
+    await store.close()
+
+
 async def test_a_file_that_was_taken_away_is_made_anew(tmp_path: Path) -> None:
     path = tmp_path / "sessions.db"
     store = Store(path)
@@ -130,3 +217,16 @@ def test_a_read_only_folder_can_be_read_and_is_written_once_it_may_be(tmp_path: 
     done = subprocess.run([sys.executable, "-c", READ_ONLY, str(folder)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == {"titles": ["before"], "reason": "can't write", "seqs": [1, 2]}
+
+
+@given(st.lists(st.booleans(), min_size=60, max_size=60))
+def test_a_session_with_holes_can_be_gone_on_with(kept: list[bool]) -> None:
+    turns = [event.model_copy(update={"turn": turn}) for turn in (1, 2) for event in numbered(*TURN)]
+    events = [event for event, there in zip(turns, kept, strict=False) if there]
+    transcript = Transcript()
+    for event in [*events, *closing_events(events)]:
+        transcript.apply(event)
+    assert transcript.turn is None or transcript.turn.outcome is not None or not events
+    check_messages(normalise([*transcript.history, UserMessage(content="go on")]))
+    for form in ("markdown", "html", "jsonl"):
+        export([*events, *closing_events(events)], form, "x")
