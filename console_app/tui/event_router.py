@@ -12,7 +12,8 @@ from console_app.tui.conversation.call_block import CallBlock
 from console_app.tui.conversation.call_group import CallGroup
 from console_app.tui.conversation.compaction_block import CompactionBlock
 from console_app.tui.conversation.message_blocks import AssistantBlock, ReasoningBlock
-from console_app.tui.conversation.notice_blocks import NoticeBlock, TurnEndBlock
+from console_app.tui.conversation.notice_blocks import TurnEndBlock
+from console_app.tui.conversation.thought_block import ThoughtBlock
 from console_app.tui.conversation.user_block import UserBlock
 from console_app.tui.conversation.view import ConversationView
 from console_app.tui.waiting import Waiting
@@ -25,7 +26,7 @@ class _StepBlocks:
         self.reasoning: ReasoningBlock | None = None
         self.answer: AssistantBlock | None = None
         self.group: CallGroup | None = None
-        self.thought: NoticeBlock | None = None  # that is being written
+        self.thought: ThoughtBlock | None = None  # that is being written
         self.answered = False  # its message has come; another one is what the model gave to `finished`
 
 
@@ -168,26 +169,24 @@ class EventRouter:
                 self._view.add_block(block)
 
     def _thinking(self, event: ev.ThoughtDelta) -> None:
-        """A thought as it is written: one notice that grows."""
+        """A thought as it is written: one block that grows."""
         step = self._transcript.step
         if step is None:
             return
         self._begun(event.at)
         if self._step.thought is None:
-            self._step.thought = NoticeBlock("info", "")
+            self._step.thought = ThoughtBlock(event.label, "")
             self._view.add_block(self._step.thought)
-        self._step.thought.text = f"{event.label}: {step.thinking}"
-        self._step.thought.touch()
+        self._step.thought.tell(event.label, step.thinking)
         self._view.changed(self._step.thought)
 
     def _thought(self, event: ev.Thought) -> None:
         """A whole thought takes the place of what was written of it."""
-        block = self._step.thought or NoticeBlock("info", "")
+        block = self._step.thought or ThoughtBlock(event.label, "")
         if self._step.thought is None:
             self._view.add_block(block)
         self._step.thought = None
-        block.text = f"{event.label}: {event.text}"
-        block.touch()
+        block.tell(event.label, event.text)
         self._view.changed(block)
 
     # The blocks of a step stand in the order reasoning, answer, calls, whatever order their first events came in.

@@ -21,6 +21,7 @@ from console_app.tui.conversation.height_index import HeightIndex
 from console_app.tui.conversation.message_blocks import AssistantBlock, ReasoningBlock
 from console_app.tui.conversation.notice_blocks import NoticeBlock, TurnEndBlock
 from console_app.tui.conversation.text_page import TextPage
+from console_app.tui.conversation.thought_block import ThoughtBlock
 from console_app.tui.conversation.user_block import UserBlock
 from console_app.tui.palette import build_palette, contrast
 from tests.tui.conversation.scenes import PALETTE, START, text_of
@@ -281,12 +282,23 @@ def test_no_text_breaks_what_was_said(text: str, width: int) -> None:
         AssistantBlock(text + NASTY),
         reasoning,
         NoticeBlock("warning", text + NASTY),
+        ThoughtBlock("observe", text + NASTY),
         TurnEndBlock("failed", error=text + NASTY, took=1, tokens=1200, cost=0.5),
     ):
         assert_clean(block, width)
         if block.opens:
             block.toggle()
             assert_clean(block, width)
+
+
+def test_a_thought_stands_behind_its_label() -> None:
+    block = ThoughtBlock("plan", "Read the file\n" + "and say what it holds, " * 3)
+    assert [line.rstrip() for line in shown(block, 60).splitlines()[1:]] == [
+        " ┊ plan     Read the file",
+        " ┊          and say what it holds, and say what it holds,",
+        " ┊          and say what it holds,",
+    ]
+    assert [line.strip(" ┊") for line in shown(block, 30).splitlines()[1:3]] == ["plan", "Read the file"]
 
 
 def test_a_block_paints_once_until_something_changes() -> None:

@@ -50,6 +50,23 @@ async def test_a_turn_becomes_prompt_reasoning_answer_calls_and_its_end() -> Non
         assert "✓ done · 3.0 s · 1,200 tokens · $0.02" in text
 
 
+async def test_thoughts_plans_and_observations_are_labelled_rows() -> None:
+    app = TinyApp()
+    async with app.run_test(size=(100, 40)) as pilot:
+        story = app.story
+        story.turn("Compute")
+        story.send(ev.ThoughtDelta, 1, label="reason", text="I know ")
+        story.send(ev.ThoughtDelta, 1, label="reason", text="nothing. Plan: ask.")
+        await painted(pilot)
+        assert "┊ reason   I know nothing. Plan: ask." in "\n".join(screen_lines(app))
+        story.send(ev.Thought, 2, label="reason", text="I know nothing.")
+        story.send(ev.Thought, 2, label="plan", text="Ask.")
+        await painted(pilot)
+        text = "\n".join(screen_lines(app))
+        assert "┊ reason   I know nothing." in text
+        assert "┊ plan     Ask." in text
+
+
 async def test_a_replay_without_deltas_looks_like_the_live_turn() -> None:
     pictures: list[list[str]] = []
     for live in (True, False):
@@ -208,5 +225,5 @@ async def test_a_thought_grows_in_one_row_and_an_answer_given_to_finished_stands
         story.send(ev.MessageAdded, 3, role="assistant", content="")
         story.send(ev.MessageAdded, 3, role="assistant", content="It is 2.")
         await painted(pilot)
-        assert kinds(app) == ["UserBlock", "NoticeBlock", "BatchBlock", "CallBlock", "AssistantBlock"]
-        assert "think: Two sums." in "\n".join(screen_lines(app))
+        assert kinds(app) == ["UserBlock", "ThoughtBlock", "BatchBlock", "CallBlock", "AssistantBlock"]
+        assert "┊ think    Two sums." in "\n".join(screen_lines(app))
