@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from console_app.domain.errors import FanoutError
 from console_app.domain.safe_text import one_line
 from console_app.providers import catalog
+from console_app.providers.factory import list_models
 from console_app.providers.provider_config import ProviderConfig
 
 PATIENCE = 15.0  # seconds for an endpoint to list its models
@@ -33,7 +34,7 @@ async def _ask(name: str, config: ProviderConfig | FanoutError) -> Listing:
         return Listing(name, problem=f"{config.detail}.")
     try:
         async with asyncio.timeout(PATIENCE):
-            models = await catalog.list_models(config)
+            models = await list_models(config)
     except FanoutError as error:
         return Listing(name, problem=f"{name}: {error.line}")
     except TimeoutError:

@@ -1,4 +1,4 @@
-"""What is known of models without asking anyone: prices and context windows, and which models an endpoint lists.
+"""What is known of models without asking anyone: prices and context windows.
 
 Prices come from the table that genai-prices carries; nothing is downloaded. An endpoint is priced by its own name or
 URL only: a model of the same name at a server of your own costs nothing that we know of, so its cost is None.
@@ -9,8 +9,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
-
-from console_app.providers.provider_config import ProviderConfig
 
 if TYPE_CHECKING:
     from console_app.domain.ports import UsageChunk
@@ -77,17 +75,6 @@ def known_models(provider: str) -> list[str]:
 
     lists = (entry for entry in data_snapshot.get_snapshot().providers if entry.id == _PRICE_LISTS[provider])
     return sorted({model.id for entry in lists for model in entry.models})
-
-
-async def list_models(config: ProviderConfig) -> list[str]:
-    """The models that the endpoint itself lists (`GET .../models`), sorted. Raises ProviderError."""
-    from console_app.providers.factory import open_provider
-
-    provider = open_provider(config)
-    try:
-        return await provider.models()
-    finally:
-        await provider.close()
 
 
 def may_have_price(provider: str, base_url: str | None) -> bool:

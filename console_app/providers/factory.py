@@ -1,4 +1,4 @@
-"""Opens the provider that a configuration names, importing only the one module (and so the one SDK) it needs."""
+"""Opens the provider that a configuration names, or asks it for its models; only the one SDK it needs is imported."""
 
 from __future__ import annotations
 
@@ -31,3 +31,12 @@ def open_provider(config: ProviderConfig) -> WireProvider:
 def preload(api: Api) -> None:
     """Imports the SDK that `api` needs (openai 0.5 s, anthropic 1.2 s): called in a thread after the first paint."""
     import_module("anthropic" if api == "anthropic" else "openai")
+
+
+async def list_models(config: ProviderConfig) -> list[str]:
+    """The models that the endpoint itself lists (`GET .../models`), sorted. Raises ProviderError."""
+    provider = open_provider(config)
+    try:
+        return await provider.models()
+    finally:
+        await provider.close()

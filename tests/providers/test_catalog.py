@@ -9,6 +9,7 @@ import pytest
 
 from console_app.domain.ports import UsageChunk
 from console_app.providers import catalog
+from console_app.providers.factory import list_models
 from console_app.providers.provider_config import ProviderConfig
 from tests.providers.reading import answer_to, provider_at, read, usage_of
 from tests.wire_bytes import APIS, Answer, Api, Text
@@ -54,9 +55,9 @@ def test_what_is_not_known_has_no_price() -> None:
 async def test_an_endpoint_lists_its_models(server: WireServer) -> None:
     server.script(Reply.json({"data": [{"id": "b"}, {"id": "a"}, {"no": "id"}]}), Reply.html("<title>Nope</title>"))
     config = ProviderConfig("ollama", "openai-chat", "m", server.base_url("openai-chat"), needs_key=False)
-    assert await catalog.list_models(config) == ["a", "b"]
+    assert await list_models(config) == ["a", "b"]
     with pytest.raises(Exception, match="in place of a model's answer"):
-        await catalog.list_models(config)
+        await list_models(config)
 
 
 @pytest.mark.parametrize("api", APIS)
