@@ -26,7 +26,10 @@ class TextView(ScrollView, can_focus=True):
     """Shows `text`, wrapped at the edge."""
 
     DEFAULT_CSS = """
-    TextView { background: $background; color: $foreground; scrollbar-size-vertical: 1; overflow-x: hidden; }
+    TextView {
+        background: $background; color: $foreground; overflow-x: hidden;
+        scrollbar-size-vertical: 1; scrollbar-gutter: stable;
+    }
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [

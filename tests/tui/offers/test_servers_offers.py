@@ -6,6 +6,7 @@ from console_app.tui.screens.resource import ResourceScreen
 from console_app.tui.screens.server_log import ServerLogDialog, from_level
 from console_app.tui.screens.servers import ServersScreen
 from console_app.tui.screens.values_form import ValuesForm
+from console_app.tui.widgets.text_view import TextView
 from tests.tui.offers.conftest import Console, OpenConsole, config
 
 
@@ -110,3 +111,14 @@ async def test_hostile_resources_are_shown_as_text(console: OpenConsole) -> None
         await shown.see("the note [/red]")
         assert "\x1b]" not in shown.screen
         assert "\u202e" not in shown.screen
+
+
+async def test_a_long_text_loses_nothing_to_the_scroll_bar(console: OpenConsole) -> None:
+    async with console(size=(80, 24)) as shown:
+        await at(shown, "note://long")
+        await shown.pilot.press("enter")
+        await shown.see("000001")
+        await shown.pilot.pause()
+        view = shown.pilot.app.screen.query_one(TextView)
+        rows = [view.render_line(y).text.rstrip() for y in range(2)]
+        assert "".join(rows) == "".join(f"{n:03d}" for n in range(40))
