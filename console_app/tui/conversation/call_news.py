@@ -31,7 +31,8 @@ def news(call: Call, room: int, palette: Palette, now: float, detail: CallDetail
         case CallState.RUNNING if call.asks:
             pieces = [("asks you", palette.warning), _joined(call.question, palette)]
         case CallState.RUNNING if call.asked:
-            pieces = [("asks you", palette.warning), _joined(call.asked[-1], palette)]
+            more = f" · and {len(call.asked) - 1} more" if len(call.asked) > 1 else ""
+            pieces = [("asks you", palette.warning), _joined(call.asked[0], palette), (more, palette.muted)]
         case CallState.RUNNING:
             pieces = _running(call, room, palette, now)
         case CallState.FINISHED:

@@ -17,6 +17,9 @@ from console_app.tui.human.form_fields import form_fields
 from console_app.tui.human.view import AskedView, message_of
 
 
+ROOMY = 14  # lines, below which the empty ones between fields are left out
+
+
 class FormView(AskedView):
     """The fields hold what the schema proposes; nothing else is filled in."""
 
@@ -25,7 +28,11 @@ class FormView(AskedView):
     DEFAULT_CSS = (
         (Path(__file__).parents[1] / "screens" / "form.tcss").read_text(encoding="utf-8")
         + """
-    FormView Input { height: 1; margin: 0 1; padding: 0 1; border: none; }
+    FormView.form .label { margin: 1 1 0 0; }
+    FormView.form.-tight .label { margin-top: 0; }
+    FormView.form .problem { margin: 0; }
+    FormView Input { height: 1; padding: 0 1; border: none; }
+    FormView ChoiceLine, FormView CheckList { margin: 0; }
     FormView Input:focus { border: none; background-tint: $foreground 0%; }
     FormView Input > .input--placeholder { color: $muted; }
     """
@@ -67,6 +74,11 @@ class FormView(AskedView):
             self.call_after_refresh(wrong.scroll_visible, animate=False)  # its problem has a line of its own now
             return None
         return ElicitationAnswer("accept", {name: value for name, value in values.items() if value is not LEFT_OUT})
+
+    def lay_out(self, width: int, room: int) -> None:
+        """See AskedView. Where there is little room, fields stand close together."""
+        super().lay_out(width, room)
+        self.set_class(room < ROOMY, "-tight")
 
     @property
     def can_enter(self) -> bool:
