@@ -12,7 +12,7 @@ from console_app.tui import waiting
 from tests.program.process import Fanout
 from tests.program.terminal import Terminal
 from tests.tui.conversation.scenes import START, TinyApp, painted, screen_lines
-from tests.wire_bytes import Answer, Text, chat_chunk
+from tests.wire_bytes import Answer, Text, chat_call, chat_chunk, sse
 from tests.wire_server import Cut, Hang, Reply, WireServer
 
 TOO_LONG = "This model's maximum context length is 8192 tokens. However, your messages resulted in 20311 tokens."
@@ -72,6 +72,70 @@ def test_an_answer_that_is_cut_keeps_what_came_and_says_so(tmp_path: Path) -> No
         terminal.expect("The first half")
         terminal.expect("failed ·")
         terminal.expect("[Cc]ut off|connection")
+
+
+END = [chat_chunk({}, "stop"), b"data: [DONE]\n\n"]
+HALF = chat_chunk({"role": "assistant", "content": "The first half"})
+CALL = chat_call(0, id="c1", name="no_such_tool", arguments='{"expression": "6')
+
+# Each with what stands on the screen once the turn is over; the first word says how it ends.
+STREAMS: list[tuple[str, list[Any], list[str]]] = [
+    (
+        "cut in arguments",
+        [HALF, CALL, Cut("reset")],
+        ["failed ·", "The first half", "invalid", "[Cc]ut off|connection"],
+    ),
+    (
+        "error event",
+        [HALF, sse({"error": {"code": "server_error", "message": "worker died"}})],
+        ["failed ·", "The first half", "cut off here", "worker died"],
+    ),
+    ("nothing at all", [], ["failed ·", "answered with nothing"]),
+    (
+        "bad bytes",
+        [chat_chunk({"content": "a XY b"}).replace(b"XY", b"\xff\xfe"), *END],
+        ["done ·", "a ��", "not UTF-8"],
+    ),
+    ("BOM", [b"\xef\xbb\xbf", chat_chunk({"content": "behind a mark"}), *END], ["done ·", "behind a mark"]),
+    (
+        "separators",
+        [chat_chunk({"content": "one\u2028two\u2029three\x85four"}), *END],
+        ["done ·", "one.*two.*three.*four"],
+    ),
+    (
+        "nulls",
+        [
+            chat_chunk({"role": None, "content": None, "tool_calls": None}),
+            chat_chunk({"content": ""}),
+            chat_chunk({"content": "something after all", "tool_calls": None}),
+            *END,
+        ],
+        ["done ·", "something after all"],
+    ),
+    ("keep-alives", [*[b": keep-alive\n\n"] * 200, chat_chunk({"content": "awake"}), *END], ["done ·", "awake"]),
+    ("not JSON", [HALF, b'data: {"oops\n\n'], ["failed ·", "The first half", "not JSON"]),
+]
+
+
+def test_whatever_an_endpoint_streams_is_shown_or_told(tmp_path: Path) -> None:
+    with WireServer() as server, open_console(tmp_path, server) as terminal:
+        for name, parts, says in STREAMS:
+            server.script(Reply(parts))
+            terminal.type(f"{name}\r")
+            for part in says:
+                terminal.expect(part)
+            terminal.expect("Ask, or /")
+            terminal.type("/new\r")
+            terminal.expect_gone("(failed|done) ·")
+
+
+def test_an_empty_answer_is_asked_about_once_and_then_told(tmp_path: Path) -> None:
+    with WireServer() as server, open_console(tmp_path, server) as terminal:
+        server.script(Answer(), Answer())
+        terminal.type("go\r")
+        terminal.expect("failed ·")
+        terminal.expect("empty answer twice; try again, or another model")
+        assert len(server.requests) == 2
 
 
 def test_escape_ends_a_turn_whose_endpoint_says_nothing(tmp_path: Path) -> None:
