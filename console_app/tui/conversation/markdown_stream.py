@@ -13,6 +13,7 @@ from typing import Any
 
 from console_app.tui.conversation.code import Code
 from console_app.tui.conversation.lines import Line, Row
+from console_app.tui.conversation.markdown_cut import cut_after, table_head
 from console_app.tui.conversation.markdown_rows import (
     MIN_WIDTH,
     MarkdownRows,
@@ -228,8 +229,13 @@ class MarkdownStream:
             self._tail = "\n".join(source[1:])
             self._tail_tokens, self._tail_dirty = (), True
             return True
-        if len(self._tail) > LONG_LIST and last.type in ("bullet_list_open", "ordered_list_open"):
-            return self._split_list(tokens, source, begin if len(blocks) > 1 else 0)
+        is_list = len(self._tail) > LONG_LIST and last.type in ("bullet_list_open", "ordered_list_open")
+        if is_list and self._split_list(tokens, source, begin if len(blocks) > 1 else 0):
+            return True
+        if len(blocks) > 1:
+            begin = 0
+        if cut := cut_after(last.type, "\n".join(source[begin:])):
+            return self._cut(last.type, source[:begin], "\n".join(source[begin:]), cut)
         self._tail_tokens, self._tail_dirty = tokens, True
         return False
 
@@ -237,6 +243,16 @@ class MarkdownStream:
         """The first lines of the tail are complete."""
         self._parts.append(_Blocks("\n".join(lines) + "\n", self._tail_number, tight=self._tail_tight))
         self._tail_number, self._tail_tight = None, False
+
+    def _cut(self, kind: str, above: list[str], block: str, at: int) -> bool:
+        """The first characters of a very long block are laid out for good, below the empty lines above it."""
+        self._close([*above, block[:at].rstrip("\n")])
+        self._tail = block[at:]
+        if kind == "table_open":
+            self._tail = table_head(block) + self._tail
+        else:
+            self._tail_tight = True
+        return True
 
     def _split_list(self, tokens: Sequence[Any], source: list[str], offset: int) -> bool:
         """All items but the last of a long list are complete too. True when there were any."""

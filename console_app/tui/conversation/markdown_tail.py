@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+MOST_HELD = 200  # characters of a line that are held back: what is longer is meant to be seen
 _MARKS_ONLY = re.compile(r"[ \t]*(?:[-*+>#=_~`|:!\[ \t]*|\d{1,9}[.)]?|[-*+] \[[ xX]?\]?|[`~]{3,}.*)[ \t]*\Z")
 _TABLE_LINE = re.compile(r" {0,3}\|")
 _DELIMITER_PART = re.compile(r"[ \t|:\-]*\Z")
@@ -34,10 +35,15 @@ def mend(tail: str) -> str:
     return _hold_marks(tail[:begin] + _close_inline(tail[begin:]))
 
 
+def is_closed(text: str) -> bool:
+    """Whether nothing inline is open at the end of a paragraph."""
+    return _close_inline(text) == text
+
+
 def _hold_marks(tail: str) -> str:
     """Without a last line that so far is made of markers alone."""
     begin = tail.rfind("\n") + 1
-    return tail[:begin] if begin < len(tail) and _MARKS_ONLY.match(tail, begin) else tail
+    return tail[:begin] if begin < len(tail) < begin + MOST_HELD and _MARKS_ONLY.match(tail, begin) else tail
 
 
 def _hold_table(tail: str) -> str:

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from console_app.tui.conversation.markdown_cut import HUGE
 from console_app.tui.conversation.markdown_stream import MarkdownStream
 from tests.tui.conversation.scenes import PALETTE, markdown_lines, text_of
 
@@ -154,3 +155,35 @@ def test_lists_keep_their_numbers_boxes_and_depth() -> None:
         "☑ done",
         "☐ open",
     ]
+
+
+SENTENCE = "Some **bold words** and `code` in a row, 3 of them. "
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        SENTENCE * 1000,
+        (SENTENCE + "\n") * 1000,
+        "2*3 is " + SENTENCE * 400,
+        "| a | b |\n|---|--:|\n" + "| one of the cells | 2 |\n" * 1600,
+        "word" * 12_000,
+        "=" * 50_000,
+        ("> " + SENTENCE + "\n") * 1000,
+        "- " + SENTENCE * 1000,
+    ],
+    ids=["a line", "lines", "never closed", "table", "no spaces", "marks", "quote", "item"],
+)
+def test_no_frame_parses_more_than_a_few_pages_of_an_endless_block(text: str) -> None:
+    stream = MarkdownStream()
+    longest = 0
+    for at in range(0, len(text), 3000):
+        stream.append(text[at : at + 3000])
+        markdown_lines(stream, 80)
+        longest = max(longest, len(stream._tail))
+    assert longest <= HUGE + 3000
+    stream.finish()
+    seen = text_of(markdown_lines(stream, 80))
+    assert text_of(markdown_lines(MarkdownStream(text, final=True), 80)) == seen
+    letters = [char for char in text if char.isalnum() or char == "="]
+    assert len(letters) <= sum(char.isalnum() or char == "=" for char in seen)
