@@ -81,7 +81,7 @@ def _console(parsed: Namespace) -> int:
         raise UsageError(
             f"the console can't draw on this terminal (TERM={os.environ.get('TERM', '')})", "Use: fanout run PROMPT."
         )
-    from console_app.console import run_console
+    from console_app.opening import run_console
 
     return run_console(parsed)
 

@@ -1,13 +1,11 @@
-"""The console command: hands the screen what it needs, as plain callables over an engine, a hub and a choice of model.
+"""What the console runs on: hands the screen plain callables over an engine, a hub and a choice of model.
 
-Nothing slow happens before the first paint: the SDK is imported and servers are started by `start`, after it.
+It is put together in a thread, behind the first paint. SDKs are imported and servers started later still, by `start`.
 """
 
 from __future__ import annotations
 
 import asyncio
-import os
-import sys
 from argparse import Namespace
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
@@ -29,7 +27,6 @@ from console_app.wiring import Setup
 if TYPE_CHECKING:
     from console_app.domain.events import Event
     from console_app.sessions.tables import SessionInfo
-    from console_app.tui.app import FanoutApp
 
 # Seconds that the first prompt waits for servers: for any at all, since without tools it has little to work with, and
 # for the rest once one is there, since a server that hangs is a status and no delay.
@@ -37,26 +34,12 @@ ANY_SERVER = 10.0
 OTHER_SERVERS = 2.0
 
 
-def run_console(arguments: Namespace) -> int:
-    """Runs the console until it is left; the exit code."""
-    for name in ("COLUMNS", "LINES"):  # as they were when the shell set them; the terminal knows its size
-        os.environ.pop(name, None)
-    app = build_console(arguments)
-    code = app.run() or 0
-    if app.crash is not None:
-        where = app.crash_report or "the log (fanout config path)"
-        sys.stderr.write(f"fanout: ended by an internal error, {type(app.crash).__name__}. What happened: {where}\n")
-    return code
-
-
-def build_console(arguments: Namespace) -> FanoutApp:
-    """The app, ready to run. Raises ConfigError for what a flag or a settings file has wrong."""
-    from console_app.tui.app import FanoutApp
-
+def open_services(arguments: Namespace) -> ConsoleServices:
+    """What the console runs on. Raises FanoutError for what a flag or a settings file has wrong."""
     parts = ConsoleParts(wiring.prepare(arguments))
     if arguments.resume_newest or arguments.resume is not None:
         asyncio.run(parts.find_session())
-    return FanoutApp(parts.services(), prompt=arguments.prompt)
+    return parts.services()
 
 
 def replay_session(arguments: Namespace) -> int:

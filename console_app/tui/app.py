@@ -12,7 +12,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -24,15 +24,16 @@ from textual.filter import LineFilter
 from textual.screen import Screen
 from textual.worker import WorkerFailed
 
-from console_app.tui.key_order import KeysInOrder
-from console_app.tui.screens.chat import ChatScreen
-from console_app.tui.services import ConsoleServices
+from console_app.tui.first_paint import Opening, OpeningApp
 from console_app.tui.survival import Survival, line_of
 from console_app.tui.terminal_edge import EDGE
-from console_app.tui.themes import load_themes
+from console_app.tui.themes import LoadedTheme, load_themes, themes_named
 
 if TYPE_CHECKING:
     from textual.command import Provider
+
+    from console_app.tui.screens.chat import ChatScreen
+    from console_app.tui.services import ConsoleServices
 
 DEFAULT_THEME = "fanout-dark"
 SIXTEEN_COLOURS = "terminal"  # in place of the default where a terminal has no more: mixed colours come out unreadable
@@ -49,7 +50,7 @@ def _commands() -> type[Provider]:
     return SlashCommands
 
 
-class FanoutApp(KeysInOrder[int]):
+class FanoutApp(OpeningApp[int]):
     """The console. Its result is the exit code: 0, or 128 and the number of the signal that ended it."""
 
     TITLE = "fanout"
@@ -60,29 +61,59 @@ class FanoutApp(KeysInOrder[int]):
         Binding("ctrl+z", "suspend_process", "to the shell", id="app.suspend", priority=True, show=False),
     ]
 
-    def __init__(self, services: ConsoleServices, *, prompt: str | None = None) -> None:
+    def __init__(self, start: ConsoleServices | Opening, *, prompt: str | None = None) -> None:
+        """Opens on services that are there, or, with an `Opening`, at once; they are loaded after the first paint."""
+        opening = start if isinstance(start, Opening) else None
         # The main screen's sheet is named here because Textual reads none for a default screen.
-        super().__init__(driver_class=_driver(), css_path=["app.tcss", "screens/main.tcss"])
-        self._services = services
+        super().__init__(opening, driver_class=_driver(), css_path=["app.tcss", "screens/main.tcss"])
+        self._services: ConsoleServices | None = None
         self._prompt = prompt
+        self._few_colours = False
         self._survival = Survival()
         self.crash: BaseException | None = None  # what ended the console, when nobody asked for it
         self.crash_report: Path | None = None
-        themes, problems = load_themes(services.theme_dirs)
-        for loaded in themes:
-            self.register_theme(loaded.theme)
-        self._themes = themes
-        if services.theme in self.available_themes:
-            self.theme = services.theme
+        self._write_crash_report = start.write_crash_report
+        self._make_chat: Callable[[], ChatScreen] | None = None
+        if isinstance(start, Opening):
+            names = (start.theme, DEFAULT_THEME, SIXTEEN_COLOURS)
+            self._dress(start.theme, themes_named(names, start.theme_dirs), start.keymap)
         else:
-            problems.append(f"There is no theme {services.theme}. /theme shows what there is.")
-            self.theme = themes[0].theme.name if themes else FALLBACK_THEME
-        self._problems = [*services.problems, *problems]
-        self.set_keymap(dict(services.keymap))
+            self._make_chat = self._chat_on(start)
 
     def get_default_screen(self) -> Screen[Any]:
-        """The chat screen is the first and only one; dialogs come on top of it."""
-        return ChatScreen(self._services, self._themes, self._problems, prompt=self._prompt)
+        """The chat screen is the only one, dialogs come on top of it; without services, there is one before it."""
+        assert self._make_chat is not None
+        return self._make_chat()
+
+    def load(self, opening: Opening) -> Callable[[], ChatScreen]:
+        """See OpeningApp."""
+        return self._chat_on(opening.load())
+
+    def _chat_on(self, services: ConsoleServices) -> Callable[[], ChatScreen]:
+        """What makes the chat screen, to be called on the event loop."""
+        from console_app.tui.screens.chat import ChatScreen  # takes as long as the first paint
+
+        self._services, self._write_crash_report = services, services.write_crash_report
+        themes, problems = load_themes(services.theme_dirs)
+
+        def make() -> ChatScreen:
+            self._dress(services.theme, themes, services.keymap)
+            unknown = services.theme not in self.available_themes
+            missing = [f"There is no theme {services.theme}. /theme shows what there is."] if unknown else []
+            return ChatScreen(services, themes, [*services.problems, *problems, *missing], prompt=self._prompt)
+
+        return make
+
+    def _dress(self, theme: str, themes: Iterable[LoadedTheme], keymap: Mapping[str, str]) -> None:
+        for loaded in themes:
+            self.register_theme(loaded.theme)
+        self._wear(theme)
+        self.set_keymap(dict(keymap))
+
+    def _wear(self, theme: str) -> None:
+        """Puts on a theme, or what comes nearest to it."""
+        names = [SIXTEEN_COLOURS, FALLBACK_THEME] if self._few_colours and theme == DEFAULT_THEME else [theme]
+        self.theme = next(name for name in (*names, DEFAULT_THEME, FALLBACK_THEME) if name in self.available_themes)
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
         """None of Textual's own: the palette holds the slash commands."""
@@ -95,14 +126,16 @@ class FanoutApp(KeysInOrder[int]):
     async def run_async(self, **options: Any) -> int:
         """Runs until you quit or a signal ends it; the services are closed whatever happened."""
         handlers = self._install_signal_handlers()
-        if not options.get("headless") and self.theme == DEFAULT_THEME and self.console.color_system == "standard":
-            self.theme = SIXTEEN_COLOURS if SIXTEEN_COLOURS in self.available_themes else FALLBACK_THEME
+        self._few_colours = not options.get("headless") and self.console.color_system == "standard"
+        self._wear(self.theme)
         try:
             result = await super().run_async(**options)
         finally:
             self._give_terminal_back()
+            self.join_loader()
             try:
-                await self._services.close()
+                if self._services is not None:
+                    await self._services.close()
             except Exception:
                 log.exception("closing the services failed")
             for number, handler in handlers.items():
@@ -138,8 +171,8 @@ class FanoutApp(KeysInOrder[int]):
             self._exception_event.set()  # pyright: ignore[reportUnknownMemberType]
             self.crash = cause
             log.critical("the console ended by an internal error", exc_info=cause)
-            if self._services.write_crash_report is not None:
-                self.crash_report = self._services.write_crash_report(cause)
+            if self._write_crash_report is not None:
+                self.crash_report = self._write_crash_report(cause)
         self._close_messages_no_wait()
 
     # -- the terminal

@@ -1,18 +1,21 @@
 """Textual's driver for a POSIX terminal, with the faults of its input, its output and its end mended.
 
 Input: one byte that is no UTF-8 would end the program, and so would a key code that is no character; a paste is parsed
-character by character (seven seconds for 5 MB); Alt+Enter, as a plain terminal sends it, arrives as Enter. Output:
-everything passes `terminal_edge`, in UTF-8 whatever the locale, and a terminal that stops reading or goes away stops
-nothing (`terminal_writer`). End: every mode that was switched on is switched off, also where the event loop hangs.
+character by character (seven seconds for 5 MB); Alt+Enter, as a plain terminal sends it, arrives as Enter, and an Enter
+typed while the program still started as a new line. Output: everything passes `terminal_edge`, in UTF-8 whatever the
+locale, and a terminal that stops reading or goes away stops nothing (`terminal_writer`). End: every mode that was
+switched on is switched off, also where the event loop hangs.
 """
 
 from __future__ import annotations
 
 import codecs
+import fcntl
 import logging
 import os
 import selectors
 import signal
+import sys
 import termios
 from collections.abc import Iterator
 from typing import Any
@@ -181,6 +184,7 @@ class ConsoleDriver(LinuxDriver):
         """Reads the terminal until the driver stops or the terminal is gone."""
         decode = codecs.getincrementaldecoder("utf-8")(errors="replace").decode
         feed = InputFeed(XTermParser(self._debug))
+        ahead = self._typed_ahead()
         with selectors.SelectSelector() as selector:
             selector.register(self.fileno, selectors.EVENT_READ)
             while not self.exit_event.is_set():
@@ -192,7 +196,15 @@ class ConsoleDriver(LinuxDriver):
                     if not data:
                         self._terminal_lost()
                         return
+                    data, ahead = data[:ahead].replace(b"\n", b"\r") + data[ahead:], max(ahead - len(data), 0)
                     for message in feed.feed(decode(data)):
                         self.process_message(message)
                 for message in feed.tick():
                     self.process_message(message)
+
+    def _typed_ahead(self) -> int:
+        """How many bytes wait that were typed before the console's modes were on: in these Enter is a new line."""
+        before = self.attrs_before
+        if before is None or not (before[0] & termios.ICRNL and before[3] & termios.ICANON):
+            return 0
+        return int.from_bytes(fcntl.ioctl(self.fileno, termios.FIONREAD, bytes(4)), sys.byteorder)

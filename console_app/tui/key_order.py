@@ -14,6 +14,7 @@ from textual import events
 from textual.app import App, ReturnType
 from textual.message import Message
 
+KEPT = -1  # in place of a key's number: all keys wait for `let_go`
 LONGEST = 0.2  # seconds that a key may hold up the next: its action may wait for long, its widget may be gone
 
 
@@ -31,9 +32,31 @@ class KeysInOrder(App[ReturnType]):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
-        self._held: deque[events.Event] = deque()
+        self._held: deque[events.Key | events.Paste] = deque()
         self._under_way = 0  # the number of the key that others wait for; 0: none
         self._numbered = 0
+
+    def keep_keys(self) -> None:
+        """What is pressed from now on waits for `let_go`."""
+        self._under_way = KEPT
+
+    async def let_go(self) -> None:
+        """Passes on what was kept, in its order."""
+        await self._release(KEPT)
+
+    @property
+    def kept(self) -> list[events.Key | events.Paste]:
+        """What waits, oldest first."""
+        return list(self._held)
+
+    @property
+    def key_under_way(self) -> bool:
+        """Whether a key was passed on that has not taken effect yet."""
+        return self._under_way > 0
+
+    def must_wait(self, event: events.Key | events.Paste) -> bool:
+        """Whether this key, and with it all behind it, waits for `let_go`."""
+        return False
 
     async def on_event(self, event: events.Event) -> None:
         """Passes a key on, or keeps it until those before it are done."""
@@ -44,7 +67,11 @@ class KeysInOrder(App[ReturnType]):
         else:
             await self._pass_on(event)
 
-    async def _pass_on(self, event: events.Event) -> None:
+    async def _pass_on(self, event: events.Key | events.Paste) -> None:
+        if self.must_wait(event):
+            self.keep_keys()
+            self._held.appendleft(event)
+            return
         target = self.focused or self.screen
         await super().on_event(event)
         if isinstance(event, events.Key) and not event.is_printable:

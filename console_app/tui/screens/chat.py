@@ -40,6 +40,7 @@ from console_app.tui.themes import LoadedTheme
 from console_app.tui.turn_driver import TurnDriver
 from console_app.tui.widgets.approval_board import ApprovalBoard
 from console_app.tui.widgets.key_hints import KeyHints
+from console_app.tui.widgets.prompt import SENDS
 from console_app.tui.widgets.prompt_box import PromptBox
 from console_app.tui.widgets.question_board import QuestionBoard
 from console_app.tui.widgets.queue_strip import QueueStrip
@@ -198,9 +199,7 @@ class ChatScreen(ChatPrompt, ChatPanels):
             return  # the screen is going away, and the turn with it
         busy = self.driver.busy
         self.query_one(QueueStrip).show(self.driver.waiting, self.driver.paused, self.driver.composing)
-        self.prompt.border_subtitle = (
-            "enter queues · ctrl+s steers · esc stops" if busy else "enter send · ctrl+j newline"
-        )
+        self.prompt.border_subtitle = "enter queues · ctrl+s steers · esc stops" if busy else SENDS
         self.refresh_bindings()
         self.refresh_status()
 

@@ -41,6 +41,10 @@ class MainScreen(Screen[None]):
         Binding("ctrl+c,super+c", "interrupt", "clear, stop, quit", id="chat.interrupt", show=False),
     ]
 
+    def __init__(self) -> None:
+        # As most terminals are: classes that come with the first size would have every widget styled twice.
+        super().__init__(classes="-wide-enough -high-enough")
+
     prompt = getters.query_one("#prompt", Prompt)
     box = getters.query_one(PromptBox)
     welcome = getters.query_one(Welcome)

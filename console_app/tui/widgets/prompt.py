@@ -22,6 +22,7 @@ from console_app.tui.pastes import Pastes
 from console_app.tui.prompt_history import PromptHistory
 
 PLACEHOLDER = "Ask, or / for commands, @ for files"
+SENDS = "enter send · ctrl+j newline"  # on its border, when no turn runs
 
 
 class Prompt(TextArea):
@@ -101,6 +102,13 @@ class Prompt(TextArea):
         self._typed_for_offer = None
         self.load_text(visible(text))
         self.move_cursor(self.document.end)
+
+    def take_over(self, other: Prompt) -> None:
+        """Goes on with what was written in `other`, with the cursor where it is there."""
+        self._pastes = other._pastes
+        self.touched_at = other.touched_at
+        self.load_text(other.text)
+        self.selection = other.selection
 
     def offer(self, text: str, typed: str) -> None:
         """Shows `text` as if written, in place of the key `typed`: typing on brings back that key in its place."""

@@ -12,6 +12,7 @@ from console_app.domain.approvals import ApprovalMode
 from console_app.domain.safe_text import one_line
 
 BAR_CELLS = 10
+NAME = Content.styled("fanout", "bold $primary")
 NAME_CELLS = 28  # of a model's or provider's name
 
 
@@ -50,7 +51,7 @@ def pieces(status: Status) -> list[Content]:
     """The parts of the bar, in order."""
     muted, text = "$muted", "$foreground"
     parts = [
-        Content.styled("fanout", "bold $primary"),
+        NAME,
         *((Content.styled(f"! {status.storage}", "bold $warning"),) if status.storage else ()),
         _line((one_line(status.model, NAME_CELLS), text), (f" · {one_line(status.provider, NAME_CELLS)}", muted)),
         _line((status.strategy, text), (f" · {status.policy} · ", muted), _mode(status.mode)),
@@ -110,17 +111,17 @@ def _context(status: Status) -> Content:
 
 
 class StatusBar(Widget):
-    """Paints `status`; set it as often as you like, an equal one costs nothing."""
+    """Paints `status`; set it as often as you like, an equal one costs nothing. None: nothing is known yet."""
 
     DEFAULT_CSS = """
     StatusBar { height: 1; padding: 0 1; background: $panel; color: $foreground; text-wrap: nowrap; }
     """
 
-    status: reactive[Status] = reactive(Status())
+    status: reactive[Status | None] = reactive(None)
 
     def render(self) -> Content:
         """The parts that fit."""
-        parts, width = pieces(self.status), self.content_size.width
+        parts, width = [NAME] if self.status is None else pieces(self.status), self.content_size.width
         gap = 3 if sum(part.cell_length + 3 for part in parts) - 3 <= width else 2
         line = parts[0]
         for part in parts[1:]:

@@ -73,7 +73,7 @@ class Welcome(Vertical):
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self._facts = Content("")
+        self._facts = Content("\n")  # two lines, so that nothing moves when they are known
 
     def compose(self) -> ComposeResult:
         """Two lines, and the list."""

@@ -1,0 +1,171 @@
+"""An app that paints and takes keys before it has anything to talk to: what loads slowly comes after the first paint.
+
+Imports, settings, servers and the engine take twice as long as an empty Textual app takes to open. So there is first a
+screen of the same look that can only be written in; a thread loads the rest; then the chat screen takes its place, with
+what was written, and gets every key that means more than writing, in the order in which they were pressed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from textual import events
+from textual.app import ReturnType
+from textual.widget import Widget
+
+from console_app.tui.key_order import KeysInOrder
+from console_app.tui.screens.opening import OpeningScreen
+
+if TYPE_CHECKING:
+    from console_app.tui.screens.chat import ChatScreen
+    from console_app.tui.services import ConsoleServices
+
+INTERRUPT, QUIT_IF_EMPTY = "screen.interrupt", "delete_or_quit"  # what Ctrl+C and Ctrl+D do in the prompt
+OPENING, CHAT = "opening", "chat"  # each has a stack of screens
+MOMENT = 0.01  # seconds
+LONGEST_WAIT = 1.0  # seconds for a widget to be done with its keys
+LONGEST_JOIN = 2.0  # seconds that the end of the program waits for what is still being loaded
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """What the first paint needs to know; the rest comes from `load`."""
+
+    load: Callable[[], ConsoleServices]  # called in a thread; what it raises ends the console
+    history_path: Path
+    theme_dirs: Sequence[Path]  # as in ConsoleServices; so are those that follow
+    theme: str
+    working_folder: Path
+    keymap: Mapping[str, str] = field(default_factory=dict[str, str])
+    write_crash_report: Callable[[BaseException], Path | None] | None = None
+
+
+class OpeningApp(KeysInOrder[ReturnType]):
+    """An app whose first screen is an `OpeningScreen`, if it is given an `Opening`; else its default screen."""
+
+    DEFAULT_MODE = OPENING
+
+    def __init__(self, opening: Opening | None, **options: Any) -> None:
+        super().__init__(**options)
+        if opening is not None:
+            self.add_mode(OPENING, self._open)  # pyright: ignore[reportUnknownMemberType]
+        self._opening = opening
+        self._opening_screen: OpeningScreen | None = None
+        self._unpainted = ExitStack()  # holds the first paint back until what was typed before it is in it
+        self._moving = False  # from the opening screen to the chat screen
+        self._loader: threading.Thread | None = None
+        self.failure: BaseException | None = None  # why there is nothing to talk to
+
+    @abstractmethod
+    def load(self, opening: Opening) -> Callable[[], ChatScreen]:
+        """Loads everything, in a thread; what it returns makes the chat screen, on the event loop."""
+
+    def _open(self) -> OpeningScreen:
+        """The first screen; what is pressed before it is there waits for it."""
+        assert self._opening is not None
+        opening = self._opening
+        self.keep_keys()
+        self._unpainted.enter_context(self.batch_update())
+        self._opening_screen = OpeningScreen(opening.history_path, opening.working_folder)
+        return self._opening_screen
+
+    async def on_opening_screen_ready(self, message: OpeningScreen.Ready) -> None:
+        """There is a prompt to write in. What is slow begins when it is painted."""
+        message.stop()
+        await self.let_go()
+        self._unpainted.close()
+        # The first frame reaches the terminal before a thread takes turns with the one that writes it.
+        message.screen.call_after_refresh(self.set_timer, MOMENT, self._begin)
+
+    # -- keys
+
+    def must_wait(self, event: events.Key | events.Paste) -> bool:
+        """Whether a key is for the chat screen. Ctrl+D quits all the same, when the prompt is empty by then."""
+        screen = self._opening_screen
+        if screen is None or (screen.writes(event) and not self._moving):
+            return False
+        if screen.ready and screen.action_of(event) == QUIT_IF_EMPTY:
+            screen.prompt.call_later(self._quit_if_empty, event)
+        return True
+
+    def _quit_if_empty(self, event: events.Key | events.Paste) -> None:
+        """Called when the prompt has what was typed before `event`."""
+        screen = self._opening_screen
+        if screen is not None and not screen.prompt.text and self.kept[:1] == [event]:
+            self.exit()
+
+    async def on_event(self, event: events.Event) -> None:
+        """Ctrl+C twice quits although nothing else acts yet."""
+        await super().on_event(event)
+        screen = self._opening_screen
+        if screen is None or not screen.ready or (kept := self.kept)[-1:] != [event]:
+            return
+        if [screen.action_of(key) for key in kept[-2:]] == [INTERRUPT, INTERRUPT]:
+            self.exit()
+
+    # -- loading
+
+    def _begin(self) -> None:
+        self._loader = threading.Thread(target=self._load, args=(asyncio.get_running_loop(),), daemon=True)
+        self._loader.start()
+
+    def _load(self, loop: asyncio.AbstractEventLoop) -> None:
+        assert self._opening is not None
+        try:
+            outcome = self.load(self._opening)
+        except BaseException as error:  # nobody else would hear of it, and the console would wait for ever
+            outcome = error
+        with suppress(RuntimeError):  # the loop is closed: it was quit meanwhile
+            loop.call_soon_threadsafe(self.call_later, self._loaded, outcome)
+
+    async def _loaded(self, outcome: Callable[[], ChatScreen] | BaseException) -> None:
+        if self.return_code is not None:
+            return  # it was quit meanwhile
+        if isinstance(outcome, BaseException):
+            self.failure = outcome
+            self.exit()
+            return
+        self._moving = True
+        if self.key_under_way:  # its binding acts when the key has come up to the app, which is busy here
+            self.set_timer(MOMENT, partial(self.call_later, self._loaded, outcome))
+            return
+        opened, self._opening_screen = self._opening_screen, None
+        assert opened is not None
+        self.keep_keys()
+        await _done_with_keys(opened.prompt)
+        with self.batch_update():  # or a frame would show the chat screen half made
+            chat = outcome()
+            self.add_mode(CHAT, lambda: chat)  # pyright: ignore[reportUnknownMemberType]
+            await self.switch_mode(CHAT)
+            chat.prompt.take_over(opened.prompt)
+            await _done_with_keys(chat.box)
+        if opened.picked is not None:
+            chat.post_message(opened.picked)
+        await self.let_go()
+        self.remove_mode(OPENING)
+
+    def join_loader(self) -> None:
+        """For the end: what is being loaded is not cut off, as long as that takes no time."""
+        if self._loader is not None:
+            self._loader.join(LONGEST_JOIN)
+
+
+async def _done_with_keys(widget: Widget) -> None:
+    """Returns when `widget` has taken what was sent to it so far."""
+    done = asyncio.Event()
+    if widget.call_later(done.set):
+        try:
+            await asyncio.wait_for(done.wait(), LONGEST_WAIT)
+        except TimeoutError:
+            log.warning("%s did not take its keys", widget)

@@ -1,0 +1,159 @@
+"""The first moment of the real program: what is typed then, what is wrong then, and how it is left then.
+
+An mcp.json that is a pipe nobody writes to holds the loading up for as long as a test wants.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+import pytest
+
+from tests.program.process import Fanout
+from tests.program.terminal import Terminal
+
+Open = Callable[..., AbstractContextManager[Terminal]]
+READY = "Ask, or / for commands"
+LOADED = "rehearsal answers"
+# What the first paint has no use for, and takes longer to import than the paint takes.
+HEAVY = {"pydantic", "pydantic_core", "openai", "anthropic", "mcp", "httpx2", "sqlite3", "markdown_it", "pygments"}
+HEAVY_OF_OURS = {"console", "wiring", "engine", "sessions", "providers", "mcp_client", "dialects", "headless"}
+PAINTED = """
+import os, sys
+from pathlib import Path
+from console_app import resources
+from console_app.tui.app import FanoutApp
+from console_app.tui.first_paint import Opening
+
+def load():
+    print(*sys.modules, sep="\\n", file=open(os.environ["MODULES"], "w"))
+    sys.exit()
+
+FanoutApp(Opening(load, Path("history"), [resources.themes_dir()], "fanout-dark", Path())).run(headless=True)
+"""
+
+
+@pytest.fixture
+def fanout(tmp_path: Path) -> Fanout:
+    return Fanout(tmp_path)
+
+
+@pytest.fixture
+def console(fanout: Fanout) -> Open:
+    """Opens the console with the given arguments."""
+
+    def opened(*arguments: str, stderr: int | None = None) -> Terminal:
+        environment = fanout.environment({"TERM": "xterm-256color"})
+        return Terminal(fanout.argv(*arguments), env=environment, cwd=fanout.cwd, stderr=stderr)
+
+    return opened
+
+
+@pytest.fixture
+def held(fanout: Fanout) -> Iterator[Path]:
+    """A pipe to be given as --mcp-config; whoever opens it for reading waits."""
+    pipe = fanout.cwd / "pipe.json"
+    os.mkfifo(pipe)
+    yield pipe
+    os.close(os.open(pipe, os.O_RDWR | os.O_NONBLOCK))  # nobody waits on
+
+
+def test_keys_typed_before_the_program_reads_them_are_kept(console: Open) -> None:
+    with console("--no-mcp") as terminal:
+        terminal.type("typed at once")
+        terminal.expect("│ typed at once +│")
+        terminal.expect(LOADED)
+        terminal.expect("│ typed at once +│")
+
+
+def test_enter_before_the_program_reads_it_sends(console: Open) -> None:
+    with console("--no-mcp") as terminal:
+        terminal.type("what can you do?\r")
+        terminal.type("and the next")
+        terminal.expect("│ and the next +│")
+        terminal.expect_gone("Try one")
+
+
+def test_the_prompt_answers_while_the_rest_is_loaded_and_what_was_sent_is_sent_then(console: Open, held: Path) -> None:
+    with console("--mcp-config", str(held)) as terminal:
+        terminal.expect(READY)
+        terminal.type("hello therf")
+        terminal.press("backspace")
+        terminal.type("e")
+        terminal.expect("│ hello there +│")
+        terminal.resize(24, 80)
+        terminal.expect("│ hello there +│$")
+        terminal.press("enter")
+        terminal.type("next")
+        held.write_text('{"mcpServers": {}}')
+        terminal.expect_gone("Try one", timeout=40)
+        terminal.expect(r"│ next +│")
+        terminal.press("ctrl+c", "ctrl+d")
+        assert terminal.wait_exit() == 0
+        assert terminal.left_changed() == []
+
+
+@pytest.mark.parametrize("keys", [["ctrl+d"], ["ctrl+c", "ctrl+c"]], ids=["ctrl+d", "ctrl+c twice"])
+def test_keys_that_quit_do_so_while_it_loads(console: Open, held: Path, keys: list[str]) -> None:
+    with console("--mcp-config", str(held)) as terminal:
+        terminal.expect(READY)
+        terminal.press(*keys)
+        assert terminal.wait_exit(20) == 0
+        assert terminal.left_changed() == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_signals_end_it_while_it_loads(console: Open, held: Path, number: signal.Signals) -> None:
+    with console("--mcp-config", str(held)) as terminal:
+        terminal.expect(READY)
+        terminal.signal(number)
+        assert terminal.wait_exit(20) == 128 + number
+        assert terminal.left_changed() == []
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments", "says"),
+    [
+        ('theme = "fanout-dark"\nmodell = "x"', [], r"config\.toml:2:1: unknown key \"modell\""),
+        ("theme = [", [], r"config\.toml:1:\d+"),
+        ("", ["-m", "nobody/x"], "nobody"),
+        ("", ["-C", "no-such-folder"], "no-such-folder"),
+        ("", ["-r", "no-such-session"], "no-such-session"),
+    ],
+    ids=["unknown key", "no TOML", "unknown model", "no folder", "no session"],
+)
+def test_what_is_wrong_is_one_line_and_exit_code_2(
+    console: Open, fanout: Fanout, tmp_path: Path, text: str, arguments: list[str], says: str
+) -> None:
+    if text:
+        fanout.write("home/config.toml", text)
+    with (tmp_path / "err").open("wb") as err, console(*arguments, stderr=err.fileno()) as terminal:
+        terminal.type("typed\r")
+        assert terminal.wait_exit(30) == 2
+        assert terminal.left_changed() == []
+    told = (tmp_path / "err").read_text()
+    assert told.startswith("fanout: ")
+    assert told.count("\n") == 1
+    assert re.search(says, told), told
+
+
+def test_nothing_that_the_first_paint_has_no_use_for_is_imported_before_it(fanout: Fanout, tmp_path: Path) -> None:
+    listed = tmp_path / "modules"
+    subprocess.run(
+        [sys.executable, "-P", "-c", PAINTED],
+        env=fanout.environment({"MODULES": str(listed), "TERM": "xterm-256color"}),
+        cwd=fanout.cwd,
+        check=True,
+        timeout=60,
+    )
+    names = set(listed.read_text().split())
+    assert "console_app.tui.screens.opening" in names
+    assert HEAVY.isdisjoint(names)
+    assert HEAVY_OF_OURS.isdisjoint(name.split(".")[1] for name in names if name.startswith("console_app."))

@@ -1,0 +1,226 @@
+"""The first moment: what is pressed while the rest is still being loaded has the effect that it has later."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual import events
+from textual.pilot import Pilot
+from textual.widgets import OptionList
+
+from console_app.domain.errors import ConfigError
+from console_app.tui.app import FanoutApp
+from console_app.tui.first_paint import Opening
+from console_app.tui.screens.chat import ChatScreen
+from console_app.tui.screens.help import HelpScreen
+from console_app.tui.screens.opening import OpeningScreen
+from console_app.tui.services import ConsoleServices
+from console_app.tui.widgets.welcome import EXAMPLES
+from tests.tui.parts import THEMES, WrittenModel, chat, seen, services, until
+
+
+class Slow:
+    """A console whose services are there when the test says so."""
+
+    def __init__(self, folder: Path, *, fault: Exception | None = None, **more: Any) -> None:
+        self.go_on = threading.Event()
+        self.model = WrittenModel()
+        self._make = lambda: services(folder, self.model, **more)
+        self._fault = fault
+        self.app = FanoutApp(
+            Opening(
+                load=self._load,
+                history_path=folder / "history",
+                theme_dirs=[THEMES],
+                theme="fanout-dark",
+                working_folder=folder,
+            )
+        )
+
+    def _load(self) -> ConsoleServices:
+        assert self.go_on.wait(20)
+        if self._fault is not None:
+            raise self._fault
+        return self._make()
+
+    @asynccontextmanager
+    async def opened(self, size: tuple[int, int] = (100, 30)) -> AsyncGenerator[Pilot[int]]:
+        """The app with its first screen ready."""
+        async with self.app.run_test(size=size) as pilot:
+            await until(pilot, lambda: isinstance(self.app.screen, OpeningScreen) and self.app.screen.ready)
+            try:
+                yield pilot
+            finally:
+                self.go_on.set()  # or the thread would be waited for
+
+    def typed(self, *keys: str) -> None:
+        """Posts all keys at once, as one read of the terminal does."""
+        for key in keys:
+            self.app.post_message(events.Key(key, key if len(key) == 1 else None))
+
+    async def loaded(self, pilot: Pilot[int]) -> ChatScreen:
+        """The chat screen, with all keys passed on."""
+        self.go_on.set()
+        await until(pilot, lambda: isinstance(self.app.screen_stack[0], ChatScreen) and not self.app.kept, "chat")
+        await pilot.pause()
+        return chat(self.app)
+
+
+def words(text: str) -> list[str]:
+    """The lines that don't depend on what is loaded."""
+    return [line for number, line in enumerate(text.splitlines()) if number > 3]
+
+
+@pytest.fixture
+def slow(tmp_path: Path) -> Slow:
+    return Slow(tmp_path)
+
+
+@pytest.mark.parametrize("size", [(120, 40), (80, 24), (40, 10)])
+async def test_the_picture_stays_as_it_is(slow: Slow, size: tuple[int, int]) -> None:
+    async with slow.opened(size) as pilot:
+        await pilot.pause()
+        before = seen(slow.app)
+        await slow.loaded(pilot)
+        await until(pilot, lambda: words(seen(slow.app)) == words(before), before)
+
+
+async def test_text_is_shown_at_once_and_goes_on_where_it_was(slow: Slow) -> None:
+    async with slow.opened() as pilot:
+        slow.typed(*"helo wrld", "left", "left", "left", "o", "home", "right", "right")
+        await until(pilot, lambda: "helo world" in seen(slow.app))
+        screen = await slow.loaded(pilot)
+        assert screen.prompt.text == "helo world"
+        slow.typed("l")
+        await until(pilot, lambda: screen.prompt.text == "hello world")
+
+
+async def test_enter_sends_once_and_what_follows_it_is_the_next_prompt(slow: Slow) -> None:
+    async with slow.opened() as pilot:
+        slow.typed(*"one", "enter", *"two")
+        await until(pilot, lambda: "one" in seen(slow.app))
+        assert not slow.model.requests
+        screen = await slow.loaded(pilot)
+        await until(pilot, lambda: len(slow.model.requests) == 1 and not screen.driver.busy)
+        assert slow.model.requests[0].messages[-1].content == "one"
+        assert screen.prompt.text == "two"
+
+
+async def test_a_long_paste_is_sent_whole(slow: Slow) -> None:
+    text = "\n".join(f"line {number}" for number in range(30))
+    async with slow.opened() as pilot:
+        slow.app.post_message(events.Paste(text))
+        await until(pilot, lambda: "[Pasted 30 lines]" in seen(slow.app))
+        slow.typed("enter")
+        await slow.loaded(pilot)
+        await until(pilot, lambda: len(slow.model.requests) == 1)
+        assert slow.model.requests[0].messages[-1].content == text
+
+
+async def test_a_key_of_the_screen_waits_for_it(slow: Slow) -> None:
+    async with slow.opened() as pilot:
+        slow.typed("f1")
+        await slow.loaded(pilot)
+        await until(pilot, lambda: isinstance(slow.app.screen, HelpScreen))
+
+
+async def test_a_command_runs_and_is_completed(slow: Slow) -> None:
+    async with slow.opened() as pilot:
+        slow.typed(*"/hel", "enter")
+        await slow.loaded(pilot)
+        await until(pilot, lambda: isinstance(slow.app.screen, HelpScreen))
+
+
+async def test_a_digit_offers_an_example(slow: Slow) -> None:
+    async with slow.opened() as pilot:
+        slow.typed("1")
+        screen = await slow.loaded(pilot)
+        await until(pilot, lambda: screen.prompt.text == EXAMPLES[0].text)
+
+
+async def test_a_click_on_an_example_sends_it(slow: Slow) -> None:
+    async with slow.opened() as pilot:
+        await pilot.click("ExampleList", offset=(6, 0))
+        await until(pilot, lambda: slow.app.screen.query_one("ExampleList", OptionList).highlighted == 0)
+        await slow.loaded(pilot)
+        await until(pilot, lambda: len(slow.model.requests) == 1)
+        assert slow.model.requests[0].messages[-1].content == EXAMPLES[0].text
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        [*"one", "enter", *"two", "left", "enter", *"/keys", "escape", *"thr"],
+        [*"a b", "ctrl+w", *"c", "ctrl+j", *"d", "up", *"e", "end", "enter", *"f?2/@", "backspace", "ctrl+u", *"g"],
+        ["up", *"?", "escape", "tab", "shift+tab", *"2", "enter", "ctrl+c", *"x", "ctrl+c", *"y"],
+    ],
+    ids=["two prompts", "editing", "keys of the page"],
+)
+async def test_keys_have_the_effect_that_they_have_later(tmp_path: Path, keys: Sequence[str]) -> None:
+    async def outcome(slow: Slow, before: Callable[[Pilot[int]], Any]) -> tuple[object, ...]:
+        async with slow.opened() as pilot:
+            await before(pilot)
+            slow.typed(*keys)
+            screen = await slow.loaded(pilot)
+            await until(pilot, lambda: not screen.driver.busy)
+            await pilot.pause(0.3)
+            sent = [request.messages[-1].content for request in slow.model.requests]
+            return (sent, screen.prompt.text, screen.prompt.selection, type(slow.app.screen))
+
+    late, early = Slow(tmp_path / "late"), Slow(tmp_path / "early")
+    expected = await outcome(late, late.loaded)
+    assert await outcome(early, lambda pilot: pilot.pause()) == expected
+
+
+async def test_ctrl_d_quits_although_nothing_is_loaded(slow: Slow) -> None:
+    async with slow.opened() as pilot:
+        slow.typed(*"ab", "backspace", "backspace", "ctrl+d")
+        await until(pilot, lambda: slow.app.return_code is not None)
+
+
+async def test_ctrl_c_twice_quits_although_nothing_is_loaded(slow: Slow) -> None:
+    async with slow.opened() as pilot:
+        slow.typed(*"ab", "enter", "ctrl+c", "ctrl+c")
+        await until(pilot, lambda: slow.app.return_code is not None)
+
+
+async def test_ctrl_d_with_text_is_an_editing_key(slow: Slow) -> None:
+    async with slow.opened() as pilot:
+        slow.typed(*"abc", "home", "ctrl+d")
+        screen = await slow.loaded(pilot)
+        await until(pilot, lambda: screen.prompt.text == "bc")
+
+
+async def test_what_is_wrong_ends_it_and_is_handed_on(tmp_path: Path) -> None:
+    fault = ConfigError("config.toml:1:1: unknown key")
+    slow = Slow(tmp_path, fault=fault)
+    async with slow.opened() as pilot:
+        slow.typed(*"hello", "enter")
+        slow.go_on.set()
+        await until(pilot, lambda: slow.app.return_code is not None)
+    assert slow.app.failure is fault
+
+
+async def test_left_while_it_loads_the_services_are_closed_all_the_same(tmp_path: Path) -> None:
+    closed: list[bool] = []
+
+    async def close() -> None:
+        closed.append(True)
+
+    slow = Slow(tmp_path, close=close)
+
+    async def leave(pilot: Pilot[int]) -> None:
+        await until(pilot, lambda: isinstance(slow.app.screen, OpeningScreen) and slow.app.screen.ready)
+        await asyncio.sleep(0)
+        slow.typed("ctrl+d")
+        threading.Timer(0.2, slow.go_on.set).start()
+
+    assert await slow.app.run_async(headless=True, auto_pilot=leave) == 0
+    assert closed in ([True], [])  # none, where it was left before anything was loaded
+    assert slow.app.crash is None
