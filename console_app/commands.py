@@ -16,7 +16,7 @@ from console_app.domain.errors import ConfigError, FanoutError, UsageError
 from console_app.domain.safe_text import one_line, visible
 from console_app.headless.interrupts import EXIT_INTERRUPTED, Interrupted, Interrupts
 from console_app.headless.output import Output
-from console_app.headless.prompt import read_prompt
+from console_app.headless.prompt import read_prompt, with_offers
 from console_app.headless.run import EXIT_DONE, EXIT_FAILED, EXIT_USAGE, Ending, go_on, run_turn
 from console_app.sessions.library import Library
 from console_app.wiring import Setup
@@ -110,6 +110,7 @@ async def _answered(setup: Setup, output: Output, interrupts: Interrupts, librar
         prompt = await interrupts.race(read_prompt(words, output.error_line))
         await interrupts.race(asyncio.gather(servers.settled(hub, output), asyncio.shield(loaded)))
         wiring.loaded()
+        message = await interrupts.race(with_offers(hub, words, prompt))
         gate = wiring.build_gate(setup, chosen, headless=True)
         engine = wiring.build_engine(setup, provider, hub, gate)
         wiring.join(engine, hub)()
@@ -120,7 +121,7 @@ async def _answered(setup: Setup, output: Output, interrupts: Interrupts, librar
         try:
             return await run_turn(
                 engine,
-                prompt,
+                message,
                 output=output,
                 output_format=arguments.output_format,
                 interrupts=interrupts,

@@ -5,8 +5,13 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from console_app.domain.errors import UsageError
+from console_app.domain.messages import UserMessage
+
+if TYPE_CHECKING:
+    from console_app.mcp_client.hub import Hub
 
 PATIENCE = 3.0  # seconds for the first byte of a pipe that nobody said to read
 _CHUNK = 65536
@@ -28,6 +33,21 @@ async def read_prompt(words: Sequence[str], note: Callable[[str], None], descrip
     if not prompt:
         raise UsageError("the prompt is empty")
     return prompt
+
+
+async def with_offers(hub: Hub, words: Sequence[str], prompt: str) -> UserMessage:
+    """The message of a prompt, with what its `words` name at servers. What was piped in may be anybody's, and names
+    nothing. Raises ServerError and UsageError."""
+    from console_app.mcp_client import composing  # other commands read no prompt, and need no hub
+
+    given = " ".join(word for word in words if word != "-").strip()
+    if not given or not composing.names_something(hub, given):
+        return UserMessage(content=prompt)
+    message = await composing.compose(hub, given)
+    if not message.source:
+        return message.model_copy(update={"content": prompt})
+    parts = (message.content, prompt.removeprefix(given).strip())
+    return message.model_copy(update={"content": "\n\n".join(part for part in parts if part)})
 
 
 async def _read(descriptor: int, patience: float | None, note: Callable[[str], None]) -> str:

@@ -10,6 +10,7 @@ import asyncio
 from dataclasses import dataclass
 
 from console_app.domain import events as ev
+from console_app.domain.messages import UserMessage
 from console_app.domain.safe_text import one_line
 from console_app.domain.transcript import Transcript
 from console_app.engine import approval_gate
@@ -47,7 +48,7 @@ def go_on(engine: Engine, opened: Opened) -> None:
 
 async def run_turn(
     engine: Engine,
-    prompt: str,
+    prompt: str | UserMessage,
     *,
     output: Output,
     output_format: OutputFormat,

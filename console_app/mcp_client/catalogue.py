@@ -29,6 +29,7 @@ class Catalogue:
         self, server: str, session: Callable[[], Awaitable[Session]], files: ResultFiles, seconds: float
     ) -> None:
         self.offers = Offers()
+        self.listed = asyncio.Event()  # the lists have come, whatever is in them
         self.subscribed: set[str] = set()  # resources to be told of, over all connections
         self.log_level: Level = "info"
         self._server = server
@@ -43,6 +44,12 @@ class Catalogue:
                 self.offers = await session.offers()
         except Exception as error:
             self.offers = Offers(problems=(f"nothing could be listed: {faults.connection_reason(error)}",))
+        self.listed.set()
+
+    def forget(self) -> None:
+        """The server is gone, and what it offered with it."""
+        self.offers = Offers()
+        self.listed.clear()
 
     async def restore(self, session: Session) -> None:
         """Tells a new connection what was asked of the one before."""

@@ -32,6 +32,7 @@ async def compose(hub: Hub, text: str) -> UserMessage:
     servers = typed_names(status.name for status in hub.statuses())
     command = command_of(text)
     if command is not None and (server := servers.get(command[0].partition(":")[0])) is not None:
+        await hub.listed(server)
         prompt = typed_prompts(hub.prompts(), servers.values()).get(command[0])
         if prompt is None:
             raise ServerError(f"{server} has no prompt {command[0].partition(':')[2]} now", "Ctrl+L shows the servers.")

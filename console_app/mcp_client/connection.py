@@ -21,7 +21,6 @@ from console_app.mcp_client import convert, faults
 from console_app.mcp_client.catalogue import Catalogue
 from console_app.mcp_client.channel import Channel, HttpChannel, StartError, StdioChannel
 from console_app.mcp_client.faults import CallRefused, ConnectionLost
-from console_app.mcp_client.offers import Offers
 from console_app.mcp_client.server_log import ServerLog
 from console_app.mcp_client.shared import Ending, Shared, to_the_end
 from console_app.mcp_client.sign_in import Kept, SignInPage, plan_of
@@ -120,6 +119,16 @@ class Connection:
         """Returns once the server is ready, failed, disabled or stopped."""
         while not self.state.settled:
             await self._moved.wait()
+
+    async def listed(self) -> None:
+        """Returns once what the server offers beside tools is known, the server is down, or after a while."""
+        try:
+            async with asyncio.timeout(CALL_WAITS_SECONDS):
+                await self.settled()
+                if self.state is ServerState.READY:
+                    await self.catalogue.listed.wait()
+        except TimeoutError:
+            return
 
     async def _own(self) -> None:
         losses = 0
@@ -285,7 +294,7 @@ class Connection:
         self.state, self.reason = state, reason
         if state in {ServerState.FAILED, ServerState.STOPPED, ServerState.NEEDS_SIGN_IN}:
             self.tools, self._rejected = (), ()
-            self.catalogue.offers = Offers()
+            self.catalogue.forget()
         moved, self._moved = self._moved, asyncio.Event()
         moved.set()
         self._shared.changed()

@@ -211,6 +211,10 @@ class Hub:
             if self._is_on(one.server, "resource", one.uri_template)
         ]
 
+    async def listed(self, server: str) -> None:
+        """Returns once what a server offers beside tools is known, the server is down, or after a while."""
+        await self._connection(server).listed()
+
     def offers(self) -> Sequence[Offers]:
         """All that each server lists beside tools, what is switched off too."""
         return [connection.catalogue.offers for connection in self._connections.values()]
