@@ -1,10 +1,12 @@
 """Thousands of scripted turns with three calls each through engine, session file and console: does anything grow?
 
-    python -m benchmarks.soak [TURNS]
+    python -m benchmarks.soak [TURNS] [--endless]
 
 Conversations of fifty turns follow one another: what is in a conversation stays as long as it does, and is not growth.
-Growth is counted after the first turns, when caches are full and imports done: Python's own memory by tracemalloc, the
-process's by the kernel, and the number of tasks, descriptors, threads, widgets and garbage-tracked objects.
+With `--endless` all turns are one conversation, and what a turn adds is what is kept of it: its messages, its calls,
+and the blocks that paint them. Growth is counted after the first turns, when caches are full and imports done: Python's
+own memory by tracemalloc, the process's by the kernel, and the number of tasks, descriptors, threads, widgets and
+garbage-tracked objects.
 """
 
 from __future__ import annotations
@@ -135,7 +137,7 @@ async def soak(turns: int, folder: Path, *, every: int, new_after: int, trace: b
         screen: Any = app.screen_stack[0]
         for turn in range(1, turns + 1):
             screen.send("Do three things.")
-            while screen.driver.busy:  # noqa: ASYNC110 - the console has no event for this, and needs none  # noqa: ASYNC110 - as often as the loop turns, for speed
+            while screen.driver.busy:  # noqa: ASYNC110 - the console has no event for this, and needs none
                 await asyncio.sleep(0)
             if turn % 10 == 0:
                 await pilot.pause()
@@ -159,12 +161,12 @@ def growth(looks: Sequence[Look], begin: int) -> dict[str, float]:
 
 def main() -> None:
     """Prints each look, and what grew a turn."""
-    turns = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
+    numbers = [int(word) for word in sys.argv[1:] if word.isdecimal()]
+    turns, endless = numbers[0] if numbers else 10_000, "--endless" in sys.argv
     begin = time.monotonic()
+    every = NEW_AFTER * max(turns // NEW_AFTER // 10, 1)
     with tempfile.TemporaryDirectory() as folder:
-        looks = asyncio.run(
-            soak(turns, Path(folder), every=NEW_AFTER * max(turns // NEW_AFTER // 10, 1), new_after=NEW_AFTER)
-        )
+        looks = asyncio.run(soak(turns, Path(folder), every=every, new_after=turns + 1 if endless else NEW_AFTER))
     for look in looks:
         print(json.dumps(asdict(look)))
     print(f"{turns:,} turns in {time.monotonic() - begin:.0f} s; grown a turn after the first tenth:")

@@ -14,8 +14,7 @@ SILENCE = 30.0  # seconds without a sign of the answer that are worth a row
 class Waiting:
     """Sees every event before it is shown.
 
-    One timer that looks again later, in place of one an event: tokens come by the hundred a second, and a stored
-    session has thousands of steps.
+    One timer a turn that looks again later, in place of one an event: tokens come by the hundred a second.
     """
 
     def __init__(self, view: ConversationView) -> None:
@@ -48,6 +47,9 @@ class Waiting:
                 self._quiet()
                 self._tried()
                 self._since = None
+                if self._timer is not None and isinstance(event, ev.TurnFinished):
+                    self._timer.stop()
+                    self._timer = None
             case ev.Notice() | ev.SessionStarted() | ev.TodoChanged() | ev.UsageReported():
                 pass
             case _:
@@ -62,7 +64,7 @@ class Waiting:
     def _listen(self, since: float) -> None:
         self._since = since
         self._quiet()
-        if self._timer is None:
+        if self._timer is None and self._view.now - since < SILENCE:  # else it was stored long ago
             self._look_in(SILENCE)
 
     def _look_in(self, seconds: float) -> None:

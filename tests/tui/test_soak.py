@@ -18,3 +18,13 @@ async def test_turns_leave_no_task_descriptor_thread_or_widget_behind(tmp_path: 
         "blocks": 0,
     }
     assert grown["objects"] < 40  # a turn makes about a thousand
+
+
+async def test_an_endless_conversation_keeps_what_was_said_and_little_beside_it(tmp_path: Path) -> None:
+    looks = await soak(400, tmp_path, every=100, new_after=1000, trace=False)
+    grown = growth(looks, 200)
+    assert {name: grown[name] for name in ("tasks", "descriptors", "threads", "widgets")} == dict.fromkeys(
+        ("tasks", "descriptors", "threads", "widgets"), 0
+    )
+    assert grown["blocks"] == 7
+    assert grown["objects"] < 250  # kept painted, its blocks alone would be as many again
