@@ -143,6 +143,7 @@ class EventRouter:
     def _message(self, event: ev.MessageAdded) -> None:
         if event.role == "assistant" and event.label is not None:
             self._begun(event.at)
+            self._step.answered = True
         elif event.role == "assistant":
             self._begun(event.at)
             if self._step.answered:

@@ -47,5 +47,7 @@ class PanelKeys:
     def send_now(self) -> None:
         """The results that are there go to the model; the other calls end as interrupted."""
         turn = self._driver.turn
-        if turn is not None and not turn.send_now():
+        if turn is None:
+            self._toast("No answer waits for this call: it runs again by itself.")
+        elif not turn.send_now():
             self._toast("The answer still streams: more calls may come. Then s sends what there is.")

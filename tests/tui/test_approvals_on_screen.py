@@ -258,6 +258,22 @@ async def test_a_call_that_always_asks_offers_no_rule(tmp_path: Path) -> None:
         assert outcomes(pilot) == ["None"]
 
 
+async def test_a_denied_call_of_an_earlier_answer_runs_again_and_asks_again(tmp_path: Path) -> None:
+    async with waiting(tmp_path, THREE[0]) as (pilot, board):
+        await reach(pilot, board)
+        await pilot.press("n")
+        await see(pilot, "All decided.")
+        await pilot.press(*"next", "enter")
+        await see(pilot, "That is all.")
+        await pilot.press("alt+up", "r")
+        await see(pilot, "Approve 1 of 1")
+        assert not board.has_focus
+        await reach(pilot, board)
+        await pilot.press("y")
+        await until(pilot, lambda: outcomes(pilot) == ["succeeded"])
+        await until(pilot, lambda: not board.is_waiting)
+
+
 async def test_a_finished_call_runs_again_in_its_open_batch_and_after_it(tmp_path: Path) -> None:
     count = 0
     free = asyncio.Event()

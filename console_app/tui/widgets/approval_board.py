@@ -51,6 +51,7 @@ class ApprovalBoard(Vertical, can_focus=True):
     ApprovalBoard > Static { height: auto; text-wrap: nowrap; text-overflow: ellipsis; }
     ApprovalBoard > .board--rule { display: none; }
     ApprovalBoard > Input { display: none; height: 3; border: round $warning; background: $background; }
+    ApprovalBoard > Input:focus { border: round $warning; background-tint: $foreground 0%; }
     ApprovalBoard.-words > Input { display: block; }
     ApprovalBoard.-rule > .board--rule { display: block; }
     ApprovalBoard.-rule > ArgumentsView { display: none; }

@@ -67,6 +67,19 @@ async def test_thoughts_plans_and_observations_are_labelled_rows() -> None:
         assert "┊ plan     Ask." in text
 
 
+async def test_what_finished_was_told_beside_a_thought_stands_below_the_call() -> None:
+    app = TinyApp()
+    async with app.run_test(size=(100, 40)) as pilot:
+        story = app.story
+        story.turn("Compute")
+        call = story.call(0, 1.0, started=1.0, final_answer="It is 2.")
+        story.finish(call, 2.0, content="Completed.")
+        story.send(ev.MessageAdded, 3, role="assistant", content="", label="reason")
+        story.send(ev.MessageAdded, 3, role="assistant", content="It is 2.")
+        await painted(pilot)
+        assert kinds(app) == ["UserBlock", "BatchBlock", "CallBlock", "AssistantBlock"]
+
+
 async def test_a_replay_without_deltas_looks_like_the_live_turn() -> None:
     pictures: list[list[str]] = []
     for live in (True, False):
