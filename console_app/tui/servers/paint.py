@@ -48,7 +48,8 @@ def paint_row(row: Row, width: int, palette: Palette, now: float, *, chosen: boo
         case ItemRow():
             return _item(row, width, palette, edge, chosen)
         case NoteRow():
-            return fit(crop([edge, ("      ", palette.base), (row.text, palette.muted)], width), width, palette.base)
+            text: Piece = (f"✗ {row.text}", palette.warning) if row.warns else (row.text, palette.muted)
+            return fit(crop([edge, ("      ", palette.base), text], width), width, palette.base)
 
 
 def _server(row: ServerRow, width: int, palette: Palette, now: float, edge: Piece, chosen: bool) -> Line:
@@ -126,8 +127,12 @@ def state_pieces(status: ServerStatus, now: float, palette: Palette) -> list[Pie
 
 def details(row: Row | None, width: int, height: int, palette: Palette) -> list[Line]:
     """What there is to say of a row, in at most `height` lines."""
-    if row is None or isinstance(row, NoteRow):
+    if row is None or (isinstance(row, NoteRow) and not row.warns):
         return [fit([], width, palette.base)] * height
+    if isinstance(row, NoteRow):
+        lines = _wrapped([(row.text, palette.warning)], width - 2, height)
+        shown = [fit([(" ", palette.base), *line], width, palette.base) for line in lines]
+        return shown + [fit([], width, palette.base)] * (height - len(shown))
     if isinstance(row, ItemRow):
         head: list[Piece] = [
             (one_line(f"{row.item.server} · {row.item.name}", 120), palette.strong),

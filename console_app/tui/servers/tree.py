@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from console_app.config.tool_choice import Item, Selection
+from console_app.domain.safe_text import one_line
 from console_app.tui.servers.desk import Offered, ServerDesk
 
 if TYPE_CHECKING:
-    from console_app.mcp_client.status import ServerStatus
+    from console_app.mcp_client.status import RejectedTool, ServerStatus
 
 Mark = Literal["on", "partly", "off"]
 
@@ -43,10 +44,11 @@ class ItemRow:
 
 @dataclass(frozen=True, slots=True)
 class NoteRow:
-    """A line that only says something: why a server has nothing below it."""
+    """A line that only says something: why a server has nothing below it, or why a tool of it can't be had."""
 
     server: str
     text: str
+    warns: bool = False
 
 
 Row = ServerRow | ItemRow | NoteRow
@@ -203,6 +205,8 @@ class SwitchTree:
                 ]
                 if not found:
                     rows.append(NoteRow(status.name, _why_empty(status)))
+                if not words:
+                    rows += [NoteRow(status.name, _refused(tool), warns=True) for tool in status.rejected]
         return rows
 
     def _found(self, status: ServerStatus, words: Sequence[str]) -> list[Offered] | None:
@@ -226,6 +230,10 @@ class SwitchTree:
             sum(item.tokens for item in on),
             status.name in self._flipped or any(item.key in self._flipped_items for item in tools),
         )
+
+
+def _refused(tool: RejectedTool) -> str:
+    return f"{one_line(tool.name, 60)} is refused: {one_line(tool.reason, 300)}"
 
 
 def _why_empty(status: ServerStatus) -> str:

@@ -71,6 +71,6 @@ def identity(row: Row | None) -> object:
         case ItemRow():
             return "item", row.item.key
         case NoteRow():
-            return "note", row.server
+            return "note", row.server, row.text
         case None:
             return None

@@ -122,3 +122,12 @@ async def test_a_long_text_loses_nothing_to_the_scroll_bar(console: OpenConsole)
         view = shown.pilot.app.screen.query_one(TextView)
         rows = [view.render_line(y).text.rstrip() for y in range(2)]
         assert "".join(rows) == "".join(f"{n:03d}" for n in range(40))
+
+
+async def test_tools_that_can_not_be_had_are_listed_with_the_reason(console: OpenConsole) -> None:
+    async with console(config("bad-tools"), size=(100, 30)) as shown:
+        await shown.pilot.press("ctrl+l")
+        await shown.see("4 tools refused")
+        await shown.pilot.press("end")
+        await shown.see("✗ bad3 is refused: its inputSchema is not an object")
+        assert "\x1b]" not in shown.screen
