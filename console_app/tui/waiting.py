@@ -28,6 +28,8 @@ class Waiting:
     def heard(self, event: ev.Event) -> None:
         """Begins to wait with a request; each sign of its answer begins anew, and its end ends it."""
         match event:
+            case ev.TextDelta() | ev.ReasoningDelta() | ev.TextRevised() | ev.ThoughtDelta() | ev.CallArguments():
+                self._sign(event.at)
             case ev.StepStarted():
                 self._at_work.clear()
                 self._listen(event.at)
@@ -35,8 +37,6 @@ class Waiting:
                 self._quiet()
                 self._retrying(event)
                 self._listen(event.at + event.delay)
-            case ev.TextDelta() | ev.ReasoningDelta() | ev.TextRevised() | ev.ThoughtDelta() | ev.CallArguments():
-                self._sign(event.at)
             case ev.CallReady():
                 self._at_work.add(event.call_id)
                 self._sign(event.at)
@@ -56,10 +56,13 @@ class Waiting:
                 self._sign(event.at)
 
     def _sign(self, at: float) -> None:
-        """The model answers."""
-        self._tried()
+        """The model answers. Cheap: it comes with every token."""
+        if self._retry is not None:
+            self._tried()
         if self._since is not None:
-            self._listen(at)
+            self._since = at
+            if self._silence is not None:
+                self._listen(at)
 
     def _listen(self, since: float) -> None:
         self._since = since
