@@ -105,6 +105,11 @@ class HumanBoard(Vertical, can_focus=True):
         """Whether something is open, or what was being filled in is gone and not yet closed."""
         return bool(self._open) or self._withdrawn
 
+    @property
+    def is_ready(self) -> bool:
+        """Whether all of what is shown is there."""
+        return self._view is not None and self._view.is_ready
+
     def show(self, open: Sequence[Asked], label: Callable[[str], str], *, hidden: bool = False) -> None:
         """The open questions, the oldest first. `label` names the call of an id, "" where there is none."""
         self._open, self._label = list(open), label

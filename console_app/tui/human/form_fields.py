@@ -8,7 +8,7 @@ from typing import Any, cast
 from console_app.domain.forms import FormField, fields_of
 from console_app.tui.forms.fields import Field
 
-MOST_FIELDS = 100
+MOST_FIELDS = 60
 
 
 def form_fields(schema: Mapping[str, Any]) -> tuple[Field, ...]:

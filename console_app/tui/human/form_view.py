@@ -9,6 +9,7 @@ from textual.app import ComposeResult
 from textual.containers import VerticalScroll
 from textual.widgets import Static
 
+from console_app.domain.forms import fields_of
 from console_app.domain.questions import Elicitation, ElicitationAnswer
 from console_app.tui.forms.box import LEFT_OUT, Box
 from console_app.tui.forms.boxes import box_for
@@ -16,7 +17,7 @@ from console_app.tui.human.desk import Asked, Reply
 from console_app.tui.human.form_fields import form_fields
 from console_app.tui.human.view import AskedView, message_of
 
-
+A_TIME = 6  # fields that are mounted together
 ROOMY = 14  # lines, below which the empty ones between fields are left out
 
 
@@ -45,16 +46,35 @@ class FormView(AskedView):
         super().__init__(asked)
         self.add_class("form")
         self._question = question
-        self._boxes: list[Box] = [
-            box_for(field, LEFT_OUT if field.default is None else field.default, label=field.title)
-            for field in form_fields(question.schema)
-        ]
+        self._fields = form_fields(question.schema)
+        self._boxes: list[Box] = []
 
     def compose(self) -> ComposeResult:
-        """The message, then the fields."""
+        """The message; the fields come after it."""
         with VerticalScroll(can_focus=False):
             yield Static(message_of(self._question.message))
-            yield from self._boxes
+            if (left := len(fields_of(self._question.schema)) - len(self._fields)) > 0:
+                yield Static(f"{left:,} more fields that may be left out aren't shown.", classes="note")
+
+    def on_mount(self) -> None:
+        """The first fields at once, the others a few at a time, so that keys pass between."""
+        self._more_fields()
+
+    def _more_fields(self) -> None:
+        there = len(self._boxes)
+        fresh = [
+            box_for(field, LEFT_OUT if field.default is None else field.default, label=field.title)
+            for field in self._fields[there : there + A_TIME]
+        ]
+        if fresh and self.is_attached:
+            self._boxes += fresh
+            self.body.mount(*fresh)
+            self.call_after_refresh(self._more_fields)
+
+    @property
+    def is_ready(self) -> bool:
+        """See AskedView."""
+        return len(self._boxes) == len(self._fields) and all(box.is_mounted for box in self._boxes)
 
     def reply(self, key: str) -> Reply | None:
         """`y` only with values that fit; else the cursor goes to what is wrong."""
@@ -67,6 +87,8 @@ class FormView(AskedView):
                 return self._filled_in()
 
     def _filled_in(self) -> ElicitationAnswer | None:
+        if not self.is_ready:
+            return None
         values: dict[str, Any] = {box.field.name: box.read() for box in self._boxes}
         wrong = next((found for box in self._boxes if (found := box.first_problem())), None)
         if wrong is not None:
@@ -83,9 +105,9 @@ class FormView(AskedView):
     @property
     def can_enter(self) -> bool:
         """See AskedView."""
-        return bool(self._boxes)
+        return bool(self._fields)
 
     def enter(self) -> None:
         """See AskedView."""
-        if self._boxes:
+        if self.is_ready and self._boxes:
             self._boxes[0].focus_control()

@@ -43,7 +43,7 @@ class ModelView(AskedView):
     def _facts(self) -> list[str]:
         request = self._request
         facts = [
-            f"{one_line(self._model, 40)} would answer, with {request.max_tokens:,} tokens at most; what it costs is counted"
+            f"{one_line(self._model, 40)} would answer, in at most {request.max_tokens:,} tokens; its cost is counted"
         ]
         if request.model_hints:
             facts.append(f"It would rather ask {', '.join(one_line(hint, 30) for hint in request.model_hints[:3])}")

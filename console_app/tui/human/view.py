@@ -43,6 +43,11 @@ class AskedView(Vertical):
         """What a key decides; None where it can't decide that yet, and shows why."""
 
     @property
+    def is_ready(self) -> bool:
+        """Whether all of it is there to be decided on."""
+        return self.is_mounted
+
+    @property
     def text_to_copy(self) -> str:
         """What `c` copies."""
         return ""

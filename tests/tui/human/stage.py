@@ -60,7 +60,7 @@ class Stage:
         board = chat(self.console).human
         await until(self.pilot, lambda: board.is_asking, "a question")
         board.focus()
-        await until(self.pilot, lambda: board.has_focus, "the board has the focus")
+        await until(self.pilot, lambda: board.has_focus and board.is_ready, "the board has the focus, and all of it")
         settle(board.keys)
 
     async def press(self, *keys: str) -> None:

@@ -213,12 +213,25 @@ async def test_hostile_text_and_a_long_form_are_shown_in_the_room_there_is(
         shown = seen(s.console)
         assert "y accept" in shown
         assert not {"\x1b", "\u202e", "\x07"} & set(shown)
-        assert chat(s.console).human.region.bottom <= size[1] - 3
+        await until(s.pilot, lambda: chat(s.console).human.region.bottom <= size[1] - 3, "room for the prompt")
         await s.press("enter", "pagedown")
         await s.pilot.press(*["tab"] * 12)
         assert "accept" in seen(s.console)
         await s.press("escape", "n")
         assert await s.ended() == [{"action": "decline"}]
+
+
+async def test_of_a_thousand_fields_those_that_are_needed_are_shown(tmp_path: Path) -> None:
+    form = {"type": "object", "properties": {f"f{n}": {"type": "string"} for n in range(1000)}, "required": ["f999"]}
+    async with stage(tmp_path) as s:
+        await s.ask("form", requestedSchema=form)
+        await see(s.pilot, "939 more fields that may be left out aren't shown.")
+        await s.come_to_the_board()
+        await s.press("y")
+        await see(s.pilot, "✗ is needed")
+        await s.pilot.press(*"ok")
+        await s.press("enter")
+        assert await s.ended() == [{"action": "accept", "content": {"f999": "ok"}}]
 
 
 @pytest.mark.parametrize("schema", [{}, {"properties": 3}, {"type": "object", "properties": {"a": 1, "b": None}}])
