@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from console_app.domain.approvals import CallPolicy
 from console_app.domain.errors import FanoutError
 from console_app.domain.safe_text import one_line
 from console_app.domain.tools import Artifact
@@ -21,6 +22,13 @@ if TYPE_CHECKING:
     from console_app.mcp_client.exchange import RawMessage
     from console_app.tui.screens.chat import ChatScreen
     from console_app.tui.screens.help import KeySection
+
+
+_POLICIES = {
+    CallPolicy.PARALLEL: "all calls of an answer at once",
+    CallPolicy.SEQUENTIAL: "one after the other, in order",
+    CallPolicy.SINGLE: "the first runs, the rest are put off",
+}
 
 
 class Dialogs:
@@ -72,6 +80,22 @@ class Dialogs:
                 self._services.remember_theme(picked)
             except FanoutError as error:
                 self._screen.tell("warning", error.line)
+
+    async def policy(self, name: str) -> None:
+        """How the calls of an answer run: as `name` says, or as you pick."""
+        from console_app.tui.screens.pick_list import Choice, PickList
+
+        engine = self._services.engine
+        if name and name not in _POLICIES:
+            self._screen.toast(f"There is no policy {one_line(name, 40)}. There are: {', '.join(_POLICIES)}.")
+            return
+        choices = [Choice(policy.value, about) for policy, about in _POLICIES.items()]
+        now = engine.settings.policy_for(engine.provider.protocol).value
+        picked = name or await self._app.push_screen_wait(PickList("Policy", choices, current=now))
+        if picked:
+            engine.settings = engine.settings.with_policy(CallPolicy(picked))
+            self._screen.refresh_status()
+            self._screen.toast(f"Policy: {picked}, from the next answer on.")
 
     async def history(self) -> None:
         """Puts an older prompt into the prompt."""

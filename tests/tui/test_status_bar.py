@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
 
 from console_app.domain.approvals import ApprovalMode
+from console_app.engine.approval_gate import ApprovalGate
 from console_app.tui.widgets.status_bar import Status, pieces, tokens
-from tests.tui.parts import Server, WrittenModel, app, say, see, seen
+from tests.tui.parts import Server, Tools, WrittenModel, app, calls, echo, say, see, seen
 
 
 @pytest.mark.parametrize(
@@ -47,6 +49,44 @@ async def test_what_does_not_fit_drops_from_the_right(tmp_path: Path, width: int
         assert ("servers" in line) is (width >= 80)
         assert ("context" in line) is (width >= 120)
         assert not line.endswith("·")
+
+
+@pytest.mark.parametrize("model", ["gpt-4o", "the-longest-name-of-a-model-that-anybody-gave-one"])
+@pytest.mark.parametrize("width", [60, 80])
+async def test_the_mode_is_always_said(tmp_path: Path, width: int, model: str) -> None:
+    gate = ApprovalGate(ApprovalMode.YOLO)
+    console = app(tmp_path, WrittenModel(model=model), gate=gate)
+    async with console.run_test(size=(width, 30)) as pilot:
+        await see(pilot, "yolo")
+        line = seen(console).split("\n")[0]
+        assert f"fanout  {model[:8]}" in line.replace("   ", "  ")
+        assert "agentic · parallel · yolo" in line
+
+
+async def test_what_the_bar_names_is_changed_by_a_click(tmp_path: Path) -> None:
+    console = app(tmp_path, WrittenModel(say("Hi.")))
+    async with console.run_test(size=(120, 30)) as pilot:
+        await see(pilot, "parallel")
+        line = seen(console).split("\n")[0]
+        await pilot.click(offset=(line.index("parallel") + 2, 0))
+        await see(pilot, "one after the other, in order")
+        await pilot.press("down", "enter")
+        await see(pilot, "agentic · sequential")
+        line = seen(console).split("\n")[0]
+        await pilot.click(offset=(line.index("auto") + 1, 0))
+        await see(pilot, "sequential · yolo")
+        await pilot.click(offset=(line.index("servers") + 2, 0))
+        await see(pilot, "No server is configured")
+
+
+async def test_from_the_second_step_on_the_steps_are_counted(tmp_path: Path) -> None:
+    going = asyncio.Event()
+    model = WrittenModel(calls(("lab_echo", "{}")), [going, *say("Done.")])
+    async with app(tmp_path, model, Tools({("lab", "echo"): echo})).run_test(size=(60, 30)) as pilot:
+        await pilot.press("h", "enter")
+        await see(pilot, "step 2/25 · enter queues · ctrl+s steers · esc stops")
+        going.set()
+        await see(pilot, "enter send")
 
 
 @pytest.mark.parametrize("size", [(59, 30), (80, 14), (20, 5)])

@@ -39,13 +39,7 @@ def _theme(screen: ChatScreen, rest: str) -> None:
 
 
 def _policy(screen: ChatScreen, rest: str) -> None:
-    engine = screen.services.engine
-    if rest in _policies(screen):
-        engine.settings = engine.settings.with_policy(CallPolicy(rest))
-        screen.refresh_status()
-        screen.toast(f"Policy: {rest}, from the next answer on.")
-    else:
-        screen.toast(f"Policy: {engine.policy}. /policy NAME sets one of {', '.join(_policies(screen))}.")
+    screen.open_dialog(screen.dialogs.policy, rest)
 
 
 def _new(screen: ChatScreen, _rest: str) -> None:

@@ -175,7 +175,9 @@ class ChatScreen(ChatPrompt, ChatPanels):
         self._talks(True)
         self.shown.show(event)
         match event:
-            case ev.UsageReported() | ev.SessionStarted() | ev.StepStarted() | ev.TurnFinished():
+            case ev.StepStarted():
+                self._turn_changed()
+            case ev.UsageReported() | ev.SessionStarted() | ev.TurnFinished():
                 self.refresh_status()
             case _:
                 pass
@@ -199,9 +201,16 @@ class ChatScreen(ChatPrompt, ChatPanels):
             return  # the screen is going away, and the turn with it
         busy = self.driver.busy
         self.query_one(QueueStrip).show(self.driver.waiting, self.driver.paused, self.driver.composing)
-        self.prompt.border_subtitle = "enter queues · ctrl+s steers · esc stops" if busy else SENDS
+        self.prompt.border_subtitle = self._step() + "enter queues · ctrl+s steers · esc stops" if busy else SENDS
         self.refresh_bindings()
         self.refresh_status()
+
+    def _step(self) -> str:
+        """How far the turn is, from its second request on."""
+        turn, step = self.driver.turn, self.transcript.step
+        if turn is None or step is None or step.number < 2:
+            return ""
+        return f"step {step.number}/{turn.settings.max_steps} · "
 
     def _servers_changed(self) -> None:
         self.refresh_status()

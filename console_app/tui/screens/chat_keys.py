@@ -50,6 +50,10 @@ class ChatKeys(MainScreen):
     _interrupted_at = float("-inf")
 
     @abstractmethod
+    def action_command(self, name: str) -> None:
+        """A key that does what a slash command does."""
+
+    @abstractmethod
     def refresh_status(self) -> None:
         """Something that the status bar shows has changed."""
 

@@ -12,6 +12,7 @@ from console_app.tui.screens.chat_keys import ChatKeys
 from console_app.tui.shown import Shown
 from console_app.tui.widgets.approval_board import ApprovalBoard
 from console_app.tui.widgets.question_board import QuestionBoard
+from console_app.tui.widgets.status_bar import StatusBar
 from console_app.tui.widgets.todo_pane import TodoPane
 
 
@@ -76,6 +77,14 @@ class ChatPanels(ChatKeys):
     @on(HumanBoard.Left)
     def _board_left(self) -> None:
         self.shown.approvals.put_off()
+
+    @on(StatusBar.Clicked)
+    def _status_clicked(self, event: StatusBar.Clicked) -> None:
+        """What the bar names is changed by a click on it."""
+        if event.part == "mode":
+            self.action_cycle_mode()
+        else:
+            self.action_command(event.part)
 
     # -- the conversation
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from textual import events
 from textual.content import Content
+from textual.message import Message
 from textual.reactive import reactive
+from textual.style import Style
 from textual.widget import Widget
 
 from console_app.domain.approvals import ApprovalMode
@@ -13,6 +16,8 @@ from console_app.domain.safe_text import one_line
 
 BAR_CELLS = 10
 NAME = Content.styled("fanout", "bold $primary")
+LEAST_NAME = 6  # cells of it that are worth showing
+PART = "status part"  # in the style of what can be clicked
 NAME_CELLS = 28  # of a model's or provider's name
 
 
@@ -49,20 +54,34 @@ def tokens(count: int) -> str:
 
 def pieces(status: Status) -> list[Content]:
     """The parts of the bar, in order."""
-    muted, text = "$muted", "$foreground"
     parts = [
         NAME,
         *((Content.styled(f"! {status.storage}", "bold $warning"),) if status.storage else ()),
-        _line((one_line(status.model, NAME_CELLS), text), (f" · {one_line(status.provider, NAME_CELLS)}", muted)),
-        _line((status.strategy, text), (f" · {status.policy} · ", muted), _mode(status.mode)),
-        _servers(status),
+        _model(status),
+        _how(status),
+        _part(_servers(status), "mcp"),
         Content.styled(status.protocol, "$accent" if status.protocol == "native" else "$warning"),
     ]
     if status.context or status.context_window:
-        parts.append(_context(status))
+        parts.append(_part(_context(status), "context"))
     if status.cost is not None:
-        parts.append(Content.styled(f"${status.cost:.3f}" if status.cost < 10 else f"${status.cost:.2f}", muted))
+        parts.append(Content.styled(f"${status.cost:.3f}" if status.cost < 10 else f"${status.cost:.2f}", "$muted"))
     return parts
+
+
+def _part(content: Content, name: str) -> Content:
+    """A part that can be clicked: `name` is a command, or the mode."""
+    return content.stylize(Style.from_meta({PART: name}))
+
+
+def _model(status: Status) -> Content:
+    name, provider = one_line(status.model, NAME_CELLS), one_line(status.provider, NAME_CELLS)
+    return _part(_line((name, "$foreground"), (f" · {provider}", "$muted")), "model")
+
+
+def _how(status: Status) -> Content:
+    policy, mode = _part(_line((status.policy, "$muted")), "policy"), _part(_line(_mode(status.mode)), "mode")
+    return _line((status.strategy, "$foreground"), (" · ", "$muted")) + policy + _line((" · ", "$muted")) + mode
 
 
 def _line(*parts: tuple[str, str]) -> Content:
@@ -110,6 +129,14 @@ def _context(status: Status) -> Content:
     )
 
 
+def _give_way(parts: list[Content], model: int, gap: int, width: int) -> None:
+    """Shortens the model's part, so that the one behind it fits: the approval mode is always said."""
+    over = sum(part.cell_length + gap for part in parts[: model + 2]) - gap - width
+    if over > 0:
+        left = parts[model].cell_length - over
+        parts[model : model + 1] = [parts[model].truncate(left, ellipsis=True)] if left >= LEAST_NAME else []
+
+
 class StatusBar(Widget):
     """Paints `status`; set it as often as you like, an equal one costs nothing. None: nothing is known yet."""
 
@@ -119,10 +146,26 @@ class StatusBar(Widget):
 
     status: reactive[Status | None] = reactive(None)
 
+    class Clicked(Message):
+        """A part was clicked: the name of the command that changes it, or "mode"."""
+
+        def __init__(self, part: str) -> None:
+            super().__init__()
+            self.part = part
+
+    def on_click(self, event: events.Click) -> None:
+        """What can be changed is a click away."""
+        part = event.style.meta.get(PART)
+        if isinstance(part, str):
+            self.post_message(self.Clicked(part))
+
     def render(self) -> Content:
         """The parts that fit."""
-        parts, width = [NAME] if self.status is None else pieces(self.status), self.content_size.width
+        status, width = self.status, self.content_size.width
+        parts = [NAME] if status is None else pieces(status)
         gap = 3 if sum(part.cell_length + 3 for part in parts) - 3 <= width else 2
+        if status is not None:
+            _give_way(parts, 2 if status.storage else 1, gap, width)
         line = parts[0]
         for part in parts[1:]:
             if line.cell_length + gap + part.cell_length > width:
