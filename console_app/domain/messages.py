@@ -51,6 +51,7 @@ class UserMessage(Frozen):
     origin: Literal["user", "fanout"] = "user"
     attachments: tuple[Attachment, ...] = ()
     source: str = ""
+    images: tuple[str, ...] = ()  # paths of pictures, for models that can see; only in `written_out`
 
     @property
     def whole(self) -> str:
@@ -59,8 +60,11 @@ class UserMessage(Frozen):
 
     @property
     def written_out(self) -> UserMessage:
-        """The same to a model, without attachments: no wire format knows them."""
-        return UserMessage(content=self.whole, origin=self.origin) if self.attachments else self
+        """The same to a model, without attachments, which no wire format knows: their texts, and their pictures."""
+        if not self.attachments:
+            return self
+        pictures = tuple(one.path for one in self.attachments if one.path and one.mime.startswith("image/"))
+        return UserMessage(content=self.whole, origin=self.origin, images=pictures)
 
 
 class AssistantMessage(Frozen):

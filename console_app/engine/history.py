@@ -117,7 +117,9 @@ def _in_turns(messages: Iterable[AnyMessage]) -> list[AnyMessage]:
                 if isinstance(last, UserMessage):
                     both = {last.origin, message.origin}
                     turns[-1] = UserMessage(
-                        content=f"{last.content}\n\n{message.content}", origin="user" if "user" in both else "fanout"
+                        content=f"{last.content}\n\n{message.content}",
+                        origin="user" if "user" in both else "fanout",
+                        images=(*last.images, *message.images),
                     )
                     continue
             case AssistantMessage():

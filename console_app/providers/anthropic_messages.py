@@ -67,7 +67,14 @@ class AnthropicMessagesProvider(WireProvider):
 
     def _body(self, request: ModelRequest) -> dict[str, Any]:
         limit = self._dropped.get("largest", MAX_TOKENS)
-        body = anthropic_body(request, self._config, source=self._source, max_tokens=limit, eager=self._where.is_vendor)
+        body = anthropic_body(
+            request,
+            self._config,
+            source=self._source,
+            max_tokens=limit,
+            eager=self._where.is_vendor,
+            images=self._sees,
+        )
         if self._where.is_vendor:
             body["cache_control"] = {"type": "ephemeral"}  # each step repeats the last one's request
         if "largest" in self._dropped:

@@ -8,6 +8,7 @@ from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessa
 from console_app.domain.ports import ModelRequest
 from console_app.domain.tools import Outcome, ToolCall, ToolSpec
 from console_app.providers.anthropic_answer import FORMAT
+from console_app.providers.pictures import Picture, pictures_of
 from console_app.providers.provider_config import ProviderConfig
 from console_app.providers.wire_parts import (
     arguments_object,
@@ -23,7 +24,7 @@ NOTHING_SAID = "(nothing)"  # the API takes no blank text
 
 
 def anthropic_body(
-    request: ModelRequest, config: ProviderConfig, *, source: str, max_tokens: int, eager: bool
+    request: ModelRequest, config: ProviderConfig, *, source: str, max_tokens: int, eager: bool, images: bool = True
 ) -> dict[str, Any]:
     """The JSON body. `max_tokens` is used where neither request nor config sets a limit, since the API wants one.
 
@@ -32,7 +33,7 @@ def anthropic_body(
     body: dict[str, Any] = {
         "model": config.model,
         "max_tokens": request.max_tokens or config.max_tokens or max_tokens,
-        "messages": anthropic_messages(request, source),
+        "messages": anthropic_messages(request, source, images=images),
         "stream": True,
     }
     if request.system.strip():
@@ -66,13 +67,15 @@ def _tool_choice(request: ModelRequest, config: ProviderConfig) -> dict[str, Any
     return {"type": kind, "disable_parallel_tool_use": True}
 
 
-def anthropic_messages(request: ModelRequest, source: str = "") -> list[dict[str, Any]]:
-    """The history as turns that begin with the user and alternate."""
+def anthropic_messages(request: ModelRequest, source: str = "", *, images: bool = True) -> list[dict[str, Any]]:
+    """The history as turns that begin with the user and alternate; with `images` the pictures of messages too."""
     out: list[dict[str, Any]] = []
     for message in request.messages:
         match message:
             case UserMessage():
-                _append(out, "user", [_text(wire_text(message.content) if message.content.strip() else NOTHING_SAID)])
+                shown = [_image(one) for one in pictures_of(message)] if images else []
+                text = _text(wire_text(message.content) if message.content.strip() else NOTHING_SAID)
+                _append(out, "user", [*shown, text])
             case AssistantMessage():
                 _append(out, "assistant", _assistant(message, source))
             case ToolMessage():
@@ -99,6 +102,10 @@ def _assistant(message: AssistantMessage, source: str) -> list[dict[str, Any]]:
     while blocks and blocks[-1].get("type") in ("thinking", "redacted_thinking"):
         blocks.pop()
     return blocks
+
+
+def _image(picture: Picture) -> dict[str, Any]:
+    return {"type": "image", "source": {"type": "base64", "media_type": picture.mime, "data": picture.data}}
 
 
 def _text(text: str) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessa
 from console_app.domain.ports import ModelRequest
 from console_app.domain.tools import ToolSpec
 from console_app.providers.openai_chat_answer import FORMAT
+from console_app.providers.pictures import pictures_of
 from console_app.providers.provider_config import ProviderConfig
 from console_app.providers.wire_parts import (
     arguments_text,
@@ -19,11 +20,13 @@ from console_app.providers.wire_parts import (
 )
 
 
-def chat_body(request: ModelRequest, config: ProviderConfig, *, source: str, limit_field: str) -> dict[str, Any]:
+def chat_body(
+    request: ModelRequest, config: ProviderConfig, *, source: str, limit_field: str, images: bool = True
+) -> dict[str, Any]:
     """The JSON body. `limit_field` is what the endpoint calls the token limit; `source` whose reasoning it may get."""
     body: dict[str, Any] = {
         "model": config.model,
-        "messages": chat_messages(request, source),
+        "messages": chat_messages(request, source, images=images),
         "stream": True,
         "stream_options": {"include_usage": True},
     }
@@ -43,15 +46,24 @@ def chat_body(request: ModelRequest, config: ProviderConfig, *, source: str, lim
     return body | dict(config.extra_body)
 
 
-def chat_messages(request: ModelRequest, source: str = "") -> list[dict[str, Any]]:
-    """System prompt and history."""
+def _content(message: UserMessage, images: bool) -> str | list[dict[str, Any]]:
+    """A text, as every server takes it; parts only where there are pictures."""
+    pictures = pictures_of(message) if images else ()
+    if not pictures:
+        return wire_text(message.content)
+    shown = [{"type": "image_url", "image_url": {"url": picture.url}} for picture in pictures]
+    return [{"type": "text", "text": wire_text(message.content)}, *shown]
+
+
+def chat_messages(request: ModelRequest, source: str = "", *, images: bool = True) -> list[dict[str, Any]]:
+    """System prompt and history; with `images` the pictures of messages too."""
     out: list[dict[str, Any]] = []
     if request.system.strip():
         out.append({"role": "system", "content": wire_text(request.system)})
     for message in request.messages:
         match message:
             case UserMessage():
-                out.append({"role": "user", "content": wire_text(message.content)})
+                out.append({"role": "user", "content": _content(message, images)})
             case AssistantMessage():
                 if assistant := _assistant(message, source):
                     out.append(assistant)

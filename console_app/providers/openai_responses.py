@@ -43,7 +43,7 @@ class OpenAIResponsesProvider(WireProvider):
         return openai_headers(self._config, self._where)
 
     def _body(self, request: ModelRequest) -> dict[str, Any]:
-        body = responses_body(request, self._config, source=self._source)
+        body = responses_body(request, self._config, source=self._source, images=self._sees)
         if self._where.is_vendor and _REASONS.match(self.model):
             body.setdefault("reasoning", {"summary": "auto"})  # without it nothing of the reasoning is shown
         return without(body, self._dropped)

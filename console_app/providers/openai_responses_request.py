@@ -12,6 +12,7 @@ from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessa
 from console_app.domain.ports import ModelRequest
 from console_app.domain.tools import ToolCall, ToolSpec
 from console_app.providers.openai_responses_answer import FORMAT
+from console_app.providers.pictures import pictures_of
 from console_app.providers.provider_config import ProviderConfig
 from console_app.providers.wire_parts import (
     arguments_text,
@@ -27,11 +28,13 @@ ENCRYPTED = "reasoning.encrypted_content"
 SMALLEST_LIMIT = 16  # the API refuses less
 
 
-def responses_body(request: ModelRequest, config: ProviderConfig, *, source: str) -> dict[str, Any]:
+def responses_body(
+    request: ModelRequest, config: ProviderConfig, *, source: str, images: bool = True
+) -> dict[str, Any]:
     """The JSON body. The API has no stop sequences: `request.stop` is left out."""
     body: dict[str, Any] = {
         "model": config.model,
-        "input": responses_input(request, source),
+        "input": responses_input(request, source, images=images),
         "stream": True,
         "store": False,
         "include": [ENCRYPTED],
@@ -52,13 +55,21 @@ def responses_body(request: ModelRequest, config: ProviderConfig, *, source: str
     return body | dict(config.extra_body)
 
 
-def responses_input(request: ModelRequest, source: str = "") -> list[dict[str, Any]]:
-    """The history as input items."""
+def _content(message: UserMessage, images: bool) -> str | list[dict[str, Any]]:
+    pictures = pictures_of(message) if images else ()
+    if not pictures:
+        return wire_text(message.content)
+    shown = [{"type": "input_image", "image_url": picture.url} for picture in pictures]
+    return [{"type": "input_text", "text": wire_text(message.content)}, *shown]
+
+
+def responses_input(request: ModelRequest, source: str = "", *, images: bool = True) -> list[dict[str, Any]]:
+    """The history as input items; with `images` the pictures of messages too."""
     out: list[dict[str, Any]] = []
     for message in request.messages:
         match message:
             case UserMessage():
-                out.append({"role": "user", "content": wire_text(message.content)})
+                out.append({"role": "user", "content": _content(message, images)})
             case AssistantMessage():
                 out += _assistant(message, source)
             case ToolMessage():

@@ -16,6 +16,7 @@ from contextlib import aclosing, asynccontextmanager
 from typing import Any, ClassVar
 
 from console_app.domain.errors import AnswerInterrupted, ProviderError
+from console_app.domain.messages import UserMessage
 from console_app.domain.ports import Chunk, ModelRequest, NoticeChunk, RetryChunk, UsageChunk
 from console_app.domain.safe_text import one_line
 from console_app.providers import catalog
@@ -24,6 +25,7 @@ from console_app.providers.answer_stream import BadEvent, NotAnAnswer, StreamCut
 from console_app.providers.endpoint_address import EndpointAddress
 from console_app.providers.faults import Fault, fault_of, not_a_stream
 from console_app.providers.loose_json import arr, obj, text
+from console_app.providers.pictures import IMAGES, images_refused
 from console_app.providers.provider_config import ProviderConfig
 from console_app.providers.retrying import RetryPolicy
 
@@ -141,7 +143,9 @@ class WireProvider(ABC):
                 for chunk in self._broken_off(answer):
                     yield chunk
                 raise AnswerInterrupted(fault.error.detail, CONTINUE, status=fault.error.status) from failure
-            if type(fault.error) is ProviderError and (dropped := self._relax(body, fault)):
+            if type(fault.error) is ProviderError and (
+                dropped := self._without_images(request, fault) or self._relax(body, fault)
+            ):
                 yield NoticeChunk(f"{self.name} refuses {dropped}: the request is sent again without it.")
                 continue
             tries += 1
@@ -150,6 +154,19 @@ class WireProvider(ABC):
             delay = self._retry.delay(tries, fault.error.retry_after)
             yield RetryChunk(tries + 1, delay, fault.why)
             await self._retry.sleep(delay)
+
+    @property
+    def _sees(self) -> bool:
+        """Whether pictures are sent: until the endpoint says that its model takes none."""
+        return IMAGES not in self._dropped
+
+    def _without_images(self, request: ModelRequest, fault: Fault) -> str:
+        if not self._sees or not images_refused(fault.error.status, f"{fault.param} {fault.message}"):
+            return ""
+        if not any(isinstance(message, UserMessage) and message.images for message in request.messages):
+            return ""
+        self._dropped[IMAGES] = None
+        return IMAGES
 
     def _load_prices(self) -> asyncio.Future[None] | None:
         """Loads the price table while the model is being waited for, so that it is there at the end."""

@@ -86,7 +86,11 @@ def _joined(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
     for message in messages:
         last = out[-1] if out else None
         if isinstance(last, UserMessage) and isinstance(message, UserMessage):
-            out[-1] = UserMessage(content=f"{last.content}\n\n{message.content}", origin=message.origin)
+            out[-1] = UserMessage(
+                content=f"{last.content}\n\n{message.content}",
+                origin=message.origin,
+                images=(*last.images, *message.images),
+            )
         else:
             out.append(message)
     return out
