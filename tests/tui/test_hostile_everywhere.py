@@ -86,6 +86,7 @@ class Page:
     """Stands for the view: keeps the blocks."""
 
     room = 40
+    now = float("inf")  # all of it was stored long ago
 
     def __init__(self) -> None:
         self.blocks: list[Block] = []
