@@ -9,8 +9,9 @@ from __future__ import annotations
 import asyncio
 import resource
 import sys
+import tempfile
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
@@ -19,8 +20,11 @@ from textual.app import App, ComposeResult
 from textual.widgets import Input
 
 from console_app.domain import events as ev
-from console_app.domain.tools import Outcome
+from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
+from console_app.domain.tools import Outcome, ToolCall
 from console_app.domain.transcript import Transcript
+from console_app.sessions.library import collector_at_rest
+from console_app.sessions.store import Store
 from console_app.tui.conversation.view import ConversationView
 from console_app.tui.event_router import EventRouter
 
@@ -166,6 +170,55 @@ async def history(scene: Scene) -> str:
     return f"opened in {opened:.2f} s, +{memory:.0f} MB; {pages} pages back, {scrolled * 1000:.1f} ms each"
 
 
+async def stored(scene: Scene) -> str:
+    """A stored session of 10,000 messages opens: read from its file, shown, and painted at its end."""
+    with tempfile.TemporaryDirectory() as folder:
+        store = Store(Path(folder) / "sessions.db")
+        events = list(session_of(10_000))
+        for at in range(0, len(events), 2000):
+            await store.append(events[at : at + 2000])
+        begin, cpu = time.perf_counter(), time.process_time()
+        with collector_at_rest():
+            for event in await store.load("s"):
+                scene.show(event)
+        await scene.settled()
+        opened, worked = time.perf_counter() - begin, time.process_time() - cpu
+        await store.close()
+    return f"{len(events):,} events opened in {opened:.2f} s, {worked:.2f} s of CPU; {len(scene.view.blocks):,} blocks"
+
+
+def session_of(messages: int) -> Iterator[ev.Event]:
+    """Events of a session with so many messages: turns of a prompt, an answer with three calls, and another answer."""
+    seq = 0
+    for turn in range(1, messages // 6 + 2):
+        ids = [f"c{turn}_{n}" for n in range(3)]
+        asked = tuple(ToolCall(id=call_id, name="demo_big", arguments='{"bytes": 100}') for call_id in ids)
+        called = [
+            event
+            for n, call_id in enumerate(ids)
+            for event in (
+                ev.CallAnnounced(call_id=call_id, index=n, name="demo_big", server="demo", tool="big"),
+                ev.CallReady(call_id=call_id, arguments={"bytes": 100}),
+                ev.CallStarted(call_id=call_id),
+                ev.CallFinished(call_id=call_id, outcome=Outcome.SUCCEEDED, content="x " * 200),
+            )
+        ]
+        results = [ToolMessage(tool_call_id=call_id, content="x " * 200, name="demo_big") for call_id in ids]
+        for event in (
+            ev.TurnStarted(prompt=f"Question {turn}?"),
+            ev.MessageAdded.of(UserMessage(content=f"Question {turn}?")),
+            ev.StepStarted(),
+            *called,
+            ev.MessageAdded.of(AssistantMessage(content="Let me see.", tool_calls=asked)),
+            *map(ev.MessageAdded.of, results),
+            ev.StepStarted(),
+            ev.MessageAdded.of(AssistantMessage(content=PARAGRAPH.format(n=turn))),
+            ev.TurnFinished(outcome="completed"),
+        ):
+            seq += 1
+            yield event.model_copy(update={"session_id": "s", "turn": turn, "seq": seq, "at": 1.0})
+
+
 async def fence(scene: Scene) -> str:
     """A code block of 2,000 lines, ten lines a frame."""
     scene.turn()
@@ -193,6 +246,7 @@ SCENES: dict[str, Callable[[Scene], Awaitable[str]]] = {
     "32 panels at 10 Hz": panels(32),
     "200 panels at 10 Hz": panels(200),
     "500 turns": history,
+    "10,000 messages stored": stored,
 }
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from console_app.domain import events as ev
 from console_app.domain.errors import FanoutError
 from console_app.domain.safe_text import one_line
+from console_app.tui.long_lived import LongLived
 
 if TYPE_CHECKING:
     from console_app.sessions.library import Library
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 FORMS_ABOUT = {"md": "Markdown", "html": "a page", "jsonl": "events, to import again"}
 FORMATS = {"md": "markdown", "html": "html", "jsonl": "jsonl"}
 NOT_KEPT = "Sessions are not kept in this console (--no-save, or save_sessions in the configuration)."
+LONG = 5_000  # events of a session that are many
 READ_ONLY = "This session is open to read only. /fork makes a copy to go on with, /new begins another."
 
 
@@ -36,6 +38,7 @@ class SessionActions:
         self._problem: str | None = None
         self._set_aside: Path | None = None
         self._told_salvaged = False
+        self._long_lived = LongLived()
         if self._library is not None:
             self._library.store.on_change = self._storage_changed
 
@@ -63,6 +66,7 @@ class SessionActions:
         self._screen.services.engine.begin()
         if self._library is not None:
             self._library.begin()
+        self._screen.call_later(self._long_lived.session_opened, False)  # once the screen has let go of the old one
 
     # -- going on with another
 
@@ -135,6 +139,7 @@ class SessionActions:
                 opened = await library.open(session_id, read_only=read_only)
                 with collector_at_rest():
                     await screen.show_stored(opened.events)
+                self._long_lived.session_opened(len(opened.events) > LONG)
                 screen.services.engine.go_on(
                     opened.info.id, screen.transcript, first_turn=opened.next_turn, first_seq=opened.next_seq
                 )
