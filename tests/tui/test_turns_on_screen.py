@@ -13,7 +13,7 @@ from console_app.domain.events import Event
 from console_app.domain.ports import CallReporter, FinishChunk, Invocation, TextChunk
 from console_app.tui.widgets.queue_strip import QueueStrip
 from console_app.tui.widgets.status_bar import StatusBar
-from tests.tui.parts import Answer, Tools, WrittenModel, app, calls, chat, say, see, seen, services, until
+from tests.tui.parts import Answer, Tools, WrittenModel, app, calls, chat, echo, say, see, seen, services, until
 
 
 def held(text: str, gate: asyncio.Event) -> Answer:
@@ -257,16 +257,22 @@ async def test_left_before_anything_was_on_screen_it_ends_cleanly(tmp_path: Path
     assert await app(tmp_path).run_async(headless=True, auto_pilot=leave) == 0
 
 
-async def test_who_reads_further_up_is_told_what_came_below(tmp_path: Path) -> None:
-    model = WrittenModel(say("\n\n".join(f"line {n}" for n in range(60))), say("Another one."))
-    async with app(tmp_path, model).run_test(size=(100, 24)) as pilot:
+async def test_who_reads_further_up_is_told_what_came_below_and_sees_what_they_send(tmp_path: Path) -> None:
+    going = asyncio.Event()
+    long = say("\n\n".join(f"line {n}" for n in range(60)))
+    model = WrittenModel(long, [going, *calls(("lab_echo", "{}"))], say("Another one."))
+    async with app(tmp_path, model, Tools({("lab", "echo"): echo})).run_test(size=(100, 24)) as pilot:
         await pilot.press(*"go", "enter")
         await see(pilot, "line 59")
         assert "below" not in seen(pilot.app)
-        await pilot.press("pageup")
+        await pilot.press("pageup", "pageup")
         await see(pilot, "↓ more below · pgdn")
         await pilot.press(*"on", "enter")
-        await see(pilot, "↓ 3 new below")
+        await see(pilot, "▌ on")
+        await pilot.press("pageup")
+        await see(pilot, "↓ more below · pgdn")
+        going.set()
+        await see(pilot, "↓ 4 new below")
         assert "Another one." not in seen(pilot.app)
         await pilot.press("pagedown", "pagedown", "pagedown")
         await see(pilot, "Another one.")

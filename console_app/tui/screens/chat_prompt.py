@@ -25,8 +25,10 @@ class ChatPrompt(ChatKeys):
         """Sends a prompt, now or after the turn that runs."""
         if self.sessions.read_only:
             self.toast(READ_ONLY)
-        else:
-            self.driver.submit(text)
+            return
+        if not self.driver.busy:
+            self.view.action_scroll_end()  # who sends wants to see what comes of it, wherever they were reading
+        self.driver.submit(text)
 
     def steer(self, text: str) -> None:
         """Sends a message into the running turn; what servers have to be asked for comes with it, once it is there."""
