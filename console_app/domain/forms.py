@@ -14,6 +14,8 @@ from datetime import date, datetime
 from typing import Any, Literal, cast
 from urllib.parse import urlsplit
 
+from console_app.domain.tame_patterns import matches
+
 Kind = Literal["text", "number", "integer", "switch", "choice", "choices"]
 
 
@@ -71,11 +73,8 @@ class FormField:
             return problem
         if self.format and (problem := _format_problem(self.format, value)):
             return problem
-        try:
-            if self.pattern and len(value) <= 1000 and not re.search(self.pattern, value):
-                return f"must match {self.pattern}"
-        except re.error:
-            return ""  # the server's pattern is none: it will say itself what it thinks
+        if self.pattern and matches(self.pattern, value) is False:
+            return f"must match {self.pattern}"
         return ""
 
     def _bounds_problem(self, size: float, unit: str) -> str:

@@ -28,6 +28,7 @@ from console_app.domain.questions import (
 )
 from console_app.domain.web_address import is_web_page
 
+MOST_TOLD = 1000  # characters of a question that its call tells of
 log = logging.getLogger(__name__)
 OpenUrl = Callable[[str], Awaitable[None]]
 _WORDS: Final = {"accept": "accepted", "decline": "declined", "cancel": "cancelled"}
@@ -59,6 +60,7 @@ class Asking:
     async def elicit(self, question: Elicitation, reporters: Sequence[CallReporter]) -> ElicitationAnswer:
         """Asks the person; an answer that doesn't fit the form, or a page that can't be opened, is a cancel."""
         what = f"to open {question.url}" if question.mode == "url" else question.message
+        what = what[:MOST_TOLD]
         with _open(reporters, what) as said:
             answer = await self._answer(question)
             said.how = self._by(_WORDS[answer.action])

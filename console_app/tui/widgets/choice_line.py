@@ -14,6 +14,7 @@ from textual.widget import Widget
 from console_app.domain.safe_text import one_line
 
 GAP = "   "
+MOST_SIDE_BY_SIDE = 60  # more never fit, and measuring thousands would take a while
 
 
 class ChoiceLine(Widget, can_focus=True):
@@ -50,7 +51,7 @@ class ChoiceLine(Widget, can_focus=True):
 
     @property
     def _fits(self) -> bool:
-        return self._all().cell_length <= self.content_size.width
+        return len(self.labels) <= MOST_SIDE_BY_SIDE and self._all().cell_length <= self.content_size.width
 
     def render(self) -> Content:
         """All of them, or the one that is chosen."""

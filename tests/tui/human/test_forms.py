@@ -234,6 +234,20 @@ async def test_of_a_thousand_fields_those_that_are_needed_are_shown(tmp_path: Pa
         assert await s.ended() == [{"action": "accept", "content": {"f999": "ok"}}]
 
 
+async def test_a_pattern_that_would_take_for_ever_holds_nothing_up(tmp_path: Path) -> None:
+    field = {"type": "string", "pattern": "(a+)+$", "default": "a" * 60 + "!"}
+    choices = {"type": "string", "enum": [f"choice {n}" for n in range(5000)]}
+    async with stage(tmp_path) as s:
+        await s.ask("form", requestedSchema={"type": "object", "properties": {"a": field, "b": choices}})
+        await s.come_to_the_board()
+        await s.press("enter")
+        await s.pilot.press("tab", "right", "end", "left")
+        await see(s.pilot, "choice 4998")
+        await s.press("ctrl+s")
+        content = {"a": "a" * 60 + "!", "b": "choice 4998"}
+        assert await s.ended() == [{"action": "accept", "content": content}]
+
+
 @pytest.mark.parametrize("schema", [{}, {"properties": 3}, {"type": "object", "properties": {"a": 1, "b": None}}])
 async def test_a_schema_that_is_none_is_no_reason_to_fall(tmp_path: Path, schema: dict[str, Any]) -> None:
     async with stage(tmp_path) as s:
