@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 from collections.abc import AsyncIterator, Iterable
 
 import pytest
@@ -80,6 +81,16 @@ async def test_every_single_split_point(api: Api, body: bytes) -> None:
     assert await chunks_of(api, [body[n : n + 1] for n in range(len(body))]) == whole
     for at in range(1, len(body)):
         assert await chunks_of(api, [body[:at], body[at:]]) == whole, body[at - 20 : at + 20]
+
+
+@pytest.mark.parametrize("api", APIS)
+async def test_ten_thousand_random_splits(api: Api) -> None:
+    body, chance = GOLDEN.body(api), random.Random(20_26)
+    whole = await chunks_of(api, [body])
+    for _ in range(10_000 // len(APIS) + 1):
+        cuts = sorted(chance.sample(range(1, len(body)), chance.choice([1, 2, 3, 5, 8, 30, 200])))
+        pieces = [body[start:end] for start, end in zip([0, *cuts], [*cuts, len(body)], strict=True)]
+        assert await chunks_of(api, pieces) == whole, cuts
 
 
 @settings(max_examples=150, deadline=None)
