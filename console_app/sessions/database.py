@@ -211,5 +211,5 @@ def _told(error: Exception) -> tuple[str, str]:
     if code in (*_NOT_WRITABLE, sqlite3.SQLITE_PERM) or isinstance(error, OSError):
         return "can't write", "Check who may write there, or set FANOUT_HOME to another folder."
     if code in _DAMAGED:
-        return "file damaged", "The next conversation sets it aside and begins a new file."
+        return "file damaged", "The next conversation sets it aside and carries over what can be read."
     return "disk error", "The conversation goes on in memory and is written when the disk is back."
