@@ -238,6 +238,7 @@ class CallFinished(BaseEvent):
     content: str
     error: str | None = None
     artifacts: tuple[Artifact, ...] = ()
+    structured: dict[str, Any] | None = None  # what the tool gave beside `content`, where that doesn't say the same
     duration_ms: int = 0  # of its run; 0 when it never ran
 
 

@@ -73,6 +73,7 @@ class Call:
     content: str = ""
     error: str | None = None
     artifacts: tuple[Artifact, ...] = ()
+    structured: dict[str, Any] | None = None
     duration_ms: int = 0
     attempt: int = 1
     superseded: list[Attempt] = field(default_factory=list[Attempt])  # the oldest first
@@ -441,7 +442,7 @@ def _finished(call: Call, event: ev.CallFinished) -> None:
     _waited(call, event.at)
     call.state, call.outcome, call.finished_at = CallState.FINISHED, event.outcome, event.at
     call.content, call.error, call.artifacts = event.content, event.error, event.artifacts
-    call.duration_ms = event.duration_ms
+    call.duration_ms, call.structured = event.duration_ms, event.structured
     if call.arguments is not None:
         call.arguments_text = ""  # read, they are kept as `arguments`
 

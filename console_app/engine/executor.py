@@ -106,6 +106,7 @@ class Executor:
                 content=result.content,
                 error=result.error,
                 artifacts=result.artifacts,
+                structured=results.structured_beside(result),
                 duration_ms=round(call.duration * 1000),
             )
         )

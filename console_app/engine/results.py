@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -17,6 +18,7 @@ INTERRUPTED = "Interrupted before completion."
 SINGLE = "not executed: one tool a message"
 NO_OUTPUT = "(the tool returned no output)"
 
+MOST_STRUCTURED = 256 * 1024  # characters of JSON; more is only in the text
 _RAW_SHOWN = 500  # characters of what could not be read
 _NAMES_SHOWN = 40
 _NAME_LENGTH = 200
@@ -133,3 +135,25 @@ def with_remarks(result: ToolResult, edited: dict[str, Any] | None, feedback: st
     if not remarks:
         return result
     return result.model_copy(update={"content": encodable("\n".join([*remarks, "", result.content]))})
+
+
+def structured_beside(result: ToolResult) -> dict[str, Any] | None:
+    """The structured content of a result for people to see; None where its text is that very JSON, or it is too much.
+
+    As it can be stored: halves of surrogate pairs, as a tool may return them, become U+FFFD.
+    """
+    if result.structured is None:
+        return None
+    try:
+        text = encodable(json.dumps(result.structured, ensure_ascii=False))
+        structured: Any = json.loads(text) if len(text) <= MOST_STRUCTURED else None
+    except (ValueError, RecursionError):
+        return None
+    return None if structured is None or _says(result.content, structured) else structured
+
+
+def _says(content: str, structured: Any) -> bool:
+    try:
+        return len(content) <= MOST_STRUCTURED and json.loads(content) == structured
+    except (ValueError, RecursionError):
+        return False

@@ -258,6 +258,7 @@ def _call_report(call: Call) -> dict[str, Any]:
         "content": call.content,
         "error": call.error,
         "artifacts": [artifact.model_dump() for artifact in call.artifacts],
+        "structured": call.structured,
         "duration_ms": call.duration_ms,
     }
 

@@ -149,6 +149,13 @@ class CallDetail:
             rows += _left_out(left, palette, more=True)
         elif call.outcome is Outcome.SUCCEEDED:
             rows.append(_title("result: empty", palette))
+        if call.structured is not None:
+            page = TextPage(json_view.dump(call.structured))
+            rows.append(_title(f"structured · {page.measure}", palette))
+            lines, left = page.first(self._limit)
+            for line in lines:
+                rows += _indented(chop(json_view.paint(line, palette), max(width - INDENT, 1)), palette)
+            rows += _left_out(left, palette)
         for artifact in call.artifacts:
             where = artifact.path or artifact.uri or "not saved"
             facts = " · ".join(

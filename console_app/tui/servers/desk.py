@@ -16,6 +16,7 @@ from console_app.config.mcp_servers import ServerConfig, load_mcp_config
 from console_app.config.paths import Paths, read_text
 from console_app.config.tool_choice import Kind, Selection, save_selection
 from console_app.domain.errors import ServerError
+from console_app.tui.approval_rules import traits
 from console_app.tui.offers.wording import about_of, uri_of
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ class Offered:
     name: str
     about: str = ""
     tokens: int = 0
+    traits: str = ""  # what the server says of a tool's effects
 
     @property
     def key(self) -> tuple[str, Kind, str]:
@@ -134,7 +136,9 @@ class HubDesk:
     def offered(self) -> Sequence[Offered]:
         """See ServerDesk."""
         if self._offered is None:
-            found = [Offered(s.server, "tool", s.tool, s.description, tokens_of(s)) for s in self._hub.all_tools()]
+            found = [
+                Offered(s.server, "tool", s.tool, s.description, tokens_of(s), traits(s)) for s in self._hub.all_tools()
+            ]
             for offers in self._hub.offers():
                 found += [Offered(p.server, "prompt", p.name, p.description or p.title) for p in offers.prompts]
                 listed = (*offers.resources, *offers.templates)

@@ -137,6 +137,7 @@ def details(row: Row | None, width: int, height: int, palette: Palette) -> list[
         head: list[Piece] = [
             (one_line(f"{row.item.server} · {row.item.name}", 120), palette.strong),
             (f"  {row.item.kind}", palette.muted),
+            (f" · {row.item.traits}" if row.item.traits else "", palette.muted),
         ]
         about = one_line(row.item.about, 2000) or "It says nothing about itself."
         lines = [head, *_wrapped([(about, palette.base)], width - 2, height - 1)]

@@ -68,3 +68,15 @@ async def test_files_of_a_resource_that_was_attached_open_too(
         await shown.see("image/png · 8 B · saved")
         await shown.pilot.press("tab", "f")
         await shown.until(lambda: log.exists() and log.read_text().strip().endswith("picture.png"))
+
+
+async def test_structured_content_is_beside_the_text(console: OpenConsole) -> None:
+    async with console(model=WrittenModel(calls(("notes_weather", "{}")), say("All made."))) as shown:
+        await shown.put("how is the weather")
+        await shown.pilot.press("enter")
+        await shown.see("All made.")
+        await shown.pilot.press("tab", "o")
+        await shown.see("It is warm.")
+        await shown.see('"degrees": 21.5')
+        await shown.pilot.press("ctrl+l", "right", "down")
+        await shown.see("notes · say  tool · says it only reads")

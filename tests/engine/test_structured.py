@@ -1,0 +1,38 @@
+"""Structured content beside a result's text: told to people where the text doesn't say it already."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from console_app.domain import events as ev
+from console_app.domain.tools import Outcome, ToolResult
+from console_app.engine.results import MOST_STRUCTURED, structured_beside
+
+DEEP: dict[str, Any] = {}
+at = DEEP
+for _ in range(5000):
+    at["a"] = at = {}
+
+
+@pytest.mark.parametrize(
+    ("content", "structured", "told"),
+    [
+        ("It is warm.", {"degrees": 21.5}, {"degrees": 21.5}),
+        ('{"degrees":21.5}', {"degrees": 21.5}, None),
+        ('{"degrees":21.5}\nedited', {"degrees": 21.5}, {"degrees": 21.5}),
+        ("It is warm.", None, None),
+        ("half", {"text": "\ud800x"}, {"text": "\ufffdx"}),
+        ("much", {"text": "x" * MOST_STRUCTURED}, None),
+        ("deep", DEEP, None),
+    ],
+)
+def test_structured_content_is_told_where_it_says_more(
+    content: str, structured: dict[str, Any] | None, told: dict[str, Any] | None
+) -> None:
+    result = ToolResult(outcome=Outcome.SUCCEEDED, content=content, structured=structured)
+    beside = structured_beside(result)
+    assert beside == told
+    event = ev.CallFinished(call_id="c", outcome=Outcome.SUCCEEDED, content=content, structured=beside)
+    assert ev.EVENT.validate_json(event.model_dump_json().encode()) == event
