@@ -283,10 +283,10 @@ class BlockScroll(ScrollView):
 
     def on_resize(self, event: events.Resize) -> None:
         """Keeps the line at the top, or the end, in its place under another width."""
+        width, height = self.size
         for block in self.blocks:
-            if block.set_room(self.size.height):
+            if block.set_room(height):
                 self._list.dirty[block] = None
-        width = self.size.width
         shift = 0
         if width != self._list.width:
             first, inside = self._list.find(self.top)
