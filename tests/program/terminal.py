@@ -206,6 +206,14 @@ class Terminal:
             return self.text()
         raise NotSeen(f"still there after {timeout:g} s: {pattern}\n{self.text()}")
 
+    def press_until(self, key: str, gone: str) -> None:
+        """Presses a key, once a while, until it counted: in the half second after a change a board takes none."""
+        for _ in range(30):
+            self.press(key)
+            if self.wait_until(lambda text: gone not in text, timeout=1.5):
+                return
+        raise NotSeen(f"{key} never counted\n{self.text()}")
+
     def wait_exit(self, timeout: float = 10.0) -> int:
         """The exit status, once the program has ended and its last bytes were read."""
         status = self.process.wait(timeout)

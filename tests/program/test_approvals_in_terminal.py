@@ -57,15 +57,6 @@ def ran(folder: Path) -> list[Any]:
     return [line["params"]["arguments"] for line in lines if line.get("method") == "tools/call"]
 
 
-def press_until(terminal: Terminal, key: str, gone: str) -> None:
-    """Presses a key, once a while, until it counted: in the half second after a change it does not."""
-    for _ in range(30):
-        terminal.press(key)
-        if terminal.wait_until(lambda text: gone not in text, timeout=1.5):
-            return
-    raise AssertionError(f"{key} never counted\n{terminal.text()}")
-
-
 def test_what_is_typed_ahead_held_or_pasted_approves_nothing(console: Callable[..., Terminal], tmp_path: Path) -> None:
     with console({"n": 1}, {"n": 2}, {"n": 3}) as terminal:
         terminal.type("yes Y yy")  # before there is anything to approve
@@ -78,9 +69,9 @@ def test_what_is_typed_ahead_held_or_pasted_approves_nothing(console: Callable[.
         terminal.press("enter", "3")
         terminal.expect("Approve 3 of 3")
         assert ran(tmp_path) == []
-        press_until(terminal, "y", "of 3")
+        terminal.press_until("y", "of 3")
         terminal.expect("Approve 2 of 2")
-        press_until(terminal, "N", "of 2")
+        terminal.press_until("N", "of 2")
         terminal.expect("All decided")
     assert ran(tmp_path) == [{"n": 3}]
 
@@ -91,7 +82,7 @@ def test_what_was_approved_is_what_runs_byte_for_byte(console: Callable[..., Ter
         terminal.expect(r"<U\+202E>gnp.exe<U\+202C> <U\+200B>")
         terminal.expect("invisible or direction-changing")
         terminal.expect("y once")
-        press_until(terminal, "y", "Approve 1")
+        terminal.press_until("y", "Approve 1")
         terminal.expect("All decided")
     assert ran(tmp_path) == [ODD]
     assert json.dumps(ran(tmp_path)[0]) == json.dumps(ODD)  # the order of its keys too
@@ -125,9 +116,9 @@ def test_forty_waiting_calls_in_a_small_terminal(console: Callable[..., Terminal
         terminal.press("up")
         terminal.expect("Approve 40 of 40")
         assert "path=part-39.md" in terminal.text()
-        press_until(terminal, "y", "of 40")
+        terminal.press_until("y", "of 40")
         terminal.expect("Approve 39 of 39")
-        press_until(terminal, "Y", "of 39")
+        terminal.press_until("Y", "of 39")
         terminal.expect("All decided")
     assert len(ran(tmp_path)) == 40
     assert ran(tmp_path)[0] == {"path": "part-39.md"}
@@ -138,11 +129,11 @@ def test_always_writes_the_rule_it_showed(console: Callable[..., Terminal], fano
     with console({"n": 1}, {"n": 2}) as terminal:
         terminal.expect("Approve 1 of 2", timeout=40)
         terminal.expect("y once")
-        press_until(terminal, "A", "f deny and say why")
+        terminal.press_until("A", "f deny and say why")
         terminal.expect(r"allow  spy\.do")
         terminal.expect("config.toml")
         assert ran(tmp_path) == []
-        press_until(terminal, "enter", "write the rule")
+        terminal.press_until("enter", "write the rule")
         terminal.expect("All decided")
     assert config.read_text() == '# mine\ntheme = "fanout-light"\n\n[rules]\nallow = ["spy.do"]\n'
     assert ran(tmp_path) == [{"n": 1}, {"n": 2}]

@@ -56,15 +56,6 @@ def opened(folder: Path) -> list[str]:
     return (folder / "opened").read_text().splitlines() if (folder / "opened").exists() else []
 
 
-def press_until(terminal: Terminal, key: str, gone: str) -> None:
-    """Presses a key, once a while, until it counted: in the half second after a change it does not."""
-    for _ in range(30):
-        terminal.press(key)
-        if terminal.wait_until(lambda text: gone not in text, timeout=1.5):
-            return
-    raise AssertionError(f"{key} never counted\n{terminal.text()}")
-
-
 def test_a_form_a_page_and_the_model_one_after_the_other_in_a_small_terminal(
     console: Callable[..., Terminal], tmp_path: Path
 ) -> None:
@@ -76,7 +67,7 @@ def test_a_form_a_page_and_the_model_one_after_the_other_in_a_small_terminal(
             asked = next(words for words in left if words in terminal.text())
             left.remove(asked)
             assert opened(tmp_path) == ([] if "Pay here" in [asked, *left] else ["https://example.com/pay?to=us"])
-            press_until(terminal, "y", f"1 of {count}" if count > 1 else asked)
+            terminal.press_until("y", f"1 of {count}" if count > 1 else asked)
         terminal.expect("All answered")
         terminal.expect("3 done")
     assert opened(tmp_path) == ["https://example.com/pay?to=us"]
@@ -93,7 +84,7 @@ def test_what_is_typed_ahead_held_or_pasted_opens_nothing(console: Callable[...,
         terminal.type("yy")
         terminal.expect("wants you to open a page")
         assert opened(tmp_path) == []
-        press_until(terminal, "n", "wants you to open")
+        terminal.press_until("n", "wants you to open")
         terminal.expect("decline")
     assert opened(tmp_path) == []
 
@@ -101,12 +92,12 @@ def test_what_is_typed_ahead_held_or_pasted_opens_nothing(console: Callable[...,
 def test_a_server_that_is_killed_takes_its_question_with_it(console: Callable[..., Terminal], tmp_path: Path) -> None:
     with console(("form", {}), rows=40, columns=100) as terminal:
         terminal.expect("enter fill in", timeout=40)
-        press_until(terminal, "enter", "enter fill in")
+        terminal.press_until("enter", "enter fill in")
         terminal.type("Lovelace")
         terminal.expect("AdaLovelace")
         os.kill(int((tmp_path / "pid").read_text()), signal.SIGKILL)
         terminal.expect("The question was withdrawn")
         terminal.type("who is not there any more")
-        press_until(terminal, "enter", "The question was withdrawn")
+        terminal.press_until("enter", "The question was withdrawn")
         terminal.expect("All answered")
         assert "not there" not in terminal.text()

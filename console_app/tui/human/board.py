@@ -24,6 +24,7 @@ from console_app.domain.safe_text import one_line
 from console_app.tui.human.desk import Asked, Reply
 from console_app.tui.settled_keys import ALONE, SETTLE, SettledKeys
 from console_app.tui.typed_app import typed_app
+from console_app.tui.widgets.key_lines import key_lines
 
 if TYPE_CHECKING:
     from console_app.tui.human.view import AskedView
@@ -153,6 +154,10 @@ class HumanBoard(Vertical, can_focus=True):
             self._view = None
 
     @property
+    def _fields(self) -> list[Widget]:
+        return [widget for widget in self._view.query(Widget) if widget.focusable] if self._view is not None else []
+
+    @property
     def _is_in_a_field(self) -> bool:
         focused = self.screen.focused
         return focused is not None and focused is not self and self in focused.ancestors
@@ -198,10 +203,7 @@ class HumanBoard(Vertical, can_focus=True):
 
     def action_field(self, delta: int) -> None:
         """Through the fields, and from the ends of them to the board itself."""
-        if self._view is None:
-            return
-        fields = [widget for widget in self._view.query(Widget) if widget.focusable]
-        places: list[Widget] = [self, *fields]
+        places: list[Widget] = [self, *self._fields]
         at = next((at for at, widget in enumerate(places) if widget.has_focus), 0)
         if at or self.keys.settled:
             places[(at + delta) % len(places)].focus()
@@ -236,9 +238,7 @@ class HumanBoard(Vertical, can_focus=True):
 
     def _go_on(self) -> None:
         """Enter in a field: the next one, or all of it is sent."""
-        if self._view is None:
-            return
-        fields = [widget for widget in self._view.query(Widget) if widget.focusable]
+        fields = self._fields
         at = next((at for at, widget in enumerate(fields) if widget.has_focus), -1)
         if 0 <= at < len(fields) - 1:
             fields[at + 1].focus()
@@ -325,9 +325,8 @@ class HumanBoard(Vertical, can_focus=True):
             pairs = [("enter", "next field"), ("ctrl+s", "accept"), ("esc", "back")]
         else:
             pairs, settled = [("tab", "brings you here to answer")], True
-        key, word = ("bold $accent", "$foreground") if settled else ("$muted", "$muted")
-        pieces = [Content.styled(k, key) + Content.styled(f" {w}", word) for k, w in pairs]
-        self.query_one(".human--keys", Static).update(Content("   ").join(pieces))
+        lines = key_lines(pairs, max(self.content_size.width, 20), accent="$accent", counts=settled)
+        self.query_one(".human--keys", Static).update(Content("\n").join(lines))
         if not self.keys.settled:
             self.set_timer(SETTLE + 0.02, self._paint_keys)
-        return 1
+        return len(lines)

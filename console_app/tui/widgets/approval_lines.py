@@ -9,9 +9,9 @@ from textual.content import Content
 from console_app.domain.safe_text import one_line
 from console_app.tui.approval_desk import Case
 from console_app.tui.conversation.json_view import brief_arguments
+from console_app.tui.widgets.key_lines import key_lines
 
 MOST_LABEL = 40  # cells of `server · tool` in a row
-GAP = 3
 
 _CHOOSING = (
     ("y", "once"),
@@ -89,19 +89,8 @@ def rule_lines(case: Case, choice: int, path: str, width: int) -> list[Content]:
 def keys(stage: str, width: int, *, counts: bool, held: bool, rules: bool) -> list[Content]:
     """The keys of a stage, on as many lines as they need; faint while they don't count."""
     if stage == "away":
-        return [Content.styled("tab", "bold $warning") + Content.styled(" brings you here to decide", "$foreground")]
+        return key_lines([("tab", "brings you here to decide")], width, accent="$warning", counts=True)
     shown: Sequence[tuple[str, str]] = {"rule": _RULE, "words": _WORDS}.get(stage, _CHOOSING)
     if not rules and stage == "choosing":
         shown = [pair for pair in shown if pair[0] not in ("a", "A")]
-    counts = counts or stage == "words"
-    key, word = ("bold $warning", "$foreground") if counts and not held else ("$muted", "$muted")
-    pieces = [Content.styled(k, key) + Content.styled(f" {w}", word) for k, w in shown]
-    total = sum(piece.cell_length for piece in pieces)
-    gap = GAP if total + GAP * (len(pieces) - 1) <= width else 2
-    lines: list[Content] = []
-    for piece in pieces:
-        if lines and lines[-1].cell_length + gap + piece.cell_length <= width:
-            lines[-1] += Content(" " * gap) + piece
-        else:
-            lines.append(piece)
-    return lines
+    return key_lines(shown, width, accent="$warning", counts=(counts or stage == "words") and not held)
