@@ -14,6 +14,7 @@ from textual.widgets import TextArea
 
 from console_app.domain.approvals import ApprovalMode
 from console_app.domain.ports import CallReporter, Invocation
+from console_app.domain.todo import TodoItem
 from console_app.engine.approval_gate import ApprovalGate, Rule
 from console_app.tui.screens.arguments_editor import ArgumentsEditor
 from console_app.tui.widgets.approval_board import ApprovalBoard
@@ -256,6 +257,19 @@ async def test_a_call_that_always_asks_offers_no_rule(tmp_path: Path) -> None:
         await pilot.press("a", "A")
         await pilot.pause(0.2)
         assert outcomes(pilot) == ["None"]
+
+
+async def test_tab_leads_to_the_board_from_anywhere(tmp_path: Path) -> None:
+    async with waiting(tmp_path) as (pilot, board):
+        chat(pilot.app).todo.show([TodoItem(content="Look")])
+        await pilot.press("alt+up")
+        await until(pilot, lambda: chat(pilot.app).view.has_focus)
+        await pilot.press("tab")
+        await until(pilot, lambda: board.has_focus)
+        chat(pilot.app).todo.focus()
+        await until(pilot, lambda: chat(pilot.app).todo.has_focus)
+        await pilot.press("tab")
+        await until(pilot, lambda: board.has_focus)
 
 
 async def test_a_denied_call_of_an_earlier_answer_runs_again_and_asks_again(tmp_path: Path) -> None:

@@ -84,10 +84,20 @@ class ChatPrompt(ChatKeys):
     @on(Prompt.Left)
     def _left(self) -> None:
         """Tab: to what waits for you, else to the conversation."""
-        if (board := self.shown.approvals.wanted) is not None:
-            board.focus()
-        elif self.talking:
+        if not self._to_what_waits() and self.talking:
             self.view.focus()
+
+    def action_go_on(self) -> None:
+        """Tab out of the prompt: to what waits for you too, else to the next part of the screen."""
+        if not self._to_what_waits():
+            self.focus_next()
+
+    def _to_what_waits(self) -> bool:
+        board = self.shown.approvals.wanted
+        if board is None or board.has_focus_within:
+            return False
+        board.focus()
+        return True
 
     @on(Prompt.QuitRequested)
     def _quit_requested(self) -> None:

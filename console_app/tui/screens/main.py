@@ -31,6 +31,7 @@ class MainScreen(Screen[None]):
         Binding("alt+up", "move_cursor(-1)", "previous panel", id="chat.panel_up", show=False),
         Binding("alt+down", "move_cursor(1)", "next panel", id="chat.panel_down", show=False),
         Binding("shift+tab", "cycle_mode", "approvals", tooltip="approval mode: ask, auto, yolo", id="chat.mode"),
+        Binding("tab", "go_on", "to what waits for you, else on", id="chat.next", show=False),
         Binding("ctrl+o", "toggle_all", "open all", tooltip="open or fold all results", id="chat.toggle_all"),
         Binding("ctrl+t", "command('timeline')", "timeline", id="chat.timeline"),
         Binding("ctrl+l", "command('mcp')", "servers", id="chat.servers"),
