@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ DONE = Ending(EXIT_DONE)
 
 
 async def _list(setup: Setup, output: Output, interrupts: Interrupts) -> Ending:
-    """`list` and `test`: connects; `test` lists the tools too, and fails where a server does."""
+    """`list` and `test`: connects; `test` lists what they offer too, and fails where a server does."""
     arguments = setup.arguments
     if arguments.words and not arguments.mcp:
         arguments.mcp = list(arguments.words)
@@ -34,8 +35,11 @@ async def _list(setup: Setup, output: Output, interrupts: Interrupts) -> Ending:
     hub = wiring.build_hub(setup, chosen)
     async with servers.running(hub):
         await interrupts.race(servers.settled(hub, output))
-        tools = hub.tools() if arguments.action == "test" else ()
-        for line in server_report.lines(hub.statuses(), tools, chosen.path):
+        await interrupts.race(asyncio.gather(*(hub.listed(status.name) for status in hub.statuses())))
+        testing = arguments.action == "test"
+        tools = hub.tools() if testing else ()
+        offers = server_report.offered(hub) if testing else server_report.NOTHING
+        for line in server_report.lines(hub.statuses(), tools, chosen.path, offers):
             output.out(line + "\n")
         failed = arguments.action == "test" and servers.failures(hub.statuses())
     return Ending(EXIT_FAILED) if failed else DONE

@@ -193,3 +193,16 @@ def test_signing_in_and_out_on_the_command_line(
     assert fanout.run("mcp", "test", "web").code == 0
     assert fanout.run("mcp", "auth", "web", "--sign-out").code == 0
     assert fanout.run("mcp", "test", "web").code == 1
+
+
+def test_what_a_server_offers_beside_tools_is_listed_as_it_is_typed(fanout: Inside) -> None:
+    server = Path(__file__).parents[1] / "mcp_client" / "fixtures" / "offering_server.py"
+    fanout.home.mkdir(exist_ok=True)
+    servers = {"my notes": {"command": sys.executable, "args": ["-S", str(server), "hostile"]}}
+    (fanout.home / "mcp.json").write_text(json.dumps({"mcpServers": servers}))
+    assert "7 tools · 5 prompts · 6 resources · stdio · protocol 2025-11-25" in fanout.run("mcp", "list").out
+    listed = fanout.run("mcp", "test").out
+    assert "/my_notes:review language [style] Asks for a review" in listed
+    assert "@my_notes:note://1               The first note · text/plain" in listed
+    assert "@my_notes:note://in/{language}/{+path} notes of a language" in listed
+    assert "\x1b" not in listed
