@@ -81,9 +81,8 @@ class FanoutApp(OpeningApp[int]):
             self._make_chat = self._chat_on(start)
 
     def get_default_screen(self) -> Screen[Any]:
-        """The chat screen is the only one, dialogs come on top of it; without services, there is one before it."""
-        assert self._make_chat is not None
-        return self._make_chat()
+        """The chat screen, which dialogs come on top of; where services are still to come, the one before it."""
+        return self.opening_screen() if self._make_chat is None else self._make_chat()
 
     def load(self, opening: Opening) -> Callable[[], ChatScreen]:
         """See OpeningApp."""

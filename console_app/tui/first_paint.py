@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from console_app.tui.services import ConsoleServices
 
 INTERRUPT, QUIT_IF_EMPTY = "screen.interrupt", "delete_or_quit"  # what Ctrl+C and Ctrl+D do in the prompt
-OPENING, CHAT = "opening", "chat"  # each has a stack of screens
 MOMENT = 0.01  # seconds
 LONGEST_WAIT = 1.0  # seconds for a widget to be done with its keys
 LONGEST_JOIN = 2.0  # seconds that the end of the program waits for what is still being loaded
@@ -54,12 +53,8 @@ class Opening:
 class OpeningApp(KeysInOrder[ReturnType]):
     """An app whose first screen is an `OpeningScreen`, if it is given an `Opening`; else its default screen."""
 
-    DEFAULT_MODE = OPENING
-
     def __init__(self, opening: Opening | None, **options: Any) -> None:
         super().__init__(**options)
-        if opening is not None:
-            self.add_mode(OPENING, self._open)  # pyright: ignore[reportUnknownMemberType]
         self._opening = opening
         self._opening_screen: OpeningScreen | None = None
         self._unpainted = ExitStack()  # holds the first paint back until what was typed before it is in it
@@ -71,7 +66,7 @@ class OpeningApp(KeysInOrder[ReturnType]):
     def load(self, opening: Opening) -> Callable[[], ChatScreen]:
         """Loads everything, in a thread; what it returns makes the chat screen, on the event loop."""
 
-    def _open(self) -> OpeningScreen:
+    def opening_screen(self) -> OpeningScreen:
         """The first screen; what is pressed before it is there waits for it."""
         assert self._opening is not None
         opening = self._opening
@@ -146,14 +141,13 @@ class OpeningApp(KeysInOrder[ReturnType]):
         await _done_with_keys(opened.prompt)
         with self.batch_update():  # or a frame would show the chat screen half made
             chat = outcome()
-            self.add_mode(CHAT, lambda: chat)  # pyright: ignore[reportUnknownMemberType]
-            await self.switch_mode(CHAT)
+            await self.push_screen(chat)
             chat.prompt.take_over(opened.prompt)
             await _done_with_keys(chat.box)
         if opened.picked is not None:
             chat.post_message(opened.picked)
         await self.let_go()
-        self.remove_mode(OPENING)
+        opened.remove_children()  # the screen itself stays below: Textual never takes away the first
 
     def join_loader(self) -> None:
         """For the end: what is being loaded is not cut off, as long as that takes no time."""

@@ -22,7 +22,7 @@ from console_app.tui.screens.help import HelpScreen
 from console_app.tui.screens.opening import OpeningScreen
 from console_app.tui.services import ConsoleServices
 from console_app.tui.widgets.welcome import EXAMPLES
-from tests.tui.parts import THEMES, WrittenModel, chat, seen, services, until
+from tests.tui.parts import THEMES, WrittenModel, seen, services, until
 
 
 class Slow:
@@ -67,9 +67,11 @@ class Slow:
     async def loaded(self, pilot: Pilot[int]) -> ChatScreen:
         """The chat screen, with all keys passed on."""
         self.go_on.set()
-        await until(pilot, lambda: isinstance(self.app.screen_stack[0], ChatScreen) and not self.app.kept, "chat")
+        await until(pilot, lambda: len(self.app.screen_stack) > 1 and not self.app.kept, "the chat screen")
         await pilot.pause()
-        return chat(self.app)
+        screen = self.app.screen_stack[1]
+        assert isinstance(screen, ChatScreen)
+        return screen
 
 
 def words(text: str) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from textual import getters
+from textual import events, getters
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
@@ -49,3 +49,8 @@ class MainScreen(Screen[None]):
     prompt = getters.query_one("#prompt", Prompt)
     box = getters.query_one(PromptBox)
     welcome = getters.query_one(Welcome)
+
+    async def _on_resize(self, event: events.Resize) -> None:
+        """A size that is none any more is passed over: to lay out each of two would call for the other, for ever."""
+        if event.size != self.app.size:
+            event.prevent_default()
