@@ -22,13 +22,15 @@ class SlashCommands(Provider):
 
     async def discover(self) -> Hits:
         """All of them, while nothing is typed."""
-        for command in self._chat.commands:
+        for command in self._chat.commands.match(""):
             yield DiscoveryHit(_title(command), partial(self._run, command), help=command.about)
 
     async def search(self, query: str) -> Hits:
         """Those whose name or description fits."""
         matcher = self.matcher(query)
-        for command in self._chat.commands:
+        commands = self._chat.commands
+        # Of a thousand prompts only the nearest are scored and listed: each is a widget, and keys must pass.
+        for command in dict.fromkeys((*commands.own, *commands.match(query))):
             score = max(matcher.match(_title(command)), 0.8 * matcher.match(command.about))
             if score > 0:
                 shown = matcher.highlight(_title(command))

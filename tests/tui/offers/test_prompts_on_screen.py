@@ -183,3 +183,11 @@ async def test_what_comes_while_its_name_is_typed_is_completed(console: OpenCons
         assert shown.labels == []
         await shown.hub.set_enabled("notes", True)
         await shown.until(lambda: shown.labels == ["/notes:review"])
+
+
+async def test_the_palette_finds_one_of_a_thousand_prompts(console: OpenConsole) -> None:
+    async with console(config("many")) as shown:
+        await shown.pilot.press("ctrl+p", *"prompt777")
+        await shown.see("/notes:prompt777")
+        await shown.pilot.press("enter", "enter")
+        await shown.see("The prompt prompt777.")
