@@ -13,6 +13,13 @@ _CUE = re.compile(
     r"never|don't|do not|instead of|avoid|wrong)",
     re.IGNORECASE,
 )
+_EXAMPLE = re.compile(
+    r"\b(?:for (?:example|instance)\b|e\.g\.|an example\b|looks? like\b|would (?:be|look)\b|such as\b|syntax is\b)"
+    r"[^.!?\n]{0,80}$",
+    re.IGNORECASE,
+)
+"""An example in so many words, in the sentence that leads to it."""
+_QUOTE = re.compile(r"(?:^|[\s(\[])[\"'“‘«„]$")
 _REPORT = re.compile(
     r"\b(?:called|earlier|previous(?:ly)?|returned|responded|invoked|was|were|ran|used|sent|already|last time)\b",
     re.IGNORECASE,
@@ -61,6 +68,15 @@ class Context:
         return self.line_start and self.above.rstrip().endswith(":") and _CUE.search(self.above) is not None
 
     @property
+    def shown(self) -> bool:
+        """Whether what follows is in quotation marks or called an example: not even a marker means it then."""
+        if self.line_start:
+            above = self.above.rstrip()
+            return above.endswith(":") and _EXAMPLE.search(above[:-1]) is not None
+        line = self.line.rstrip(" \t:,")
+        return _QUOTE.search(self.line) is not None or _EXAMPLE.search(line) is not None
+
+    @property
     def reported(self) -> bool:
         """Whether the line tells of something that happened."""
         return _REPORT.search(self.line) is not None
@@ -69,7 +85,7 @@ class Context:
     def within_code(self) -> bool:
         """Whether the character before, as in `x = {`, makes what follows part of something else."""
         last = self.line.rstrip()[-1:]
-        return last != "" and last in "=([,'\"<+$&%"
+        return last != "" and last in "=|([,'\"<+$&%"
 
 
 def context_at(src: Source, offset: int, floor: int) -> Context:

@@ -22,7 +22,7 @@ _ANYTHING = re.compile(r"[\s\S]*")
 class Desk:
     """The state of one scan. `held`: what is being read may not be text, so it is not shown yet. `in_fence`:
     the text is the body of a fence, where calls may stand on lines of their own. `blocked`: from here on
-    calls are made up.
+    calls are made up. `shown_section`: the token that ends a section of calls that are only shown.
     """
 
     src: Source
@@ -34,6 +34,7 @@ class Desk:
     blocked: bool = False
     fence_end: int = -1
     fence_cued: bool = False
+    shown_section: str = ""
     draft: Draft | None = None
     reopening: Reopening | None = None
     last_row: Dialect | None = None
@@ -70,8 +71,15 @@ class Desk:
         yield from row.body.read(self.src, region, draft)
         return draft
 
-    def conclude(self, draft: Draft, provisional: Literal["", "fenced", "whole"] = "") -> None:
-        """A region has been read up to here: its calls count, or, if it has none, it is text."""
+    def conclude(self, draft: Draft, provisional: Literal["", "fenced", "whole"] = "", shown: bool = False) -> None:
+        """A region has been read up to here: its calls count, or, if it has none, it is text. `shown`: it is text in
+        any case, for it was quoted or announced as an example.
+        """
+        if shown:
+            if draft.attempts:
+                self.ledger.note(self.ledger.mark, self.src.at, "not taken as a call: it is quoted or an example")
+            self.refuse(draft)
+            return
         draft.settle()
         self.draft = None
         self.reopening = draft.reopening if draft.calls else self.reopening if not draft.attempts else None

@@ -19,7 +19,10 @@ INFOS = frozenset((
 """What may stand after the ticks of a fence that holds calls: no program language."""
 
 _INFO = re.compile(r"[^\n`]*\n")
+_LATE_INFO = re.compile(r"[\w+-]*[ \t\r]*\n")
+"""What ends the line of a fence that follows words, as in `For example: ```json`."""
 _CALL_LIKE = re.compile(r"\s*(?:[<{\[]|[A-Za-z_>][\w.]*\s*[(:]|>>>|functools)")
+_HALF_NAME = re.compile(r"[\w.]+")
 _HALF_CLOSING = re.compile(r"\n[ \t]*[`~]{1,2}$")
 _LONGEST_CODE = 8
 _BARE = frozenset({"bare_json_lines", "bare_json_array", "llama3_json"})
@@ -31,8 +34,8 @@ def read_ticks(desk: Desk, ticks: str, context: Context) -> Reading[None]:
     char, start = ticks[0], src.at
     yield from src.skip(_RUNS[char])
     ticks = char * min(src.at - start, 100)
-    if len(ticks) >= 3 and context.may_open_fence and not context.continues_blockquote:
-        info = yield from src.match(_INFO, 200)
+    if len(ticks) >= 3 and not context.continues_blockquote:
+        info = yield from src.match(_INFO if context.may_open_fence else _LATE_INFO, 200)
         if info:
             yield from _fence(desk, ticks, start, info, context)
             return
@@ -119,7 +122,7 @@ def _fence(desk: Desk, ticks: str, start: int, opening: Match, context: Context)
 def _starts_like_call(desk: Desk) -> Reading[bool]:
     yield from desk.src.skip()
     found = yield from desk.src.match(_CALL_LIKE, 64)
-    return found is not None
+    return found is not None or _HALF_NAME.fullmatch(desk.src.tail() or "") is not None
 
 
 def _to_end(desk: Desk, ticks: str) -> Reading[int | None]:
@@ -158,6 +161,8 @@ def _judge(desk: Desk, language: str, body: str, offset: int, closed: bool) -> N
     draft = desk.new_draft("fenced_json")
     for attempt in attempts:
         draft.adopt(_moved(attempt, offset, language))
+    if not closed:
+        draft.unclosed()
     desk.conclude(draft, provisional="fenced")
 
 

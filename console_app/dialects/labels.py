@@ -16,7 +16,7 @@ _HALF = re.compile(
     r"Action:[ \t]*([\w.\-]+)[ \t]*(?:\r?\n\s*(?:A(?:c(?:t(?:i(?:o(?:n(?: (?:I[nput]*:?\s*)?)?)?)?)?)?)?)?)?$"
 )
 _HALF_OBJECT = re.compile(r"Action:\s*(?:```\w*\s*$|(?:```\w*\s*)?[\[{]\s*(?:$|[\"'{]))")
-_NO_INPUT = re.compile(r"Action:[ \t]*([\w.\-]+)[ \t]*\r?\n\s*(?:Action Input:[ \t]*\r?\n\s*)?(?=Observation:)")
+_NO_INPUT = re.compile(r"Action:[ \t]*([\w.\-]+)[ \t]*\r?\n\s*(?=Observation:)")
 _EMPTY_INPUT = re.compile(r"Action:[ \t]*([\w.\-]+)[ \t]*\r?\n\s*Action Input:\s*$")
 _TO_ALL = re.compile(r">>>all[ \t]*\r?\n")
 
@@ -25,19 +25,18 @@ def read_label(desk: Desk, label: str, context: Context) -> Reading[None]:
     """Read what a label announces; anywhere but at the start of a line it is text."""
     if not context.line_start or context.continues_blockquote:
         desk.src.pos += len(label)
-    elif label == "Action:":
-        yield from _action(desk)
     elif label == "Observation:":
         yield from desk.cut(label, context)
     else:
-        yield from _recipient(desk)
+        shown = context.shown or (context.announced and not context.above.startswith("Thought:"))
+        yield from (_action if label == "Action:" else _recipient)(desk, shown)
 
 
-def _action(desk: Desk) -> Reading[None]:
+def _action(desk: Desk, shown: bool) -> Reading[None]:
     src, start = desk.src, desk.src.at
     chosen = yield from src.match_first([_OBJECTS, _FENCED, _NO_INPUT, _NAMED])
     if chosen is None:
-        _no_action(desk)
+        _no_action(desk, shown)
         return
     if chosen in (0, 1):
         row = BY_NAME["smol_action"]
@@ -47,7 +46,7 @@ def _action(desk: Desk) -> Reading[None]:
         if chosen == 1:
             langchain = '"action"' in text
             draft.relabel("langchain_action_fence" if langchain else "command_r")
-        desk.conclude(draft)
+        desk.conclude(draft, shown=shown)
         return
     pattern = _NO_INPUT if chosen == 2 else _NAMED
     found = pattern.match(src.buf, src.pos)
@@ -63,10 +62,10 @@ def _action(desk: Desk) -> Reading[None]:
         draft.given(written, None, start, src.at)
     else:
         draft = yield from desk.read_body(row, Region(start, (), (), pretty=True))
-    desk.conclude(draft)
+    desk.conclude(draft, shown=shown)
 
 
-def _no_action(desk: Desk) -> None:
+def _no_action(desk: Desk, shown: bool) -> None:
     """`Action:` without anything that runs: cut off, if a tool is named, else text."""
     src, start = desk.src, desk.src.at
     rest = src.tail(limit=LOOKAHEAD) or ""
@@ -74,7 +73,7 @@ def _no_action(desk: Desk) -> None:
         src.pos = len(src.buf)
         draft = desk.new_draft("smol_action")
         draft.fail("truncated", "the answer ended inside the call", start, src.at)
-        desk.conclude(draft)
+        desk.conclude(draft, shown=shown)
         return
     found = _HALF.match(rest) or _EMPTY_INPUT.match(rest)
     name = found.group(1) if found else ""
@@ -82,12 +81,12 @@ def _no_action(desk: Desk) -> None:
         src.pos = len(src.buf)
         draft = desk.new_draft("react")
         draft.fail("truncated", "the answer ended before the input of the action", start, src.at, name)
-        desk.conclude(draft)
+        desk.conclude(draft, shown=shown)
     else:
         src.pos += len("Action:")
 
 
-def _recipient(desk: Desk) -> Reading[None]:
+def _recipient(desk: Desk, shown: bool) -> Reading[None]:
     src, row, start = desk.src, BY_NAME["functionary_v32"], desk.src.at
     head = tag_pattern(row.body.start, desk.tools)
     chosen = yield from src.match_first([_TO_ALL, head])
@@ -97,7 +96,7 @@ def _recipient(desk: Desk) -> Reading[None]:
             src.pos = len(src.buf)
             draft = desk.new_draft(row.name)
             draft.fail("truncated", "the answer ended before the arguments", start, src.at, half.group(1))
-            desk.conclude(draft)
+            desk.conclude(draft, shown=shown)
         else:
             src.pos += len(">>>")
     elif chosen == 0:
@@ -106,4 +105,4 @@ def _recipient(desk: Desk) -> Reading[None]:
         src.pos = found.end()
         desk.ledger.drop(src.at)
     else:
-        desk.conclude((yield from desk.read_body(row, Region(start, (), (), pretty=True))))
+        desk.conclude((yield from desk.read_body(row, Region(start, (), (), pretty=True))), shown=shown)

@@ -35,14 +35,17 @@ def read_marker(desk: Desk, token: str, marker: str, context: Context) -> Readin
     row = rows[chosen]
     if row is None:
         src.pos += len(token)
-        desk.ledger.drop(src.at)
+        if context.shown:
+            desk.shown_section = SECTIONS[known]
+        else:
+            desk.ledger.drop(src.at)
         return
     inside = known in row.begins
     row = desk.same_family(row)
     pretty = src.buf.startswith(("\n", "\r\n"), src.pos + len(token)) and not inside
     region = Region(src.at, (token,), _closes(row, token), pretty)
     src.pos += 0 if inside else len(token)
-    desk.conclude((yield from desk.read_body(row, region)))
+    desk.conclude((yield from desk.read_body(row, region)), shown=context.shown or desk.shown_section != "")
 
 
 def _closes(row: Dialect, token: str) -> tuple[str, ...]:
@@ -139,7 +142,7 @@ def read_tool_tag(desk: Desk, token: str, context: Context) -> Reading[None]:
     if not token.endswith("/>"):
         opening += rf"\s*(?:<(?:{keys})>|</{re.escape(name)}>|\{{\s*[\"}}])"
     chosen = yield from src.match_first([_compiled(opening)])
-    if context.announced:
+    if context.announced or (not context.line_start and (context.cued or context.reported)):
         src.pos += len(token)
         return
     if chosen is None:
@@ -153,7 +156,7 @@ def read_tool_tag(desk: Desk, token: str, context: Context) -> Reading[None]:
             src.pos += len(token)
         return
     region = Region(src.at, (token,), (), pretty=False)
-    desk.conclude((yield from desk.read_body(row, region)))
+    desk.conclude((yield from desk.read_body(row, region)), shown=context.shown)
 
 
 @lru_cache(maxsize=512)

@@ -24,8 +24,9 @@ THINKING = {
 """How reasoning opens and closes."""
 
 FABRICATED = (
-    "<tool_response>", "<tool_result>", "<|tool_response>", "<function_results>", "<function_response>",
-    "<tool_output>", "<|im_start|>user", "<|im_start|>tool", "<|im_start|>system", "<|start_header_id|>user",
+    "<tool_response>", "<tool_response ", "<tool_result>", "<tool_results>", "<|tool_response>",
+    "<function_result>", "<function_results>", "<function_response>", "<tool_output>", "<|observation|>",
+    "<|user|>", "<｜User｜>", "<|im_start|>user", "<|im_start|>tool", "<|im_start|>system", "<|start_header_id|>user",
     "<|start_header_id|>tool", "<|start_header_id|>ipython", "<start_of_turn>user", "[TOOL_RESULTS]",
     "<|START_TOOL_RESULT|>", "<｜tool▁outputs▁begin｜>", "<|tool_outputs_begin|>", "<|start|>user",
     "<|start|>tool", "<|start|>system", "<|start|>developer", "<|start|>functions.",
@@ -35,7 +36,7 @@ FABRICATED = (
 SILENT = (
     "<|START_RESPONSE|>", "<|START_TEXT|>", "<|im_start|>assistant",
     "<|start_header_id|>assistant<|end_header_id|>", "<start_of_turn>model", "<|message_user|>",
-    "<|content_text|>",
+    "<|message_model|><|content_text|>", "<|content_text|>",
 )  # fmt: skip
 """Tokens that mean nothing to a reader."""
 
@@ -69,8 +70,8 @@ for _literal in FABRICATED:
 
 EXTENDABLE = frozenset(
     literal for literal in KIND_OF if any(other != literal and other.startswith(literal) for other in KIND_OF)
-)
-"""Literals with which longer ones begin."""
+) | {literal[: literal.index(">") + 1] for literal in KIND_OF if ">" in literal[:-1]}
+"""Literals with which longer ones begin, and what looks like a tag of its own until the rest of a longer one comes."""
 LONGEST = max(map(len, KIND_OF))
 
 _OBJECT_HELD = r"\{{1,2}(?:\s{0,64}(?:[\"']?(?:[A-Za-z_]\w{0,40}[\"']?\s{0,16})?)?)?\Z"

@@ -14,6 +14,7 @@ from console_app.dialects.source import Reading, Source
 from console_app.dialects.toolbox import Toolbox
 
 NAME = r"[A-Za-z_][\w.\-]*"
+_LIST = re.compile(rf"\s*\[\s*{NAME}\s*\(")
 _KEYWORD = re.compile(r"\s*([^\W\d]\w*)\s*=(?!=)")
 
 
@@ -27,7 +28,7 @@ class PythonBody:
 
     @property
     def start(self) -> str:
-        return rf"\s*\[\s*{NAME}\s*\(" if self.listed else rf"\s*(?:\[\s*)?{NAME}\s*\("
+        return _LIST.pattern if self.listed else rf"\s*(?:\[\s*)?{NAME}\s*\("
 
     def read(self, src: Source, region: Region, draft: Draft) -> Reading[None]:
         while True:
@@ -38,7 +39,8 @@ class PythonBody:
             if not (yield from self._calls(src, region, draft, listed)):
                 return
             char = yield from src.ahead()
-            if char != "[" and not (char.isalpha() and region.closes and (yield from src.match(_call(None)))):
+            more = _LIST if char == "[" else _call(None) if char.isalpha() and region.closes else None
+            if more is None or not (yield from src.match(more)):
                 break
         yield from close_region(src, region, draft)
 
@@ -141,6 +143,8 @@ def read_arguments(text: str, name: str, tools: Toolbox) -> Arguments:
             if not is_object(spread):
                 reader.fail("only an object can be spread into arguments")
             arguments.update(spread)
+        elif len(arguments) > position:
+            reader.fail("an argument without a name follows one with a name")
         elif position < len(order):
             value = reader.value()
             if position == 0 and is_object(value) and value and set(value) <= set(order) and not arguments:

@@ -69,7 +69,7 @@ def read_answer(desk: Desk) -> Generator[None, None, None]:
         desk.src.pos += 1
         desk.ledger.drop(desk.src.at)
     while True:
-        if not desk.ledger.has_text and not desk.ledger.attempts:
+        if not desk.ledger.has_text and not desk.ledger.attempts and desk.ledger.mark == desk.src.at:
             yield from read_call_lines(desk)
         found = yield from _next_opener(desk)
         if found is None:
@@ -88,11 +88,11 @@ def _next_opener(desk: Desk) -> Reading[Match | None]:
         found = patterns.token.search(src.buf, src.pos)
         if desk.reopening is not None and _reopens(desk, found):
             continue
-        if found and _is_foreign(desk, found):
-            src.pos = found.start() + 1
-        elif found and (src.ended or _is_sure(desk, found)):
+        if found and (src.ended or _is_sure(desk, found)):
             src.pos = found.start()
-            return found
+            if not _is_foreign(desk, found):
+                return found
+            src.pos += 1
         elif found is None and src.ended:
             _drop_half_closer(desk)
             src.pos = len(src.buf)
@@ -191,7 +191,9 @@ def _literal(desk: Desk, kind: str, token: str, context: Context) -> Reading[Non
         ledger.drop(src.at)
     elif kind == "closer":
         src.pos += len(token)
-        if token.startswith(("<|", "<｜")) or ledger.awaits(token) or (context.line_start and ledger.attempts):
+        if token == desk.shown_section:
+            desk.shown_section = ""
+        elif token.startswith(("<|", "<｜")) or ledger.awaits(token) or (context.line_start and ledger.attempts):
             ledger.drop(src.at)
     else:
         yield from _turn_token(desk, token, context)
