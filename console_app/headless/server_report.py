@@ -9,7 +9,6 @@ from console_app.domain.safe_text import one_line
 from console_app.domain.tools import ToolSpec
 from console_app.mcp_client.hub import Hub
 from console_app.mcp_client.status import ServerStatus
-from console_app.mcp_client.typed_names import typed_names, typed_prompts, written_uri
 
 NOTHING: Mapping[str, Sequence[str]] = {}
 _GLYPHS = {"ready": "✓", "failed": "✗", "stopped": "✗", "disabled": "○", "needs sign-in": "✗"}
@@ -17,14 +16,14 @@ _GLYPHS = {"ready": "✓", "failed": "✗", "stopped": "✗", "disabled": "○",
 
 def offered(hub: Hub) -> Mapping[str, Sequence[str]]:
     """What each server offers beside tools, as it is typed in a prompt: a line each."""
-    typed = {name: key for key, name in typed_names(status.name for status in hub.statuses()).items()}
+    typed = {name: typed for typed, name in hub.typed_servers().items()}
     found: dict[str, list[str]] = {}
-    for name, prompt in typed_prompts(hub.prompts(), typed).items():
+    for name, prompt in hub.typed_prompts().items():
         words = " ".join(one.name if one.required else f"[{one.name}]" for one in prompt.arguments)
         found.setdefault(prompt.server, []).append(_row(f"/{name} {words}".rstrip(), prompt.description))
     for one in hub.resources():
         about = " · ".join(part for part in (one.title or one.name, one.mime) if part)
-        found.setdefault(one.server, []).append(_row(f"@{typed[one.server]}:{written_uri(one.uri)}", about))
+        found.setdefault(one.server, []).append(_row(hub.mention(one.server, one.uri), about))
     for one in hub.templates():
         found.setdefault(one.server, []).append(_row(f"@{typed[one.server]}:{one.uri_template}", one.name))
     return found

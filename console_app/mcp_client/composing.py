@@ -19,8 +19,6 @@ from console_app.mcp_client.typed_names import (
     command_of,
     mentions,
     missing,
-    typed_names,
-    typed_prompts,
 )
 
 MOST_RESOURCES = 20  # of a message
@@ -29,11 +27,11 @@ MOST_TEXT = 400_000  # characters of what is attached to a message: about 100,00
 
 async def compose(hub: Hub, text: str) -> UserMessage:
     """The message that `text` means. Raises ServerError and UsageError; a text that names nothing is itself."""
-    servers = typed_names(status.name for status in hub.statuses())
+    servers = hub.typed_servers()
     command = command_of(text)
     if command is not None and (server := servers.get(command[0].partition(":")[0])) is not None:
         await hub.listed(server)
-        prompt = typed_prompts(hub.prompts(), servers.values()).get(command[0])
+        prompt = hub.typed_prompts().get(command[0])
         if prompt is None:
             raise ServerError(f"{server} has no prompt {command[0].partition(':')[2]} now", "Ctrl+L shows the servers.")
         return await _filled_in(hub, prompt, command[1], text.strip())
@@ -45,7 +43,7 @@ async def compose(hub: Hub, text: str) -> UserMessage:
 
 def names_something(hub: Hub, text: str) -> bool:
     """Whether `compose` would ask a server."""
-    servers = typed_names(status.name for status in hub.statuses())
+    servers = hub.typed_servers()
     command = command_of(text)
     if command is not None and command[0].partition(":")[0] in servers:
         return True

@@ -24,6 +24,7 @@ from console_app.mcp_client.naming import WireNames
 from console_app.mcp_client.offers import Offers, Prompt, PromptMessage, Resource, ResourceContent, ResourceTemplate
 from console_app.mcp_client.shared import RETRY_DELAYS, Shared
 from console_app.mcp_client.status import ServerState, ServerStatus
+from console_app.mcp_client.typed_names import typed_names, typed_prompts, written_uri
 
 if TYPE_CHECKING:
     from mcp_types import Tool
@@ -210,6 +211,19 @@ class Hub:
             for one in offers.templates
             if self._is_on(one.server, "resource", one.uri_template)
         ]
+
+    def typed_servers(self) -> dict[str, str]:
+        """What is typed for each server, to its name."""
+        return typed_names(self._connections)
+
+    def typed_prompts(self) -> dict[str, Prompt]:
+        """`server:prompt`, as it is typed, to each prompt that is on."""
+        return typed_prompts(self.prompts(), self._connections)
+
+    def mention(self, server: str, uri: str) -> str:
+        """How a resource is named in a prompt: `@server:uri`."""
+        typed = next((typed for typed, name in self.typed_servers().items() if name == server), server)
+        return f"@{typed}:{written_uri(uri)}"
 
     async def listed(self, server: str) -> None:
         """Returns once what a server offers beside tools is known, the server is down, or after a while."""

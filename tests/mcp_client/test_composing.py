@@ -16,7 +16,6 @@ from console_app.mcp_client.typed_names import (
     arguments_of,
     mentions,
     typed_names,
-    typed_prompts,
     written_arguments,
     written_uri,
 )
@@ -110,12 +109,11 @@ async def test_a_prompt_of_a_server_is_the_message_with_what_is_embedded_attache
 
 async def test_hostile_names_can_be_typed(start_hub: StartHub) -> None:
     bench = await offering(start_hub, "hostile")
-    servers = typed_names(status.name for status in bench.hub.statuses())
-    (typed,) = (name for name in typed_prompts(bench.hub.prompts(), servers.values()) if "red" in name)
+    (typed,) = (name for name in bench.hub.typed_prompts() if "red" in name)
     assert typed == "notes:red_click_app.quit_x_/_52_c_eA"
     assert (await compose(bench.hub, f"/{typed}")).content == "a hostile prompt"
     uri = next(one.uri for one in bench.hub.resources() if "\x1b" in one.uri)
-    (read,) = (await compose(bench.hub, f"look at @notes:{written_uri(uri)} now")).attachments
+    (read,) = (await compose(bench.hub, f"look at {bench.hub.mention('notes', uri)} now")).attachments
     assert read.uri == uri
 
 

@@ -13,7 +13,7 @@ from console_app.domain.errors import FanoutError
 from console_app.domain.safe_text import one_line
 from console_app.mcp_client.hub import Hub
 from console_app.mcp_client.offers import Prompt, PromptArgument, Resource, ResourceTemplate
-from console_app.mcp_client.typed_names import typed_names, typed_prompts, words_of, written_uri, written_value
+from console_app.mcp_client.typed_names import words_of, written_uri, written_value
 from console_app.mcp_client.uri_templates import fixed_start, place_in
 from console_app.tui.completion import Completion, Found, Token, best
 from console_app.tui.offers.wording import facts_of
@@ -53,15 +53,12 @@ class ServerCompletion:
     def _server_in(self, query: str) -> tuple[str | None, str]:
         """(server, what is typed of a URI) of `server:uri`."""
         typed, colon, uri = query.partition(":")
-        server = self._typed().get(typed) if colon else None
+        server = self._hub.typed_servers().get(typed) if colon else None
         return server, uri
-
-    def _typed(self) -> dict[str, str]:
-        return typed_names(status.name for status in self._hub.statuses())
 
     def _any(self, query: str) -> list[Completion]:
         """Servers that have resources, and resources that fit, of all servers."""
-        typed = {name: key for key, name in self._typed().items()}
+        typed = {name: key for key, name in self._hub.typed_servers().items()}
         counts: dict[str, int] = {}
         for one in (*self._hub.resources(), *self._hub.templates()):
             counts[one.server] = counts.get(one.server, 0) + 1
@@ -75,7 +72,7 @@ class ServerCompletion:
         return found
 
     def _of_server(self, server: str, uri: str) -> list[Completion]:
-        typed = {name: key for key, name in self._typed().items()}
+        typed = {name: key for key, name in self._hub.typed_servers().items()}
         resources = [one for one in self._hub.resources() if one.server == server]
         found = self._matching(uri, resources, typed, MOST_RESOURCES, whole=False)
         templates = [
@@ -109,7 +106,7 @@ class ServerCompletion:
 
     async def _in_templates(self, server: str, uri: str) -> list[Completion]:
         """What the server proposes for the part of a template that the end of `uri` is in."""
-        typed = next(key for key, name in self._typed().items() if name == server)
+        typed = next(key for key, name in self._hub.typed_servers().items() if name == server)
         for template in self._hub.templates():
             place = place_in(template.uri_template, uri) if template.server == server else None
             if place is None or not place.variable:
@@ -125,7 +122,7 @@ class ServerCompletion:
     # -- values of prompts
 
     async def _values(self, token: Token) -> AsyncIterator[Found]:
-        prompt = typed_prompts(self._hub.prompts(), self._typed().values()).get(token.command)
+        prompt = self._hub.typed_prompts().get(token.command)
         if prompt is None or not prompt.arguments:
             return
         given, argument, typed, named = _typing(prompt, token)

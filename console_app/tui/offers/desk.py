@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from console_app.domain.errors import FanoutError
 from console_app.domain.messages import Attachment, UserMessage
 from console_app.mcp_client.composing import compose, names_something
-from console_app.mcp_client.typed_names import typed_names
 from console_app.tui.completion import Found, Token
 from console_app.tui.offers.completing import ServerCompletion
 from console_app.tui.offers.prompts import prompt_commands
@@ -55,7 +54,7 @@ class ServerOffers:
     def is_prompt(self, name: str) -> bool:
         """Whether `server:prompt` can only mean a prompt, since there is such a server."""
         server = name.partition(":")[0]
-        return self._hub is not None and server in typed_names(status.name for status in self._hub.statuses())
+        return self._hub is not None and server in self._hub.typed_servers()
 
     async def completions(self, token: Token) -> AsyncIterator[Found]:
         """What servers know for a token, more of it each time."""

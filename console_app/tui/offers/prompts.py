@@ -11,7 +11,7 @@ from console_app.domain.errors import FanoutError
 from console_app.domain.safe_text import one_line
 from console_app.mcp_client.hub import Hub
 from console_app.mcp_client.offers import Prompt, ResourceTemplate
-from console_app.mcp_client.typed_names import arguments_of, missing, typed_names, typed_prompts, written_arguments
+from console_app.mcp_client.typed_names import arguments_of, missing, written_arguments
 from console_app.tui.commands.registry import Command
 
 if TYPE_CHECKING:
@@ -24,10 +24,9 @@ log = logging.getLogger(__name__)
 
 def prompt_commands(hub: Hub) -> list[Command]:
     """A command for each prompt that is on now."""
-    servers = typed_names(status.name for status in hub.statuses())
     return [
         Command(typed, _about(prompt), partial(_run, typed, prompt), _arguments(prompt))
-        for typed, prompt in typed_prompts(hub.prompts(), servers.values()).items()
+        for typed, prompt in hub.typed_prompts().items()
     ]
 
 

@@ -9,7 +9,6 @@ from console_app.domain.errors import FanoutError
 from console_app.domain.safe_text import one_line
 from console_app.mcp_client.hub import Hub
 from console_app.mcp_client.offers import PromptArgument, ResourceTemplate
-from console_app.mcp_client.typed_names import typed_names, typed_prompts, written_uri
 from console_app.mcp_client.uri_templates import expand
 from console_app.tui.offers.prompts import proposals
 from console_app.tui.screens.resource import ResourceScreen
@@ -36,16 +35,14 @@ async def use(screen: ChatScreen, offers: ServerOffers, item: Offered) -> bool:
     picked = await screen.app.push_screen_wait(ResourceScreen(hub, offers.watching, item.server, uri, item.about))
     if picked != "attach":
         return False
-    typed = {name: key for key, name in typed_names(status.name for status in hub.statuses()).items()}
     before = screen.prompt.text
     gap = " " if before and not before[-1].isspace() else ""
-    screen.prompt.put(f"{before}{gap}@{typed[item.server]}:{written_uri(uri)} ")
+    screen.prompt.put(f"{before}{gap}{hub.mention(item.server, uri)} ")
     return True
 
 
 def _prompt(screen: ChatScreen, hub: Hub, item: Offered) -> bool:
-    servers = typed_names(status.name for status in hub.statuses())
-    for typed, prompt in typed_prompts(hub.prompts(), servers.values()).items():
+    for typed, prompt in hub.typed_prompts().items():
         if (prompt.server, prompt.name) == (item.server, item.name):
             screen.prompt.put(f"/{typed} ")
             return True

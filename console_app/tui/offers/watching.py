@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from console_app.domain.safe_text import one_line
 from console_app.mcp_client.hub import Hub
-from console_app.mcp_client.typed_names import typed_names, written_uri
 
 if TYPE_CHECKING:
     from console_app.tui.screens.chat import ChatScreen
@@ -62,11 +61,10 @@ class Watching:
     def _tell(self) -> None:
         untold, self._untold = self._untold, {}
         assert self._hub is not None
-        typed = {name: key for key, name in typed_names(status.name for status in self._hub.statuses()).items()}
         for server, uris in untold.items():
             name = one_line(server, 40)
             if len(uris) == 1:
-                how = f"@{typed.get(server, server)}:{written_uri(uris[0])} attaches it as it is now."
+                how = f"{self._hub.mention(server, uris[0])} attaches it as it is now."
                 self._screen.tell("info", f"{one_line(uris[0], 120)} of {name} has changed. {one_line(how, 160)}")
             else:
                 named = ", ".join(one_line(uri, 60) for uri in uris[:MOST_NAMED])
