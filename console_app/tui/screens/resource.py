@@ -27,6 +27,7 @@ from console_app.tui.typed_app import typed_app
 from console_app.tui.widgets.key_hints import KeyHints
 from console_app.tui.widgets.text_view import TextView
 
+MOST_SHOWN = 1_000_000  # characters: laying out more would be felt at the keyboard
 LOOK = 0.3  # seconds between two looks at whether it has changed
 
 
@@ -87,9 +88,13 @@ class ResourceScreen(ModalScreen[Literal["attach"] | None]):
         self._reading = False
         if not self._problem:
             self._watching.seen(self._server, self._uri)
-        self.query_one(TextView).set_text("\n\n".join(one.text for one in self._parts))
+        self.query_one(TextView).set_text(_first(self._text))
         self._tell()
         self.refresh_bindings()
+
+    @property
+    def _text(self) -> str:
+        return "\n\n".join(one.text for one in self._parts)
 
     def _tell(self) -> None:
         """The line above the text: the newest thing to know, then what it is."""
@@ -113,7 +118,7 @@ class ResourceScreen(ModalScreen[Literal["attach"] | None]):
 
     def action_copy(self) -> None:
         """c: the whole text."""
-        self.app.copy_to_clipboard("\n\n".join(one.text for one in self._parts))
+        self.app.copy_to_clipboard(self._text)
         self.notify("Copied.", markup=False, timeout=2)
 
     def action_files(self) -> None:
@@ -148,6 +153,12 @@ class ResourceScreen(ModalScreen[Literal["attach"] | None]):
                 return bool(self._parts)
             case _:
                 return True
+
+
+def _first(text: str) -> str:
+    if len(text) <= MOST_SHOWN:
+        return text
+    return f"{text[:MOST_SHOWN]}\n… {size(len(text) - MOST_SHOWN)} more are not shown; c copies all."
 
 
 def _facts(one: Attachment) -> str:
