@@ -9,7 +9,6 @@ loopback, and a connection that is made in the background never opens a page by 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from contextlib import nullcontext
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
@@ -30,7 +29,9 @@ from console_app.mcp_client.sign_in import AuthPlan, Kept, expires_at
 from console_app.mcp_client.wire import current_call
 
 M = TypeVar("M", bound=BaseModel)
-OpenPage = Callable[[str], Awaitable[None]]  # raises SignInNeeded where this is no moment for it
+SIGN_IN = "to sign in"  # what a call asks for meanwhile
+OpenPage = Callable[[str, str], Awaitable[None]]
+"""Takes the address, and the id of the call that needs it or "". Raises SignInNeeded where this is no moment for it."""
 
 
 class BearerAuth(httpx2.Auth):
@@ -127,8 +128,17 @@ class SignIn(OAuthClientProvider):
 
     async def _perform_authorization_code_grant(self) -> tuple[str, str]:
         call = current_call.get()  # set where a call's request was refused: its deadline isn't the user's
-        with call.reporter.held() if call is not None else nullcontext():
+        if call is None:
             return await super()._perform_authorization_code_grant()
+        how = "given up"
+        with call.reporter.held():
+            call.reporter.asked(SIGN_IN)
+            try:
+                granted = await super()._perform_authorization_code_grant()
+                how = "signed in"
+                return granted
+            finally:
+                call.reporter.answered(SIGN_IN, how)
 
     async def _exchange_token_authorization_code(self, auth_code: str, code_verifier: str) -> httpx2.Request:
         self._fit_client_authentication()
@@ -146,7 +156,8 @@ class SignIn(OAuthClientProvider):
     async def _to_browser(self, url: str) -> None:
         await self._callback.open()
         try:
-            await self._open_page(url)
+            call = current_call.get()
+            await self._open_page(url, call.call_id if call is not None else "")
         except BaseException:
             await self._callback.close()
             raise

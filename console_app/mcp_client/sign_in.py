@@ -139,13 +139,13 @@ class SignInPage:
         """Whether somebody is there for it."""
         return self.wanted or self.connected
 
-    async def __call__(self, url: str) -> None:
+    async def __call__(self, url: str, call_id: str = "") -> None:
         """Opens the page. Raises SignInNeeded where this is no moment for it, or the user said no."""
         if self.wanted:
             await self._asking.open_url(url)
             return
         if not self.connected:
             raise SignInNeeded
-        question = Elicitation(self._server, "It wants you to sign in (again).", mode="url", url=url)
+        question = Elicitation(self._server, "It wants you to sign in (again).", call_id, mode="url", url=url)
         if (await self._asking.elicit(question, ())).action != "accept":
             raise SignInNeeded

@@ -51,6 +51,8 @@ class Shown:
     def show(self, event: ev.Event) -> None:
         """Shows one event of a turn."""
         self._router.show(event)
+        if isinstance(event, ev.CallFinished):
+            self._desk.call_ended(event.call_id)
         match event:
             case ev.TodoChanged():
                 self._todo.show(event.items)

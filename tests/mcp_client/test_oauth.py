@@ -127,7 +127,8 @@ async def test_a_token_that_is_refused_during_a_session_asks_the_user_first(
     assert reports.holds == 0
     (question,) = person.asked
     assert isinstance(question, Elicitation)
-    assert (question.server, question.mode) == ("web", "url")
+    assert (question.server, question.mode, question.call_id) == ("web", "url", "call1")
+    assert (reports.questions, len(reports.answers)) == (["to sign in"], 1)
     if answer == "accept":
         assert result.content == "hello, friend"
         assert len(browser.opened) == 2

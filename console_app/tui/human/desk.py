@@ -63,6 +63,13 @@ class HumanDesk:
                     self.answer(other, "once")
         return True
 
+    def call_ended(self, call_id: str) -> None:
+        """What is still asked for a call that has its result is cancelled: its server may be slow to take that back,
+        or wait for the very answer before it can."""
+        for asked in self.open:
+            if call_id and asked.question.call_id == call_id:
+                self.answer(asked, ElicitationAnswer("cancel"))
+
     async def _reply(self, question: Elicitation | SamplingRequest) -> Reply:
         if self._changed is None:
             return "deny"

@@ -15,7 +15,7 @@ from console_app.config.mcp_servers import ServerConfig
 from console_app.domain.approvals import ApprovalMode
 from console_app.domain.transcript import Call
 from console_app.engine.approval_gate import ApprovalGate
-from console_app.mcp_client.asking import Asking
+from console_app.mcp_client.asking import Asking, OpenUrl
 from console_app.mcp_client.definitions import Definitions
 from console_app.mcp_client.hub import Hub
 from console_app.mcp_client.sampling import ProviderSampler
@@ -84,7 +84,7 @@ def _read(text: str) -> Any:
 
 @asynccontextmanager
 async def stage(
-    folder: Path, size: tuple[int, int] = (100, 40), *, server: ServerConfig = SERVER
+    folder: Path, size: tuple[int, int] = (100, 40), *, server: ServerConfig = SERVER, browser: OpenUrl | None = None
 ) -> AsyncIterator[Stage]:
     """A console of that size with one server, ready for a prompt. Every call may run."""
     desk, model, opened = HumanDesk(), WrittenModel(), list[str]()
@@ -96,7 +96,7 @@ async def stage(
         [server],
         log_dir=folder / "logs",
         files_dir=folder / "files",
-        asking=Asking(desk, open_url=open_url),
+        asking=Asking(desk, open_url=browser or open_url),
         definitions=Definitions(folder / "tools.json"),
     )
     hub.asking.sampler = ProviderSampler(lambda: model)
