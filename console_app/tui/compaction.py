@@ -34,6 +34,7 @@ class Compaction:
             return
         await screen.driver.deliver(engine.stamp(ev.HistoryCompacted(summary="", covers=0)))
         engine.take_back(screen.transcript)
+        screen.refresh_status()
 
     def report(self) -> str:
         """What /context shows: a meter, and what the next request would be made of."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from console_app.domain.approvals import ApprovalMode
 from console_app.domain.transcript import Transcript
+from console_app.engine.context import breakdown
 from console_app.tui.services import ConsoleServices
 from console_app.tui.widgets.status_bar import Status
 
@@ -24,11 +25,23 @@ def read_status(services: ConsoleServices, transcript: Transcript, mode: Approva
         servers_failed=states.count("failed"),
         tools=len(engine.toolset.tools()),
         protocol=engine.provider.protocol,
-        context=transcript.usage.context,
+        context=_context(services, transcript),
         context_window=services.context_window(),
         cost=transcript.usage.cost,
         storage=_storage(services),
     )
+
+
+def _context(services: ConsoleServices, transcript: Transcript) -> int:
+    """Tokens of the newest request and its answer; about those of the next one where that is another by now."""
+    usage = transcript.usage
+    if not usage.stale or not usage.context:
+        return usage.context
+    settings, tools = services.engine.settings, services.engine.toolset.tools()
+    parts = breakdown(
+        settings.system_prompt, tools, transcript.history, transcript.compaction, settings.max_result_chars
+    )
+    return sum(part.tokens for part in parts)
 
 
 def _storage(services: ConsoleServices) -> str:

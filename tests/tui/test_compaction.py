@@ -12,7 +12,7 @@ from console_app.domain.errors import ContextOverflow
 from console_app.domain.ports import Chunk, FinishChunk, ModelRequest, TextChunk, UsageChunk
 from console_app.engine.context import SUMMARY_OPENS
 from tests.tui.parts import WrittenModel, app, chat, say, see, seen, until
-from tests.tui.test_sessions_on_screen import console, conversation, library
+from tests.tui.test_sessions_on_screen import console, library
 
 
 async def ask(pilot: Pilot[Any], text: str) -> None:
@@ -131,12 +131,12 @@ async def test_a_compacted_session_comes_back_so_and_can_be_taken_back(tmp_path:
     kept = library(tmp_path)
     async with console(tmp_path, model, kept, resume=session).run_test(size=(110, 60)) as pilot:
         await see(pilot, "Compacted: the model reads a summary in place of the 2 messages before.")
-        assert "One." in conversation(pilot)
+        await see(pilot, "One.")
         await ask(pilot, "fourth")
         assert sent(model.requests[0]) == [f"{SUMMARY_OPENS}\n\nS\n\nsecond", "Two.", "third", "Three.", "fourth"]
         await pilot.press(*"/undo", "enter")
         await until(pilot, lambda: chat(pilot.app).prompt.text == "fourth")
-        assert "Compacted" in seen(pilot.app)
+        await see(pilot, "Compacted: the model reads a summary")
         chat(pilot.app).prompt.clear()
         await pilot.press(*"/compact undo", "enter")
         await see(pilot, "Compaction taken back")
@@ -160,7 +160,7 @@ async def test_undoing_the_turn_before_leaves_the_summary_in_force_and_on_screen
         await until(pilot, lambda: not chat(pilot.app).driver.busy)
         await pilot.press(*"/undo", "enter")
         await until(pilot, lambda: "Two." not in seen(pilot.app))
-        assert "Compacted: the model reads a summary" in seen(pilot.app)
+        await see(pilot, "Compacted: the model reads a summary")
         await until(pilot, lambda: chat(pilot.app).prompt.text == "second")
         await pilot.press("enter")
         await see(pilot, "Again.")
@@ -180,6 +180,20 @@ async def test_a_fork_from_before_the_summary_reads_it_all_and_one_from_behind_d
             await ask(pilot, "and now")
             assert sent(model.requests[0])[0] == first
     await kept.close()
+
+
+async def test_the_meter_falls_with_the_compaction_and_rises_when_it_is_taken_back(tmp_path: Path) -> None:
+    long = "word " * 400
+    model = WrittenModel(using(900, long), using(900, "Two."), say("S"))
+    async with app(tmp_path, model, context_window=lambda: 10_000).run_test(size=(160, 60)) as pilot:
+        for prompt in ("first", "second"):
+            await ask(pilot, prompt)
+        await until(pilot, lambda: "900" in seen(pilot.app).splitlines()[0])
+        await pilot.press(*"/compact", "enter")
+        await until(pilot, lambda: "900" not in seen(pilot.app).splitlines()[0])
+        meter = seen(pilot.app).splitlines()[0]
+        await pilot.press(*"/compact undo", "enter")
+        await until(pilot, lambda: seen(pilot.app).splitlines()[0] != meter)
 
 
 async def test_escape_stops_a_compaction(tmp_path: Path) -> None:
