@@ -124,11 +124,11 @@ class Dialogs:
         """The servers with their switches, on the one called `name`."""
         from console_app.tui.screens.servers import ServersScreen
 
-        if self._services.servers is None:
+        desk, clock = self._services.servers, self._services.clock
+        if desk is None:
             self._screen.toast("There are no servers in a replay.")
             return
-        services, offers = self._services, self._screen.offers
-        if await self._app.push_screen_wait(ServersScreen(services.servers, services.clock, name, offers)):
+        if await self._app.push_screen_wait(ServersScreen(desk, clock, name, self._screen.offers)):
             self._screen.refresh_status()
 
     async def call(self, label: str) -> None:
