@@ -82,7 +82,7 @@ def _candidate(desk: Desk, context: Context) -> Reading[None]:
         yield from _after(desk, draft, context)
     elif span.state == "cut" or (yield from Region(start, (), (), pretty=False).at_turn_end(src)):
         _cut(desk, draft, span, context)
-    elif known and context.line_start and span.state == "broken":
+    elif known and context.line_start and span.state in ("broken", "open"):
         yield from src.skip(_REST_OF_LINE)
         draft.fail("invalid", span.why, start, src.at, named.group(1) if named else None)
         desk.conclude(draft)
@@ -142,13 +142,14 @@ def _judge(desk: Desk, item: Any, context: Context) -> str:
         return "known"
     name = desk.tools.resolve(found.name)
     if name is None:
-        return "unknown" if found.exact and is_object(found.arguments) else ""
+        wrapped = any(key in item for key in WRAPPER_KEYS)
+        return "unknown" if found.exact and (is_object(found.arguments) or wrapped) else ""
     if found.flat and is_object(found.arguments):
         return "known" if context.line_start and fits_schema(found.arguments, name, desk.tools) else ""
     if found.arguments is None and not _has_arguments_key(item):
         return ""
     if context.line_start:
-        return "known" if found.exact or found.arguments is None or not is_list(found.arguments) else ""
+        return "known" if found.exact or not is_list(found.arguments) or len(item) == 2 else ""
     try:
         arguments, _ = arguments_of(found.arguments, name, desk.tools)
     except Unreadable:

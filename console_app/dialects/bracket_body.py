@@ -35,14 +35,16 @@ class BracketBody:
         if span.state == "cut" or (span.state == "open" and (yield from region.at_turn_end(src))):
             draft.fail("truncated", "the answer ended inside the arguments", region.start, span.end, written)
             return
-        if span.state != "closed":
+        may_miss = span.state == "open" and (yield from region.at_close(src))
+        if span.state != "closed" and not may_miss:
             yield from region.fail_and_skip(src, draft, region.start, span.why)
             return
-        reader = LiteralReader(src.text(span.start, span.end), json=False, quote=self.quote, bare_words=True)
+        text = src.text(span.start, span.end)
+        reader = LiteralReader(text, json=False, quote=self.quote, bare_words=True, closers_may_miss=may_miss)
         try:
             value = reader.document()
         except Unreadable as error:
             draft.fail("invalid", f"{error.message} (character {error.offset + 1})", region.start, span.end, written)
         else:
-            draft.given(written, value, region.start, span.end)
+            draft.given(written, value, region.start, span.end, repaired=tuple(reader.repairs))
         yield from close_region(src, region, draft)

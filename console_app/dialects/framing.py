@@ -98,7 +98,7 @@ _MEMBER_PATHS = (["{"], ["[", "{"], ["{", "[", "{"])
 
 
 def frame(src: Source, notation: Notation, watcher: Watcher | None = None) -> Reading[Frame]:
-    """Move past the value that starts here with a bracket; say where it ended and how."""
+    """Move past the value that starts here with a bracket or a quote; say where it ended and how."""
     result = Frame(src.at, src.at)
     stack: list[str] = []
     starts: list[int] = []
@@ -114,6 +114,8 @@ def frame(src: Source, notation: Notation, watcher: Watcher | None = None) -> Re
             closed = yield from _skip_string(src, token, notation)
             if not closed:
                 return _stop(result, src, "cut" if closed is False else "broken", "a string is not closed")
+            if not stack:
+                return _stop(result, src, "closed", "")
             if notation.after_string and not (yield from _fits(src, notation.after_string)):
                 return _stop(result, src, "broken", "a string is followed by something that does not belong there")
             result.string_at = None
@@ -137,6 +139,8 @@ def frame(src: Source, notation: Notation, watcher: Watcher | None = None) -> Re
                 result.members.append((begun, src.at))
             if not stack:
                 return _stop(result, src, "closed", "")
+            if notation.after_string and not (yield from _fits(src, notation.after_string)):
+                return _stop(result, src, "open", "a value is followed by something that does not belong there")
         elif token in ("//", "/*"):
             yield from _skip_comment(src, token)
         else:

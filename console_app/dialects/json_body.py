@@ -22,12 +22,14 @@ _OPENS_LIST = re.compile(rf"\{{\s*[\"'](?:{'|'.join(LIST_KEYS)})[\"']\s*:\s*\[")
 class JsonBody:
     """Objects {name, arguments}, or {NAME: arguments} when `named_map`; `arrays_only` when a list must come first.
 
-    `lead_in` is a pattern for what stands before them.
+    `lead_in` is a pattern for what stands before them. `required_close`: calls without the closing token were cut
+    off when a token limit ended the answer.
     """
 
     named_map: bool = False
     arrays_only: bool = False
     lead_in: str = ""
+    required_close: bool = True
 
     @property
     def start(self) -> str:
@@ -50,7 +52,7 @@ class JsonBody:
                 src.pos = comment.end()
             if not (yield from next_value(src)):
                 break
-        yield from close_region(src, region, draft)
+        yield from close_region(src, region, draft, required=self.required_close)
 
     def _take(self, src: Source, region: Region, draft: Draft, span: Frame) -> Reading[bool]:
         """Decode a framed value into calls; false when nothing after it can be read as part of the region."""
@@ -96,6 +98,7 @@ class JsonBody:
         spans = span.members if len(span.members) == len(items) and items else [(span.start, span.end)] * len(items)
         if not items:
             draft.ignored.append((span.start, span.end, "an empty list of calls"))
+            draft.answer = ""
         for item, (begin, end) in zip(items, spans, strict=True):
             draft.shaped(self._shape(item, draft), begin, end, repaired)
 

@@ -91,6 +91,12 @@ class Ledger:
         self.unfenced = self.unfenced or not provisional
         self.mark = self.floor = upto
 
+    @property
+    def cut_off(self) -> bool:
+        """Whether the answer's end cut off the last of its calls."""
+        last = self.parts[-1].attempts if self.parts else []
+        return bool(last) and last[-1].failure == "truncated"
+
     def awaits(self, token: str) -> bool:
         """Whether the last call lacks this closing token."""
         for part in reversed(self.parts):

@@ -19,6 +19,9 @@ _STRICT_FLOAT = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?")
 _WORD = re.compile(r"[^\W\d][\w$-]*")
 _GAP = re.compile(r"(?:\s+|//[^\n]*|/\*.*?\*/)*+", re.DOTALL)
 _SPACE = re.compile(r"\s*+")
+_DOUBLED = re.compile(r"\{\s*(?=\{)")
+_BARE = re.compile(r"[^,{}\[\]<\n()\"'`]*(?=[,}\]])")
+_RAW = re.compile(r"[rR](?=[\"'])")
 _STRING = {quote: re.compile(rf"((?:[^{quote}\\]++|\\.)*+){quote}", re.DOTALL) for quote in "\"'"}
 _TRIPLE = {
     '"""': re.compile(r'((?:[^"\\]++|\\.|"{1,2}+(?!"))*+)"""', re.DOTALL),
@@ -121,15 +124,9 @@ class LiteralReader:
 
     def document(self) -> Any:
         """The one value of the text; anything after it but spare closing brackets is an error."""
-        doubled = re.match(r"\s*\{\s*(?=\{)", self.text) if self._json else None
-        if doubled:
-            self._mend("doubled outer braces")
-            self.pos = doubled.end()
         value = self.value()
         self.gap()
         rest = self.text[self.pos :]
-        if doubled and rest.startswith("}"):
-            rest = rest[1:].strip()
         if rest and self._json and not rest.strip("}] \t\r\n"):
             self._mend("a closing bracket too many")
         elif rest:
@@ -157,6 +154,9 @@ class LiteralReader:
             return self._quoted()
         if char in ('"', "'") and char:
             return self._string()
+        if not self._json and (raw := _RAW.match(self.text, self.pos)):
+            self.pos = raw.end()
+            return self._string(raw=True)
         if char in ("{", "[", "("):
             if self._depth >= DEPTH_CAP:
                 self.fail(f"it nests deeper than {DEPTH_CAP} levels")
@@ -177,7 +177,7 @@ class LiteralReader:
         self.pos = end + len(self._quote)
         return self.text[begin:end]
 
-    def _string(self) -> str:
+    def _string(self, raw: bool = False) -> str:
         parts: list[str] = []
         while self.text[self.pos : self.pos + 1] in ('"', "'") and self.pos < len(self.text):
             quote = self.text[self.pos]
@@ -191,8 +191,8 @@ class LiteralReader:
             if self._json and re.search(r"[\n\r\t]", inside):
                 self._mend("a raw line break or tab inside a string")
             self.pos = found.end()
-            parts.append(self._unescape(inside))
-            if self._json:
+            parts.append(inside if raw else self._unescape(inside))
+            if self._json or raw:
                 break
             self.gap()  # Python joins strings that stand side by side
         return "".join(parts)
@@ -243,7 +243,7 @@ class LiteralReader:
                 self._mend("True, False or None as in Python")
             return (_WORDS | _PYTHON_WORDS)[word]
         if self._bare_words:
-            bare = re.compile(r"[^,{}\[\]<\n]*").match(self.text, self.pos)
+            bare = _BARE.match(self.text, self.pos)
             if bare and bare.group().strip():
                 self.pos = bare.end()
                 return bare.group().strip()
@@ -262,6 +262,10 @@ class LiteralReader:
 
     def _object(self) -> dict[str, Any]:
         result: dict[str, Any] = {}
+        doubled = _DOUBLED.match(self.text, self.pos) if self._json else None
+        if doubled:
+            self._mend("doubled braces")
+            self.pos = doubled.end()
         for _ in self.members("}"):
             key = self._key()
             self.gap()
@@ -269,6 +273,9 @@ class LiteralReader:
                 self.fail("a colon is missing after a key")
             self.pos += 1
             result[key] = self.value()
+        if doubled:
+            self.gap()
+            self.pos += self.text.startswith("}", self.pos)
         return result
 
     def _key(self) -> str:

@@ -14,6 +14,7 @@ from console_app.dialects.source import Reading
 from console_app.dialects.table import BY_NAME, SECTIONS
 
 _HALF_WORD = re.compile(r"[\w.:/-]+\s*(?:$|[<\[({`])")
+_REST_OF_TAG = re.compile(r"[^<>\n]{0,200}>")
 _CHANNEL = re.compile(
     r"(?:<\|start\|>\s*(?P<role>\w*)[^<]*)?(?:<\|channel\|>\s*(?P<channel>\w*)[^<]*)?(?:<\|constrain\|>[^<]*)?<\|message\|>"
 )
@@ -43,7 +44,7 @@ def read_marker(desk: Desk, token: str, marker: str, context: Context) -> Readin
     inside = known in row.begins
     row = desk.same_family(row)
     pretty = src.buf.startswith(("\n", "\r\n"), src.pos + len(token)) and not inside
-    region = Region(src.at, (token,), _closes(row, token), pretty)
+    region = Region(src.at, (token, *row.opens), _closes(row, token), pretty)
     src.pos += 0 if inside else len(token)
     desk.conclude((yield from desk.read_body(row, region)), shown=context.shown or desk.shown_section != "")
 
@@ -66,7 +67,10 @@ def _choices(token: str, marker: str, names: tuple[str, ...]) -> tuple[list[re.P
     if marker in SECTIONS:
         tools = f"|<(?:{any_of(names)})" if names else ""
         inner = any_of(set(OPENERS) - {marker})
-        patterns.append(re.compile(rf"{re.escape(token)}\s*(?:{inner}|<[A-Za-z][\w-]*:invoke\s{tools})"))
+        again = rf"{re.escape(token)}\s*[^\s<]"  # written twice
+        nothing = any_of((SECTIONS[marker],)) if token.startswith(("<|", "<｜")) else r"(?!)"
+        section = rf"{re.escape(token)}\s*(?:{inner}|{again}|{nothing}|<[A-Za-z][\w-]*:invoke\s{tools})"
+        patterns.append(re.compile(section))
         rows.append(None)
     for row in OPENERS[marker]:
         before = "" if marker in row.begins else re.escape(token)
@@ -117,6 +121,8 @@ def _no_body(desk: Desk, token: str, marker: str, context: Context) -> Reading[N
     yield from region.fail_and_skip(src, draft, start, "what follows the opening tag is no call")
     if not src.text(max(start, src.at - 80), src.at).endswith(region.closes or ("\0",)):
         src.rewind(start + len(token))
+        if mark.inside and (rest_of_tag := _REST_OF_TAG.match(src.buf, src.pos)):
+            src.pos = rest_of_tag.end()
     desk.conclude(draft)
 
 
@@ -137,7 +143,7 @@ def read_tool_tag(desk: Desk, token: str, context: Context) -> Reading[None]:
     """Read a call whose tag is the tool's own name."""
     src, row = desk.src, BY_NAME["roo_xml"]
     name = token.strip("</> ")
-    keys = any_of(desk.tools.properties(name)) or r"[\w.-]+"
+    keys = any_of(desk.tools.properties(desk.tools.resolve(name) or name)) or r"[\w.-]+"
     opening = re.escape(token)
     if not token.endswith("/>"):
         opening += rf"\s*(?:<(?:{keys})>|</{re.escape(name)}>|\{{\s*[\"}}])"
@@ -188,3 +194,7 @@ def _channel(desk: Desk) -> Reading[None]:
     if header.group("channel") == "analysis":
         yield from src.find(_CHANNEL_ENDS, "<", 16)
         ledger.drop(src.at, "thought")
+    elif header.group("channel") == "final":
+        desk.held = False
+        yield from src.find(_CHANNEL_ENDS, "<", 16)
+        ledger.show(src.at)

@@ -50,7 +50,7 @@ class NamedBody:
         if (yield from src.ahead()) == "`" and (fence := (yield from src.match(_FENCE, 64))):
             src.pos = fence.end()
         yield from src.skip()
-        if (yield from src.peek()) != "{":
+        if (yield from src.peek()) not in ("{", '"'):
             if src.ended and src.pos >= len(src.buf):
                 draft.fail("truncated", "the answer ended before the arguments", region.start, src.at, written)
             elif (yield from region.at_close(src)):

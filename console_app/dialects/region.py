@@ -18,7 +18,7 @@ class Region:
     def __init__(self, start: int, opens: Sequence[str], closes: Sequence[str], pretty: bool) -> None:
         self.start = start
         self.closes = tuple(closes)
-        self._opens = tuple(opens)
+        self.opens = tuple(opens)
         self._pretty = pretty
 
     def at_close(self, src: Source) -> Reading[bool]:
@@ -54,7 +54,10 @@ class Region:
         """
         if back_to is not None:
             src.rewind(back_to)
-        found = yield from src.find(_stop(self._opens, self.closes, self._pretty), "\n<[｜`")
+        elif self.opens and src.at > begin and (yield from src.match(_next_opening(self.opens), 96)):
+            draft.fail("invalid", why, begin, src.at)
+            return
+        found = yield from src.find(_stop(self.opens, self.closes, self._pretty), "\n<[｜`")
         if found and found.lastgroup == "close":
             src.pos = found.end()
         draft.fail("invalid", why, begin, src.at)
@@ -93,6 +96,11 @@ _TURN_END = re.compile(rf"\s*{CHAT_TOKEN}")
 @lru_cache(maxsize=512)
 def _close(closes: tuple[str, ...]) -> re.Pattern[str]:
     return re.compile(rf"\s*(?:```\s*)?{any_of(closes)}")
+
+
+@lru_cache(maxsize=512)
+def _next_opening(opens: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile(rf"\s*{any_of(opens)}")
 
 
 @lru_cache(maxsize=512)

@@ -5,17 +5,15 @@ from console_app.dialects.form import Form
 from console_app.dialects.json_body import JsonBody
 from console_app.dialects.named_body import NamedBody
 from console_app.dialects.python_body import PythonBody
-from console_app.dialects.row_parts import CALL, IDENT, JSON, QUOTED
+from console_app.dialects.row_parts import CALL, IDENT, JSON, tag
 from console_app.dialects.tag_body import TagBody
 
 _GLM_PARAM = r"<arg_key>(?P<key>[^<]+)</arg_key>\s*<arg_value>"
 _M3 = "]<]minimax[>["
 _M3_RE = r"\]<\]minimax\[>\["
 _INVOKE = TagBody(
-    call=r"<(?:[\w-]+:)?invoke\s+name" + QUOTED.format("name") + ">",
-    param=r"<(?:[\w-]+:)?parameter\s+name"
-    + QUOTED.format("key")
-    + r"(?:\s+string\s*=\s*[\"'](?P<string>true|false)[\"'])?\s*>",
+    call=tag(r"<(?:[\w-]+:)?invoke", "name", "name"),
+    param=tag(r"<(?:[\w-]+:)?parameter", "name", "key", string="true|false"),
     param_end=r"</(?:[\w-]+:)?parameter>",
     call_end=r"</(?:[\w-]+:)?invoke>",
     json=True,
@@ -175,7 +173,7 @@ TAGGED: tuple[Dialect, ...] = (
         "minimax_m3",
         "MiniMax-M3",
         TagBody(
-            call=_M3_RE + r"<invoke\s+name" + QUOTED.format("name") + ">",
+            call=tag(_M3_RE + "<invoke", "name", "name"),
             param=_M3_RE + r"<(?P<key>[\w.-]+)>",
             param_end=_M3_RE + r"</KEY>",
             call_end=_M3_RE + r"</invoke>",
@@ -221,8 +219,8 @@ TAGGED: tuple[Dialect, ...] = (
         "minicpm5_param",
         "MiniCPM5",
         TagBody(
-            call=r"<function\s+name" + QUOTED.format("name") + ">",
-            param=r"<param\s+name" + QUOTED.format("key") + ">",
+            call=tag("<function", "name", "name"),
+            param=tag("<param", "name", "key"),
             param_end=r"</param>",
             call_end=r"</function>",
         ),

@@ -8,7 +8,7 @@ from console_app.dialects.form import Form
 from console_app.dialects.json_body import JsonBody
 from console_app.dialects.named_body import NamedBody
 from console_app.dialects.python_body import PythonBody
-from console_app.dialects.row_parts import CALL, IDENT, JSON, PARAMETERS, QUOTED
+from console_app.dialects.row_parts import CALL, IDENT, JSON, PARAMETERS, SEP, tag
 from console_app.dialects.tag_body import TagBody
 
 
@@ -18,15 +18,9 @@ def deepseek(*words: str) -> tuple[str, ...]:
 
 
 _SEP = r"<[｜|]tool[▁_]sep[｜|]>"
-_DSML_PARAM = (
-    r"<[｜|]DSML[｜|]parameter"
-    + r"\s+name"
-    + QUOTED.format("key")
-    + r"(?:\s*string\s*=\s*[\"'](?P<string>true|false)[\"'])?\s*>"
-)
 _DSML = TagBody(
-    call=r"<[｜|]DSML[｜|]invoke\s+name" + QUOTED.format("name") + ">",
-    param=_DSML_PARAM,
+    call=tag("<[｜|]DSML[｜|]invoke", "name", "name"),
+    param=tag("<[｜|]DSML[｜|]parameter", "name", "key", string="true|false"),
     param_end=r"</[｜|]DSML[｜|]parameter>",
     call_end=r"</[｜|]DSML[｜|]invoke>",
     json=True,
@@ -37,7 +31,7 @@ TOKENED: tuple[Dialect, ...] = (
     Dialect(
         "mistral_json",
         "Mistral 7B v0.3, Nemo, Small 2409 and 2501, Large 2407",
-        JSON,
+        JsonBody(required_close=False),
         opens=("[TOOL_CALLS]",),
         closes=("[/TOOL_CALLS]",),
         form=Form(CALL, "[TOOL_CALLS][$calls]", ", "),
@@ -45,7 +39,10 @@ TOKENED: tuple[Dialect, ...] = (
     Dialect(
         "mistral_v11",
         "Mistral Small 3.1 and later, Magistral, Devstral, Ministral 3",
-        NamedBody(rf"\s*(?P<name>{IDENT})\s*(?:\[CALL_ID\]\s*[\w-]*\s*)?(?:\[ARGS\]\s*)?(?=\{{)", required_close=False),
+        NamedBody(
+            rf"\s*(?P<name>{IDENT})\s*(?:\[CALL_ID\]\s*[\w-]*\s*)?(?:\[ARGS\]\s*(?=\")|(?:\[ARGS\]\s*)?(?=\{{))",
+            required_close=False,
+        ),
         opens=("[TOOL_CALLS]",),
         closes=("[/TOOL_CALLS]",),
         form=Form("[TOOL_CALLS]$name[ARGS]$arguments", between=""),
@@ -53,7 +50,7 @@ TOKENED: tuple[Dialect, ...] = (
     Dialect(
         "deepseek_v3",
         "DeepSeek V3-0324, R1-0528 and models distilled from them",
-        NamedBody(rf"\s*function\s*{_SEP}\s*(?P<name>{IDENT})\s*(?:```\w*\s*)?(?=\{{)"),
+        NamedBody(rf"\s*function\s*{_SEP}\s*(?P<name>{IDENT})\s*(?:```\w*\s*(?=[{{`\"<])|(?=[{{\"]|<[｜|]tool))"),
         opens=deepseek("tool", "call", "begin"),
         closes=deepseek("tool", "call", "end"),
         form=Form(
@@ -77,8 +74,8 @@ TOKENED: tuple[Dialect, ...] = (
         "step3_steptml",
         "Step-3",
         TagBody(
-            call=rf"(?:function\s*{_SEP}\s*)?<steptml:invoke\s+name" + QUOTED.format("name") + ">",
-            param=r"<steptml:parameter\s+name" + QUOTED.format("key") + ">",
+            call=tag(rf"(?:function\s*{_SEP}\s*)?<steptml:invoke", "name", "name"),
+            param=tag("<steptml:parameter", "name", "key"),
             param_end=r"</steptml:parameter>",
             call_end=r"</steptml:invoke>",
         ),
@@ -111,8 +108,8 @@ TOKENED: tuple[Dialect, ...] = (
         "kimi_k3_xtml",
         "Kimi K3",
         TagBody(
-            call=r"<\|open\|>call\s+tool" + QUOTED.format("name") + r"(?:index\s*=\s*\"?\d*\"?\s*)?<\|sep\|>",
-            param=r"<\|open\|>argument\s+key" + QUOTED.format("key") + r"(?:type\s*=\s*\"(?P<type>\w+)\"\s*)?<\|sep\|>",
+            call=tag(r"<\|open\|>call", "tool", "name", SEP),
+            param=tag(r"<\|open\|>argument", "key", "key", SEP, type=r"\w+"),
             param_end=r"<\|close\|>argument<\|sep\|>",
             call_end=r"<\|close\|>call<\|sep\|>",
         ),

@@ -16,14 +16,15 @@ from console_app.dialects.labels import read_label
 from console_app.dialects.ledger import Ledger
 from console_app.dialects.markers import read_marker, read_tool_tag
 from console_app.dialects.model import ScanEvent, ScanResult, ToolSignature
-from console_app.dialects.openers import CLOSERS, EXTENDABLE, KIND_OF, LONGEST, THINKING, openers
-from console_app.dialects.patterns import CHAT_TOKENS, partly
+from console_app.dialects.openers import EXTENDABLE, KIND_OF, LONGEST, THINKING, openers
+from console_app.dialects.patterns import partly
 from console_app.dialects.source import Match, Reading, Source
 from console_app.dialects.toolbox import Toolbox
 
 _HELD = 256
 _CLOSES_THINKING = {opener: re.compile(re.escape(closer)) for opener, closer in THINKING.items()}
-_HALF_CLOSER = re.compile(partly(sorted(CLOSERS | set(CHAT_TOKENS))))
+_HALF_TOKEN = re.compile(rf"{partly(sorted(KIND_OF))}|[,;|]?\s*(?:[\[{{]\s*)*(?:\"\w*\"?)?")
+_HALF_TAG = re.compile(r"<[^<>\n]*")
 _TURN_TOKEN_IN_TEXT = ("</s>", "<eos>", "<turn|>")
 
 
@@ -94,7 +95,7 @@ def _next_opener(desk: Desk) -> Reading[Match | None]:
                 return found
             src.pos += 1
         elif found is None and src.ended:
-            _drop_half_closer(desk)
+            _drop_half_token(desk)
             src.pos = len(src.buf)
             return None
         else:
@@ -117,7 +118,7 @@ def _hold_back(desk: Desk, found: Match | None, held: re.Pattern[str]) -> None:
 def _is_foreign(desk: Desk, found: Match) -> bool:
     """Whether it looks like the call of a tool, but there is no such tool."""
     name = found["tag"] or found["callee"]
-    return name is not None and name not in desk.tools
+    return name is not None and desk.tools.resolve(name) is None
 
 
 def _reopens(desk: Desk, found: Match | None) -> bool:
@@ -130,10 +131,11 @@ def _reopens(desk: Desk, found: Match | None) -> bool:
     return True
 
 
-def _drop_half_closer(desk: Desk) -> None:
-    """Half a closing token directly after a call, where the answer ended, is never shown."""
+def _drop_half_token(desk: Desk) -> None:
+    """Half a token directly after a call, where the answer ended, is never shown."""
     rest = desk.src.tail()
-    if rest and desk.ledger.attempts and _HALF_CLOSER.fullmatch(rest.lstrip()):
+    half = _HALF_TAG if desk.ledger.cut_off else _HALF_TOKEN
+    if rest and desk.ledger.attempts and half.fullmatch(rest.strip()):
         before = desk.src.text(desk.ledger.floor, desk.src.at)
         if not before.strip():
             desk.src.pos = len(desk.src.buf)

@@ -71,6 +71,8 @@ def shape(value: Any, tools: Toolbox) -> Shaped | NotACall:
     name = value[name_key]
     if not isinstance(name, str):
         return NotACall(f"the name of the tool should be text, not {_kind(name)}")
+    if not name.strip():
+        return NotACall("it names no tool")
     if is_definition(value, tools, name):
         return NotACall("it defines a tool", silent=True)
     others = {key: item for key, item in value.items() if key != name_key}
@@ -121,7 +123,7 @@ def arguments_of(given: Any, name: str, tools: Toolbox, flat: bool = False) -> t
             decoded = given
         if isinstance(decoded, str) and decoded.lstrip().startswith("{") and decoded is not given:
             return arguments_of(decoded, name, tools)
-        if is_object(decoded) or is_list(decoded) or isinstance(decoded, str):
+        if decoded is None or is_object(decoded) or is_list(decoded) or isinstance(decoded, str):
             given = decoded
     if given is None or (isinstance(given, str) and not given.strip()):
         return {}, repairs

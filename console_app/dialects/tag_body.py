@@ -61,7 +61,7 @@ class TagBody:
         written = head.group("name")
         src.pos = head.end()
         draft.open(written, src.at)
-        call = _Call(self, src, region, draft, draft.name_of(written)[0], begin)
+        call = _Call(self, src, region, draft, written, begin)
         yield from call.read(head)
         yield from close_region(src, region, draft, required=False)
 
@@ -73,27 +73,29 @@ def compiled(pattern: str) -> re.Pattern[str]:
 
 def tag_pattern(pattern: str, tools: Toolbox) -> re.Pattern[str]:
     """A tag's pattern with the names of the tools put in."""
-    return compiled(pattern.replace("NAMES", any_of(tools.names) or r"(?!)") if "NAMES" in pattern else pattern)
+    return compiled(
+        pattern.replace("NAMES", rf"(?i:{any_of(tools.names) or '(?!)'})") if "NAMES" in pattern else pattern
+    )
 
 
 class _Call:
     """One call being read, from after its opening tag to after its end."""
 
-    def __init__(self, tags: TagBody, src: Source, region: Region, draft: Draft, name: str, begin: int) -> None:
+    def __init__(self, tags: TagBody, src: Source, region: Region, draft: Draft, written: str, begin: int) -> None:
         self.tags = tags
         self.src = src
         self.region = region
         self.draft = draft
-        self.name = name
+        self.name = name = draft.name_of(written)[0]
         self.begin = begin
         self.arguments: Arguments = {}
         self.repaired: dict[str, None] = {}
         self.last: tuple[str, Match, int, str] | None = None
         keys = any_of(draft.tools.properties(name)) or r"[\w.-]+"
-        self.param = tags.param.replace("KEYS", keys).replace("NAME", re.escape(name))
-        self.done = tags.call_end.replace("NAME", re.escape(name))
+        self.param = tags.param.replace("KEYS", keys).replace("NAME", re.escape(written))
+        self.done = tags.call_end.replace("NAME", re.escape(written))
         self.closers = any_of(region.closes) if region.closes else r"(?!)"
-        inner = (tags.inner or tags.call).replace("NAMES", re.escape(name))
+        inner = (tags.inner or tags.call).replace("NAMES", re.escape(written))
         self.inner = rf"{inner}\s*(?:{_unnamed(self.param)}|{self.done})"
 
     def read(self, head: Match) -> Reading[None]:
@@ -122,6 +124,9 @@ class _Call:
         step = compiled(rf"\s*(?:(?P<param>{self.param})|(?P<done>{self.done})|(?P<close>{self.closers}))")
         while True:
             found = yield from src.match(step)
+            if found is None and self.last is not None and (yield from src.match(self._next_call(""))):
+                self.repaired["the end of the call was missing"] = None
+                return True
             if found is None:
                 yield from src.skip()
                 rest = src.tail()
@@ -199,17 +204,23 @@ class _Call:
         src = self.src
         tokens = compiled(rf"(?P<end>{end})|(?P<call>{self.inner})|(?P<done>{self.done})|(?P<next>{self.param})")
         depth = 0
-        start, fallback = src.at, None
+        start, fallback, before_call = src.at, None, None
         while True:
             found = yield from src.find(tokens, self.tags.lead, patience=64)
             if found is None:
-                if fallback is not None and self._ends_there(fallback) and src.rewind(fallback):
+                if before_call is not None and depth == 0 and self._all_read():
+                    fallback = before_call
+                elif fallback is not None and not self._ends_there(fallback):
+                    fallback = None
+                if fallback is not None and src.rewind(fallback):
                     return tokens.match(src.buf, src.pos)
                 return None
             kind = _kind(found)
             if kind == "end":
                 if depth == 0 and (yield from self._is_legal(follow, end)):
                     return compiled(rf"(?P<end>{end})").match(src.buf, src.pos)
+                if depth == 0 and before_call is None and (yield from src.match(self._next_call(end))):
+                    before_call = src.at
             elif kind == "call":
                 depth += 1
             elif kind == "done":
@@ -220,12 +231,26 @@ class _Call:
                 return found
             src.pos += found.end() - found.start() if kind != "call" else 1
 
+    def _next_call(self, end: str) -> re.Pattern[str]:
+        """A value's closing tag directly before the opening of another call."""
+        opens = any_of(self.region.opens) if self.region.opens else "(?!)"
+        return compiled(rf"(?:{end})\s*(?:{opens}\s*)?(?:{self.inner})")
+
+    def _all_read(self) -> bool:
+        """Whether the answer ended with the end of a call: nothing in it was cut off."""
+        src = self.src
+        rest = src.text(max(self.begin, src.length - 200), src.length)
+        return compiled(rf"(?:{self.done})\s*(?:{self.closers}\s*)*$").search(rest) is not None
+
     def _ends_there(self, offset: int) -> bool:
         """Whether the end of the call stands at `offset` and then that of the region: only the value's end is
         missing.
         """
-        closer = self.closers if self.region.closes else ""
         rest = self.src.text(offset, self.src.length)
+        if any(compiled(self.done).match(token) for token in self.region.closes):
+            closer = rf"(?:{self.closers})?"  # one tag ends both the call and the region
+        else:
+            closer = self.closers if self.region.closes else ""
         return compiled(rf"(?:{self.done})\s*{closer}\s*(?:$|{self.inner})").match(rest) is not None
 
     def _is_next(self, found: Match, start: int) -> bool:
@@ -251,8 +276,8 @@ class _Call:
                 return decode_json(raw)[0]
             except Unreadable:
                 return raw
-        if self.tags.nested and self.tags.nested in raw:
-            return nested_value(raw, self.tags.nested)
+        if self.tags.nested and (self.tags.nested in raw or not raw.strip()):
+            return self.draft.tools.fitted(self.name, key, nested_value(raw, self.tags.nested))
         return self.draft.tools.typed(self.name, key, raw, self.tags.trim)
 
 
@@ -266,7 +291,7 @@ def _kind(found: Match) -> str:
 
 
 def nested_value(raw: str, prefix: str) -> Any:
-    """A value written as tags that each bear a prefix: items make a list, other names an object."""
+    """A value written as tags that each bear a prefix: items make a list, other names an object, the rest is text."""
     tag = re.compile(rf"{re.escape(prefix)}<(/?)([\w.-]+)>")
     stack: list[tuple[str, list[tuple[str, Any]], int]] = [("", [], 0)]
     for found in tag.finditer(raw):
@@ -275,20 +300,13 @@ def nested_value(raw: str, prefix: str) -> Any:
             stack.append((name, [], found.end()))
         elif len(stack) > 1 and stack[-1][0] == name:
             _, members, begin = stack.pop()
-            stack[-1][1].append((name, _members(members) if members else _scalar(raw[begin : found.start()])))
+            stack[-1][1].append((name, _members(members) if members else raw[begin : found.start()]))
         else:
             return raw
-    return _members(stack[0][1]) if len(stack) == 1 else raw
+    return _members(stack[0][1]) if len(stack) == 1 and stack[0][1] else raw
 
 
 def _members(members: list[tuple[str, Any]]) -> Any:
     if all(name == "item" for name, _ in members):
         return [value for _, value in members]
     return dict(members)
-
-
-def _scalar(text: str) -> Any:
-    try:
-        return decode_json(text)[0]
-    except Unreadable:
-        return text

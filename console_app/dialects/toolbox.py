@@ -73,10 +73,10 @@ class Toolbox:
         """
         cdata = _CDATA.fullmatch(raw)
         if cdata:
-            text = cdata.group(1)
+            text = cdata.group(1).replace("]]><![CDATA[", "")
         else:
             text = _between_line_breaks(raw)
-            if trim and "\n" not in text.strip():
+            if trim and "\n" not in text:
                 text = text.strip()
         types = self.types(name, key)
         if "string" in types or not types:
@@ -89,6 +89,11 @@ class Toolbox:
         except Unreadable:
             return text if cdata else _unescaped(text)
         return value
+
+    def fitted(self, name: str, key: str, value: Any) -> Any:
+        """A value made of tags, whose texts get the types that the schema gives them at their places."""
+        root = self._schemas.get(name, {})
+        return _fitted(value, self.properties(name).get(key), root)
 
     def coerced(self, name: str, arguments: Arguments) -> Arguments:
         """`arguments` with text turned into the type the schema wants, wherever that loses nothing ("3" to 3)."""
@@ -123,6 +128,37 @@ def stripped(written: str) -> str:
     return _INDEX.sub("", written)
 
 
+def _fitted(value: Any, schema: Any, root: Schema) -> Any:
+    schema = _target(schema, root) if is_object(schema) else {}
+    if is_list(value):
+        return [_fitted(item, schema.get("items"), root) for item in value]
+    if is_object(value):
+        properties: Any = schema.get("properties") or {}
+        others = schema.get("additionalProperties")
+        return {key: _fitted(item, properties.get(key, others), root) for key, item in value.items()}
+    types = frozenset(_types(schema, root, 8))
+    if "string" in types:
+        return value
+    if not value.strip() and types & {"array", "object"}:
+        return [] if "array" in types else {}
+    try:
+        decoded, repaired = decode_json(value)
+    except Unreadable:
+        return value
+    return value if repaired else decoded
+
+
+def _target(schema: Mapping[str, Any], root: Schema) -> Mapping[str, Any]:
+    """The schema that a reference within the root means; any other as it is."""
+    reference = schema.get("$ref")
+    if not isinstance(reference, str) or not reference.startswith("#/"):
+        return schema
+    target: Any = root
+    for part in reference[2:].split("/"):
+        target = target.get(part) if is_object(target) else None
+    return target if is_object(target) else {}
+
+
 def _types(schema: Mapping[str, Any], root: Schema, depth: int) -> Iterator[str]:
     if depth == 0:
         return
@@ -131,12 +167,9 @@ def _types(schema: Mapping[str, Any], root: Schema, depth: int) -> Iterator[str]
         yield named
     elif is_list(named):
         yield from (kind for kind in named if isinstance(kind, str))
-    reference = schema.get("$ref")
-    if isinstance(reference, str) and reference.startswith("#/"):
-        target: Any = root
-        for part in reference[2:].split("/"):
-            target = target.get(part) if is_object(target) else None
-        if is_object(target):
+    if "$ref" in schema:
+        target = _target(schema, root)
+        if target is not schema:
             yield from _types(target, root, depth - 1)
     for branch in ("anyOf", "oneOf", "allOf"):
         for option in schema.get(branch) or ():
