@@ -294,7 +294,10 @@ class SessionActions:
         store = self._library.store
         if store.set_aside != self._set_aside:
             self._set_aside = store.set_aside
-            self._screen.tell("warning", f"The session file was damaged. It was kept as {store.set_aside}.")
+            text = f"The session file was damaged. It was kept as {store.set_aside}."
+            self._screen.tell("warning", text)
+            if not self._screen.talking:  # the first prompt met it, and takes the opening page away
+                self._screen.view.add_notice("warning", text)
         elif store.salvaged is not None and not self._told_salvaged:
             self._told_salvaged = True
             kept = "1 session" if store.salvaged == 1 else f"{store.salvaged} sessions"

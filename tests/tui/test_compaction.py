@@ -11,6 +11,7 @@ from textual.pilot import Pilot
 from console_app.domain.errors import ContextOverflow
 from console_app.domain.ports import Chunk, FinishChunk, ModelRequest, TextChunk, UsageChunk
 from console_app.engine.context import SUMMARY_OPENS
+from console_app.sessions.replay import Replay
 from tests.tui.parts import WrittenModel, app, chat, say, see, seen, until
 from tests.tui.test_sessions_on_screen import console, library
 
@@ -194,6 +195,20 @@ async def test_the_meter_falls_with_the_compaction_and_rises_when_it_is_taken_ba
         meter = seen(pilot.app).splitlines()[0]
         await pilot.press(*"/compact undo", "enter")
         await until(pilot, lambda: seen(pilot.app).splitlines()[0] != meter)
+
+
+async def test_a_replay_shows_the_summary_where_it_was_made(tmp_path: Path) -> None:
+    session = await compacted(tmp_path)
+    kept = library(tmp_path)
+    events = await kept.store.load(session)
+    await kept.close()
+    async with app(tmp_path, replay=Replay(events, speed=100)).run_test(size=(110, 60)) as pilot:
+        await see(pilot, "Three.")
+        lines = seen(pilot.app)
+        assert lines.index("Two.") < lines.index("Compacted: the model reads a summary") < lines.index("third")
+        await pilot.press(*"/compact", "enter")
+        await pilot.pause()
+        assert not chat(pilot.app).driver.busy
 
 
 async def test_escape_stops_a_compaction(tmp_path: Path) -> None:

@@ -282,6 +282,28 @@ async def test_a_newer_file_is_told_and_the_conversation_goes_on(tmp_path: Path)
         await see(pilot, "One.")
 
 
+async def test_a_damaged_file_is_told_and_what_can_be_read_of_it_can_be_opened(tmp_path: Path) -> None:
+    session, _ = await talk(tmp_path, "look", model=WrittenModel(say("Well kept.")))
+    path = tmp_path / "data" / "sessions.db"
+    with sqlite3.connect(path) as db:
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        [[root]] = db.execute("SELECT rootpage FROM sqlite_master WHERE name = 'sessions'")
+    db.close()
+    with path.open("r+b") as file:
+        file.seek((root - 1) * 4096 + 8)
+        file.write(b"\xa5" * 4000)
+    kept = library(tmp_path)
+    async with console(tmp_path, WrittenModel(say("Here.")), kept).run_test(size=(120, 40)) as pilot:
+        await pilot.press(*"hello", "enter")
+        await see(pilot, "The session file was damaged. It was kept as")
+        await see(pilot, "1 session of the damaged file could be read")
+        await see(pilot, "Here.")
+        await until(pilot, lambda: not chat(pilot.app).driver.busy)
+        await pilot.press(*f"/resume {session[:8]}", "enter")
+        await see(pilot, "Well kept.")
+    await kept.close()
+
+
 async def test_a_replay_plays_what_happened_and_takes_no_prompt(tmp_path: Path) -> None:
     session, shown = await talk(tmp_path, "look", model=WrittenModel(calls(("lab_echo", "{}")), say("Done so.")))
     kept = library(tmp_path)
