@@ -234,10 +234,10 @@ async def test_a_time_limit_of_waiting_is_counted_down_and_denies(tmp_path: Path
     tools = Tools({("files", "write"): echo}, read_only=False)
     console = app(tmp_path, model, tools, gate=ApprovalGate(ApprovalMode.ASK))
     engine = console._services.engine  # pyright: ignore[reportPrivateUsage]
-    engine.settings = replace(engine.settings, approval_timeout=1.0)
+    engine.settings = replace(engine.settings, approval_timeout=3.0)
     async with console.run_test(size=(100, 40)) as pilot:
         await pilot.press(*"go", "enter")
-        await see(pilot, "denied in 1 s")
+        await see(pilot, "denied in 3 s")
         await see(pilot, "All decided.")
         assert outcomes(pilot) == ["denied"]
 
