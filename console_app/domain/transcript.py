@@ -288,8 +288,13 @@ class Transcript:
                 elif turn.steps:
                     turn.steps[-1].steered.append(message)
             return
+        if isinstance(message, ToolMessage):
+            # One text, and not two alike: results can be megabytes, and read from a file they came twice.
+            if (call := self.calls.get(message.tool_call_id)) is not None and call.content == message.content:
+                call.content = message.content
+            return
         step = self.step
-        if isinstance(message, AssistantMessage) and step is not None:
+        if step is not None:
             if step.done:
                 # A second message of one answer: what the model gave to `finished`, after the calls beside it.
                 step = Step(step.number)

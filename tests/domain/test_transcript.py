@@ -72,6 +72,14 @@ def test_a_dropped_call_leaves_nothing() -> None:
     assert [call.id for call in t.turns[0].steps[0].batch.calls] == ["b"]
 
 
+def test_a_result_that_was_read_from_a_file_is_held_once() -> None:
+    finished = ev.CallFinished(call_id="a", outcome=Outcome.SUCCEEDED, content="long " * 1000)
+    joined = ev.MessageAdded.of(ToolMessage(tool_call_id="a", content="long " * 1000))
+    stored = [ev.EVENT.validate_json(event.model_dump_json()) for event in (finished, joined)]
+    t = told(*START, announce("a"), *stored)
+    assert t.calls["a"].content is t.history[0].content
+
+
 things = st.sampled_from(["announced", "ready", "requested", "started", "finished", "restarted", "dropped", "undone"])
 
 
