@@ -178,7 +178,7 @@ class EventRouter:
         if self._step.thought is None:
             self._step.thought = ThoughtBlock(event.label, "")
             self._view.add_block(self._step.thought)
-        self._step.thought.tell(event.label, step.thinking)
+        self._step.thought.tell(event.label, step.thinking, growing=True)
         self._view.changed(self._step.thought)
 
     def _thought(self, event: ev.Thought) -> None:

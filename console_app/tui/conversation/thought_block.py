@@ -6,7 +6,10 @@ from rich.style import Style
 
 from console_app.domain.messages import ThoughtLabel
 from console_app.tui.conversation.block import Block, estimate_text, framed, gutter_of, margin_of
-from console_app.tui.conversation.lines import Line, Piece, clean, wrap
+from console_app.tui.conversation.lines import Line, Piece, Row, clean, wrap
+from console_app.tui.conversation.markdown_cut import LONG
+from console_app.tui.conversation.markdown_rows import MarkdownRows, parser
+from console_app.tui.conversation.markdown_tail import mend
 from console_app.tui.conversation.message_blocks import bar
 from console_app.tui.palette import Palette
 
@@ -21,14 +24,15 @@ class ThoughtBlock(Block):
         super().__init__()
         self.label: ThoughtLabel = label
         self.text = text
+        self._growing = False
 
     @property
     def copy_text(self) -> str:
         return self.text
 
-    def tell(self, label: ThoughtLabel, text: str) -> None:
-        """What it is by now."""
-        self.label, self.text = label, text
+    def tell(self, label: ThoughtLabel, text: str, *, growing: bool = False) -> None:
+        """What it is by now; `growing`: more of it may come."""
+        self.label, self.text, self._growing = label, text, growing
         self.touch()
 
     def estimate(self, width: int) -> int:
@@ -38,10 +42,15 @@ class ThoughtBlock(Block):
         left = bar(width, "┊", palette.faint, palette.base)
         room = max(width - gutter_of(width) - margin_of(width), 1)
         name: Piece = (f"{self.label:<{LABEL}}", palette.secondary + Style(bold=True))
-        text: list[list[Piece]] = [[(clean(line), palette.muted)] for line in self.text.split("\n")]
         if room < WIDE:
-            rows = [row for line in [[name], *text] for row in wrap(line, room)]
-            return [framed(row, width, palette, left) for row in rows]
-        rows = [row for line in text for row in wrap(line, room - LABEL)]
+            return [framed(row, width, palette, left) for row in [Row([name]), *self._rows(room, palette)]]
         pad: Piece = (" " * LABEL, palette.base)
+        rows = self._rows(room - LABEL, palette) or [Row([])]
         return [framed(row, width, palette, [*left, pad if n else name]) for n, row in enumerate(rows)]
+
+    def _rows(self, room: int, palette: Palette) -> list[Row]:
+        """As Markdown; a text so long that it is no thought any more as it is written."""
+        if len(self.text) > LONG:
+            return [row for line in self.text.split("\n") for row in wrap([(clean(line), palette.muted)], room)]
+        text = mend(self.text) if self._growing else self.text
+        return MarkdownRows(room, palette.quiet).render(parser().parse(text))

@@ -292,13 +292,14 @@ def test_no_text_breaks_what_was_said(text: str, width: int) -> None:
 
 
 def test_a_thought_stands_behind_its_label() -> None:
-    block = ThoughtBlock("plan", "Read the file\n" + "and say what it holds, " * 3)
+    block = ThoughtBlock("plan", "Read the **file**:\n\n" + "and say what it holds, " * 3)
     assert [line.rstrip() for line in shown(block, 60).splitlines()[1:]] == [
-        " ┊ plan     Read the file",
+        " ┊ plan     Read the file:",
+        " ┊",
         " ┊          and say what it holds, and say what it holds,",
         " ┊          and say what it holds,",
     ]
-    assert [line.strip(" ┊") for line in shown(block, 30).splitlines()[1:3]] == ["plan", "Read the file"]
+    assert [line.strip(" ┊") for line in shown(block, 30).splitlines()[1:3]] == ["plan", "Read the file:"]
 
 
 def test_a_block_paints_once_until_something_changes() -> None:
