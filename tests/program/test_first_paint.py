@@ -39,6 +39,18 @@ def load():
 FanoutApp(Opening(load, Path("history"), [resources.themes_dir()], "fanout-dark", Path())).run(headless=True)
 """
 
+# The real program with a fault put into it.
+FAULTY = """
+import sys
+from console_app import console
+from console_app.tui.screens.opening import OpeningScreen
+def fault(*_, **__): raise RuntimeError("the fault sk-canary-0123456789abcdef")
+{where} = fault
+sys.argv = ["fanout", "--no-mcp"]
+from console_app.cli import main
+main()
+"""
+
 
 @pytest.fixture
 def fanout(tmp_path: Path) -> Fanout:
@@ -157,3 +169,19 @@ def test_nothing_that_the_first_paint_has_no_use_for_is_imported_before_it(fanou
     assert "console_app.tui.screens.opening" in names
     assert HEAVY.isdisjoint(names)
     assert HEAVY_OF_OURS.isdisjoint(name.split(".")[1] for name in names if name.startswith("console_app."))
+
+
+@pytest.mark.parametrize("where", ["OpeningScreen.on_mount", "console.open_services"])
+def test_an_internal_error_leaves_one_file_one_line_and_a_clean_terminal(fanout: Fanout, where: str) -> None:
+    environment = fanout.environment({"TERM": "xterm-256color", "OPENAI_API_KEY": "canary-key-in-the-environment"})
+    argv = [sys.executable, "-P", "-c", FAULTY.format(where=where)]
+    with Terminal(argv, env=environment, cwd=fanout.cwd) as terminal:
+        assert terminal.wait_exit(30) == 1
+        assert terminal.left_changed() == []
+        last = bytes(terminal.raw).rpartition(b"\x1b[?25h")[2].decode()
+        assert re.search(r"fanout: .*RuntimeError.* What happened: \S+crash-\S+\.txt", last)
+        assert "Traceback" not in last
+    (report,) = (fanout.home / "state").glob("crash-*.txt")
+    text = report.read_text()
+    assert "RuntimeError: the fault" in text
+    assert "canary" not in text
