@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 
 from console_app.dialects.model import CallArgumentsDelta, CallOpened, CallRetracted, ScanEvent
-from console_app.dialects.shapes import LIST_KEYS, NAME_KEYS, WRAPPER_KEYS
+from console_app.dialects.shapes import CALL_KEYS, LIST_KEYS, NAME_KEYS, WRAPPER_KEYS
 from console_app.dialects.source import Source
 from console_app.dialects.toolbox import Toolbox
 
@@ -20,6 +20,8 @@ _NAME = re.compile(
     r"\{{1,2}\s*" + _SIDE + rf"(?:[\"'](?:{'|'.join(WRAPPER_KEYS)})[\"']\s*:\s*\{{\s*)?" + _SIDE
     + rf"[\"']?(?:{'|'.join(NAME_KEYS)})[\"']?\s*:\s*[\"']([^\"'\\]+)[\"']"
 )  # fmt: skip
+_MAPPED = re.compile(rf"\{{\s*\"(?!(?:{'|'.join(sorted(CALL_KEYS))})\")([^\"\\]+)\"\s*:\s*\{{")
+"""An object whose one key is the name, as Apertus writes it."""
 _LIST = re.compile(rf"\{{\s*[\"'](?:{'|'.join(LIST_KEYS)})[\"']\s*:")
 
 
@@ -70,17 +72,23 @@ class Panels:
         """Open panels for announced objects whose names have come meanwhile, and feed those that are open."""
         while len(self._panels) < len(self._starts):
             start = self._starts[len(self._panels)]
-            found = _NAME.match(self._src.text(start, min(self._src.length, start + _REACH)))
-            name = self._tools.resolve(found.group(1)) if found else None
-            if found is None or (name is None and not self._marked):
+            name = self._name_in(self._src.text(start, min(self._src.length, start + _REACH)))
+            if name is None:
                 break
-            self.open(len(self._panels), name or found.group(1).strip(), start, dialect)
+            self.open(len(self._panels), name, start, dialect)
         for place in range(self._fed, len(self._panels)):
             panel = self._panels[place]
             end = self._ends.get(panel.at) if panel is not None else 0
             self.feed(place, self._src.at if end is None else end)
             if end is not None and place == self._fed:
                 self._fed += 1
+
+    def _name_in(self, text: str) -> str | None:
+        """The name an object shows so far; that of no tool only where a marker says that it is a call."""
+        found, mapped = _NAME.match(text), _MAPPED.match(text)
+        if found is None:
+            return self._tools.resolve(mapped.group(1)) if mapped else None
+        return self._tools.resolve(found.group(1)) or (found.group(1).strip() if self._marked else None)
 
     def name(self, place: int) -> str | None:
         """The name on a panel, if it is open."""

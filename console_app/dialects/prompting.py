@@ -150,6 +150,7 @@ def render_calls(dialect_name: str, calls: Sequence[WrittenCall], tools: Sequenc
     return row.form.write(calls, Toolbox(tools)) if calls else ""
 
 
+_LABEL = re.compile(r"^(?=(?:Observation|Thought|Action|Action Input|Final Answer):)", re.MULTILINE)
 _CLOSER = re.compile(r"<(?=/?(?:tool_response|result)\b)", re.IGNORECASE)
 
 
@@ -157,11 +158,14 @@ def render_results(dialect: str, results: Sequence[ResultForModel]) -> str:
     """The one user turn that answers all calls of a reply, in call order.
 
     Texts carry no ids, so each result bears the number of its call (from 1), the tool and the status. Tags of results
-    within a result are broken with an entity, so that no result can pretend to be another.
+    within a result are broken with an entity, and labels are indented, so that no result can pretend to be another.
     """
     ordered = sorted(results, key=lambda result: result.index)
     if dialect in ("react", "smol_action", "langchain_action_fence"):
-        return "\n".join(f"Observation: [{one.index + 1}, {one.name}, {one.status}] {one.content}" for one in ordered)
+        return "\n".join(
+            f"Observation: [{one.index + 1}, {one.name}, {one.status}] {_LABEL.sub('  ', one.content)}"
+            for one in ordered
+        )
     if dialect in ("qwen3_coder_xml", "roo_xml"):
         body = "\n".join(
             f'<result id="{one.index + 1}" tool="{_attribute(one.name)}" status="{_attribute(one.status)}">\n'

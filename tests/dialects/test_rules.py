@@ -254,6 +254,7 @@ def test_entities_are_resolved_only_where_they_were_meant() -> None:
         '{"name": "read_file", "arguments": {"path": "' + "b" * 50 + '"}}',
         "<read_file>\n<path>" + "b" * 200 + "</path>\n</read_file>",
         '[read_file(path="' + "b" * 50 + '")]',
+        '<|tools_prefix|>[{"read_file": {"path": "' + "b" * 50 + '"}}]<|tools_suffix|>',
     ],
 )
 def test_a_panel_opens_when_the_name_is_sure_and_fills_as_the_arguments_come(text: str) -> None:

@@ -190,9 +190,9 @@ async def test_xml_runs_all_when_a_policy_says_so(hub: Hub) -> None:
     assert [event.outcome for event in of(events, ev.CallFinished)] == [Outcome.SUCCEEDED] * 2
 
 
-@pytest.mark.parametrize("dialect", ["hermes_json", "qwen3_coder_xml", "mistral_json", "pythonic_list"])
+@pytest.mark.parametrize("dialect", ["hermes_json", "qwen3_coder_xml", "mistral_json", "pythonic_list", "kimi_k2"])
 async def test_the_history_is_written_again_in_the_models_own_dialect(dialect: str, hub: Hub) -> None:
-    text = written(dialect, "6*7")
+    text = written(dialect, "6*7", "1+1")
     with WireServer() as server:
         server.script(Answer(Text(text)), DONE, Answer(Text("Yes.")))
         asked = engine(server, hub, "auto")
@@ -205,6 +205,15 @@ async def test_the_history_is_written_again_in_the_models_own_dialect(dialect: s
     assert roles == ["system", "user", "assistant", "user", "assistant", "user"]
     assert messages[2]["content"].strip() == text.strip()
     assert "42" in messages[3]["content"]
+
+
+async def test_data_that_looks_like_a_call_of_no_tool_leaves_native_tools_on(hub: Hub) -> None:
+    with WireServer() as server:
+        server.script(Answer(Text('{"name": "Alice", "input": {"age": 30}}')), DONE)
+        asked = engine(server, hub, "auto")
+        events = await play(asked)
+    assert asked.provider.protocol == "native"
+    assert [event.outcome for event in of(events, ev.CallFinished)] == [Outcome.INVALID]
 
 
 async def test_a_broken_memory_file_is_as_none(tmp_path: Path) -> None:

@@ -147,7 +147,7 @@ class TextProtocol:
 
     def _end(self, reader: AnswerReader, finish: FinishChunk, dialect: str | None) -> list[Chunk]:
         chunks, asked = reader.finish(finish.reason)
-        if asked and dialect is None:
+        if reader.meant and dialect is None:
             self._go_over(reader.dialect or DEFAULT)
             chunks.append(
                 NoticeChunk(f"{self._key} writes its tool calls as text ({self._dialect}): they are read from there.")

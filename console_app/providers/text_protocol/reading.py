@@ -42,11 +42,14 @@ class AnswerReader:
     """Reads one answer. `raw` is all of its text so far, as it came."""
 
     def __init__(self, tools: Sequence[ToolSpec], prefer: str | None) -> None:
+        self._known = frozenset(spec.name for spec in tools)
         self._scanner = Scanner([ToolSignature(spec.name, spec.input_schema) for spec in tools], prefer)
         self._raw: list[str] = []
         self._shown: list[str] = []
         self._names: dict[int, str] = {}  # of the calls that are announced now
         self.dialect: str | None = None
+        self.meant = False
+        """Whether the answer calls a tool there is: one of no tool may be data that only looks like a call."""
 
     @property
     def raw(self) -> str:
@@ -66,6 +69,7 @@ class AnswerReader:
             chunks.append(ReasoningChunk(result.reasoning.strip()))
         calls = self._calls(result)
         self.dialect = result.dialect
+        self.meant = not self._known.isdisjoint(self._names.values())
         return [*chunks, *calls, *_notices(result)], bool(self._names)
 
     def withdraw(self) -> list[Chunk]:

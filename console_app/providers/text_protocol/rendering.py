@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import Any
 
 from console_app.dialects import ToolSignature, render_calls
@@ -99,18 +100,30 @@ def _joined(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
 def _assistant(message: AssistantMessage, dialect: str, tools: Sequence[ToolSpec]) -> AssistantMessage:
     if not message.tool_calls:
         return message
-    signatures = [ToolSignature(spec.name, spec.input_schema) for spec in tools]
-    calls = "\n".join(_written(call, dialect, signatures) for call in message.tool_calls)
+    calls = _written(message.tool_calls, dialect, [ToolSignature(spec.name, spec.input_schema) for spec in tools])
     content = f"{message.content}\n{calls}" if message.content else calls
     return message.model_copy(update={"content": content, "tool_calls": ()})
 
 
-def _written(call: ToolCall, dialect: str, tools: Sequence[ToolSignature]) -> str:
-    """A call in the dialect; one whose arguments could not be read stays the text that it was."""
+def _written(calls: Sequence[ToolCall], dialect: str, tools: Sequence[ToolSignature]) -> str:
+    """The calls of one answer in the dialect, together as a model writes them; one that could not be read stays the
+    text that it was, between the others.
+    """
+    written: list[str] = []
+    for readable, group in groupby(map(_readable, calls), key=lambda call: isinstance(call, _Call)):
+        if readable:
+            written.append(render_calls(dialect, [call for call in group if isinstance(call, _Call)], tools))
+        else:
+            written += [call for call in group if isinstance(call, str)]
+    return "\n".join(written)
+
+
+def _readable(call: ToolCall) -> _Call | str:
+    """A call with its arguments, or its text where they could not be read."""
     try:
         arguments: Any = json.loads(call.arguments or "{}")
     except ValueError:
         arguments = None
     if not isinstance(arguments, dict) or (not call.arguments and call.raw):
         return call.raw or call.arguments
-    return render_calls(dialect, [_Call(call.name, arguments)], tools)  # pyright: ignore[reportUnknownArgumentType]
+    return _Call(call.name, arguments)  # pyright: ignore[reportUnknownArgumentType]
