@@ -103,7 +103,6 @@ class BlockList:
     def paint(self, block: Block, palette: Palette, now: float) -> list[Line]:
         """The block's lines, painted now if something of it changed. Its height may change with it: see `measure`."""
         lines = block.render(self.width, palette, now)
-        block.measured = True
         self._cool(block)
         self._warm[block] = len(lines)
         self._warm_lines += len(lines)
@@ -111,7 +110,9 @@ class BlockList:
 
     def measure(self, block: Block, palette: Palette, now: float) -> int:
         """Paints a block and sets its height: by how many lines that changed."""
-        return self._set_height(block, len(self.paint(block, palette, now)))
+        height = len(self.paint(block, palette, now))
+        block.measured = True
+        return self._set_height(block, height)
 
     def measure_visible(self, top: int, height: int, palette: Palette, now: float) -> tuple[int, bool]:
         """Measures what is on screen: how far that pushed the line at `top`, and whether any height changed."""
@@ -144,8 +145,10 @@ class BlockList:
             block = self.blocks[index]
             height = self._heights[index]
             painted = block.lines
-            if not painted and height and block not in self.dirty:
-                painted = self.paint(block, palette, now)
+            if height and block not in self.dirty:
+                painted = painted or self.paint(block, palette, now)
+                if not block.measured and len(painted) != height:
+                    self.dirty[block] = None  # it came into view unmeasured: the next frame sets its height
             for place in range(inside, min(height, inside + count - len(out))):
                 out.append((painted[place] if place < len(painted) else blank, index, place))
             index += 1

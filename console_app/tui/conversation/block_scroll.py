@@ -181,7 +181,7 @@ class BlockScroll(ScrollView):
                 old = block.lines
                 delta = self._list.measure(block, palette, now)
                 if delta:
-                    self._refresh_from(begin + _first_difference(old, block.lines))
+                    self._refresh_from(begin + min(_first_difference(old, block.lines), end - begin))
                 elif block.lines is not old:
                     self._refresh_changes(begin, old, block.lines)
             moved = moved or delta != 0
@@ -317,6 +317,8 @@ class BlockScroll(ScrollView):
             else paint_selection(line, selection, index * ROWS_A_BLOCK + place, mark)
             for line, index, place in self._list.lines(self.top + crop.y, crop.height, self.palette, self._clock())
         ]
+        if self._list.dirty and not self._ticking:
+            self._wake()
         for line_filter in self.get_line_filters():
             background = self.background_colors[1]
             strips = [strip.apply_filter(line_filter, background) for strip in strips]
@@ -341,7 +343,9 @@ class BlockScroll(ScrollView):
 
         def lines_of(index: int) -> list[Line]:
             block = self.blocks[index]
-            return block.lines if block.measured and block.lines else block.render(self._list.width, self.palette, now)
+            lines = block.lines if block.measured and block.lines else self._list.paint(block, self.palette, now)
+            self._list.drop_cold(())
+            return lines
 
         text = selected_text(selection, len(self.blocks), lines_of)
         return (text, "\n") if text else None

@@ -398,3 +398,19 @@ def test_pictures_of_panels_in_a_line_each(snap_compare: object) -> None:
         await painted(pilot)
 
     assert snap_compare(TinyApp(), terminal_size=(90, 30), run_before=before)  # type: ignore[operator]
+
+
+async def test_what_came_while_the_view_was_hidden_is_whole_when_it_is_shown() -> None:
+    app = TinyApp()
+    async with app.run_test(size=(60, 24)) as pilot:
+        app.story.turn()
+        await painted(pilot)
+        app.view.display = False
+        await painted(pilot)
+        error = " ".join(f"word{n}" for n in range(30))
+        app.story.send(ev.TurnFinished, 1.0, outcome="failed", error=error)
+        await painted(pilot)
+        app.view._list.lines(0, 24, app.view.palette, 0.0)  # as when the screen is painted before the view hears of it
+        app.view.display = True
+        await painted(pilot)
+        assert error.split() == [word for line in screen_lines(app) for word in line.split() if word.startswith("word")]
