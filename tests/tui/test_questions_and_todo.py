@@ -87,6 +87,20 @@ async def test_a_question_without_answers_takes_words_at_once_and_n_gives_none(t
         assert "does not want to answer" in sent(pilot)[-1]
 
 
+async def test_what_is_typed_on_a_question_is_its_answer_and_what_was_typed_ahead_is_not(tmp_path: Path) -> None:
+    async with talking(tmp_path, calls(QUESTION), say("Good.")) as pilot:
+        await see(pilot, "Which format?")
+        await pilot.press("tab")
+        await until(pilot, lambda: chat(pilot.app).questions.has_focus)
+        await pilot.press("s")
+        assert chat(pilot.app).prompt.text == "s"
+        await pilot.press("backspace")
+        await reach(pilot)
+        await pilot.press(*"a poem", "enter")
+        await see(pilot, "Good.")
+        assert sent(pilot)[-1] == "The user answered:\na poem"
+
+
 async def test_escape_leaves_a_question_open(tmp_path: Path) -> None:
     async with talking(tmp_path, calls(QUESTION), say("Good.")) as pilot:
         await see(pilot, "Which format?")

@@ -142,7 +142,7 @@ class ChatKeys(MainScreen):
     def action_cycle_mode(self) -> None:
         """Shift+Tab: ask, auto, yolo, ask."""
         if self.modes.next():
-            self.toast(_MODES[self.modes.shown])
+            self.toast(_MODES[self.modes.shown], seconds=2)
         self.refresh_status()
 
     def mode_settled(self) -> None:

@@ -76,7 +76,7 @@ class QuestionBoard(Vertical, can_focus=True):
         """The question, its answers, a line for other words, the keys."""
         yield Static(classes="question--text")
         yield Static(classes="question--options")
-        yield Input(placeholder="Your own words")
+        yield Input(placeholder="Your own words", select_on_focus=False)
         yield Static(classes="question--keys")
 
     @property
@@ -103,9 +103,16 @@ class QuestionBoard(Vertical, can_focus=True):
             self._paint()
 
     def on_key(self, event: events.Key) -> None:
-        """Every key, before what it does: one right behind another was not meant."""
-        if self.has_focus:
-            self.keys.pressed()
+        """Every key, before what it does: one right behind another was not meant. Words go to their line."""
+        if not self.has_focus:
+            return
+        settled = self.keys.settled
+        self.keys.pressed()
+        if settled and event.is_printable and event.character and event.key not in self.screen.active_bindings:
+            event.stop()
+            field = self.query_one(Input)
+            field.focus()
+            field.insert_text_at_cursor(event.character)
 
     def on_paste(self, event: events.Paste) -> None:
         """A paste chooses nothing."""
