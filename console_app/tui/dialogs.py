@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from console_app.domain.approvals import CallPolicy
@@ -156,11 +157,12 @@ class Dialogs:
         """What a call sent and got, whole."""
         await self._text(one_line(call.label, 60), lambda: call_text(call, self._services.exchange(call.id)), every=0.5)
 
-    async def files(self, files: Sequence[Artifact]) -> None:
-        """Opens a file or a link of a result; of several the one that is picked."""
+    async def files(self, files: Sequence[Artifact], server: str) -> None:
+        """Opens a file or a link of a result of `server`; of several the one that is picked."""
         from console_app.tui.opening import choose_and_open
 
-        await choose_and_open(self._app, files, self._screen.toast)
+        read = partial(self._screen.offers.read, server) if server and self._services.hub is not None else None
+        await choose_and_open(self._app, files, self._screen.toast, read)
 
     async def edit_waiting(self, call: Call) -> None:
         """Lets a waiting call run with other arguments."""

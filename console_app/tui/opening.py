@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,10 +27,11 @@ if TYPE_CHECKING:
 PATIENCE = 3.0  # seconds in which an opener that fails has said so
 
 Tell = Callable[[str], None]
+Read = Callable[[str], Awaitable[None]]
 
 
-async def choose_and_open(app: App[int], files: Sequence[Artifact], tell: Tell) -> None:
-    """Opens the only one of `files`, or the one that is picked."""
+async def choose_and_open(app: App[int], files: Sequence[Artifact], tell: Tell, read: Read | None = None) -> None:
+    """Opens the only one of `files`, or the one that is picked; `read` shows what can only be read at its server."""
     table = {one.path or one.uri: one for one in files if one.path or one.uri}
     if not table:
         tell("Nothing of it was saved.")
@@ -39,7 +40,11 @@ async def choose_and_open(app: App[int], files: Sequence[Artifact], tell: Tell) 
     if len(table) > 1 or not table[picked].path:  # an address is shown before it is opened
         choices = [Choice(where, _facts(one)) for where, one in table.items()]
         picked = await app.push_screen_wait(PickList("Open", choices))
-    if picked is not None:
+    if picked is None:
+        return
+    if read is not None and not table[picked].path and not is_web_link(picked):
+        await read(picked)
+    else:
         await open_one(app, table[picked], tell)
 
 

@@ -72,11 +72,12 @@ class ConversationView(BlockScroll, can_focus=True):
             self.text = text
 
     class FilesRequested(Message):
-        """A file or a link of a block is to be opened."""
+        """A file or a link of a block is to be opened; `server` is the one that it came from."""
 
-        def __init__(self, files: Sequence[Artifact]) -> None:
+        def __init__(self, files: Sequence[Artifact], server: str) -> None:
             super().__init__()
             self.files = files
+            self.server = server
 
     _cursor: Block | None = None
     _pressed_at: Offset | None = None
@@ -211,8 +212,11 @@ class ConversationView(BlockScroll, can_focus=True):
 
     def action_files(self) -> None:
         """Asks for the files of the block under the cursor to be opened."""
-        if self._cursor is not None and self._cursor.files:
-            self.post_message(self.FilesRequested(self._cursor.files))
+        block = self._cursor
+        if block is not None and block.files:
+            self.post_message(
+                self.FilesRequested(block.files, block.call.server if isinstance(block, CallBlock) else "")
+            )
 
     def action_more(self) -> None:
         """Shows a longer page of an open result."""

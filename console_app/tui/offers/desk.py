@@ -51,6 +51,13 @@ class ServerOffers:
 
         return await use(self._screen, self, item)
 
+    async def read(self, server: str, uri: str) -> None:
+        """Shows a resource that a result links to."""
+        from console_app.tui.offers.using import read
+
+        if self._hub is not None:
+            await read(self._screen, self, server, uri)
+
     def is_prompt(self, name: str) -> bool:
         """Whether `server:prompt` can only mean a prompt, since there is such a server."""
         server = name.partition(":")[0]

@@ -30,14 +30,19 @@ async def use(screen: ChatScreen, offers: ServerOffers, item: Offered) -> bool:
     templates = {(one.server, one.uri_template): one for one in hub.templates()}
     template = templates.get((item.server, item.name))
     uri = item.name if template is None else await _filled_in(screen, hub, template)
-    if uri is None:
-        return False
-    picked = await screen.app.push_screen_wait(ResourceScreen(hub, offers.watching, item.server, uri, item.about))
+    return uri is not None and await read(screen, offers, item.server, uri, item.about)
+
+
+async def read(screen: ChatScreen, offers: ServerOffers, server: str, uri: str, about: str = "") -> bool:
+    """Shows a resource; whether it is named in the prompt now."""
+    hub = screen.services.hub
+    assert hub is not None
+    picked = await screen.app.push_screen_wait(ResourceScreen(hub, offers.watching, server, uri, about))
     if picked != "attach":
         return False
     before = screen.prompt.text
     gap = " " if before and not before[-1].isspace() else ""
-    screen.prompt.put(f"{before}{gap}{hub.mention(item.server, uri)} ")
+    screen.prompt.put(f"{before}{gap}{hub.mention(server, uri)} ")
     return True
 
 

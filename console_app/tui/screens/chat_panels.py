@@ -111,7 +111,7 @@ class ChatPanels(ChatKeys):
 
     @on(ConversationView.FilesRequested)
     def _open_files(self, event: ConversationView.FilesRequested) -> None:
-        self.open_dialog(self.dialogs.files, event.files)
+        self.open_dialog(self.dialogs.files, event.files, event.server)
 
     @on(ConversationView.FollowChanged)
     def _follow_changed(self, event: ConversationView.FollowChanged) -> None:

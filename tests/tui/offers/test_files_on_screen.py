@@ -80,3 +80,14 @@ async def test_structured_content_is_beside_the_text(console: OpenConsole) -> No
         await shown.see('"degrees": 21.5')
         await shown.pilot.press("ctrl+l", "right", "down")
         await shown.see("notes · say  tool · says it only reads")
+
+
+async def test_a_link_to_a_resource_is_read_at_its_server(console: OpenConsole) -> None:
+    async with console(model=WrittenModel(calls(("notes_picture", "{}")), say("All made."))) as shown:
+        await with_result(shown)
+        await shown.pilot.press("f")
+        await shown.until(lambda: isinstance(shown.pilot.app.screen, PickList))
+        await shown.pilot.press(*"note://2", "enter")
+        await shown.see("the note 2")
+        await shown.pilot.press("a")
+        await shown.until(lambda: shown.text == "@notes:note://2 ")
