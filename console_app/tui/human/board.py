@@ -123,6 +123,11 @@ class HumanBoard(Vertical, can_focus=True):
         self._paint()
 
     @property
+    def _shown(self) -> AskedView | None:
+        """The view, once its parts are there."""
+        return self._view if self._view is not None and self._view.is_mounted else None
+
+    @property
     def _withdrawn(self) -> bool:
         return self._view is not None and self._view.withdrawn
 
@@ -168,8 +173,9 @@ class HumanBoard(Vertical, can_focus=True):
         """Every key, before what it does: one right behind another was not meant for the board."""
         if self.has_focus:
             self.keys.pressed()
-            if self._withdrawn and event.is_printable:
-                event.stop()  # meant for the field that is gone, not for the prompt
+        meant_here = self._withdrawn or (self._is_in_a_field and event.key not in self.screen.active_bindings)
+        if meant_here and event.is_printable:
+            event.stop()  # what no field takes was not meant for the prompt
 
     def on_paste(self, event: events.Paste) -> None:
         """A paste decides nothing."""
@@ -184,7 +190,7 @@ class HumanBoard(Vertical, can_focus=True):
 
     def action_enter(self) -> None:
         """Into the form; in it, to the next field or, behind the last, sent. On what is gone: closed."""
-        if self._view is None or not self._on_screen():
+        if (view := self._shown) is None or not self._on_screen():
             return
         if not self.has_focus:
             self._go_on()
@@ -194,7 +200,7 @@ class HumanBoard(Vertical, can_focus=True):
         elif self._withdrawn:
             self._close()
         else:
-            self._view.enter()
+            view.enter()
 
     def action_send(self) -> None:
         """Ctrl+S in the form; elsewhere it is no key of the board."""
@@ -219,8 +225,8 @@ class HumanBoard(Vertical, can_focus=True):
 
     def action_page(self, direction: int) -> None:
         """A page of it."""
-        if self._view is not None:
-            self._scroll(direction * max(self._view.body.size.height - 1, 1))
+        if (view := self._shown) is not None:
+            self._scroll(direction * max(view.body.size.height - 1, 1))
 
     def action_leave(self) -> None:
         """Escape: out of the fields, then out of the board."""
@@ -246,7 +252,7 @@ class HumanBoard(Vertical, can_focus=True):
             self._decide("y")
 
     def _decide(self, key: str) -> None:
-        view = self._view
+        view = self._shown
         if view is None or not self._on_screen() or key not in dict(view.choices):
             return
         if not self.keys.settled:
@@ -271,8 +277,8 @@ class HumanBoard(Vertical, can_focus=True):
         self.post_message(self.Closed())
 
     def _scroll(self, lines: int) -> None:
-        if self.has_focus and self._view is not None:
-            self._view.body.scroll_relative(y=lines, animate=False, immediate=True)
+        if self.has_focus and (view := self._shown) is not None:
+            view.body.scroll_relative(y=lines, animate=False, immediate=True)
             self._paint_place()
 
     def watch_has_focus(self, value: bool) -> None:
@@ -299,18 +305,18 @@ class HumanBoard(Vertical, can_focus=True):
         self._paint()
 
     def _paint(self) -> None:
-        if self._view is None or not self._view.is_mounted:
+        if (view := self._shown) is None:
             return
-        who = one_line(self._label(self._view.asked.question.call_id) or self._view.asked.question.server, 50)
+        who = one_line(self._label(view.asked.question.call_id) or view.asked.question.server, 50)
         count = f" · 1 of {len(self._open)}" if len(self._open) > 1 else ""
-        self.border_title = Content(f"{who} {self._view.wants}{count}")  # pyright: ignore[reportAttributeAccessIssue]
+        self.border_title = Content(f"{who} {view.wants}{count}")  # pyright: ignore[reportAttributeAccessIssue]
         room = int(self.screen.size.height * SHARE) - 3 - self._paint_keys()
-        self._view.lay_out(max(self.content_size.width, 20), max(room, 3))
+        view.lay_out(max(self.content_size.width, 20), max(room, 3))
         self.call_after_refresh(self._paint_place)
 
     def _paint_place(self) -> None:
-        if self.is_attached and self._view is not None and self._view.is_attached:
-            more = self._view.body.max_scroll_y > 0
+        if (view := self._shown) is not None:
+            more = view.body.max_scroll_y > 0
             self.border_subtitle = "space for more" if more and not self._withdrawn else ""
 
     def _paint_keys(self) -> int:

@@ -62,10 +62,6 @@ def test_what_a_server_asks(snap_compare: Compare, tmp_path: Path, kind: str, si
         board.focus()
         await until(pilot, lambda: board.has_focus)
         settle(board.keys)
-        if kind == "form" and size[0] == 80:
-            await pilot.press("y")  # the name is needed
-            await see(pilot, "is needed")
-            settle(board.keys)
         board.on_resize()  # paints the keys, which count by now
         await pilot.pause()
 

@@ -90,6 +90,20 @@ async def test_what_is_wrong_is_said_in_its_field_and_nothing_is_sent(tmp_path: 
         assert answer["content"] == {"email": "ada@example.org", "guests": 1, "quiet": False, "dishes": ["r"]}
 
 
+async def test_what_a_field_does_not_take_goes_nowhere_else(tmp_path: Path) -> None:
+    async with stage(tmp_path) as s:
+        await s.ask("form", requestedSchema=EVERYTHING)
+        await s.come_to_the_board()
+        await s.press("enter", "tab", "tab", "tab")
+        await s.pilot.press(*"yes no 7", "tab", *"quit", "tab", *"Hall")
+        board = chat(s.console).human
+        assert s.console.focused is not None
+        assert board in s.console.focused.ancestors
+        assert chat(s.console).prompt.text == ""
+        await s.press("escape", "n")
+        assert await s.ended() == [{"action": "decline"}]
+
+
 async def test_a_form_without_fields_is_a_yes_or_a_no(tmp_path: Path) -> None:
     async with stage(tmp_path) as s:
         await s.ask("form", requestedSchema={"type": "object", "properties": {}}, message="Really?")
