@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from textual import events
+from textual.geometry import Size
 from textual.pilot import Pilot
 from textual.widgets import OptionList
 
@@ -91,6 +92,25 @@ async def test_the_picture_stays_as_it_is(slow: Slow, size: tuple[int, int]) -> 
         before = seen(slow.app)
         await slow.loaded(pilot)
         await until(pilot, lambda: words(seen(slow.app)) == words(before), before)
+
+
+async def test_two_sizes_in_one_moment_are_no_endless_layout(slow: Slow) -> None:
+    async with slow.opened((100, 30)):
+        screen = slow.app.screen
+        layouts: list[object] = []
+
+        def count(which: object) -> None:
+            layouts.append(which)
+            assert len(layouts) < 100
+
+        screen.screen_layout_refresh_signal.subscribe(screen, count)  # pyright: ignore[reportUnknownMemberType]
+        with slow.app.batch_update():
+            for size in (Size(90, 30), Size(100, 30), Size(90, 30), Size(100, 30)):
+                screen.post_message(events.Resize(size, size))
+                screen.call_later(screen.refresh)
+            for _ in range(50):
+                await asyncio.sleep(0)
+        assert screen.size == Size(100, 30)
 
 
 async def test_text_is_shown_at_once_and_goes_on_where_it_was(slow: Slow) -> None:
