@@ -60,8 +60,9 @@ def read_list(desk: Desk, key: str | None, context: Context) -> Reading[None]:
 
 def _skip_data(desk: Desk) -> Reading[None]:
     desk.held = False
+    start = desk.src.at
     yield from frame(desk.src, JSON_DATA)
-    if desk.src.at == desk.ledger.mark:
+    if desk.src.at == start:
         desk.src.pos += 1
 
 

@@ -122,8 +122,7 @@ class Ledger:
 
     def forget(self, closer: int) -> None:
         """All before the mark was reasoning: no text, no calls. The last `closer` characters ended it."""
-        attempts = [attempt for part in self.parts for attempt in part.attempts]
-        for index, attempt in enumerate(attempts):
+        for index, attempt in enumerate(self._attempts()):
             if attempt.failure is None:
                 self._events.append(CallRetracted(index))
         self.parts = [Part("thought", 0, self.mark - closer)]
@@ -136,10 +135,18 @@ class Ledger:
         self._events.append(VisibleText(text))
 
     def _demote(self, provisional: str) -> None:
+        """Calls that were provisional are text after all; those after them move up."""
+        before = self._attempts()
         for part in self.parts:
             if part.provisional == provisional:
                 self._demote_part(part)
                 self._emit(self._src.text(part.start, part.end))
+        after = self._attempts()
+        self.attempts = len(after)
+        self._renumber(before, after)
+
+    def _attempts(self) -> list[Attempt]:
+        return [attempt for part in self.parts for attempt in part.attempts]
 
     def _demote_part(self, part: Part) -> None:
         why = "an example in a fence" if part.provisional == "fenced" else "no tool has this name"
@@ -148,14 +155,14 @@ class Ledger:
 
     def finish(self, cut_short: bool) -> ScanResult:
         """Decide what was provisional and make the result; `cut_short` when a token limit ended the answer."""
-        before = [attempt for part in self.parts for attempt in part.attempts]
+        before = self._attempts()
         for part in self.parts:
             if part.provisional == "fenced" and self.unfenced:
                 self._demote_part(part)
         for part in self.parts:
             if part.provisional == "whole" and self.has_text:
                 self._demote_part(part)
-        attempts = [attempt for part in self.parts for attempt in part.attempts]
+        attempts = self._attempts()
         if cut_short and attempts and attempts[-1].failure is None and not attempts[-1].closed:
             why = "the token limit was reached before the call was closed"
             attempts[-1] = replace(attempts[-1], failure="truncated", why=why, arguments=None)
@@ -172,7 +179,7 @@ class Ledger:
         return ScanResult(calls, content, reasoning, error, calls[0].dialect if calls else None, problems)
 
     def _renumber(self, before: list[Attempt], after: list[Attempt]) -> None:
-        """Tell what changed: calls dropped at the end are retracted, and so are those whose index moves."""
+        """Tell what changed: calls that are none after all are retracted, and so are those whose index moves."""
         if len(before) == len(after) and all(
             old.failure == new.failure for old, new in zip(before, after, strict=True)
         ):

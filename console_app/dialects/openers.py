@@ -105,7 +105,7 @@ def openers() -> Openers:
     """Compiled when first needed, for it takes a few hundredths of a second."""
     token = [
         rf"(?P<literal>{any_of(KIND_OF)})",
-        r"<[A-Za-z][\w-]{0,15}:(?P<spaced>invoke(?=\s)|function_calls>|tool_calls?>)",
+        rf"<(?!{any_of(LABELS)})[A-Za-z][\w-]{{0,15}}:(?P<spaced>invoke(?=\s)|function_calls>|tool_calls?>)",
         rf"<(?P<tag>{_NAME})\s{{0,8}}/?>",
         rf"(?P<label>{any_of(LABELS)})",
         r"(?P<ticks>`|~~~)",

@@ -119,7 +119,8 @@ class Panels:
 
     def retract(self, place: int) -> None:
         """There is no call at this place after all, or none that can be read."""
-        if place < len(self._panels) and self._panels[place] is not None:
+        self._panels.extend([None] * (place + 1 - len(self._panels)))
+        if self._panels[place] is not None:
             self._panels[place] = None
             self._events.append(CallRetracted(self._base + place))
 

@@ -133,13 +133,15 @@ def _reopens(desk: Desk, found: Match | None) -> bool:
 
 def _drop_half_token(desk: Desk) -> None:
     """Half a token directly after a call, where the answer ended, is never shown."""
-    rest = desk.src.tail()
-    half = _HALF_TAG if desk.ledger.cut_off else _HALF_TOKEN
-    if rest and desk.ledger.attempts and half.fullmatch(rest.strip()):
-        before = desk.src.text(desk.ledger.floor, desk.src.at)
-        if not before.strip():
-            desk.src.pos = len(desk.src.buf)
-            desk.ledger.drop(desk.src.at)
+    src, ledger = desk.src, desk.ledger
+    rest = (src.tail() or "").lstrip()
+    half = _HALF_TAG if ledger.cut_off else _HALF_TOKEN
+    start = src.length - len(rest)
+    if rest and ledger.attempts and half.fullmatch(rest.rstrip()) and not src.text(ledger.floor, start).strip():
+        src.at = start
+        ledger.show(start)
+        src.pos = len(src.buf)
+        ledger.drop(src.at)
 
 
 def _is_sure(desk: Desk, found: Match) -> bool:
@@ -185,6 +187,7 @@ def _literal(desk: Desk, kind: str, token: str, context: Context) -> Reading[Non
         src.pos += len(token)
         ledger.show(src.at)
         ledger.forget(len(token))
+        desk.reopening = None
         ledger.floor = src.at
     elif kind == "fabricated":
         yield from desk.cut(token, context)

@@ -15,6 +15,7 @@ from console_app.dialects.draft import Draft, Reopening
 from console_app.dialects.framing import JSON, frame
 from console_app.dialects.literals import decode_json
 from console_app.dialects.model import Arguments, Unreadable
+from console_app.dialects.nested_tags import nested_value
 from console_app.dialects.patterns import any_of
 from console_app.dialects.region import Region, close_region
 from console_app.dialects.source import Match, Reading, Source
@@ -288,25 +289,3 @@ def _unnamed(pattern: str) -> str:
 
 def _kind(found: Match) -> str:
     return next(name for name in ("end", "call", "done", "next") if found.group(name) is not None)
-
-
-def nested_value(raw: str, prefix: str) -> Any:
-    """A value written as tags that each bear a prefix: items make a list, other names an object, the rest is text."""
-    tag = re.compile(rf"{re.escape(prefix)}<(/?)([\w.-]+)>")
-    stack: list[tuple[str, list[tuple[str, Any]], int]] = [("", [], 0)]
-    for found in tag.finditer(raw):
-        closing, name = found.groups()
-        if not closing:
-            stack.append((name, [], found.end()))
-        elif len(stack) > 1 and stack[-1][0] == name:
-            _, members, begin = stack.pop()
-            stack[-1][1].append((name, _members(members) if members else raw[begin : found.start()]))
-        else:
-            return raw
-    return _members(stack[0][1]) if len(stack) == 1 and stack[0][1] else raw
-
-
-def _members(members: list[tuple[str, Any]]) -> Any:
-    if all(name == "item" for name, _ in members):
-        return [value for _, value in members]
-    return dict(members)
