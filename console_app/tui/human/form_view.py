@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from textual import on
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
-from textual.widgets import Static
+from textual.widgets import Input, Static
 
 from console_app.domain.forms import fields_of
 from console_app.domain.questions import Elicitation, ElicitationAnswer
@@ -70,6 +71,13 @@ class FormView(AskedView):
             self._boxes += fresh
             self.body.mount(*fresh)
             self.call_after_refresh(self._more_fields)
+
+    @on(Input.Changed)
+    def _typed(self) -> None:
+        """What is wrong stands below the field: it comes into view with it."""
+        wrong = next((box for box in self._boxes if box.problem and box.has_focus_within), None)
+        if wrong is not None:
+            self.call_after_refresh(wrong.scroll_visible, animate=False)
 
     @property
     def is_ready(self) -> bool:

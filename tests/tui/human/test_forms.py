@@ -90,6 +90,20 @@ async def test_what_is_wrong_is_said_in_its_field_and_nothing_is_sent(tmp_path: 
         assert answer["content"] == {"email": "ada@example.org", "guests": 1, "quiet": False, "dishes": ["r"]}
 
 
+async def test_what_is_wrong_is_in_view_in_a_small_terminal(tmp_path: Path) -> None:
+    fields = {name: {"type": "string", "format": "email"} for name in ("first", "second", "third", "fourth")}
+    async with stage(tmp_path, (80, 24)) as s:
+        await s.ask("form", requestedSchema={"type": "object", "properties": fields}, message="Your\ntwo\naddresses")
+        await s.come_to_the_board()
+        await s.press("enter")
+        for _ in fields:
+            await s.pilot.press("x")
+            await see(s.pilot, "✗ must be an e-mail address")
+            await s.pilot.press("backspace", "tab")
+        await s.press("n")  # Tab behind the last field comes to the board
+        await s.ended()
+
+
 async def test_what_a_field_does_not_take_goes_nowhere_else(tmp_path: Path) -> None:
     async with stage(tmp_path) as s:
         await s.ask("form", requestedSchema=EVERYTHING)
