@@ -87,7 +87,10 @@ def _by_wording(
     make: _Maker, said: str, message: str, code: str, status: int | None, tools_sent: bool
 ) -> ProviderError | None:
     if is_overflow(message, code) and status in (None, 400, 413, 422, 500):
-        hint = "Start anew with /new, shorten the conversation with /compact, or choose a model with a larger window."
+        hint = (
+            "Older turns are summed up before the next prompt, or now with /compact. Where this one alone is too "
+            "large, /undo takes it back; /new begins anew, and /model may find a larger window."
+        )
         return make.error(f"the request is larger than the model's context window: {said}", hint, ContextOverflow)
     if tools_sent and refuses_tools(message) and status in (None, 400, 404, 405, 422, 500, 501):
         hint = "Use --protocol text, which asks for tool calls as text."
