@@ -70,7 +70,7 @@ class JsonBody:
             draft.fail("truncated", "the answer ended inside the call", begun, span.end)
             return False
         why = span.why or "a string is not closed"
-        yield from region.fail_and_skip(src, draft, begun, why, back_to=swallowed)
+        yield from region.fail_and_skip(src, draft, begun, why, swallowed, at_opening=span.state == "open")
         return False
 
     def _salvage(self, draft: Draft, span: Frame) -> int:

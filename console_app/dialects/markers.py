@@ -148,18 +148,23 @@ def read_tool_tag(desk: Desk, token: str, context: Context) -> Reading[None]:
     if not token.endswith("/>"):
         opening += rf"\s*(?:<(?:{keys})>|</{re.escape(name)}>|\{{\s*[\"}}])"
     chosen = yield from src.match_first([_compiled(opening)])
-    if context.announced or (not context.line_start and (context.cued or context.reported)):
-        src.pos += len(token)
-        return
     if chosen is None:
         rest = src.tail(len(token))
-        if rest is not None and context.line_start and re.fullmatch(r"\s*(?:<[\w/.-]*)?", rest):
+        if (
+            rest is not None
+            and context.line_start
+            and not context.announced
+            and re.fullmatch(r"\s*(?:<[\w/.-]*)?", rest)
+        ):
             draft = desk.new_draft(row.name)
             start, src.pos = src.at, len(src.buf)
             draft.fail("truncated", "the answer ended where its parameters should begin", start, src.at, name)
             desk.conclude(draft)
         else:
             src.pos += len(token)
+        return
+    if context.announced or (not context.line_start and (context.cued or context.reported)):
+        src.pos += len(token)
         return
     region = Region(src.at, (token,), (), pretty=False)
     desk.conclude((yield from desk.read_body(row, region)), shown=context.shown)

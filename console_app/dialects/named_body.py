@@ -81,7 +81,7 @@ class NamedBody:
             draft.fail("truncated", "the answer ended inside the arguments", region.start, span.end, written)
         else:
             why = span.why or "a string is not closed"
-            yield from region.fail_and_skip(src, draft, region.start, why, back_to=swallowed)
+            yield from region.fail_and_skip(src, draft, region.start, why, swallowed, at_opening=span.state == "open")
 
     def _text(self, src: Source, region: Region, draft: Draft, written: str) -> Reading[None]:
         """Arguments that are no object: text up to where the dialect says that it ends."""

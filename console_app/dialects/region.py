@@ -45,16 +45,17 @@ class Region:
         return span.string_at if any(token in text for token in self.closes) else None
 
     def fail_and_skip(
-        self, src: Source, draft: Draft, begin: int, why: str, back_to: int | None = None
+        self, src: Source, draft: Draft, begin: int, why: str, back_to: int | None = None, at_opening: bool = False
     ) -> Reading[None]:
         """Report what began at `begin` as invalid and go to where the region ends.
 
         A model that wrote its tags on lines of their own is believed to close them so too: what looks like the
-        end of a call within a broken string must not let the rest of the string be read as the next one.
+        end of a call within a broken string must not let the rest of the string be read as the next one. Where no
+        string is open, the next call may stand right here (`at_opening`).
         """
         if back_to is not None:
             src.rewind(back_to)
-        elif self.opens and src.at > begin and (yield from src.match(_next_opening(self.opens), 96)):
+        elif at_opening and self.opens and (yield from src.match(_next_opening(self.opens), 96)):
             draft.fail("invalid", why, begin, src.at)
             return
         found = yield from src.find(_stop(self.opens, self.closes, self._pretty), "\n<[｜`")
