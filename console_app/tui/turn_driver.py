@@ -205,14 +205,17 @@ class TurnDriver:
 
     async def _one(self, prompt: str, message: UserMessage) -> None:
         outcome = "failed"
+        unsent: Sequence[str] = ()
         try:
             self.turn = turn = self._begin(prompt, message)
             outcome = await self._play(turn)
+            unsent = turn.unsent
         except UsageError as error:
             self._show(Notice(level="error", text=error.line))
         finally:
             self.turn = None
-            self.paused = outcome == "cancelled" and bool(self.queue)
+            self.queue.extendleft(reversed(unsent))
+            self.paused = (outcome == "cancelled" or bool(unsent)) and bool(self.queue)
             self._changed()
 
     def _begin(self, prompt: str, message: UserMessage) -> Turn:

@@ -89,6 +89,23 @@ async def test_ctrl_s_steers_the_running_turn(tmp_path: Path) -> None:
         assert "faster" in [m.content for m in model.requests[1].messages if m.role == "user"]
 
 
+async def test_what_was_steered_into_a_turn_that_is_stopped_first_waits_in_the_queue(tmp_path: Path) -> None:
+    model = WrittenModel(held("Slowly", asyncio.Event()), say("Fast."), say("And first."))
+    async with app(tmp_path, model).run_test(size=(100, 30)) as pilot:
+        await pilot.press(*"go", "enter")
+        await see(pilot, "Slowly")
+        await pilot.press(*"later", "enter")
+        await pilot.press(*"faster", "ctrl+s")
+        await pilot.press("escape")
+        await until(pilot, lambda: not chat(pilot.app).driver.busy)
+        assert list(chat(pilot.app).driver.queue) == ["faster", "later"]
+        assert chat(pilot.app).driver.paused
+        await pilot.press("enter")
+        await see(pilot, "And first.")
+        sent = [request.messages[-1].content for request in model.requests]
+        assert [text.splitlines()[-1] for text in sent] == ["go", "faster", "later"]
+
+
 async def test_a_prompt_from_the_command_line_is_sent_once_everything_is_ready(tmp_path: Path) -> None:
     ready = asyncio.Event()
     model = WrittenModel(say("Here."))
