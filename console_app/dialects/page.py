@@ -27,8 +27,9 @@ How it decides:
   model is told so. **Unmarked calls** (bare JSON, Python, tags that are the tool's name) count only for tools
   there are, and when their shape leaves no doubt.
 - **Quoted is not called**: inline code, block quotes, fences in a program language, fences announced as an
-  example, and any fenced call beside one that is not fenced. Nothing in a think block counts, nor anything
-  after a result that the model made up.
+  example, and any fenced call beside one that is not fenced; nor is a marked call in quotation marks, or one
+  that its own sentence calls an example. Nothing in a think block counts, nor anything after a result that the
+  model made up.
 - **Nothing half-read runs.** A call that was cut off or can't be read becomes an `invalid` result that says
   what was wrong. A missing brace is mended only where the call was closed explicitly. What was mended is shown.
 - **Nothing is evaluated.** Python calls are read as literals.

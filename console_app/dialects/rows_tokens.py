@@ -27,6 +27,12 @@ _DSML = TagBody(
 )
 _DSML_VALUE = '<｜DSML｜parameter name="$key" string="$string">$value</｜DSML｜parameter>\n'
 
+_HARMONY = NamedBody(
+    r"(?:<\|start\|>\s*assistant)?(?:<\|channel\|>\s*(?!analysis)\w+)?\s*to=(?P<name>[^\s<]+)\s*(?:<\|channel\|>)?[^<]*"
+    r"(?:<\|constrain\|>[^<]*)?<\|message\|>",
+    bare_names=True,
+)
+
 TOKENED: tuple[Dialect, ...] = (
     Dialect(
         "mistral_json",
@@ -274,16 +280,23 @@ TOKENED: tuple[Dialect, ...] = (
     Dialect(
         "harmony",
         "GPT-OSS",
-        NamedBody(
-            r"(?:<\|start\|>\s*assistant)?(?:<\|channel\|>\s*(?!analysis)\w+)?\s*to=(?P<name>[^\s<]+)\s*(?:<\|channel\|>)?[^<]*"
-            r"(?:<\|constrain\|>[^<]*)?<\|message\|>",
-            bare_names=True,
-        ),
+        _HARMONY,
         begins=("<|channel|>", "<|start|>"),
         closes=("<|call|>", "<|end|>", "<|return|>"),
         form=Form(
             "<|channel|>commentary to=functions.$name <|constrain|>json<|message|>$arguments<|call|>",
             between="<|start|>assistant",
+        ),
+    ),
+    Dialect(
+        "harmony_recipient",
+        "GPT-OSS, where the endpoint keeps the first token of the answer to itself",
+        _HARMONY,
+        begins=("to=functions.",),
+        closes=("<|call|>", "<|end|>", "<|return|>"),
+        weak=True,
+        form=Form(
+            " to=functions.$name<|channel|>commentary json<|message|>$arguments<|call|>", between="<|start|>assistant"
         ),
     ),
 )

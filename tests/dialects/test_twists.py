@@ -92,6 +92,10 @@ READ_AS: dict[str, tuple[str, list[tuple[str, dict[str, Any]]]]] = {
         '{"tool_calls": [{"type": "function", "function": {"name": "zap", "arguments": "{}"}}]}',
         [("zap", {})],
     ),
+    "a recipient at the very start": (
+        ' to=functions.read_file<|channel|>commentary json<|message|>{"path": "b"}<|call|>',
+        [READ],
+    ),
     "an empty list of calls": ("[TOOL_CALLS][]", []),
     "an empty section": ("<|tool_calls_section_begin|><|tool_calls_section_end|>", []),
     "a text message in tokens": ("<|message_model|><|content_text|><|end_message|>", []),
