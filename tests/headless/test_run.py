@@ -175,6 +175,8 @@ def test_a_server_of_ones_own_takes_nothing_from_the_bundled_ones(fanout: Inside
     fanout.write("home/mcp.json", json.dumps(mine))
     server.script(calculation("1+1"), Answer(Text("I was not allowed.")))
     assert fanout.run("run", *model(server), "go").code == 3
+
+
 def test_exit_code_3_names_what_asks_where_no_flag_would_help(fanout: Inside, server: WireServer) -> None:
     servers = json.loads(fanout.write_servers("mine.json").read_text())
     servers["mcpServers"]["calculator"]["require_approval"] = ["evaluate"]
