@@ -52,6 +52,8 @@ class Ledger:
         self.has_text = False
         self.attempts = 0
         self.unfenced = False
+        self._whole = False
+        """Calls wait for there being no text at all; white space after them waits too, for its place is after them."""
         self._notes: list[tuple[int, int, str]] = []
         self._shown: list[str] = []
 
@@ -62,8 +64,9 @@ class Ledger:
         text = self._src.text(self.mark, upto)
         if not self.has_text and not text.isspace():
             self.has_text = True
-            self._demote("whole")
-        self._emit(text)
+            self._demote_whole()
+        if not self._whole:
+            self._emit(text)
         if (
             self.parts
             and self.parts[-1].kind == "text"
@@ -89,6 +92,7 @@ class Ledger:
         self.parts.append(Part("calls", self.mark, upto, list(draft.attempts), provisional))
         self.attempts += len(draft.attempts)
         self.unfenced = self.unfenced or not provisional
+        self._whole = self._whole or provisional == "whole"
         self.mark = self.floor = upto
 
     @property
@@ -127,20 +131,25 @@ class Ledger:
                 self._events.append(CallRetracted(index))
         self.parts = [Part("thought", 0, self.mark - closer)]
         self.attempts = 0
-        self.has_text = self.unfenced = False
+        self.has_text = self.unfenced = self._whole = False
         self._notes.clear()
 
     def _emit(self, text: str) -> None:
         self._shown.append(text)
         self._events.append(VisibleText(text))
 
-    def _demote(self, provisional: str) -> None:
-        """Calls that were provisional are text after all; those after them move up."""
+    def _demote_whole(self) -> None:
+        """Calls that had to be all of the answer are text after all; those after them move up."""
+        if not self._whole:
+            return
+        self._whole, waiting = False, False
         before = self._attempts()
         for part in self.parts:
-            if part.provisional == provisional:
+            if part.provisional == "whole":
                 self._demote_part(part)
-                self._emit(self._src.text(part.start, part.end))
+                waiting = True
+            if waiting and part.kind == "text":
+                self._emit(self._text_of(part))
         after = self._attempts()
         self.attempts = len(after)
         self._renumber(before, after)

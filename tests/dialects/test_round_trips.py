@@ -112,6 +112,7 @@ OPENERS = st.sampled_from([
 @example(text='functools[{"name": "read_file"}, {"name"read_file"}]', sizes=[3])
 @example(text="<read_file><path>a</path></read_file></think></path></read_file>", sizes=[1])
 @example(text="<Action:tool_call>\n{}", sizes=[1])
+@example(text='{"name": "zap", "arguments": {}}\n<think>a</think>\n\nok', sizes=[1])
 @given(
     text=st.lists(st.one_of(PIECES, OPENERS, st.text("ab \n", max_size=4)), max_size=14).map("".join),
     sizes=st.lists(st.integers(1, 9), min_size=1, max_size=4),
