@@ -8,7 +8,8 @@ from datetime import datetime
 
 from console_app.domain import events as ev
 from console_app.domain.safe_text import one_line, visible
-from console_app.domain.transcript import Transcript, Turn
+from console_app.domain.transcript import Transcript
+from console_app.domain.transcript_parts import Turn
 from console_app.headless.json_text import json_line
 from console_app.headless.writers import call_line, compaction_line
 from console_app.sessions.tables import Hit, SessionInfo

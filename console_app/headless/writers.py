@@ -14,7 +14,8 @@ from console_app.domain import events as ev
 from console_app.domain.messages import MESSAGE, AssistantMessage
 from console_app.domain.safe_text import one_line, visible
 from console_app.domain.tools import Outcome
-from console_app.domain.transcript import Call, Transcript
+from console_app.domain.transcript import Transcript
+from console_app.domain.transcript_parts import Call
 from console_app.headless.json_text import json_line
 from console_app.headless.output import Output
 from console_app.headless.safe_stream import SafeStream

@@ -18,7 +18,8 @@ from console_app.config.paths import PRIVATE_FILE
 from console_app.domain import events as ev
 from console_app.domain.errors import FanoutError
 from console_app.domain.safe_text import one_line, visible
-from console_app.domain.transcript import Call, Step, Transcript, Turn
+from console_app.domain.transcript import Transcript
+from console_app.domain.transcript_parts import Call, Step, Turn
 
 FORMATS = ("markdown", "html", "jsonl")
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from console_app.domain.approvals import Decision
-from console_app.domain.transcript import Call
+from console_app.domain.transcript_parts import Call
 from console_app.tui.settled_keys import SettledKeys
 
 Scope = Literal["once", "session", "always"]

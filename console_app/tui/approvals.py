@@ -10,7 +10,8 @@ from typing import Any
 from textual.timer import Timer
 
 from console_app.domain.tools import CallState
-from console_app.domain.transcript import Call, Transcript
+from console_app.domain.transcript import Transcript
+from console_app.domain.transcript_parts import Call
 from console_app.engine.engine import Engine
 from console_app.tui.approval_desk import Case
 from console_app.tui.approval_rules import helpful_rules, traits

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from console_app.domain.safe_text import one_line
 from console_app.domain.tools import ToolSpec
-from console_app.domain.transcript import Call
+from console_app.domain.transcript_parts import Call
 from console_app.engine import arguments as args
 from console_app.engine.approval_gate import ApprovalGate
 from console_app.engine.approvals import checked_edit

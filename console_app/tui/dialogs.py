@@ -11,7 +11,7 @@ from console_app.domain.approvals import CallPolicy
 from console_app.domain.errors import FanoutError
 from console_app.domain.safe_text import one_line
 from console_app.domain.tools import Artifact
-from console_app.domain.transcript import Call
+from console_app.domain.transcript_parts import Call
 from console_app.engine import given_calls
 from console_app.tui.status import model_and_provider
 from console_app.tui.text_files import tail

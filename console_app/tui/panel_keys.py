@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from console_app.domain.errors import FanoutError
-from console_app.domain.transcript import Call
+from console_app.domain.transcript_parts import Call
 from console_app.tui.turn_driver import TurnDriver
 
 

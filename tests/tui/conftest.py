@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from textual.pilot import Pilot
+from textual.widgets import Input, TextArea
 
 from tests.tui.parts import at_rest
 
@@ -19,6 +20,9 @@ def snap_compare(snap_compare: Callable[..., bool]) -> Callable[..., bool]:
         async def run(pilot: Pilot[Any]) -> None:
             if run_before is not None:
                 await run_before(pilot)
+            screen = pilot.app.screen
+            for field in (*screen.query(Input), *screen.query(TextArea)):
+                field.cursor_blink = False
             await at_rest(pilot)
 
         return snap_compare(app, run_before=run, **options)

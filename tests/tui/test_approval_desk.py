@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from console_app.domain.approvals import Decision
 from console_app.domain.tools import CallState
-from console_app.domain.transcript import Call
+from console_app.domain.transcript_parts import Call
 from console_app.tui.approval_desk import ApprovalDesk, Case, Ruling
 from console_app.tui.settled_keys import ALONE, SETTLE
 

@@ -13,7 +13,7 @@ from rich.style import Style
 
 from console_app.domain.safe_text import one_line
 from console_app.domain.tools import Artifact, CallState, Outcome
-from console_app.domain.transcript import Call
+from console_app.domain.transcript_parts import Call
 from console_app.tui.conversation.block import Block, framed, gutter_of, margin_of
 from console_app.tui.conversation.call_detail import CallDetail
 from console_app.tui.conversation.call_group import FRAMED_HEIGHT, MAX_LABEL, CallGroup, brief_of

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from console_app.domain.safe_text import one_line
 from console_app.domain.tools import CallState, Outcome
-from console_app.domain.transcript import Call
+from console_app.domain.transcript_parts import Call
 from console_app.tui.conversation import json_view
 from console_app.tui.conversation.ansi import AnsiPainter
 from console_app.tui.conversation.lines import Piece, Row, chop, clean, wrap

@@ -8,7 +8,7 @@ from rich.cells import cell_len
 
 from console_app.domain.safe_text import one_line
 from console_app.domain.tools import CallState
-from console_app.domain.transcript import Batch, Call
+from console_app.domain.transcript_parts import Batch, Call
 from console_app.tui.conversation.block import Block
 from console_app.tui.conversation.json_view import brief_arguments
 from console_app.tui.conversation.wording import state_of

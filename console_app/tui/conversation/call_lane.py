@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.style import Style
 
 from console_app.domain.tools import CallState, Outcome
-from console_app.domain.transcript import Call
+from console_app.domain.transcript_parts import Call
 from console_app.tui.conversation.call_group import born
 from console_app.tui.conversation.lines import Piece
 from console_app.tui.palette import Palette

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from console_app.domain.safe_text import one_line
 from console_app.domain.tools import CallState, Outcome
-from console_app.domain.transcript import Call
+from console_app.domain.transcript_parts import Call
 from console_app.tui.conversation.ansi import AnsiPainter
 from console_app.tui.conversation.call_detail import CallDetail
 from console_app.tui.conversation.lines import Piece, crop, pieces_width

@@ -12,7 +12,7 @@ from textual.message import Message
 
 from console_app.domain.events import Level
 from console_app.domain.tools import Artifact
-from console_app.domain.transcript import Call
+from console_app.domain.transcript_parts import Call
 from console_app.tui.conversation.block import Block
 from console_app.tui.conversation.block_scroll import BlockScroll
 from console_app.tui.conversation.call_block import CallBlock

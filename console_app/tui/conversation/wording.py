@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from console_app.domain.tools import CallState, Outcome
-from console_app.domain.transcript import Call
+from console_app.domain.transcript_parts import Call
 
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 SPINNER_RATE = 10  # steps a second

@@ -19,7 +19,8 @@ from textual.widget import Widget
 
 from console_app.domain.errors import FanoutError
 from console_app.domain.safe_text import one_line
-from console_app.domain.transcript import Call, Transcript, Turn
+from console_app.domain.transcript import Transcript
+from console_app.domain.transcript_parts import Call, Turn
 from console_app.tui.conversation.lines import Line, Piece, crop, fit
 from console_app.tui.conversation.wording import measured
 from console_app.tui.palette import Palette

@@ -12,7 +12,7 @@ from rich.cells import cell_len
 from rich.style import Style
 
 from console_app.domain.safe_text import one_line
-from console_app.domain.transcript import Call, Step, Turn
+from console_app.domain.transcript_parts import Call, Step, Turn
 from console_app.tui.conversation.call_group import brief_of
 from console_app.tui.conversation.call_lane import state_style
 from console_app.tui.conversation.lines import Line, Piece, crop, fit, pieces_width

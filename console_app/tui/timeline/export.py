@@ -10,7 +10,7 @@ from xml.sax.saxutils import escape
 from console_app.domain.errors import FanoutError
 from console_app.domain.safe_text import one_line
 from console_app.domain.tools import Outcome
-from console_app.domain.transcript import Call, Turn
+from console_app.domain.transcript_parts import Call, Turn
 from console_app.tui.conversation.wording import measured, plural, state_of
 from console_app.tui.timeline.axis import Window, ticks
 from console_app.tui.timeline.chart import (

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from console_app.domain.tools import CallState, Outcome
-from console_app.domain.transcript import Call, Step, Turn
+from console_app.domain.transcript_parts import Call, Step, Turn
 
 Phase = Literal["arguments", "queue", "wait", "run"]
 PHASES: tuple[Phase, ...] = ("arguments", "queue", "wait", "run")  # as they follow each other

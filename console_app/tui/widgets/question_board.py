@@ -16,7 +16,7 @@ from textual.message import Message
 from textual.widgets import Input, Static
 
 from console_app.domain.safe_text import one_line, visible
-from console_app.domain.transcript import Call
+from console_app.domain.transcript_parts import Call
 from console_app.tui.settled_keys import ALONE, SETTLE, SettledKeys
 from console_app.tui.typed_app import typed_app
 

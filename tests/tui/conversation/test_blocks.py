@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from console_app.domain.tools import Artifact, CallState, Outcome
-from console_app.domain.transcript import Batch, Call, LogLine
+from console_app.domain.transcript_parts import Batch, Call, LogLine
 from console_app.tui.conversation.ansi import AnsiPainter
 from console_app.tui.conversation.batch_block import BatchBlock
 from console_app.tui.conversation.block import Block

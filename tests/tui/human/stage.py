@@ -13,7 +13,7 @@ from textual.pilot import Pilot
 
 from console_app.config.mcp_servers import ServerConfig
 from console_app.domain.approvals import ApprovalMode
-from console_app.domain.transcript import Call
+from console_app.domain.transcript_parts import Call
 from console_app.engine.approval_gate import ApprovalGate
 from console_app.mcp_client.asking import Asking, OpenUrl
 from console_app.mcp_client.definitions import Definitions

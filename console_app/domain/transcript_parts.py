@@ -1,0 +1,165 @@
+"""The state of a conversation, as `Transcript` folds it from events: turns, steps, batches, calls."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from console_app.domain import events as ev
+from console_app.domain.messages import ThoughtLabel, UserMessage
+from console_app.domain.tools import Artifact, CallState, Outcome
+
+
+@dataclass(slots=True)
+class LogLine:
+    """One line that a call logged."""
+
+    at: float
+    level: ev.Level
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """A run of a call that a later one superseded. `outcome` is None where it had not ended."""
+
+    arguments: dict[str, Any] | None
+    outcome: Outcome | None
+    content: str
+    error: str | None
+    started_at: float | None
+    finished_at: float | None
+    duration_ms: int
+
+
+@dataclass(slots=True)
+class Call:
+    """One call of an answer: its panel shows this. Times are `at` of the events, None where not reached."""
+
+    id: str
+    index: int
+    name: str
+    server: str
+    tool: str
+    origin: str
+    announced_at: float
+    state: CallState = CallState.ANNOUNCED
+    arguments_text: str = ""
+    arguments: dict[str, Any] | None = None
+    edited: bool = False
+    raw: str = ""
+    repaired: tuple[str, ...] = ()
+    why: str = ""  # why it waits or is queued
+    waits: list[tuple[float, float | None]] = field(default_factory=list[tuple[float, float | None]])  # for you
+    ready_at: float | None = None
+    started_at: float | None = None
+    finished_at: float | None = None
+    news_at: float = 0.0
+    limit: float | None = None  # seconds that it may run without news
+    progress: float | None = None
+    total: float | None = None
+    message: str = ""
+    log: list[LogLine] = field(default_factory=list[LogLine])
+    outcome: Outcome | None = None
+    content: str = ""
+    error: str | None = None
+    artifacts: tuple[Artifact, ...] = ()
+    structured: dict[str, Any] | None = None
+    duration_ms: int = 0
+    attempt: int = 1
+    superseded: list[Attempt] = field(default_factory=list[Attempt])  # the oldest first
+    question: str = ""  # what it asks the user, while and after it does
+    options: tuple[str, ...] = ()
+    asked: list[str] = field(default_factory=list[str])  # what its server asks the user and has no answer to yet
+
+    @property
+    def waits_for_you(self) -> bool:
+        """Whether it can't go on without the user: an approval, an answer."""
+        return self.state is CallState.WAITING or self.asks or (bool(self.asked) and self.state is CallState.RUNNING)
+
+    @property
+    def asks(self) -> bool:
+        """Whether it waits for the user's answer."""
+        return bool(self.question) and self.state is CallState.RUNNING
+
+    @property
+    def label(self) -> str:
+        """`server · tool`, or the name the model used where no such tool is known."""
+        return f"{self.server} · {self.tool}" if self.server else self.name
+
+
+@dataclass(slots=True)
+class Batch:
+    """The calls of one answer, in call order."""
+
+    calls: list[Call] = field(default_factory=list[Call])
+    wall_ms: int | None = None
+    summed_ms: int | None = None
+
+    @property
+    def started_at(self) -> float | None:
+        """When its first call started to run, or None."""
+        return min((c.started_at for c in self.calls if c.started_at is not None), default=None)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a call has not ended yet."""
+        return any(call.state is not CallState.FINISHED for call in self.calls)
+
+
+@dataclass(slots=True)
+class Step:
+    """One answer of the model: its reasoning, its text, its calls."""
+
+    number: int
+    reasoning: str = ""
+    batch: Batch = field(default_factory=Batch)
+    interrupted: bool = False
+    done: bool = False  # its message has joined the history
+    thoughts: list[ev.Thought] = field(default_factory=list[ev.Thought])
+    steered: list[UserMessage] = field(default_factory=list[UserMessage])  # what you said after it, while the turn ran
+    thinking: str = ""  # a thought that is being written
+    thinking_label: ThoughtLabel | None = None
+    _text: list[str] = field(default_factory=list[str])
+
+    @property
+    def text(self) -> str:
+        """The visible text so far."""
+        if len(self._text) > 1:
+            self._text[:] = ["".join(self._text)]
+        return self._text[0] if self._text else ""
+
+    def add_text(self, text: str) -> None:
+        """More text; joined only when read, so that a long answer costs no more a token than a short one."""
+        self._text.append(text)
+
+    def set_text(self, text: str) -> None:
+        """The whole text, in place of what was there."""
+        self._text[:] = [text]
+
+
+@dataclass(slots=True)
+class Turn:
+    """A prompt and everything that came of it."""
+
+    number: int
+    prompt: str
+    started_at: float
+    begins: int = 0  # how many messages the history had before it
+    message: UserMessage | None = None  # the prompt as it joined the history
+    steps: list[Step] = field(default_factory=list[Step])
+    outcome: ev.TurnOutcome | None = None
+    error: str | None = None
+    finished_at: float | None = None
+
+
+@dataclass(slots=True)
+class Usage:
+    """Tokens and money of a session. `context` is the input and output of the newest request."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+    cost: float | None = None
+    context: int = 0
+    stale: bool = False  # the context is another one since: of it no request has been answered
