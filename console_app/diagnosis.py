@@ -158,7 +158,7 @@ def _server_findings(statuses: Sequence[ServerStatus], path: Path | None = None)
     for status in statuses:
         match str(status.state):
             case "ready":
-                about = f"{status.tools} tools over {status.transport}"
+                about = f"{status.tools} tool{'' if status.tools == 1 else 's'} over {status.transport}"
                 found.append(Finding("Servers", status.name, "fine", about))
             case "disabled":
                 found.append(Finding("Servers", status.name, "note", "switched off in mcp.json"))

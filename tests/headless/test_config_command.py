@@ -85,7 +85,7 @@ def test_servers_are_listed_with_their_state(fanout: Inside) -> None:
     fanout.write("home/mcp.json", json.dumps({"mcpServers": servers}))
     done = fanout.run("mcp", "list")
     assert done.code == 0
-    assert "✓ good             ready      1 tools" in done.out
+    assert "✓ good             ready      1 tool" in done.out
     assert "✗ bad              failed" in done.out
     assert "○ off              disabled" in done.out
     done = fanout.run("mcp", "test", "good")

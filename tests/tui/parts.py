@@ -221,10 +221,10 @@ def painted(console: App[Any]) -> list[Strip]:
 
 
 async def until(pilot: Pilot[Any], holds: Callable[[], bool], what: str = "") -> None:
-    """Lets the console work until `holds`; fails with the screen after a while."""
+    """Lets the console work until every key pressed has acted and `holds`; fails with the screen after a while."""
     loop = asyncio.get_running_loop()
     deadline = loop.time() + 20
-    while not holds():
+    while getattr(pilot.app, "key_under_way", False) or not holds():
         if loop.time() > deadline:
             raise AssertionError(f"never came: {what or holds}\n{seen(pilot.app)}")
         await pilot.pause(0.01)
