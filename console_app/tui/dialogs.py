@@ -159,7 +159,7 @@ class Dialogs:
 
     async def files(self, files: Sequence[Artifact], server: str) -> None:
         """Opens a file or a link of a result of `server`; of several the one that is picked."""
-        from console_app.tui.opening import choose_and_open
+        from console_app.tui.open_files import choose_and_open
 
         read = partial(self._screen.offers.read, server) if server and self._services.hub is not None else None
         await choose_and_open(self._app, files, self._screen.toast, read)

@@ -22,7 +22,7 @@ from console_app.mcp_client.composing import read
 from console_app.mcp_client.hub import Hub
 from console_app.tui.conversation.wording import size
 from console_app.tui.offers.watching import Watching
-from console_app.tui.opening import choose_and_open
+from console_app.tui.open_files import choose_and_open
 from console_app.tui.typed_app import typed_app
 from console_app.tui.widgets.key_hints import KeyHints
 from console_app.tui.widgets.text_view import TextView
