@@ -18,6 +18,9 @@ INFOS = frozenset((
 ))  # fmt: skip
 """What may stand after the ticks of a fence that holds calls: no program language."""
 
+_RESULTS = frozenset(("tool_output", "tool_outputs"))
+"""What an endpoint writes before the results of calls in fences: a model that does makes them up."""
+
 _INFO = re.compile(r"[^\n`]*\n")
 _LATE_INFO = re.compile(r"[\w+-]*[ \t\r]*\n")
 """What ends the line of a fence that follows words, as in `For example: ```json`."""
@@ -99,6 +102,9 @@ def _fence(desk: Desk, ticks: str, start: int, opening: Match, context: Context)
         desk.fence_cued and not src.text(max(desk.fence_end, 0), start).strip() and desk.fence_end >= 0
     )
     language = info.split()[0].lower() if info else ""
+    if language in _RESULTS and ledger.attempts and not cued and src.rewind(start):
+        yield from desk.cut(ticks + language, context)
+        return
     may_be = language in INFOS and not cued and not ledger.unfenced and not desk.in_fence
     if may_be:
         src.pos += 1

@@ -123,6 +123,10 @@ CALLED: dict[str, tuple[str, list[tuple[str, dict[str, Any]]]]] = {
     ),
     "by a recipient of its own": ('{"tool_uses": [{"recipient_name": "functions.ping", "parameters": {}}]}', [PING]),
     "before made-up results": (f"{tagged(W)}\n<tool_response>\nx\n</tool_response>\n{tagged(R)}", [WEATHER]),
+    "before made-up results in a fence": (
+        '```tool_code\nread_file(path="b")\n```\n```tool_output\nx\n```\n```tool_code\nping()\n```',
+        [("read_file", {"path": "b"})],
+    ),
     "before a made-up user": (f"{tagged(W)}<|im_end|>\n<|im_start|>user\nhi\n{tagged(R)}", [WEATHER]),
     "with a half pair of surrogates": (
         tagged('{"name": "read_file", "arguments": {"path": "\\ud83d\\ude00\\ud83d"}}'),
