@@ -12,8 +12,8 @@ from console_app.domain.tools import Frozen
 
 _ = events, messages
 
-# No deadlines: machines have bad moments. Each run looks at new examples, but where a change is judged (`.ci/run`): there
-# they are the same every time, so that what fails is what was changed.
+# No deadlines: machines have bad moments. Each run looks at new examples, but where a change is judged (`.ci/run`) they
+# are the same every time, so that what fails is what was changed.
 settings.register_profile("exploring", deadline=None)
 settings.register_profile("steady", deadline=None, derandomize=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "exploring"))
