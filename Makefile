@@ -16,7 +16,7 @@ run: $(VENV)/.run ## the console on the offline model: no key, no network
 	@$(BIN)/fanout --model offline/rehearsal $(ARGS)
 
 test: $(VENV)/.dev ## all tests
-	$(BIN)/python -m pytest -n 2 --dist loadfile $(ARGS)
+	$(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
 
 check: format lint types contracts test ## format, lint, types, import contracts, tests
 

@@ -1,4 +1,4 @@
-"""All benchmarks, or those named: `python -m benchmarks [start idle tokens calls rounds headless]`.
+"""All benchmarks, or those named: `python -m benchmarks [start idle tokens calls first rounds headless]`.
 
 Every figure is of whole processes in a real pseudo-terminal against a local endpoint. Times are seconds, the smaller
 the better; where a figure can be a ratio to a yardstick of the same run, that is what is worth comparing between
@@ -102,6 +102,25 @@ def calls(endpoint: Endpoint) -> None:
             row(f"{count} one-second calls: answer to next request", f"{asked - ended:.3f} s", *_echo(echoes))
 
 
+def first(endpoint: Endpoint) -> None:
+    """The first batch of a session beside the tenth: three instant calls, from the answer's end to the next request."""
+    firsts, tenths = list[float](), list[float]()
+    for _ in range(5):
+        with fanout(endpoint.url, "openai/batches-10") as console:
+            time.sleep(3)
+            endpoint.events()
+            console.type(PROMPT)
+            console.seen("finis")
+            at = endpoint.events()
+            ended = [n["at"] for n in at if n["event"] == "last byte"]
+            asked = [n["at"] for n in at if n["event"] == "request"]
+            took = [request - end for end, request in zip(ended, asked[1:], strict=False)]
+            firsts.append(took[0])
+            tenths.append(took[9])
+    row("a batch of instant calls: the first", f"{median(firsts) * 1000:.0f} ms", f"most {max(firsts) * 1000:.0f} ms")
+    row("  the tenth", f"{median(tenths) * 1000:.0f} ms", f"most {max(tenths) * 1000:.0f} ms")
+
+
 def rounds(endpoint: Endpoint) -> None:
     """120 rounds of a paragraph and an instant call: the last must cost what the first did."""
     with fanout(endpoint.url, "openai/rounds-120", "--max-steps", "200") as console:
@@ -159,6 +178,7 @@ ALL: dict[str, Callable[[Endpoint], None]] = {
     "idle": idle,
     "tokens": tokens,
     "calls": calls,
+    "first": first,
     "rounds": rounds,
     "headless": headless,
 }

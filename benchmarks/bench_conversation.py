@@ -25,8 +25,9 @@ from console_app.domain.tools import Outcome, ToolCall
 from console_app.domain.transcript import Transcript
 from console_app.sessions.library import collector_at_rest
 from console_app.sessions.store import Store
-from console_app.tui.conversation.view import ConversationView
 from console_app.tui.event_router import EventRouter
+from console_app.tui.transcript_view.view import ConversationView
+from console_app.tui.widgets.timing import Timing
 
 PARAGRAPH = """## Section {n}
 
@@ -68,7 +69,7 @@ class Scene:
     def __init__(self, app: Bench) -> None:
         self.app = app
         self.view = app.query_one(ConversationView)
-        self.router = EventRouter(self.view, Transcript())
+        self.router = EventRouter(self.view, Transcript(), Timing())
 
     def show(self, event: ev.Event) -> None:
         self.router.show(event)

@@ -159,7 +159,6 @@ def fanout_env(home: Path, url: str) -> dict[str, str]:
         "COLORTERM": "truecolor",
         "LANG": "C.UTF-8",
         "FANOUT_HOME": str(home),
-        "FANOUT_MAX_PARALLEL": "256",
         "OPENAI_API_KEY": "none",
         "OPENAI_BASE_URL": url + "/v1",
         "ANTHROPIC_API_KEY": "none",

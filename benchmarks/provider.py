@@ -4,6 +4,7 @@ The model's name in the request says what is wanted:
 
 - `tokens-5000` sends 5,000 tokens of mixed Markdown as fast as they are read; `tokens-2400-300` sends 300 a second
 - `calls-8` asks for eight calls of one second, then, given their results, ends with a sentence
+- `batches-10` asks for three instant calls a request with a paragraph before them, ten times
 - `rounds-120` asks for one instant call a request with a paragraph before it, 120 times
 
 Chat Completions and Anthropic Messages are spoken; `GET /times` gives what was noted: `{"event", "at"}` in the
@@ -147,6 +148,9 @@ def plan(path: str, request: dict[str, Any]) -> tuple[list[bytes], float]:
                 ("demo_long_task", {"task": f"t{n}", "duration_seconds": 1, "interval_seconds": 1})
                 for n in range(count)
             ]
+        case "batches" if answered < 3 * count:
+            words = SECTION.format(n=answered).split(" ")[:40]
+            calls = [("calculator_evaluate", {"expression": f"{answered}+{n}"}) for n in range(3)]
         case "rounds" if answered < count:
             words = SECTION.format(n=answered).split(" ")[:40]
             calls = [("calculator_evaluate", {"expression": f"{answered}+1"})]

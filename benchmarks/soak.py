@@ -27,22 +27,21 @@ from pathlib import Path
 from typing import Any
 
 from console_app.domain.approvals import ApprovalMode
-from console_app.domain.ports import (
+from console_app.domain.ports.provider import (
     CallClosed,
     CallOpened,
-    CallReporter,
     Chunk,
     FinishChunk,
-    Invocation,
     ModelRequest,
     TextChunk,
     UsageChunk,
 )
+from console_app.domain.ports.toolset import CallReporter, Invocation
 from console_app.domain.tools import Outcome, ToolAnnotations, ToolResult, ToolSpec
 from console_app.engine.approval_gate import ApprovalGate
 from console_app.engine.engine import Engine
 from console_app.tui.app import FanoutApp
-from console_app.tui.screens.chat import ChatScreen
+from console_app.tui.main_screen.screen import ChatScreen
 from console_app.tui.services import ConsoleServices
 
 CALLS = 3
@@ -136,14 +135,14 @@ async def soak(turns: int, folder: Path, *, every: int, new_after: int, trace: b
     async with app.run_test(size=(100, 40)) as pilot:
         screen: Any = app.screen_stack[0]
         for turn in range(1, turns + 1):
-            screen.send("Do three things.")
-            while screen.driver.busy:  # noqa: ASYNC110 - the console has no event for this, and needs none
+            screen.prompt_area.send("Do three things.")
+            while screen.conversation.busy:  # noqa: ASYNC110 - the console has no event for this, and needs none
                 await asyncio.sleep(0)
             if turn % 10 == 0:
                 await pilot.pause()
             if turn % new_after == 0:
                 await pilot.pause()
-                screen.new_conversation()
+                screen.sessions.begin()
             if turn % every == 0:
                 await pilot.pause()
                 looks.append(_look(turn, app, screen))

@@ -36,7 +36,7 @@ def run(arguments: Sequence[str]) -> int:
     try:
         _open_descriptors()
         # Importing makes many objects and next to no garbage: looking for it takes a fifth of the time of a start.
-        # `wiring.loaded` switches the collector on again.
+        # `wiring.freeze_collector` switches the collector on again.
         gc.disable()
         from console_app.cli_parser import parse_arguments
 
@@ -48,7 +48,7 @@ def run(arguments: Sequence[str]) -> int:
         _forget_stdout()
         return EXIT_FAILED
     except Exception as error:
-        return _told(error, debug="--debug" in arguments)
+        return _report(error, debug="--debug" in arguments)
 
 
 def _dispatch(parsed: Namespace) -> int:
@@ -81,12 +81,12 @@ def _console(parsed: Namespace) -> int:
         raise UsageError(
             f"the console can't draw on this terminal (TERM={os.environ.get('TERM', '')})", "Use: fanout run PROMPT."
         )
-    from console_app.opening import run_console
+    from console_app.startup import run_console
 
     return run_console(parsed)
 
 
-def _told(error: Exception, *, debug: bool) -> int:
+def _report(error: Exception, *, debug: bool) -> int:
     """Says `error` in one line; where it is our own mistake, a file (and with --debug standard error) has the rest."""
     import os
 
@@ -98,7 +98,7 @@ def _told(error: Exception, *, debug: bool) -> int:
     if isinstance(error, FanoutError):
         line, code = error.line, EXIT_USAGE if isinstance(error, ConfigError | UsageError) else EXIT_FAILED
     else:
-        line, code = f"unexpected {type(error).__name__}: {error}. {_kept(error, redactor, debug)}", EXIT_FAILED
+        line, code = f"unexpected {type(error).__name__}: {error}. {_write_report(error, redactor, debug)}", EXIT_FAILED
     try:
         sys.stderr.write(f"fanout: {one_line(redactor.clean(line))}\n")
         sys.stderr.flush()
@@ -107,7 +107,7 @@ def _told(error: Exception, *, debug: bool) -> int:
     return code
 
 
-def _kept(error: Exception, redactor: Redactor, debug: bool) -> str:
+def _write_report(error: Exception, redactor: Redactor, debug: bool) -> str:
     """Puts what happened into a file, and says where that is."""
     import logging
     import traceback

@@ -11,17 +11,19 @@ from typing import Any
 
 from console_app import wiring
 from console_app.config.layers import unknown_variables
-from console_app.config.model_choice import OFFLINE, OFFLINE_MODEL
+from console_app.config.model_choice import OFFLINE, OFFLINE_MODEL, chosen_provider, known_providers
 from console_app.domain.errors import ConfigError, FanoutError, UsageError
+from console_app.domain.ports.provider import no_pictures
 from console_app.domain.safe_text import one_line, visible
+from console_app.domain.transcript import Transcript
 from console_app.headless.interrupts import EXIT_INTERRUPTED, Interrupted, Interrupts
-from console_app.headless.output import Output
-from console_app.headless.prompt import read_prompt, with_offers
-from console_app.headless.run import EXIT_DONE, EXIT_FAILED, EXIT_USAGE, Ending, go_on, run_turn
+from console_app.headless.output import OutputStreams
+from console_app.headless.prompt import read_prompt, with_attachments
+from console_app.headless.run import EXIT_DONE, EXIT_FAILED, EXIT_USAGE, RunEnding, run_turn
 from console_app.sessions.library import Library
 from console_app.wiring import Setup
 
-Work = Callable[[Setup, Output, Interrupts], Coroutine[Any, Any, Ending]]
+Work = Callable[[Setup, OutputStreams, Interrupts], Coroutine[Any, Any, RunEnding]]
 _FLUSHING = 1.5  # seconds for the last lines of an interrupted run
 
 
@@ -62,14 +64,14 @@ def _headless(arguments: Namespace, work: Work) -> int:
 
 
 async def _guarded(setup: Setup, work: Work) -> int:
-    output = Output()
+    output = OutputStreams()
     with Interrupts() as interrupts:
         try:
             ending = await work(setup, output, interrupts)
         except Interrupted:
-            ending = Ending(EXIT_INTERRUPTED, "Interrupted.")
+            ending = RunEnding(EXIT_INTERRUPTED, "Interrupted.")
         except FanoutError as error:
-            ending = Ending(EXIT_USAGE if isinstance(error, ConfigError | UsageError) else EXIT_FAILED, error.line)
+            ending = RunEnding(EXIT_USAGE if isinstance(error, ConfigError | UsageError) else EXIT_FAILED, error.line)
         if ending.line:
             output.error_line(f"fanout: {ending.line}")
         try:
@@ -84,7 +86,7 @@ async def _guarded(setup: Setup, work: Work) -> int:
     return ending.code
 
 
-async def _run(setup: Setup, output: Output, interrupts: Interrupts) -> Ending:
+async def _run(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> RunEnding:
     library = wiring.open_library(setup)
     try:
         return await _answered(setup, output, interrupts, library)
@@ -93,7 +95,8 @@ async def _run(setup: Setup, output: Output, interrupts: Interrupts) -> Ending:
             await library.close()
 
 
-async def _answered(setup: Setup, output: Output, interrupts: Interrupts, library: Library | None) -> Ending:
+async def _answered(setup: Setup, output: OutputStreams, interrupts: Interrupts, library: Library | None) -> RunEnding:
+    from console_app.conversation.attachments import Attachments  # with the hub, which other commands don't need
     from console_app.headless import servers
 
     arguments = setup.arguments
@@ -101,27 +104,31 @@ async def _answered(setup: Setup, output: Output, interrupts: Interrupts, librar
     for note in chosen.notes:
         output.error_line(note)
     opened = await wiring.open_session(setup, library)
+    choice = await interrupts.race(wiring.with_model(setup, choice))
     words = [arguments.prompt] if isinstance(arguments.prompt, str) else arguments.prompt or []
     provider = wiring.open_provider(setup, choice)
     hub = wiring.build_hub(setup, chosen, picks=wiring.picks(setup))
     async with servers.running(hub):
         # The SDK is imported in a thread while the servers start, since the request needs both.
-        loaded = asyncio.ensure_future(asyncio.to_thread(wiring.preload, choice, servers=bool(chosen.servers)))
+        preloading = asyncio.ensure_future(asyncio.to_thread(wiring.preload, choice, servers=bool(chosen.servers)))
         prompt = await interrupts.race(read_prompt(words, output.error_line))
-        await interrupts.race(asyncio.gather(servers.settled(hub, output), asyncio.shield(loaded)))
-        wiring.loaded()
-        message = await interrupts.race(with_offers(hub, words, prompt))
+        await interrupts.race(asyncio.gather(servers.settled(hub, output), asyncio.shield(preloading)))
+        wiring.freeze_collector()
+        attachments = Attachments(setup.cwd, setup.paths.files, hub, lambda: no_pictures(provider))
+        composed = await interrupts.race(with_attachments(attachments, words, prompt))
+        for notice in composed.notices:
+            output.error_line(f"fanout: {notice}")
         gate = wiring.build_gate(setup, chosen, headless=True)
         engine = wiring.build_engine(setup, provider, hub, gate)
         wiring.join(engine, hub)()
         if opened is not None:
             window = await asyncio.to_thread(wiring.context_window, choice)  # one turn alone can't be compacted
             engine.window = lambda: window
-            go_on(engine, opened)
+            engine.go_on(opened.info.id, Transcript.of(opened.events))
         try:
             return await run_turn(
                 engine,
-                message,
+                composed.message,
                 output=output,
                 output_format=arguments.output_format,
                 interrupts=interrupts,
@@ -131,7 +138,7 @@ async def _answered(setup: Setup, output: Output, interrupts: Interrupts, librar
             await provider.close()
 
 
-async def _sessions(setup: Setup, output: Output, interrupts: Interrupts) -> Ending:
+async def _sessions(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> RunEnding:
     from console_app.headless.session_command import SessionCommand
 
     library = wiring.stored_sessions(setup)
@@ -139,13 +146,13 @@ async def _sessions(setup: Setup, output: Output, interrupts: Interrupts) -> End
         await SessionCommand(setup.arguments, library, output, interrupts).run()
     finally:
         await library.close()
-    return Ending(EXIT_DONE)
+    return RunEnding(EXIT_DONE)
 
 
-async def _call(setup: Setup, output: Output, interrupts: Interrupts) -> Ending:
-    from console_app.engine.given_calls import GivenCallsProvider, TypedCallsGate, find_tools
+async def _call(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> RunEnding:
+    from console_app.engine.manual_calls import ManualCallsProvider, TypedCallsGate, find_tools
     from console_app.headless import servers
-    from console_app.headless.given_calls import needed_servers, read_calls
+    from console_app.headless.manual_calls import needed_servers, read_calls
 
     calls = read_calls(setup.arguments.words)
     chosen = wiring.choose_servers(setup)
@@ -156,8 +163,8 @@ async def _call(setup: Setup, output: Output, interrupts: Interrupts) -> Ending:
     async with servers.running(hub):
         await interrupts.race(servers.settled(hub, output))
         if servers.failures(hub.statuses()):
-            return Ending(EXIT_FAILED, "No call was run.")
-        provider = GivenCallsProvider(calls, find_tools(calls, hub.tools()))
+            return RunEnding(EXIT_FAILED, "No call was run.")
+        provider = ManualCallsProvider(calls, find_tools(calls, hub.tools()))
         gate = TypedCallsGate(setup.settings.approval_mode, wiring.build_gate(setup, chosen, headless=True).rules)
         engine = wiring.build_engine(setup, provider, hub, gate, no_model=True)
         return await run_turn(
@@ -170,16 +177,16 @@ async def _call(setup: Setup, output: Output, interrupts: Interrupts) -> Ending:
         )
 
 
-async def _models(setup: Setup, output: Output, interrupts: Interrupts) -> Ending:
+async def _models(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> RunEnding:
     from console_app.headless import model_report
 
     wanted = (setup.settings.model or "").partition("/")[0]
-    names = wiring.provider_names(setup)
+    names = list(known_providers(setup.settings))
+    if setup.settings.base_url:
+        wanted = chosen_provider(setup.settings, names)
     if wanted not in ("", *names, OFFLINE):
         raise ConfigError(f'no provider is called "{wanted}"', f"Known: {', '.join((*names, OFFLINE))}.")
-    if not wanted and setup.settings.base_url:
-        wanted = "openai"  # as a model without a provider is taken to be, at a base URL
-    asked = {name: wiring.listing_config(setup, name) for name in names if wanted in ("", name)}
+    asked = {name: config for name, config in wiring.endpoints(setup).items() if wanted in ("", name)}
     failed = 0
     if wanted in ("", OFFLINE):
         output.out(f"{OFFLINE}/{OFFLINE_MODEL}\n")
@@ -191,7 +198,7 @@ async def _models(setup: Setup, output: Output, interrupts: Interrupts) -> Endin
         if listing.problem:
             failed += 1
             output.error_line(listing.problem)
-    return Ending(EXIT_FAILED if failed and wanted else EXIT_DONE)
+    return RunEnding(EXIT_FAILED if failed and wanted else EXIT_DONE)
 
 
 def _themes(setup: Setup) -> int:
@@ -199,9 +206,9 @@ def _themes(setup: Setup) -> int:
     from console_app.tui.themes import load_themes  # with Textual's Theme, 0.2 s
 
     themes, problems = load_themes((resources.themes_dir(), setup.paths.themes))
-    for loaded in themes:
-        mark = "*" if loaded.theme.name == setup.settings.theme else " "
-        _print(f"{mark} {loaded.theme.name:<16} {loaded.about}")
+    for entry in themes:
+        mark = "*" if entry.theme.name == setup.settings.theme else " "
+        _print(f"{mark} {entry.theme.name:<16} {entry.about}")
     for problem in problems:
         _complain(problem)
     return EXIT_FAILED if problems else EXIT_DONE
@@ -217,8 +224,8 @@ def _auth(setup: Setup) -> int:
 def _doctor(arguments: Namespace) -> int:
     from console_app import diagnosis
 
-    async def examined(setup: Setup, output: Output, interrupts: Interrupts) -> Ending:
-        return Ending(EXIT_DONE if await diagnosis.run(setup, output, interrupts) else EXIT_FAILED)
+    async def examined(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> RunEnding:
+        return RunEnding(EXIT_DONE if await diagnosis.run(setup, output, interrupts) else EXIT_FAILED)
 
     try:
         return _headless(arguments, examined)
@@ -236,7 +243,7 @@ def _config(setup: Setup) -> int:
             for line in config_report.path_lines(setup.paths, setup.cwd, bundled):
                 _print(line)
         case "show":
-            for line in config_report.setting_lines(setup.loaded):
+            for line in config_report.setting_lines(setup.layered):
                 _print(line)
             choice = wiring.choose(setup)
             _print(f"# {choice.name} answers ({choice.why})")

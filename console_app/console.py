@@ -6,21 +6,23 @@ It is put together in a thread, behind the first paint. SDKs are imported and se
 from __future__ import annotations
 
 import asyncio
+import logging
 from argparse import Namespace
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from console_app import resources, wiring
 from console_app.config.crash_report import write_report
-from console_app.config.model_choice import OFFLINE, OFFLINE_MODEL, ModelChoice, choose_model, known_providers
+from console_app.config.model_choice import OFFLINE, OFFLINE_MODEL, ModelChoice, known_providers
 from console_app.config.remember import remember
 from console_app.config.server_choice import ServerChoice
 from console_app.config.written_rules import UserRules
+from console_app.conversation.question_queue import QuestionQueue
 from console_app.domain.errors import ConfigError, FanoutError, ToolError, UsageError
-from console_app.domain.ports import CallReporter, Invocation
-from console_app.domain.tools import ToolResult, ToolSpec
-from console_app.tui.human.desk import HumanDesk
-from console_app.tui.servers.desk import HubDesk
+from console_app.domain.ports.toolset import CallReporter, Invocation
+from console_app.domain.tools import Frozen, ToolResult, ToolSpec
+from console_app.tui.main_screen.warm_up import WarmUp
+from console_app.tui.servers.switches import HubSwitches
 from console_app.tui.services import ConsoleServices
 from console_app.wiring import Setup
 
@@ -32,6 +34,17 @@ if TYPE_CHECKING:
 # for the rest once one is there, since a server that hangs is a status and no delay.
 ANY_SERVER = 10.0
 OTHER_SERVERS = 2.0
+# What the model picker and /doctor need of other floors.
+PICKED_FROM = (
+    "console_app.headless.model_report",
+    "console_app.headless.doctor",
+    "console_app.diagnosis",
+    "console_app.providers.openai_chat",
+    "console_app.providers.openai_responses",
+    "console_app.providers.anthropic_messages",
+)
+
+log = logging.getLogger(__name__)
 
 
 def open_services(arguments: Namespace) -> ConsoleServices:
@@ -99,22 +112,22 @@ class ConsoleParts:
         self._choice = wiring.choose(setup)
         self._library = wiring.open_library(setup)
         self._resume = ""
-        self._first_choice = self._choice
         self._window: int | None = None  # known once the SDK is loaded
         servers = self._servers()
         self._problems += servers.notes
         self._listener: Callable[[], None] | None = None
-        self._tell_instructions: Callable[[], None] = lambda: None
+        self._update_instructions: Callable[[], None] = lambda: None
         picks = wiring.picks(setup)
-        self._desk: HubDesk | None = None
+        self._switches: HubSwitches | None = None
         self._hub = wiring.build_hub(setup, servers, self._changed, picks=picks)
-        self._hub.asking.human = self._human = HumanDesk()
-        self._desk = HubDesk(self._hub, setup.paths, setup.cwd, servers, picks)
+        self._hub.asking.human = self._human = QuestionQueue()
+        self._switches = HubSwitches(self._hub, setup.paths, setup.cwd, servers, picks)
         provider = wiring.open_provider(setup, self._choice)
         self._engine = wiring.build_engine(
             setup, provider, self._hub, wiring.build_gate(setup, servers, headless=False)
         )
-        self._tell_instructions = wiring.join(self._engine, self._hub)
+        self._update_instructions = wiring.join(self._engine, self._hub)
+        self._warm_up = WarmUp()
 
     def services(self) -> ConsoleServices:
         """Everything for the screen."""
@@ -125,14 +138,16 @@ class ConsoleParts:
             log_path=setup.log_path,
             theme_dirs=(resources.themes_dir(), setup.paths.themes),
             start=self._start,
+            connect=self._connect,
             close=self._close,
             model_label=lambda: (self._engine.provider.model, self._choice.provider),
+            endpoint_host=lambda: self._choice.host,
             switch_model=self._switch,
             known_models=self._known_models,
             context_window=lambda: self._window,
             server_statuses=self._hub.statuses,
             on_servers_changed=self._listen,
-            servers=self._desk,
+            servers=self._switches,
             hub=self._hub,
             exchange=self._hub.exchange,
             human=self._human,
@@ -142,6 +157,7 @@ class ConsoleParts:
             keymap=setup.settings.keys,
             rules=UserRules(setup.paths),
             working_folder=setup.cwd,
+            pictures_path=setup.paths.files,
             diagnose=self._diagnose,
             write_crash_report=lambda error: write_report(setup.paths.state, error, setup.redactor, doing="console"),
             problems=self._problems,
@@ -175,40 +191,46 @@ class ConsoleParts:
         await self._hub.start()
         if self._library is not None:
             await self._library.store.check()
-        try:
-            await asyncio.to_thread(wiring.preload, self._choice, servers=bool(self._hub.statuses()))
-            self._window = await asyncio.to_thread(wiring.context_window, self._choice)
-            await self._hub.ready(ANY_SERVER, stragglers=OTHER_SERVERS)
-        finally:
-            wiring.loaded()
+        choice = self._choice
+        await asyncio.to_thread(wiring.preload, choice, servers=bool(self._hub.statuses()))
+        self._window = await asyncio.to_thread(wiring.context_window, choice)
+        named = await wiring.with_model(self._setup, choice)
+        if named is not choice and self._choice is choice:  # none was picked meanwhile
+            await self._use(named)
+
+    async def _connect(self) -> None:
+        warm = asyncio.ensure_future(asyncio.to_thread(self._load_ahead))
+        warm.add_done_callback(_warm)
+        await asyncio.gather(self._hub.ready(ANY_SERVER, stragglers=OTHER_SERVERS), _build_models(Frozen))
+
+    def _load_ahead(self) -> None:
+        wiring.warm_up(self._choice)
+        self._warm_up.run(PICKED_FROM)
 
     async def _close(self) -> None:
+        self._warm_up.stop()
         if self._library is not None:
             await self._library.close()
         await asyncio.gather(self._hub.close(), self._engine.provider.close())
 
     async def _switch(self, name: str) -> None:
-        choice = self._choose(name)
-        provider, before = wiring.open_provider(self._setup, choice), self._engine.provider
-        await asyncio.to_thread(wiring.preload, choice)
-        self._window = await asyncio.to_thread(wiring.context_window, choice)
-        self._engine.provider, self._choice = provider, choice
-        await before.close()
+        await self._use(wiring.choose_named(self._setup, name))
 
-    def _choose(self, name: str) -> ModelChoice:
-        """The model called `name`; --base-url holds only for the provider it was given for."""
-        settings = self._setup.settings.model_copy(update={"model": name})
-        if name.partition("/")[0] != self._first_choice.provider:
-            settings = settings.model_copy(update={"base_url": None})
-        return choose_model(settings, self._setup.environ)
+    async def _use(self, choice: ModelChoice) -> None:
+        provider, self._choice = wiring.open_provider(self._setup, choice), choice
+        await asyncio.to_thread(wiring.preload, choice)
+        window = await asyncio.to_thread(wiring.context_window, choice)
+        if self._choice is choice:  # else another was chosen meanwhile
+            provider, self._engine.provider, self._window = self._engine.provider, provider, window
+        await provider.close()
 
     async def _known_models(self) -> Sequence[str]:
         """What the endpoints list; for one that doesn't say, the model it is set to."""
         from console_app.headless import model_report
 
-        configs = {name: wiring.listing_config(self._setup, name) for name in wiring.provider_names(self._setup)}
+        configs = wiring.endpoints(self._setup)
         usable = {name: config for name, config in configs.items() if not isinstance(config, FanoutError)}
-        names = [self._choice.name]
+        names = [self._choice.name] if self._choice.model else []
         for listing in await model_report.list_all(usable):
             preset = known_providers(self._setup.settings)[listing.provider].model
             names += listing.models or ([f"{listing.provider}/{preset}"] if preset else [])
@@ -218,8 +240,24 @@ class ConsoleParts:
         self._listener = listener
 
     def _changed(self) -> None:
-        self._tell_instructions()
-        if self._desk is not None:
-            self._desk.changed()
+        self._update_instructions()
+        if self._switches is not None:
+            self._switches.changed()
         if self._listener is not None:
             self._listener()
+
+
+async def _build_models(base: type[Frozen]) -> None:
+    """Events and messages are built when first used, a third of a millisecond each: all of them now, keys in between,
+    and on the loop, since two threads must not build one."""
+    for model in base.__subclasses__():
+        model.model_rebuild()
+        await asyncio.sleep(0)
+        await _build_models(model)
+
+
+def _warm(warm: asyncio.Future[None]) -> None:
+    """All that is big is there, whatever became of it."""
+    wiring.freeze_collector()
+    if not warm.cancelled() and (error := warm.exception()) is not None:
+        log.warning("a part could not be loaded ahead: %r", error)

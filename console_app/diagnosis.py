@@ -24,7 +24,7 @@ from console_app.wiring import Setup
 
 if TYPE_CHECKING:
     from console_app.headless.interrupts import Interrupts
-    from console_app.headless.output import Output
+    from console_app.headless.output import OutputStreams
     from console_app.mcp_client.status import ServerStatus
 
 _PATIENCE = 20.0  # seconds for all servers to start
@@ -51,14 +51,14 @@ async def examine(setup: Setup, statuses: Sequence[ServerStatus] | None = None) 
     ]
 
 
-async def run(setup: Setup, output: Output, interrupts: Interrupts) -> bool:
+async def run(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> bool:
     """Examines and prints, as `--json` says; whether nothing is wrong."""
     findings = await interrupts.race(examine(setup))
     print_findings(findings, output, as_json=setup.arguments.json)
     return not any(finding.state == "wrong" for finding in findings)
 
 
-def print_findings(findings: Sequence[Finding], output: Output, *, as_json: bool) -> None:
+def print_findings(findings: Sequence[Finding], output: OutputStreams, *, as_json: bool) -> None:
     """Writes the report."""
     from console_app.headless.json_text import json_line
 
@@ -114,10 +114,9 @@ async def _endpoints(setup: Setup) -> list[Finding]:
     from console_app.headless import model_report
 
     try:
-        names = wiring.provider_names(setup)
+        configs = wiring.endpoints(setup)
     except ConfigError:
         return []
-    configs = {name: wiring.listing_config(setup, name) for name in names}
     found: list[Finding] = []
     for listing in await model_report.list_all({k: v for k, v in configs.items() if not isinstance(v, FanoutError)}):
         name, chosen = listing.provider, (setup.settings.model or "").startswith(listing.provider + "/")

@@ -14,17 +14,17 @@ from console_app.domain.safe_text import one_line
 from console_app.headless import mcp_files, server_report, servers
 from console_app.headless.interrupts import Interrupts
 from console_app.headless.mcp_files import ServerFile
-from console_app.headless.output import Output
-from console_app.headless.run import EXIT_DONE, EXIT_FAILED, Ending
+from console_app.headless.output import OutputStreams
+from console_app.headless.run import EXIT_DONE, EXIT_FAILED, RunEnding
 from console_app.mcp_client.asking import open_in_browser
 from console_app.mcp_client.status import ServerState
 from console_app.wiring import Setup
 
-Work = Callable[[Setup, Output, Interrupts], Coroutine[Any, Any, Ending]]
-DONE = Ending(EXIT_DONE)
+Work = Callable[[Setup, OutputStreams, Interrupts], Coroutine[Any, Any, RunEnding]]
+DONE = RunEnding(EXIT_DONE)
 
 
-async def _list(setup: Setup, output: Output, interrupts: Interrupts) -> Ending:
+async def _list(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> RunEnding:
     """`list` and `test`: connects; `test` lists what they offer too, and fails where a server does."""
     arguments = setup.arguments
     if arguments.words and not arguments.mcp:
@@ -42,10 +42,10 @@ async def _list(setup: Setup, output: Output, interrupts: Interrupts) -> Ending:
         for line in server_report.lines(hub.statuses(), tools, chosen.path, offers):
             output.out(line + "\n")
         failed = arguments.action == "test" and servers.failures(hub.statuses())
-    return Ending(EXIT_FAILED) if failed else DONE
+    return RunEnding(EXIT_FAILED) if failed else DONE
 
 
-async def _auth(setup: Setup, output: Output, interrupts: Interrupts) -> Ending:
+async def _auth(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> RunEnding:
     """Signs in to a server through the browser, or out."""
     name = _one_name(setup)
     setup.arguments.mcp = [name]
@@ -68,17 +68,17 @@ async def _auth(setup: Setup, output: Output, interrupts: Interrupts) -> Ending:
         for line in server_report.lines([status], (), None):
             if not line.startswith("No servers"):
                 output.out(line + "\n")
-    return DONE if status.state is ServerState.READY else Ending(EXIT_FAILED)
+    return DONE if status.state is ServerState.READY else RunEnding(EXIT_FAILED)
 
 
-async def _get(setup: Setup, output: Output, interrupts: Interrupts) -> Ending:
+async def _get(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> RunEnding:
     name, file = _one_name(setup), _file(setup)
     output.out(f"{one_line(str(file.path))}\n")
     output.out(f"{mcp_files.shown(file.fields(name))}\n")
     return DONE
 
 
-async def _add(setup: Setup, output: Output, interrupts: Interrupts) -> Ending:
+async def _add(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> RunEnding:
     arguments, file = setup.arguments, _file(setup)
     if not arguments.words:
         raise UsageError("fanout mcp add needs a name and a server", "As: fanout mcp add time -- uvx mcp-server-time")
@@ -91,7 +91,7 @@ async def _add(setup: Setup, output: Output, interrupts: Interrupts) -> Ending:
     return DONE
 
 
-async def _remove(setup: Setup, output: Output, interrupts: Interrupts) -> Ending:
+async def _remove(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> RunEnding:
     file = _file(setup)
     for name in setup.arguments.words or [_one_name(setup)]:
         file.remove(name)
@@ -99,7 +99,7 @@ async def _remove(setup: Setup, output: Output, interrupts: Interrupts) -> Endin
     return DONE
 
 
-async def _import(setup: Setup, output: Output, interrupts: Interrupts) -> Ending:
+async def _import(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> RunEnding:
     file, words, home = _file(setup), setup.arguments.words, Path.home()
     lines = (
         mcp_files.imported(file, words[0], words[1:], home=home, cwd=setup.cwd)
@@ -111,7 +111,7 @@ async def _import(setup: Setup, output: Output, interrupts: Interrupts) -> Endin
     return DONE
 
 
-async def _trust(setup: Setup, output: Output, interrupts: Interrupts) -> Ending:
+async def _trust(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> RunEnding:
     """A file, for the programs it starts; or a server, for its tools as they are now."""
     word = setup.arguments.words[0] if setup.arguments.words else ""
     file = Path(word) if word else paths.project_mcp(setup.cwd)
@@ -124,13 +124,13 @@ async def _trust(setup: Setup, output: Output, interrupts: Interrupts) -> Ending
     return DONE
 
 
-async def _trust_tools(setup: Setup, output: Output, interrupts: Interrupts, name: str) -> Ending:
+async def _trust_tools(setup: Setup, output: OutputStreams, interrupts: Interrupts, name: str) -> RunEnding:
     setup.arguments.mcp = [name]
     hub = wiring.build_hub(setup, wiring.choose_servers(setup))
     async with servers.running(hub):
         await interrupts.race(servers.settled(hub, output))
         if servers.failures(hub.statuses()):
-            return Ending(EXIT_FAILED)
+            return RunEnding(EXIT_FAILED)
         for spec in hub.tools():
             if spec.changed:
                 output.out(f"{one_line(spec.label, 80)} has changed:\n")
@@ -142,9 +142,9 @@ async def _trust_tools(setup: Setup, output: Output, interrupts: Interrupts, nam
 
 
 def _file(setup: Setup) -> ServerFile:
-    given = setup.settings.mcp_config
-    if given is not None:
-        return ServerFile(setup.paths, setup.cwd / given.expanduser())
+    flag = setup.settings.mcp_config
+    if flag is not None:
+        return ServerFile(setup.paths, setup.cwd / flag.expanduser())
     return ServerFile.of(setup.paths, wiring.choose_servers(setup))
 
 

@@ -11,20 +11,28 @@ import logging
 import os
 from argparse import Namespace
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from console_app.config.layers import Loaded, load_settings, rules_of_flags, unknown_variables
+from console_app.config.layers import LayeredSettings, load_settings, rules_of_flags, unknown_variables
 from console_app.config.log_setup import log_to
-from console_app.config.model_choice import OFFLINE, SCRIPTED, ModelChoice, choose_model, known_providers
+from console_app.config.model_choice import (
+    OFFLINE,
+    SCRIPTED,
+    ModelChoice,
+    choose_model,
+    chosen_provider,
+    known_providers,
+)
 from console_app.config.paths import Paths
 from console_app.config.redaction import Redactor
 from console_app.config.settings import Settings
 from console_app.config.stored_keys import with_stored_keys
 from console_app.config.system_prompt import DEFAULT
 from console_app.domain.approvals import CallPolicy
-from console_app.domain.errors import FanoutError, UsageError
+from console_app.domain.endpoint import ProviderConfig
+from console_app.domain.errors import ConfigError, FanoutError, UsageError
 from console_app.engine.approval_gate import ApprovalGate, Rule
 from console_app.engine.engine import Engine
 from console_app.engine.settings import EngineSettings
@@ -32,13 +40,14 @@ from console_app.engine.settings import EngineSettings
 if TYPE_CHECKING:
     from console_app.config.server_choice import ServerChoice
     from console_app.config.tool_choice import Selection
-    from console_app.domain.ports import Provider, Toolset
+    from console_app.domain.ports.provider import Provider
+    from console_app.domain.ports.toolset import Toolset
     from console_app.mcp_client.hub import Hub
-    from console_app.providers.provider_config import ProviderConfig
     from console_app.sessions.library import Library, Opened
     from console_app.sessions.tables import SessionInfo
 
 BUNDLED_SERVERS = ("calculator", "demo")  # allowed in mode ask: they compute and wait, and touch nothing outside
+ANSWER = 'One `word`.\n<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>'
 logger = logging.getLogger(__name__)
 
 
@@ -50,14 +59,14 @@ class Setup:
     paths: Paths
     cwd: Path
     environ: Mapping[str, str]
-    loaded: Loaded
+    layered: LayeredSettings
     log_path: Path
     redactor: Redactor  # knows the secrets that no log or report may have
 
     @property
     def settings(self) -> Settings:
         """The settings of all layers."""
-        return self.loaded.settings
+        return self.layered.settings
 
 
 def prepare(arguments: Namespace, environ: Mapping[str, str] = os.environ) -> Setup:
@@ -73,31 +82,33 @@ def prepare(arguments: Namespace, environ: Mapping[str, str] = os.environ) -> Se
     environ = with_stored_keys(environ, paths)
     redactor = Redactor.of(environ)
     log_to(log_path, debug=arguments.debug, stderr=arguments.debug and headless, redactor=redactor)
-    given = vars(arguments)
-    flags = {name: given[name] for name in Settings.model_fields if name in given}
-    rules = rules_of_flags(allow=given.get("allow_tool") or (), deny=given.get("deny_tool") or ())
-    loaded = load_settings(paths, cwd=cwd, flags=flags, rules=rules, environ=environ)
+    chosen = vars(arguments)
+    flags = {name: chosen[name] for name in Settings.model_fields if name in chosen}
+    rules = rules_of_flags(allow=chosen.get("allow_tool") or (), deny=chosen.get("deny_tool") or ())
+    layered = load_settings(paths, cwd=cwd, flags=flags, rules=rules, environ=environ)
     for name in unknown_variables(environ):
         logger.warning("the environment variable %s is no setting", name)
-    for provider in loaded.settings.providers.values():
+    for provider in layered.settings.providers.values():
         redactor.add(*provider.headers.values())
-    return Setup(arguments, paths, cwd, environ, loaded, log_path, redactor)
+    return Setup(arguments, paths, cwd, environ, layered, log_path, redactor)
 
 
 def choose(setup: Setup) -> ModelChoice:
     """The model that answers."""
-    return choose_model(setup.settings, setup.environ, source=setup.loaded.sources.get("model", ""))
+    return choose_model(setup.settings, setup.environ, source=setup.layered.sources.get("model", ""))
 
 
 def open_provider(setup: Setup, choice: ModelChoice) -> Provider:
     """The provider of `choice`. Cheap: SDKs are imported by `preload`, or by the first request."""
     provider = _own_provider(choice)
-    if choice.provider == OFFLINE or choice.protocol == "native":
+    if choice.provider == OFFLINE:
         return provider
-    from console_app.providers.text_protocol import ProtocolMemory, TextProtocol
+    from console_app.providers.endpoint_address import is_official
+    from console_app.providers.text_protocol import TextProtocol
 
-    memory = ProtocolMemory(setup.paths.protocols)
-    return TextProtocol(provider, choice.protocol, dialect=choice.dialect, memory=memory)
+    official = choice.config is not None and is_official(choice.config.base_url)
+    protocol, dialect = choice.settings.protocol or "auto", choice.settings.dialect
+    return TextProtocol(provider, protocol, dialect=dialect, official=official)
 
 
 def _own_provider(choice: ModelChoice) -> Provider:
@@ -111,21 +122,53 @@ def _own_provider(choice: ModelChoice) -> Provider:
         return ScriptedProvider(Path(choice.model))
     from console_app.providers import factory
 
-    return factory.open_provider(_provider_config(choice))
+    return factory.open_provider(_config(choice))
 
 
-def provider_names(setup: Setup) -> list[str]:
-    """The providers with an endpoint: built in and configured."""
-    return list(known_providers(setup.settings))
+def choose_named(setup: Setup, name: str) -> ModelChoice:
+    """The model called `name`; --base-url stays with the provider that it was given for."""
+    return choose_model(setup.settings, setup.environ, name=name)
 
 
-def listing_config(setup: Setup, provider: str) -> ProviderConfig | FanoutError:
-    """How to ask `provider` which models it has, or why it can't be asked. The name of the model stands for any."""
-    settings = setup.settings.model_copy(update={"model": f"{provider}/any"})
-    try:
-        return _provider_config(choose_model(settings, setup.environ))
-    except FanoutError as error:
-        return error
+def endpoints(setup: Setup) -> dict[str, ProviderConfig | FanoutError]:
+    """How to ask each provider which models it has, or why it can't be asked; the chosen one's first.
+
+    A provider that would ask the same endpoint again, with the same key, is left out.
+    """
+    names = list(known_providers(setup.settings))
+    chosen = chosen_provider(setup.settings, names)
+    found: dict[str, ProviderConfig | FanoutError] = {}
+    asked: list[object] = []
+    for name in sorted(names, key=lambda name: name != chosen):
+        try:
+            found[name] = config = _config(choose_named(setup, f"{name}/any"))
+        except FanoutError as error:
+            found[name] = error
+            continue
+        if (endpoint := (config.url.removesuffix("/v1"), config.api_key, config.headers)) in asked:
+            del found[name]
+        asked.append(endpoint)
+    return found
+
+
+async def with_model(setup: Setup, choice: ModelChoice) -> ModelChoice:
+    """`choice` with a model of its endpoint, where none was named: its usual one if that is listed, else the first.
+
+    Models that only embed texts can't answer: they come last.
+    """
+    if choice.model:
+        return choice
+    from console_app.headless.model_report import listed
+
+    config = _config(choice)
+    names = await listed(config)
+    if not names:
+        hint = f"Name one: -m {choice.provider}/MODEL."
+        raise ConfigError(f"no model was named, and {choice.provider} at {config.url} lists none", hint)
+    usual = known_providers(setup.settings)[choice.provider].model
+    talking = [name for name in names if "embed" not in name.lower()] or names
+    name = f"{choice.provider}/{usual if usual in names else talking[0]}"
+    return choose_model(setup.settings, setup.environ, name=name, source=choice.why)
 
 
 def preload(choice: ModelChoice, *, servers: bool = False) -> None:
@@ -138,22 +181,31 @@ def preload(choice: ModelChoice, *, servers: bool = False) -> None:
         from console_app.mcp_client import sdk
 
         sdk.preload()
-    if choice.api is not None:
+    if choice.config is not None:
         from console_app.providers import factory
 
-        factory.preload(choice.api)
+        factory.preload(choice.config.api)
+
+
+def warm_up(choice: ModelChoice) -> None:
+    """Compiles what reads calls from an answer's text (0.1 s): for a thread, or the first answer would wait for it."""
+    if choice.provider == OFFLINE or choice.settings.protocol == "native":
+        return
+    from console_app.dialects import ToolSignature, parse
+
+    parse(ANSWER, [ToolSignature("f", {})], chunk=8)
 
 
 def context_window(choice: ModelChoice) -> int | None:
     """Tokens that the model can take, as configured or as the price table knows (0.3 s to load: for a thread)."""
-    if choice.context_window or choice.api is None:
-        return choice.context_window
+    if choice.settings.context_window or choice.config is None:
+        return choice.settings.context_window
     from console_app.providers import catalog
 
-    return catalog.context_window(choice.provider, choice.model, base_url=choice.base_url)
+    return catalog.context_window(choice.provider, choice.model, base_url=choice.config.base_url)
 
 
-def loaded() -> None:
+def freeze_collector() -> None:
     """All that is big is imported and lives on: the garbage collector never looks at it again, nor at the exit.
 
     That takes 0.3 s off the end of the process, and every long pause off the console.
@@ -171,7 +223,7 @@ def choose_servers(setup: Setup) -> ServerChoice:
     return choose(
         setup.paths,
         setup.cwd,
-        given=setup.settings.mcp_config,
+        mcp_config=setup.settings.mcp_config,
         bundled=resources.bundled_mcp(),
         only=arguments.mcp or (),
         none=arguments.no_mcp,
@@ -253,17 +305,17 @@ def join(engine: Engine, hub: Hub) -> Callable[[], None]:
     hub.asking.sampler = ProviderSampler(lambda: engine.provider)
     prompt = engine.settings.system_prompt
 
-    def tell() -> None:
+    def update_instructions() -> None:
         whole = "\n\n".join(part for part in (prompt, hub.instructions()) if part)
         if whole != engine.settings.system_prompt:
             engine.settings = replace(engine.settings, system_prompt=whole)
 
-    return tell
+    return update_instructions
 
 
 def build_gate(setup: Setup, servers: ServerChoice, *, headless: bool) -> ApprovalGate:
     """The gate with the rules of all layers; the bundled servers' tools are allowed unless a rule says otherwise."""
-    rules = [Rule(rule.action, rule.parsed.pattern, rule.source, rule.parsed.arguments) for rule in setup.loaded.rules]
+    rules = [Rule(rule.action, rule.parsed.pattern, rule.source, rule.parsed.arguments) for rule in setup.layered.rules]
     ours = [name for name in BUNDLED_SERVERS if servers.bundled or name in servers.shipped]
     rules += [Rule("allow", f"{name}.*", "bundled") for name in ours]
     return ApprovalGate(setup.settings.approval_mode, rules, headless=headless)
@@ -283,44 +335,17 @@ def _engine_settings(settings: Settings, *, headless: bool) -> EngineSettings:
     builtin_tools = settings.builtin_tools
     if builtin_tools is None:  # a question that nobody can answer need not be offered
         builtin_tools = ("update_todo_list",) if headless else ("update_todo_list", "ask_followup_question")
-    return EngineSettings(
-        strategy=settings.strategy,
-        builtin_tools=frozenset(builtin_tools),
-        finish_todos=settings.finish_todos,
-        never_parallel=settings.never_parallel,
-        limits=settings.limits,
-        max_result_chars=settings.max_result_chars,
-        max_price=settings.max_price,
-        max_turn_tokens=settings.max_turn_tokens,
-        policy=settings.policy or CallPolicy.PARALLEL,
-        text_single=settings.policy is None,
-        dispatch=settings.dispatch,
-        max_steps=settings.max_steps,
-        max_parallel=settings.max_parallel,
-        call_timeout=settings.call_timeout,
-        turn_timeout=settings.timeout,
-        approval_timeout=settings.approval_timeout,
-        system_prompt=DEFAULT if settings.system_prompt is None else settings.system_prompt,
-        max_tokens=settings.max_tokens,
-        temperature=settings.temperature,
-    )
+    alike = {one.name: getattr(settings, one.name) for one in fields(EngineSettings) if hasattr(settings, one.name)}
+    own: dict[str, Any] = {
+        "builtin_tools": frozenset(builtin_tools),
+        "policy": settings.policy or CallPolicy.PARALLEL,
+        "text_single": settings.policy is None,
+        "turn_timeout": settings.timeout,
+        "system_prompt": DEFAULT if settings.system_prompt is None else settings.system_prompt,
+    }
+    return EngineSettings(**alike | own)
 
 
-def _provider_config(choice: ModelChoice) -> ProviderConfig:
-    from console_app.providers.provider_config import ProviderConfig
-
-    assert choice.api is not None
-    return ProviderConfig(
-        name=choice.provider,
-        api=choice.api,
-        model=choice.model,
-        base_url=choice.base_url,
-        api_key=choice.api_key,
-        api_key_env=choice.api_key_env,
-        needs_key=choice.needs_key,
-        headers=choice.headers,
-        parallel_tool_calls=choice.parallel_tool_calls,
-        max_tokens=choice.max_tokens,
-        context_window=choice.context_window,
-        extra_body=choice.extra_body,
-    )
+def _config(choice: ModelChoice) -> ProviderConfig:
+    assert choice.config is not None
+    return choice.config

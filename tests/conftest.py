@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import os
+import signal
 from collections.abc import Iterator
 
 from hypothesis import settings
@@ -17,6 +19,24 @@ _ = events, messages
 settings.register_profile("exploring", deadline=None)
 settings.register_profile("steady", deadline=None, derandomize=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "exploring"))
+
+# What a shell starts with `nohup` or `&` ignores some signals, and so would every program that a test starts, as only
+# handlers end with the exec. The tests themselves go on ignoring them.
+for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
+    if signal.getsignal(number) is signal.SIG_IGN:
+        signal.signal(number, lambda *_: None)
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """Workers of `-n auto`. Half of the time tests wait: for programs, and for time to pass in them."""
+    return 2 * (os.cpu_count() or 1)
+
+
+def pytest_collection_finish() -> None:
+    """A fifth of the tests' time went into looking for garbage among what is imported."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 50)
 
 
 def _below(kind: type[Frozen]) -> Iterator[type[Frozen]]:

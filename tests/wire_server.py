@@ -21,6 +21,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from tests.patience import PATIENCE
 from tests.wire_bytes import Answer, Api
 
 PATHS: dict[str, Api] = {
@@ -46,7 +47,7 @@ class Gate:
         """Waits until the server stands at this gate."""
         await asyncio.wrap_future(self._reached)
 
-    def wait_reached(self, timeout: float = 10.0) -> None:
+    def wait_reached(self, timeout: float = PATIENCE) -> None:
         """The same for a test without an event loop."""
         self._reached.result(timeout)
 
@@ -159,17 +160,17 @@ class WireServer:
         """The base URL to configure for a wire format: with `/v1` for the OpenAI formats."""
         return self.url if api == "anthropic" else f"{self.url}/v1"
 
-    def wait_requests(self, count: int, timeout: float = 10.0) -> None:
+    def wait_requests(self, count: int, timeout: float = PATIENCE) -> None:
         """Blocks until `count` requests have come in."""
         with self._changed:
             if not self._changed.wait_for(lambda: len(self.requests) >= count, timeout):
                 raise TimeoutError(f"{len(self.requests)} of {count} requests came in")
 
-    async def arrived(self, count: int, timeout: float = 10.0) -> None:
+    async def arrived(self, count: int, timeout: float = PATIENCE) -> None:
         """Waits until `count` requests have come in, with the event loop running."""
         await asyncio.to_thread(self.wait_requests, count, timeout)
 
-    def wait_closed_early(self, count: int = 1, timeout: float = 10.0) -> None:
+    def wait_closed_early(self, count: int = 1, timeout: float = PATIENCE) -> None:
         """Blocks until the client has left `count` replies before their end."""
         with self._changed:
             if not self._changed.wait_for(lambda: self.closed_early >= count, timeout):
@@ -186,7 +187,7 @@ class WireServer:
     def __exit__(self, *exc: object) -> None:
         self._loop.call_soon_threadsafe(self._stop.set)
         if self._thread is not None:
-            self._thread.join(10)
+            self._thread.join(PATIENCE)
 
     async def __aenter__(self) -> WireServer:
         return self.__enter__()

@@ -57,12 +57,12 @@ class FileCredentials:
 
     def delete(self, key: str) -> None:
         """Forgets it."""
-        kept = self._all()
-        if kept.pop(key, None) is not None:
-            self._save(kept)
+        records = self._all()
+        if records.pop(key, None) is not None:
+            self._save(records)
 
-    def _save(self, kept: dict[str, str]) -> None:
-        write_record(self._path, kept)
+    def _save(self, records: dict[str, str]) -> None:
+        write_record(self._path, records)
 
     def _all(self) -> dict[str, str]:
         return texts(read_record(self._path))
@@ -113,22 +113,22 @@ class UserCredentials:
     @property
     def place(self) -> str:
         """Where they are kept."""
-        return self._kept.place
+        return self._store.place
 
     def read(self, key: str) -> str | None:
         """What was written last, or None."""
-        return self._kept.read(key)
+        return self._store.read(key)
 
     def write(self, key: str, text: str) -> None:
         """Keeps `text` in place of what was there."""
-        self._kept.write(key, text)
+        self._store.write(key, text)
 
     def delete(self, key: str) -> None:
         """Forgets it."""
-        self._kept.delete(key)
+        self._store.delete(key)
 
     @property
-    def _kept(self) -> Credentials:
+    def _store(self) -> Credentials:
         if self._found is None:
             self._found = _keyring() or FileCredentials(self._path)
         return self._found

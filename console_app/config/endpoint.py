@@ -6,7 +6,6 @@ import re
 from urllib.parse import urlsplit
 
 _OLLAMA_PORT = 11434
-_LOOPBACK = re.compile(r"localhost|::1|127(\.\d{1,3}){3}")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _ENDPOINTS = ("/chat/completions", "/responses", "/v1/messages")
 
@@ -37,11 +36,6 @@ def check_base_url(url: str) -> str:
             rest = trimmed.removesuffix(ending)
             raise ValueError(f"is one endpoint of the API, not its base: write {rest}")
     return trimmed
-
-
-def is_loopback(url: str) -> bool:
-    """Whether `url` names this machine: servers there need no key."""
-    return _LOOPBACK.fullmatch(urlsplit(url).hostname or "") is not None
 
 
 def ollama_url(host: str) -> str:

@@ -20,11 +20,12 @@ from console_app.domain.errors import ConfigError, UsageError
 from console_app.domain.safe_text import one_line
 
 PREFIX = "FANOUT_"
-_TABLES = {"keys", "limits", "providers"}
+_TABLES = {"extra_body", "keys", "limits", "providers"}
 _OTHER_VARIABLES = {"FANOUT_HOME", "FANOUT_FILES", "FANOUT_ORDERS", "FANOUT_SEARCH_URL"}
 _NOT_FROM_A_PROJECT = {
     "providers": "it could send your keys to another host",
     "base_url": "it could send your keys to another host",
+    "extra_body": "it could change what is asked",
     "mcp_config": "it could start programs",
     "approval_mode": "it could let tools run unasked",
     "max_price": "it could spend more than you allow",
@@ -44,7 +45,7 @@ class Layer:
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
+class LayeredSettings:
     """The settings, the rules of all layers, and for each setting that isn't a default the layer that said it."""
 
     settings: Settings
@@ -54,7 +55,7 @@ class Loaded:
 
 def load_settings(
     paths: Paths, *, cwd: Path, flags: Mapping[str, Any], rules: Rules, environ: Mapping[str, str]
-) -> Loaded:
+) -> LayeredSettings:
     """Reads every layer; `rules` are those of the command line. Raises ConfigError for the first thing wrong."""
     layers = [
         Layer("the command line", {name: value for name, value in flags.items() if value is not None}, "flag"),
@@ -75,7 +76,7 @@ def load_settings(
         settings = Settings.model_validate(merged)
     except ValidationError as error:
         raise _worded(error, Settings, layers) from None
-    return Loaded(settings, tuple(found_rules), sources)
+    return LayeredSettings(settings, tuple(found_rules), sources)
 
 
 def rules_of_flags(*, allow: Sequence[str], deny: Sequence[str]) -> Rules:

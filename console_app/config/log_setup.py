@@ -15,7 +15,7 @@ from console_app.domain.errors import ConfigError
 from console_app.domain.safe_text import visible
 
 _SIZE = 2_000_000  # bytes of one file
-_KEPT = 3
+_OLD_FILES = 3
 _CHATTY = ("asyncio", "httpx2", "httpcore2", "openai", "anthropic", "mcp", "markdown_it")
 _FORMAT = "%(asctime)s %(levelname)-7s %(process)d %(name)s: %(message)s"
 
@@ -55,7 +55,7 @@ def log_to(path: Path, *, debug: bool = False, stderr: bool = False, redactor: R
     make_private(path.parent)
     try:
         file = _PrivateRotatingFile(
-            path, maxBytes=_SIZE, backupCount=_KEPT, encoding="utf-8", errors="backslashreplace"
+            path, maxBytes=_SIZE, backupCount=_OLD_FILES, encoding="utf-8", errors="backslashreplace"
         )
     except OSError as error:
         raise ConfigError(f"can't write the log {path}: {error.strerror or error}", "See --log-file.") from None

@@ -61,8 +61,8 @@ def with_server(text: str, name: str, fields: Mapping[str, Any], path: Path) -> 
     outer = _indent_at(text, begin)
     indent = f"{outer}  "
     entry = f"{json.dumps(name, ensure_ascii=False)}: {_laid_out(fields, indent)}"
-    kept = text[begin + 1 : end - 1].rstrip()  # comments, if any
-    return f"{text[: begin + 1]}{kept}\n{indent}{entry}\n{outer}{text[end - 1 :]}"
+    comments = text[begin + 1 : end - 1].rstrip()  # comments, if any
+    return f"{text[: begin + 1]}{comments}\n{indent}{entry}\n{outer}{text[end - 1 :]}"
 
 
 def without_server(text: str, name: str, path: Path) -> str:

@@ -113,7 +113,7 @@ class ServerConfig(BaseModel):
 
 
 @dataclass(frozen=True)
-class Problem:
+class EntryProblem:
     """Something wrong in the file that doesn't keep it from being used. `line` and `column` count from 1."""
 
     path: Path
@@ -134,7 +134,7 @@ class McpConfig:
 
     path: Path
     servers: tuple[ServerConfig, ...] = ()
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[EntryProblem, ...] = ()
 
 
 def load_mcp_config(path: Path, environ: Mapping[str, str] | None = None) -> McpConfig:
@@ -167,14 +167,14 @@ class _Reader:
         self._document = document
         self._path = path
         self._environ = environ
-        self._problems: list[Problem] = []
+        self._problems: list[EntryProblem] = []
 
     def read(self) -> McpConfig:
         where, servers = self._find_servers()
         for repeated, offset in self._document.repeated:
             line, column = json_positions.line_column(self._document.text, offset)
             text = "given twice; the last one counts"
-            self._problems.append(Problem(self._path, line, column, _dotted(repeated), text))
+            self._problems.append(EntryProblem(self._path, line, column, _dotted(repeated), text))
         found = [self._server((*where, name), name, fields) for name, fields in servers.items()]
         return McpConfig(self._path, tuple(found), tuple(self._problems))
 
@@ -264,9 +264,9 @@ class _Reader:
         problem = self._add(where, name, text, fatal=True)
         return ServerConfig(name=name, problem=f"{text} ({problem.path.name}:{problem.line}:{problem.column})")
 
-    def _add(self, where: json_positions.Path, server: str, text: str, *, fatal: bool = False) -> Problem:
+    def _add(self, where: json_positions.Path, server: str, text: str, *, fatal: bool = False) -> EntryProblem:
         line, column = self._document.position(where)
-        problem = Problem(self._path, line, column, _dotted(where), text, server, fatal)
+        problem = EntryProblem(self._path, line, column, _dotted(where), text, server, fatal)
         self._problems.append(problem)
         return problem
 

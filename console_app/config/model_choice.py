@@ -1,16 +1,18 @@
 """Which model answers: a name, the configured default, the first provider with a key, else the offline model.
 
-A choice is plain data, ready to be turned into a provider by wiring; the key is looked up here and never printed.
+A choice is plain data, ready to be turned into a provider by wiring; the key is looked up here and never printed. A key
+belongs to its provider's own endpoint: the `base_url` of its table, else the variable that its vendor's SDK reads, else
+the vendor's. `--base-url` moves the chosen provider alone, and without a key that was given for another host.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
 
-from console_app.config.endpoint import check_base_url, is_loopback, ollama_url
-from console_app.config.settings import Api, ModelSettings, ParallelToolCalls, ProviderSettings, Settings
+from console_app.config.endpoint import check_base_url, ollama_url
+from console_app.config.settings import ModelSettings, ProviderSettings, Settings
+from console_app.domain.endpoint import VENDOR_URLS, Api, ProviderConfig, host, is_loopback, origin
 from console_app.domain.errors import ConfigError
 
 OFFLINE = "offline"
@@ -33,41 +35,38 @@ NO_KEY_HINT = "Set it, or use the built-in model: -m offline/rehearsal."
 
 @dataclass(frozen=True, slots=True)
 class ModelChoice:
-    """A model and how to reach it. `api` is None for the two providers that need no endpoint."""
+    """A model and how to reach it. `config` is None for the two providers that need no endpoint."""
 
     provider: str
-    model: str
+    model: str  # "": the first one that the endpoint lists
     why: str  # in words: what decided it
-    api: Api | None = None
-    base_url: str | None = None
-    api_key: str | None = field(default=None, repr=False)
-    api_key_env: str = ""
-    needs_key: bool = True
-    headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
-    parallel_tool_calls: ParallelToolCalls = "send"
-    protocol: Literal["auto", "native", "text", "xml"] = "auto"
-    dialect: str | None = None
-    context_window: int | None = None
-    max_tokens: int | None = None
-    extra_body: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    settings: ModelSettings = field(default_factory=ModelSettings)  # of all that speaks of it, the strongest
+    config: ProviderConfig | None = None
 
     @property
     def name(self) -> str:
         """PROVIDER/MODEL."""
-        return f"{self.provider}/{self.model}"
+        return f"{self.provider}/{self.model or '(the first that is listed)'}"
+
+    @property
+    def host(self) -> str:
+        """The endpoint's host, "" where it is the vendor's own or there is none."""
+        config = self.config
+        return host(config.url) if config and origin(config.url) != origin(VENDOR_URLS[config.api]) else ""
 
 
-def choose_model(settings: Settings, environ: Mapping[str, str], *, source: str = "") -> ModelChoice:
-    """The model that answers; `source` says who set `settings.model`. A ConfigError names what is missing."""
-    providers = known_providers(settings)
-    if settings.model:
-        return _named(settings.model, settings, providers, environ, source or "configured")
-    if settings.base_url:
-        return _open("openai", "", settings, providers, environ, "a base URL was given")
-    for name, provider in providers.items():
-        if provider.api_key_env and environ.get(provider.api_key_env) and provider.model:
-            return _open(name, "", settings, providers, environ, f"{provider.api_key_env} is set")
-    return ModelChoice(OFFLINE, OFFLINE_MODEL, "no key is set", needs_key=False)
+def choose_model(settings: Settings, environ: Mapping[str, str], *, name: str = "", source: str = "") -> ModelChoice:
+    """The model that answers, or the one called `name`; `source` says who set it. A ConfigError names what is missing.
+
+    The settings' base URL is the one of the provider that they choose, whatever `name` is.
+    """
+    return _Choosing(settings, environ).choose(name or settings.model or "", source or "configured")
+
+
+def chosen_provider(settings: Settings, providers: Iterable[str]) -> str:
+    """The provider that the settings name; "openai" where they name none."""
+    name = settings.model or ""
+    return found if (found := name.partition("/")[0]) in (*providers, OFFLINE, SCRIPTED) else _vendor(name) or "openai"
 
 
 def known_providers(settings: Settings) -> dict[str, ProviderSettings]:
@@ -80,95 +79,124 @@ def known_providers(settings: Settings) -> dict[str, ProviderSettings]:
         if below is None and own.api is None:
             hint = 'Add api = "openai-chat", "openai-responses" or "anthropic".'
             raise ConfigError(f"[providers.{name}] lacks api", hint)
-        said = {key: getattr(own, key) for key in own.model_fields_set}
-        providers[name] = below.model_copy(update=said) if below else own
+        changes = {key: getattr(own, key) for key in own.model_fields_set}
+        providers[name] = below.model_copy(update=changes) if below else own
     return providers
 
 
-def _named(
-    name: str,
-    settings: Settings,
-    providers: Mapping[str, ProviderSettings],
-    environ: Mapping[str, str],
-    why: str,
-) -> ModelChoice:
-    provider, _, model = name.partition("/")
-    if provider == OFFLINE:
-        if model not in ("", OFFLINE_MODEL):
-            raise ConfigError(f"offline has no model {model}", f"Its one model is {OFFLINE}/{OFFLINE_MODEL}.")
-        return ModelChoice(OFFLINE, OFFLINE_MODEL, why, needs_key=False)
-    if provider == SCRIPTED:
-        if not model:
-            raise ConfigError("scripted needs the path of a script", "Write -m scripted/PATH.")
-        return ModelChoice(SCRIPTED, model, why, needs_key=False, protocol=settings.protocol or "auto")
-    if provider in providers:
-        return _open(provider, model, settings, providers, environ, why)
-    vendor = next((vendor for start, vendor in _VENDORS.items() if name.lower().startswith(start)), None)
-    if settings.base_url or (vendor and not model):
-        return _open(vendor or "openai", name, settings, providers, environ, why)
-    raise ConfigError(
-        f'no provider is called "{provider}"',
-        f"Write PROVIDER/MODEL; known: {', '.join((*providers, OFFLINE, SCRIPTED))}.",
-    )
+class _Choosing:
+    """One choice among the providers of some settings."""
+
+    def __init__(self, settings: Settings, environ: Mapping[str, str]) -> None:
+        self._settings = settings
+        self._environ = environ
+        self._providers = known_providers(settings)
+        self._chosen = chosen_provider(settings, self._providers)
+
+    def choose(self, name: str, why: str) -> ModelChoice:
+        if name:
+            return self._named(name, why)
+        if self._settings.base_url:
+            return self._open(self._chosen, "", "a base URL was given")
+        for provider, table in self._providers.items():
+            if table.api_key_env and self._environ.get(table.api_key_env) and table.model:
+                return self._open(provider, "", f"{table.api_key_env} is set")
+        return ModelChoice(OFFLINE, OFFLINE_MODEL, "no key is set")
+
+    def _named(self, name: str, why: str) -> ModelChoice:
+        provider, _, model = name.partition("/")
+        if provider == OFFLINE:
+            if model not in ("", OFFLINE_MODEL):
+                raise ConfigError(f"offline has no model {model}", f"Its one model is {OFFLINE}/{OFFLINE_MODEL}.")
+            return ModelChoice(OFFLINE, OFFLINE_MODEL, why)
+        if provider == SCRIPTED:
+            if not model:
+                raise ConfigError("scripted needs the path of a script", "Write -m scripted/PATH.")
+            return ModelChoice(SCRIPTED, model, why, ModelSettings.merged(self._settings))
+        if provider in self._providers:
+            return self._open(provider, model, why)
+        if self._settings.base_url and self._chosen in self._providers:
+            return self._open(self._chosen, name, why)
+        if not model and (vendor := _vendor(name)):
+            return self._open(vendor, name, why)
+        raise ConfigError(
+            f'no provider is called "{provider}"',
+            f"Write PROVIDER/MODEL; known: {', '.join((*self._providers, OFFLINE, SCRIPTED))}.",
+        )
+
+    def _open(self, name: str, model: str, why: str) -> ModelChoice:
+        provider = self._providers[name]
+        base_url = self._settings.base_url if name == self._chosen else None
+        model = model or ("" if base_url else provider.model or "")
+        if not model and not base_url:
+            raise ConfigError(
+                f"{name} needs the name of a model", f"Write -m {name}/MODEL (`fanout models` lists them)."
+            )
+        own = self._own_url(name)
+        owner = self._owner(name, base_url) if base_url else name
+        key, headers, variable = None, dict[str, str](), ""
+        if owner is not None:
+            headers, variable = self._providers[owner].headers, self._providers[owner].api_key_env or ""
+            key = self._key(variable)
+            url = self._own_url(owner)
+            # Endpoints of built-in providers that are not the vendor's may have no key, as servers on this machine.
+            asks = bool(variable) and (url is None or (owner not in BUILT_IN and not is_loopback(url)))
+            if asks and key is None:
+                raise ConfigError(f"{owner} needs a key, and {variable} is not set", NO_KEY_HINT)
+        settings = ModelSettings.merged(self._settings, provider.models.get(model, ModelSettings()), provider)
+        hint = _key_hint(name, provider, variable, base_url if owner is None else None)
+        config = ProviderConfig(name, self._api(name), model, base_url or own, key, hint, headers, settings)
+        return ModelChoice(name, model, why, settings, config)
+
+    def _owner(self, name: str, url: str) -> str | None:
+        """The provider whose key was given for the host of `url`: `name` where it is its own, else any with a key."""
+        vendors = VENDOR_URLS[self._api(name)]
+        for other in (name, *self._providers):
+            has_key = self._environ.get(self._providers[other].api_key_env or "")
+            alike = has_key and VENDOR_URLS[self._api(other)] == vendors  # as both formats of OpenAI
+            if (other == name or alike) and origin(self._own_url(other) or vendors) == origin(url):
+                return other
+        return None
+
+    def _api(self, name: str) -> Api:
+        api = self._providers[name].api
+        assert api is not None  # known_providers sees to that
+        return api
+
+    def _own_url(self, name: str) -> str | None:
+        """A table's base URL, else the variable that the vendor's own SDK reads, else the vendor's (None)."""
+        if table := self._providers[name].base_url:
+            return table
+        variable = "OLLAMA_HOST" if name == "ollama" else _BASE_URL_VARIABLES.get(name, "")
+        value = self._environ.get(variable, "").strip()
+        try:
+            if name == "ollama":
+                return ollama_url(value or "127.0.0.1")
+            return check_base_url(value) if value else None
+        except ValueError as error:
+            raise ConfigError(f"{variable} {error}") from None
+
+    def _key(self, variable: str) -> str | None:
+        """A key goes into a header: one with a line break or a typographic quote in it was pasted wrong."""
+        key = self._environ.get(variable, "").strip() if variable else ""
+        if not (key.isascii() and (not key or key.isprintable())):
+            raise ConfigError(f"{variable} holds a character that no key has", "Set it again.")
+        return key or None
 
 
-def _open(
-    name: str,
-    model: str,
-    settings: Settings,
-    providers: Mapping[str, ProviderSettings],
-    environ: Mapping[str, str],
-    why: str,
-) -> ModelChoice:
-    provider = providers[name]
-    model = model or provider.model or ""
-    if not model:
-        raise ConfigError(f"{name} needs the name of a model", f"Write -m {name}/MODEL (`fanout models` lists them).")
-    special = provider.models.get(model, ModelSettings())
-    base_url = settings.base_url or _base_url(name, provider, environ)
-    variable = provider.api_key_env or ""
-    key = environ.get(variable, "").strip() or None if variable else None
-    # A key is asked for where the vendor's own endpoint does, or one that the configuration gave a key's name to.
-    # Others, as servers on this machine or one named by --base-url, may have none.
-    own_endpoint = base_url is None or name not in BUILT_IN
-    needs_key = bool(variable) and own_endpoint and not (base_url and is_loopback(base_url))
-    if needs_key and key is None:
-        raise ConfigError(f"{name} needs a key, and {variable} is not set", NO_KEY_HINT)
-    return ModelChoice(
-        provider=name,
-        model=model,
-        why=why,
-        api=provider.api,
-        base_url=base_url,
-        api_key=_checked_key(key, variable),
-        api_key_env=variable,
-        needs_key=needs_key,
-        headers=provider.headers,
-        parallel_tool_calls=special.parallel_tool_calls or provider.parallel_tool_calls or "send",
-        protocol=settings.protocol or special.protocol or provider.protocol or "auto",
-        dialect=special.dialect or provider.dialect,
-        context_window=special.context_window or provider.context_window,
-        max_tokens=settings.max_tokens or special.max_tokens or provider.max_tokens,
-        extra_body={**provider.extra_body, **special.extra_body},
-    )
+def _vendor(name: str) -> str | None:
+    """Whose models are called so."""
+    return next((vendor for start, vendor in _VENDORS.items() if name.lower().startswith(start)), None)
 
 
-def _base_url(name: str, provider: ProviderSettings, environ: Mapping[str, str]) -> str | None:
-    """A table's base URL, else the variable that the vendor's own SDK reads, else the vendor's (None)."""
-    if provider.base_url:
-        return provider.base_url
-    variable = "OLLAMA_HOST" if name == "ollama" else _BASE_URL_VARIABLES.get(name, "")
-    value = environ.get(variable, "").strip()
-    try:
-        if name == "ollama":
-            return ollama_url(value or "127.0.0.1")
-        return check_base_url(value) if value else None
-    except ValueError as error:
-        raise ConfigError(f"{variable} {error}") from None
-
-
-def _checked_key(key: str | None, variable: str) -> str | None:
-    """A key goes into a header: one with a line break or a typographic quote in it was pasted wrong."""
-    if key and not (key.isascii() and key.isprintable()):
-        raise ConfigError(f"{variable} holds a character that no key has", "Set it again.")
-    return key
+def _key_hint(name: str, provider: ProviderSettings, variable: str, foreign: str | None) -> str:
+    """What to do when the endpoint wants a key: at the provider's own, or at a `foreign` base URL, which gets none."""
+    if foreign is None and variable:
+        return f"Set {variable} to a valid key, or run without one: --model offline/rehearsal."
+    if foreign is None:
+        return f"Name the variable that holds its key: api_key_env of [providers.{name}] in config.toml."
+    sdk = _BASE_URL_VARIABLES.get(name)
+    reason = "A key is sent only to the host it was given for:"
+    if sdk and provider.api_key_env and not provider.base_url:
+        return f"{reason} set {sdk}={foreign} beside {provider.api_key_env}, in place of --base-url."
+    return f"{reason} give [providers.{name}] of config.toml base_url and api_key_env, in place of --base-url."

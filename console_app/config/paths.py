@@ -89,11 +89,6 @@ class Paths:
         return self.state / "servers"
 
     @property
-    def protocols(self) -> Path:
-        """Which models were seen to write their calls as text, and in which dialect."""
-        return self.state / "protocols.json"
-
-    @property
     def tools(self) -> Path:
         """Which servers and tools are on, by working folder."""
         return self.state / "tools.json"

@@ -28,7 +28,7 @@ def choose_servers(
     paths: Paths,
     cwd: Path,
     *,
-    given: Path | None,
+    mcp_config: Path | None,
     bundled: Path,
     only: Sequence[str] = (),
     none: bool = False,
@@ -37,7 +37,7 @@ def choose_servers(
     """The servers of the file that counts; with `only`, those of it. Raises ConfigError when it can't be read."""
     if none:
         return ServerChoice()
-    path, notes = _file(paths, cwd, given, bundled)
+    path, notes = _file(paths, cwd, mcp_config, bundled)
     config = load_mcp_config(path, environ)
     mine = not _same(path, bundled) and _same(path, paths.mcp)
     return ServerChoice(
@@ -49,9 +49,9 @@ def choose_servers(
     )
 
 
-def _file(paths: Paths, cwd: Path, given: Path | None, bundled: Path) -> tuple[Path, list[str]]:
-    if given is not None:
-        return (cwd / given.expanduser()), []
+def _file(paths: Paths, cwd: Path, mcp_config: Path | None, bundled: Path) -> tuple[Path, list[str]]:
+    if mcp_config is not None:
+        return (cwd / mcp_config.expanduser()), []
     notes: list[str] = []
     project = project_mcp(cwd)
     if project.exists() and not _same(project, bundled):

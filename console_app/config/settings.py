@@ -9,14 +9,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any, Literal, cast
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field
 
 from console_app.config.endpoint import check_base_url, check_variable
 from console_app.domain.approvals import ApprovalMode, CallPolicy
+from console_app.domain.endpoint import Api
 from console_app.domain.rules import RuleText, parse_rule
+from console_app.domain.sampling import Sampling
 
-Api = Literal["openai-chat", "openai-responses", "anthropic"]
-ParallelToolCalls = Literal["send", "refuse", "omit"]
 _PROVIDER_NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
 
 
@@ -44,24 +44,15 @@ Names = Annotated[tuple[str, ...], BeforeValidator(_split)]
 BuiltinTool = Literal["update_todo_list", "ask_followup_question", "finished"]
 
 
-class Strict(BaseModel):
-    """Base of all settings: immutable, and an unknown key is an error."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
-
-
-class ModelSettings(Strict):
+class ModelSettings(Sampling, frozen=True):
     """What can be said of one model, or of every model of a provider."""
 
     protocol: Literal["auto", "native", "text", "xml"] | None = None
     dialect: str | None = None
     context_window: Positive | None = None  # tokens
-    max_tokens: Positive | None = None  # of an answer
-    parallel_tool_calls: ParallelToolCalls | None = None
-    extra_body: dict[str, Any] = Field(default_factory=dict)
 
 
-class ProviderSettings(ModelSettings):
+class ProviderSettings(ModelSettings, frozen=True):
     """`[providers.NAME]`: an endpoint. A built-in provider's table changes only the keys that it names."""
 
     api: Api | None = None
@@ -72,7 +63,7 @@ class ProviderSettings(ModelSettings):
     models: dict[str, ModelSettings] = Field(default_factory=dict[str, ModelSettings])
 
 
-class Settings(Strict):
+class Settings(Sampling, frozen=True):
     """Everything that config.toml, FANOUT_<SETTING> and the flags can say. Times are seconds, 0 is no limit."""
 
     model: str | None = None  # PROVIDER/MODEL
@@ -90,15 +81,13 @@ class Settings(Strict):
     limits: dict[str, Positive] = Field(default_factory=dict)  # server, or pattern of SERVER.TOOL -> calls at once
     approval_mode: ApprovalMode = ApprovalMode.ASK
     max_steps: Positive = 25
-    max_parallel: Positive = 16
+    max_parallel: Positive = 128
     max_price: Limit = None  # US dollars of a turn: no request once they are spent
     max_turn_tokens: Positive | None = None  # input and output of all requests of a turn
     max_result_chars: Positive = 100_000  # of a result, as the model reads it: its middle is left out, and that is said
     call_timeout: Limit = 300.0
     timeout: Limit = None  # of a whole turn
     approval_timeout: Limit = None  # then a waiting call is denied
-    max_tokens: Positive | None = None
-    temperature: Annotated[float, Field(ge=0, le=2)] | None = None
     system_prompt: str | None = None
     save_sessions: bool = True  # conversations are kept in the data folder
     mcp_config: Path | None = None
@@ -116,7 +105,7 @@ def _rule(text: str) -> str:
 RuleLine = Annotated[str, AfterValidator(_rule)]
 
 
-class Rules(Strict):
+class Rules(BaseModel, frozen=True, extra="forbid", hide_input_in_errors=True):
     """`[rules]`: rules as `domain.rules` reads them. Those of all files count together, deny over ask over allow."""
 
     allow: tuple[RuleLine, ...] = ()
@@ -124,7 +113,7 @@ class Rules(Strict):
     deny: tuple[RuleLine, ...] = ()
 
 
-class ToolRule(Strict):
+class ToolRule(BaseModel, frozen=True):
     """One rule and where it was written."""
 
     action: Literal["allow", "ask", "deny"]

@@ -39,11 +39,9 @@ class UserRules:
         return str(self.paths.settings)
 
     def add(self, action: Action, rule: str) -> None:
-        """See `add_rule`."""
         add_rule(self.paths, action, rule)
 
     def remove(self, action: Action, rule: str) -> None:
-        """See `remove_rule`."""
         remove_rule(self.paths, action, rule)
 
 

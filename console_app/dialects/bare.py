@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from console_app.dialects.context import Context
-from console_app.dialects.desk import Desk
 from console_app.dialects.draft import Draft
 from console_app.dialects.framing import JSON, JSON_DATA, Frame, frame
 from console_app.dialects.literals import decode_json
@@ -13,6 +12,7 @@ from console_app.dialects.model import Unreadable, is_list, is_object
 from console_app.dialects.openers import is_call_key, openers
 from console_app.dialects.python_body import PythonBody
 from console_app.dialects.region import Region
+from console_app.dialects.scan_state import ScanState
 from console_app.dialects.shapes import (
     ARGUMENT_KEYS,
     LIST_KEYS,
@@ -40,122 +40,122 @@ _REST_OF_LINE = re.compile(r"[^\n]*")
 _SEPARATOR = re.compile(r"\s*[,;|](?=\s*[{\[])")
 
 
-def read_object(desk: Desk, key: str, context: Context) -> Reading[None]:
+def read_object(state: ScanState, key: str, context: Context) -> Reading[None]:
     """Read an object in running text: a call, or data, which is skipped whole so that nothing within it counts."""
     if not is_call_key(key) or context.continues_blockquote or context.announced:
-        yield from _skip_data(desk)
+        yield from _skip_data(state)
     else:
-        yield from _candidate(desk, context)
+        yield from _candidate(state, context)
 
 
-def read_list(desk: Desk, key: str | None, context: Context) -> Reading[None]:
+def read_list(state: ScanState, key: str | None, context: Context) -> Reading[None]:
     """Read a list of objects or of Python calls in running text."""
     if key is not None:
-        yield from read_object(desk, key, context)
+        yield from read_object(state, key, context)
     elif context.line_start and not context.continues_blockquote and not context.announced:
-        yield from _python_list(desk)
+        yield from _python_list(state)
     else:
-        desk.src.pos += 1
+        state.src.pos += 1
 
 
-def _skip_data(desk: Desk) -> Reading[None]:
-    desk.held = False
-    start = desk.src.at
-    yield from frame(desk.src, JSON_DATA)
-    if desk.src.at == start:
-        desk.src.pos += 1
+def _skip_data(state: ScanState) -> Reading[None]:
+    state.held = False
+    start = state.src.at
+    yield from frame(state.src, JSON_DATA)
+    if state.src.at == start:
+        state.src.pos += 1
 
 
-def _candidate(desk: Desk, context: Context) -> Reading[None]:
+def _candidate(state: ScanState, context: Context) -> Reading[None]:
     """Read what may be calls: all of it is, or none."""
-    src, start = desk.src, desk.src.at
-    fresh = not desk.ledger.has_text
+    src, start = state.src, state.src.at
+    fresh = not state.output.has_text
     named = yield from src.match(_NAME, 200)
-    known = named is not None and desk.tools.resolve(named.group(1)) is not None
+    known = named is not None and state.tools.resolve(named.group(1)) is not None
     hopeless = named is not None and not known and not fresh and named.group(1) not in NO_CALL
     if hopeless or (not context.line_start and (context.within_code or context.cued or context.reported)):
-        yield from _skip_data(desk)
+        yield from _skip_data(state)
         return
-    draft = desk.new_draft("bare_json_lines", marked=False)
+    draft = state.new_draft("bare_json_lines", any_name=False)
     span = yield from frame(src, JSON, draft.panels)
     if span.state == "closed":
-        _decode(desk, draft, span, context, fresh, known)
-        yield from _after(desk, draft, context)
+        _decode(state, draft, span, context, fresh, known)
+        yield from _after(state, draft, context)
     elif span.state == "cut" or (yield from Region(start, (), (), pretty=False).at_turn_end(src)):
-        _cut(desk, draft, span, context)
+        _cut(state, draft, span, context)
     elif known and context.line_start and span.state in ("broken", "open"):
         yield from src.skip(_REST_OF_LINE)
         draft.fail("invalid", span.why, start, src.at, named.group(1) if named else None)
-        desk.conclude(draft)
+        state.conclude(draft)
     else:
-        desk.refuse(draft)
+        state.refuse(draft)
 
 
-def _after(desk: Desk, draft: Draft, context: Context) -> Reading[None]:
+def _after(state: ScanState, draft: Draft, context: Context) -> Reading[None]:
     """A call is followed by nothing, by text, or by a separator and the next call."""
-    if not desk.ledger.parts or desk.ledger.parts[-1].kind != "calls" or desk.ledger.floor != desk.src.at:
+    if not state.output.segments or state.output.segments[-1].kind != "calls" or state.output.floor != state.src.at:
         return
-    if (yield from desk.src.ahead()) == "}":
-        yield from desk.src.skip()
-        desk.src.pos += 1
-        desk.ledger.drop(desk.src.at)
-    if (yield from desk.src.ahead()) in (",", ";", "|"):
-        found = yield from desk.src.match(_SEPARATOR, 64)
+    if (yield from state.src.ahead()) == "}":
+        yield from state.src.skip()
+        state.src.pos += 1
+        state.output.drop(state.src.at)
+    if (yield from state.src.ahead()) in (",", ";", "|"):
+        found = yield from state.src.match(_SEPARATOR, 64)
         if found:
-            desk.src.pos = found.end()
-            desk.ledger.drop(desk.src.at)
+            state.src.pos = found.end()
+            state.output.drop(state.src.at)
 
 
-def _decode(desk: Desk, draft: Draft, span: Frame, context: Context, fresh: bool, known: bool) -> None:
+def _decode(state: ScanState, draft: Draft, span: Frame, context: Context, fresh: bool, known: bool) -> None:
     """Decide about a complete value, and conclude."""
-    text = desk.src.text(span.start, span.end)
+    text = state.src.text(span.start, span.end)
     try:
         value, repaired = decode_json(text)
     except Unreadable as error:
         if known and context.line_start:
             draft.fail("invalid", f"{error.message} (character {error.offset + 1} of it)", span.start, span.end)
-            desk.conclude(draft)
+            state.conclude(draft)
         else:
-            desk.refuse(draft)
+            state.refuse(draft)
         return
     items = list(spread(value))
     draft.dialect = _dialect_of(value, items)
-    verdicts = [_judge(desk, item, context) for item in items]
+    verdicts = [_judge(state, item, context) for item in items]
     if items and all(verdicts) and (context.line_start or "unknown" not in verdicts):
         whole = "unknown" in verdicts
-        if whole and (not fresh or desk.in_fence):
-            desk.refuse(draft)
+        if whole and (not fresh or state.in_fence):
+            state.refuse(draft)
             return
         spans = span.members if len(span.members) == len(items) else [(span.start, span.end)] * len(items)
         for item, (begin, end) in zip(items, spans, strict=True):
-            draft.shaped(shape(item, desk.tools), begin, end, repaired)
-        desk.conclude(draft, provisional="whole" if whole else "")
+            draft.shaped(shape(item, state.tools), begin, end, repaired)
+        state.conclude(draft, provisional="whole" if whole else "")
     else:
-        desk.refuse(draft)
+        state.refuse(draft)
 
 
-def _judge(desk: Desk, item: Any, context: Context) -> str:
+def _judge(state: ScanState, item: Any, context: Context) -> str:
     """Whether an object without a marker is a call: "known", "unknown" (for a whole message), or "" if it is none."""
-    found = shape(item, desk.tools)
+    found = shape(item, state.tools)
     if not isinstance(found, Shaped):
         return ""
     if found.name in NO_CALL and found.exact:
         return "known"
-    name = desk.tools.resolve(found.name)
+    name = state.tools.resolve(found.name)
     if name is None:
         wrapped = any(key in item for key in WRAPPER_KEYS)
         return "unknown" if found.exact and (is_object(found.arguments) or wrapped) else ""
     if found.flat and is_object(found.arguments):
-        return "known" if context.line_start and fits_schema(found.arguments, name, desk.tools) else ""
+        return "known" if context.line_start and fits_schema(found.arguments, name, state.tools) else ""
     if found.arguments is None and not _has_arguments_key(item):
         return ""
     if context.line_start:
         return "known" if found.exact or not is_list(found.arguments) or len(item) == 2 else ""
     try:
-        arguments, _ = arguments_of(found.arguments, name, desk.tools)
+        arguments, _ = arguments_of(found.arguments, name, state.tools)
     except Unreadable:
         return ""
-    return "known" if found.exact and fits_schema(arguments, name, desk.tools) else ""
+    return "known" if found.exact and fits_schema(arguments, name, state.tools) else ""
 
 
 def _has_arguments_key(item: Mapping[str, Any]) -> bool:
@@ -163,41 +163,41 @@ def _has_arguments_key(item: Mapping[str, Any]) -> bool:
     return any(key in inner for key in ARGUMENT_KEYS)
 
 
-def _cut(desk: Desk, draft: Draft, span: Frame, context: Context) -> None:
+def _cut(state: ScanState, draft: Draft, span: Frame, context: Context) -> None:
     """The answer ended within the value. Complete calls of a list count, the incomplete one is reported."""
-    text = desk.src.text(span.start, span.end)
+    text = state.src.text(span.start, span.end)
     listed = text.startswith("[") or re.match(rf"\{{\s*[\"'](?:{'|'.join(LIST_KEYS)})", text) is not None
     begun = span.start
     for begin, end in span.members if listed else ():
         try:
-            value, repaired = decode_json(desk.src.text(begin, end))
+            value, repaired = decode_json(state.src.text(begin, end))
         except Unreadable:
             break
-        if _judge(desk, value, context) != "known":
-            desk.refuse(draft)
+        if _judge(state, value, context) != "known":
+            state.refuse(draft)
             return
         draft.dialect = _dialect_of([value] if text.startswith("[") else {"tool_calls": []}, [value])
-        draft.shaped(shape(value, desk.tools), begin, end, repaired)
+        draft.shaped(shape(value, state.tools), begin, end, repaired)
         begun = end
-    rest = desk.src.text(begun, span.end).lstrip(", \r\n\t")
-    if draft.attempts or _may_be_call(desk, rest, context):
+    rest = state.src.text(begun, span.end).lstrip(", \r\n\t")
+    if draft.attempts or _may_be_call(state, rest, context):
         named = _NAME.match(rest)
         draft.fail("truncated", "the answer ended inside the call", begun, span.end, named.group(1) if named else None)
-        desk.conclude(draft)
+        state.conclude(draft)
     else:
-        desk.refuse(draft)
+        state.refuse(draft)
 
 
-def _may_be_call(desk: Desk, text: str, context: Context) -> bool:
+def _may_be_call(state: ScanState, text: str, context: Context) -> bool:
     """Whether an incomplete object looks like a call of a tool there is."""
     if not context.line_start and (context.cued or context.reported):
         return False
     named = _NAME.match(text)
     if named:
-        return desk.tools.resolve(named.group(1)) is not None
+        return state.tools.resolve(named.group(1)) is not None
     half = _HALF_NAME.match(text)
     if half:
-        return any(name.startswith(half.group(1) or "") for name in desk.tools.names)
+        return any(name.startswith(half.group(1) or "") for name in state.tools.names)
     keys = "|".join((*LIST_KEYS, *WRAPPER_KEYS, *ARGUMENT_KEYS))
     typed = r"(?:[\"']type[\"']\s*:\s*[\"']function[\"']\s*,\s*)?"
     return context.line_start and re.match(rf"\s*\[?\s*\{{\s*{typed}[\"']?(?:{keys})[\"']?\s*:", text) is not None
@@ -214,26 +214,26 @@ def _dialect_of(value: Any, items: list[Any]) -> str:
     return "llama3_json" if "name" in first and "parameters" in first else "bare_json_lines"
 
 
-def _python_list(desk: Desk) -> Reading[None]:
+def _python_list(state: ScanState) -> Reading[None]:
     """A list of Python calls on lines of its own, all of known tools."""
     row = PythonBody(listed=True)
-    draft = desk.new_draft("pythonic_list")
-    start = desk.src.at
-    yield from row.read(desk.src, Region(start, (), (), pretty=False), draft)
-    foreign = any(attempt.name is None or not desk.tools.resolve(attempt.name) for attempt in draft.attempts[:-1])
+    draft = state.new_draft("pythonic_list")
+    start = state.src.at
+    yield from row.read(state.src, Region(start, (), (), pretty=False), draft)
+    foreign = any(attempt.name is None or not state.tools.resolve(attempt.name) for attempt in draft.attempts[:-1])
     last = draft.attempts[-1] if draft.attempts else None
     cut = last is not None and last.failure == "truncated"
-    if last is None or foreign or not (cut or (last.name and desk.tools.resolve(last.name))):
-        desk.refuse(draft)
-    elif cut or (yield from _line_ends(desk)):
-        desk.conclude(draft)
+    if last is None or foreign or not (cut or (last.name and state.tools.resolve(last.name))):
+        state.refuse(draft)
+    elif cut or (yield from _line_ends(state)):
+        state.conclude(draft)
     else:
-        desk.refuse(draft)
+        state.refuse(draft)
 
 
-def _line_ends(desk: Desk) -> Reading[bool]:
+def _line_ends(state: ScanState) -> Reading[bool]:
     """Whether nothing more stands on this line but a token that ends the turn."""
-    src = desk.src
+    src = state.src
     following = yield from src.ahead()
     if following in ("", "<", "["):
         return True
@@ -241,48 +241,48 @@ def _line_ends(desk: Desk) -> Reading[bool]:
     return found is not None
 
 
-def read_call_lines(desk: Desk) -> Reading[None]:
+def read_call_lines(state: ScanState) -> Reading[None]:
     """At the start of an answer: Python calls on lines of their own, when the whole answer is nothing else."""
-    src = desk.src
-    desk.held = True
+    src = state.src
+    state.held = True
     yield from src.skip()
     start = src.at
-    draft = desk.new_draft("gemma_tool_code" if desk.in_fence else "pythonic_list", marked=False)
+    draft = state.new_draft("gemma_tool_code" if state.in_fence else "pythonic_list", any_name=False)
     region = Region(start, (), (), pretty=False)
-    while (yield from _at_known_call(desk)):
+    while (yield from _at_known_call(state)):
         yield from PythonBody().read(src, region, draft)
-        if not (yield from _line_ends(desk)):
+        if not (yield from _line_ends(state)):
             break
         yield from src.skip()
-    desk.held = False
+    state.held = False
     if not draft.attempts:
         return
     rest = src.tail()
-    if rest and draft.calls and _half_name(desk):
+    if rest and draft.calls and _half_name(state):
         draft.fail("truncated", "the answer ended within a call", src.at, src.length)
         src.pos = len(src.buf)
     if draft.attempts[-1].failure == "truncated" or (rest is not None and _is_turn_end(rest)):
-        desk.conclude(draft)
+        state.conclude(draft)
     else:
-        desk.refuse(draft)
+        state.refuse(draft)
 
 
-def _at_known_call(desk: Desk) -> Reading[bool]:
+def _at_known_call(state: ScanState) -> Reading[bool]:
     """Whether the Python call of a known tool begins here."""
-    src = desk.src
-    while not src.ended and _half_name(desk):
+    src = state.src
+    while not src.ended and _half_name(state):
         yield
     found = openers().line.match(src.buf, src.pos)
-    return found is not None and found["callee"] in desk.tools and (desk.in_fence or not found["print"])
+    return found is not None and found["callee"] in state.tools and (state.in_fence or not found["print"])
 
 
-def _half_name(desk: Desk) -> bool:
+def _half_name(state: ScanState) -> bool:
     """Whether all that is unread may become the opening of a known tool's call."""
-    found = openers().half_line.match(desk.src.buf, desk.src.pos)
+    found = openers().half_line.match(state.src.buf, state.src.pos)
     if found is None:
         return False
     half = found["half"].removeprefix("functions.").removeprefix("default_api.")
-    words = (*desk.tools.names, "functions.", "default_api.", *(("print(",) if desk.in_fence else ()))
+    words = (*state.tools.names, "functions.", "default_api.", *(("print(",) if state.in_fence else ()))
     return any(word.startswith(half) for word in words)
 
 

@@ -46,5 +46,5 @@ class BracketBody:
         except Unreadable as error:
             draft.fail("invalid", f"{error.message} (character {error.offset + 1})", region.start, span.end, written)
         else:
-            draft.given(written, value, region.start, span.end, repaired=tuple(reader.repairs))
+            draft.done_loosely(written, value, region.start, span.end, repaired=tuple(reader.repairs))
         yield from close_region(src, region, draft)

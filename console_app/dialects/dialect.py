@@ -1,6 +1,6 @@
 """A dialect as a row of a table: how its calls begin and end, which grammar reads what is between, who writes it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from console_app.dialects.bracket_body import BracketBody
@@ -19,7 +19,8 @@ class Dialect:
 
     `opens` are tokens before the body, `begins` tokens with which the body itself begins, `closes` those after
     it. A row without `opens` and `begins` has no marker of its own: the scanner knows its calls by the tools'
-    names and by shape. `weak` tokens are common in ordinary text, where they are no mistake. `form` writes
+    names and by shape. `weak` tokens are common in ordinary text, where they are no mistake. `marked`: nobody
+    writes how its calls open by accident (special tokens, tags that are reserved for calls). `form` writes
     calls in the dialect, for prompts, examples and histories. `limits` says what it can't carry without loss.
     """
 
@@ -32,3 +33,4 @@ class Dialect:
     weak: bool = False
     form: Form | None = None
     limits: str = ""
+    marked: bool = field(kw_only=True)

@@ -13,14 +13,15 @@ from console_app.dialects.model import (
 from console_app.dialects.panels import Panels, written_name
 from console_app.dialects.shapes import NO_CALL, NotACall, Shaped, arguments_of
 from console_app.dialects.source import Source
-from console_app.dialects.toolbox import Toolbox
+from console_app.dialects.tool_schemas import ToolSchemas
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
+class CallAttempt:
     """One call an answer attempted: with `arguments` when it could be read, with `failure` when not.
 
-    `closed` tells whether its own delimiters were all there; without them a token limit may have cut it.
+    `closed` tells whether its own delimiters were all there; without them a token limit may have cut it. `marked`:
+    a marker opened it.
     """
 
     name: str | None
@@ -31,6 +32,7 @@ class Attempt:
     repaired: tuple[str, ...] = ()
     known: bool = True
     closed: bool = True
+    marked: bool = True
     failure: ErrorKind | None = None
     why: str = ""
 
@@ -49,23 +51,34 @@ class Reopening:
 
 
 class Draft:
-    """Collects the attempts of a region under one dialect; `base` is the index of the first."""
+    """Collects the attempts of a region under one dialect; `base` is the index of the first. `marked`: a marker
+    opened the region. `any_name`: calls of unknown tools are told of while they are read.
+    """
 
     def __init__(
-        self, src: Source, tools: Toolbox, dialect: str, base: int, events: list[ScanEvent], marked: bool = True
+        self,
+        src: Source,
+        tools: ToolSchemas,
+        dialect: str,
+        base: int,
+        events: list[ScanEvent],
+        *,
+        marked: bool,
+        any_name: bool = True,
     ) -> None:
         self.src = src
         self.tools = tools
         self.dialect = dialect
-        self.attempts: list[Attempt] = []
+        self.marked = marked
+        self.attempts: list[CallAttempt] = []
         self.ignored: list[tuple[int, int, str]] = []
         self.reopening: Reopening | None = None
         self.answer: str | None = None
         """What the model said by calling nothing, in dialects that answer so."""
-        self.panels = Panels(src, tools, base, events, marked)
+        self.panels = Panels(src, tools, base, events, any_name)
 
     @property
-    def calls(self) -> list[Attempt]:
+    def calls(self) -> list[CallAttempt]:
         return [attempt for attempt in self.attempts if attempt.failure is None]
 
     def name_of(self, written: str) -> tuple[str, bool]:
@@ -94,15 +107,17 @@ class Draft:
             self.panels.retract_from(place)
             self.open(written, start if at is None else at)
         self.panels.close(place, end)
-        self.attempts.append(Attempt(name, start, end, self.dialect, arguments, repaired, known))
+        self.attempts.append(
+            CallAttempt(name, start, end, self.dialect, arguments, repaired, known, marked=self.marked)
+        )
 
-    def given(
-        self, written: str, given: object, start: int, end: int, *, repaired: tuple[str, ...] = (), flat: bool = False
+    def done_loosely(
+        self, written: str, value: object, start: int, end: int, *, repaired: tuple[str, ...] = (), flat: bool = False
     ) -> None:
         """A call was read whole, its arguments in whatever form the model chose."""
         name, _ = self.name_of(written)
         try:
-            arguments, more = arguments_of(given, name, self.tools, flat)
+            arguments, more = arguments_of(value, name, self.tools, flat)
         except Unreadable as error:
             self.fail("invalid", error.message, start, end, name)
             return
@@ -114,7 +129,7 @@ class Draft:
             self.panels.retract_from(len(self.attempts))
             self.answer = found.arguments if isinstance(found.arguments, str) else ""
         elif isinstance(found, Shaped):
-            self.given(found.name, found.arguments, start, end, repaired=repaired, flat=found.flat)
+            self.done_loosely(found.name, found.arguments, start, end, repaired=repaired, flat=found.flat)
         elif found.silent:
             self.panels.retract_from(len(self.attempts))
             self.ignored.append((start, end, found.why))
@@ -127,7 +142,7 @@ class Draft:
         written = written or written_name(self.src.text(start, min(end, start + 400)))
         name = self.name_of(written)[0] if written else None
         self.panels.retract(place)
-        self.attempts.append(Attempt(name, start, end, self.dialect, failure=kind, why=why))
+        self.attempts.append(CallAttempt(name, start, end, self.dialect, failure=kind, why=why))
 
     def unclosed(self) -> None:
         """The last call was complete, but a delimiter that should follow it never came."""
@@ -143,13 +158,13 @@ class Draft:
         self.panels.retract_from(0)
         self.attempts.clear()
 
-    def adopt(self, attempt: Attempt) -> None:
+    def adopt(self, attempt: CallAttempt) -> None:
         """Take over an attempt that was read elsewhere."""
         place = len(self.attempts)
         if attempt.failure is None and attempt.name:
             self.panels.open(place, attempt.name, attempt.start, attempt.dialect)
             self.panels.close(place, attempt.end)
-        self.attempts.append(attempt)
+        self.attempts.append(replace(attempt, marked=self.marked))
 
     def relabel(self, dialect: str) -> None:
         """The dialect was another than it seemed."""

@@ -12,7 +12,7 @@ from string import Template
 from typing import Any, Literal, Protocol
 
 from console_app.dialects.model import is_list, is_object
-from console_app.dialects.toolbox import Toolbox
+from console_app.dialects.tool_schemas import ToolSchemas
 
 _ENTITY = re.compile(r"&(?:\w+|#\w+);")
 _TAG_OPEN = re.compile(r"<(?=[/|!\w])")
@@ -56,7 +56,7 @@ class Form:
             return not any("]]>" in text or ("\r" in text) for text in texts)
         return True
 
-    def write(self, calls: Sequence[WrittenCall], tools: Toolbox) -> str:
+    def write(self, calls: Sequence[WrittenCall], tools: ToolSchemas) -> str:
         """All the calls of an answer."""
         written = [
             Template(self.call).substitute(
@@ -69,7 +69,7 @@ class Form:
         ]
         return Template(self.around).substitute(calls=self.between.join(written))
 
-    def _arguments(self, call: WrittenCall, tools: Toolbox) -> str:
+    def _arguments(self, call: WrittenCall, tools: ToolSchemas) -> str:
         arguments = dict(call.arguments)
         if self.values == "json":
             return _json(arguments)
@@ -81,7 +81,7 @@ class Form:
             return ",".join(f"{self._key(key)}:{self._quoted(value)}" for key, value in arguments.items())
         return "".join(self._param(call.name, key, value, tools) for key, value in arguments.items())
 
-    def _param(self, name: str, key: str, value: Any, tools: Toolbox) -> str:
+    def _param(self, name: str, key: str, value: Any, tools: ToolSchemas) -> str:
         text = value if isinstance(value, str) else _json_between_tags(value)
         if self.values == "raw" and isinstance(value, str):
             text = self._raw(name, value, tools.types(name, key))

@@ -3,8 +3,8 @@
 import re
 
 from console_app.dialects.context import Context
-from console_app.dialects.desk import Desk
 from console_app.dialects.region import Region
+from console_app.dialects.scan_state import ScanState
 from console_app.dialects.source import LOOKAHEAD, Reading
 from console_app.dialects.table import BY_NAME
 from console_app.dialects.tag_body import tag_pattern
@@ -21,88 +21,88 @@ _EMPTY_INPUT = re.compile(r"Action:[ \t]*([\w.\-]+)[ \t]*\r?\n\s*Action Input:\s
 _TO_ALL = re.compile(r">>>all[ \t]*\r?\n")
 
 
-def read_label(desk: Desk, label: str, context: Context) -> Reading[None]:
+def read_label(state: ScanState, label: str, context: Context) -> Reading[None]:
     """Read what a label announces; anywhere but at the start of a line it is text."""
     if not context.line_start or context.continues_blockquote:
-        desk.src.pos += len(label)
+        state.src.pos += len(label)
     elif label == "Observation:":
-        yield from desk.cut(label, context)
+        yield from state.cut(label, context)
     else:
         shown = context.shown or (context.announced and not context.above.startswith("Thought:"))
-        yield from (_action if label == "Action:" else _recipient)(desk, shown)
+        yield from (_action if label == "Action:" else _recipient)(state, shown)
 
 
-def _action(desk: Desk, shown: bool) -> Reading[None]:
-    src, start = desk.src, desk.src.at
+def _action(state: ScanState, shown: bool) -> Reading[None]:
+    src, start = state.src, state.src.at
     chosen = yield from src.match_first([_OBJECTS, _FENCED, _NO_INPUT, _NAMED])
     if chosen is None:
-        _no_action(desk, shown)
+        _no_action(state, shown)
         return
     if chosen in (0, 1):
         row = BY_NAME["smol_action"]
         src.pos += len("Action:")
-        draft = yield from desk.read_body(row, Region(start, ("Action:",), row.closes, pretty=True))
+        draft = yield from state.read_body(row, Region(start, ("Action:",), row.closes, pretty=True))
         text = src.text(start, min(src.at, start + 600))
         if chosen == 1:
             langchain = '"action"' in text
             draft.relabel("langchain_action_fence" if langchain else "command_r")
-        desk.conclude(draft, shown=shown)
+        state.conclude(draft, shown=shown)
         return
     pattern = _NO_INPUT if chosen == 2 else _NAMED
     found = pattern.match(src.buf, src.pos)
     assert found is not None, "it was just chosen"
     written = found.group(1)
-    if desk.tools.resolve(written) is None:
+    if state.tools.resolve(written) is None:
         src.pos += len("Action:")
         return
     row = BY_NAME["react"]
     if chosen == 2:
-        draft = desk.new_draft(row.name)
+        draft = state.new_draft(row.name)
         src.pos = found.end()
-        draft.given(written, None, start, src.at)
+        draft.done_loosely(written, None, start, src.at)
     else:
-        draft = yield from desk.read_body(row, Region(start, (), (), pretty=True))
-    desk.conclude(draft, shown=shown)
+        draft = yield from state.read_body(row, Region(start, (), (), pretty=True))
+    state.conclude(draft, shown=shown)
 
 
-def _no_action(desk: Desk, shown: bool) -> None:
+def _no_action(state: ScanState, shown: bool) -> None:
     """`Action:` without anything that runs: cut off, if a tool is named, else text."""
-    src, start = desk.src, desk.src.at
+    src, start = state.src, state.src.at
     rest = src.tail(limit=LOOKAHEAD) or ""
     if _HALF_OBJECT.match(rest):
         src.pos = len(src.buf)
-        draft = desk.new_draft("smol_action")
+        draft = state.new_draft("smol_action")
         draft.fail("truncated", "the answer ended inside the call", start, src.at)
-        desk.conclude(draft, shown=shown)
+        state.conclude(draft, shown=shown)
         return
     found = _HALF.match(rest) or _EMPTY_INPUT.match(rest)
     name = found.group(1) if found else ""
-    if found and (desk.tools.resolve(name) or any(tool.startswith(name) for tool in desk.tools.names)):
+    if found and (state.tools.resolve(name) or any(tool.startswith(name) for tool in state.tools.names)):
         src.pos = len(src.buf)
-        draft = desk.new_draft("react")
+        draft = state.new_draft("react")
         draft.fail("truncated", "the answer ended before the input of the action", start, src.at, name)
-        desk.conclude(draft, shown=shown)
+        state.conclude(draft, shown=shown)
     else:
         src.pos += len("Action:")
 
 
-def _recipient(desk: Desk, shown: bool) -> Reading[None]:
-    src, row, start = desk.src, BY_NAME["functionary_v32"], desk.src.at
-    head = tag_pattern(row.body.start, desk.tools)
+def _recipient(state: ScanState, shown: bool) -> Reading[None]:
+    src, row, start = state.src, BY_NAME["functionary_v32"], state.src.at
+    head = tag_pattern(row.body.start, state.tools)
     chosen = yield from src.match_first([_TO_ALL, head])
     if chosen is None:
         half = re.match(r">>>([\w.-]+)\s*$", src.tail() or "")
-        if half and any(tool.startswith(half.group(1)) for tool in desk.tools.names):
+        if half and any(tool.startswith(half.group(1)) for tool in state.tools.names):
             src.pos = len(src.buf)
-            draft = desk.new_draft(row.name)
+            draft = state.new_draft(row.name)
             draft.fail("truncated", "the answer ended before the arguments", start, src.at, half.group(1))
-            desk.conclude(draft, shown=shown)
+            state.conclude(draft, shown=shown)
         else:
             src.pos += len(">>>")
     elif chosen == 0:
         found = _TO_ALL.match(src.buf, src.pos)
         assert found is not None, "it was just chosen"
         src.pos = found.end()
-        desk.ledger.drop(src.at)
+        state.output.drop(src.at)
     else:
-        desk.conclude((yield from desk.read_body(row, Region(start, (), (), pretty=True))), shown=shown)
+        state.conclude((yield from state.read_body(row, Region(start, (), (), pretty=True))), shown=shown)

@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 
 from console_app.dialects.framing import DEPTH_CAP
 from console_app.dialects.model import Unreadable, is_list, is_object
+from console_app.domain.safe_text import encodable
 
 _NUMBER = re.compile(r"[+-]?(?:0[xX][0-9a-fA-F]+|(?:\d[\d_]*)?\.?\d[\d_]*\.?(?:[eE][+-]?\d+)?)(?![\w.])")
 _STRICT_INT = re.compile(r"-?(?:0|[1-9]\d*)")
@@ -28,7 +29,6 @@ _TRIPLE = {
     "'''": re.compile(r"((?:[^'\\]++|\\.|'{1,2}+(?!'))*+)'''", re.DOTALL),
 }
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|U[0-9a-fA-F]{8}|\r?\n|.)", re.DOTALL)
-_SURROGATES = re.compile(r"[\ud800-\udbff][\udc00-\udfff]|[\ud800-\udfff]")
 _HAS_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]|[\ud800-\udfff]")
 _SIMPLE = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "/": "/", "\\": "\\", '"': '"', "'": "'"}
 _PYTHON_ONLY = {"a": "\a", "v": "\v", "0": "\0"}
@@ -87,19 +87,12 @@ def _not_finite(text: str) -> NoReturn:
 def whole_characters(value: Any) -> Any:
     """`value` with surrogate pairs joined to the character they mean, and half pairs made U+FFFD."""
     if isinstance(value, str):
-        return _SURROGATES.sub(_join_pair, value)
+        return encodable(value)
     if is_list(value):
         return [whole_characters(item) for item in value]
     if is_object(value):
         return {whole_characters(key): whole_characters(item) for key, item in value.items()}
     return value
-
-
-def _join_pair(found: re.Match[str]) -> str:
-    pair = found.group()
-    if len(pair) == 1:
-        return "\ufffd"
-    return chr(0x10000 + ((ord(pair[0]) - 0xD800) << 10) + (ord(pair[1]) - 0xDC00))
 
 
 class LiteralReader:

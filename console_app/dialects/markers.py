@@ -5,48 +5,53 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 
 from console_app.dialects.context import Context
-from console_app.dialects.desk import Desk
 from console_app.dialects.dialect import Dialect
 from console_app.dialects.openers import OPENERS
 from console_app.dialects.patterns import any_of
 from console_app.dialects.region import Region
+from console_app.dialects.scan_state import ScanState
 from console_app.dialects.source import Reading
 from console_app.dialects.table import BY_NAME, SECTIONS
 
 _HALF_WORD = re.compile(r"[\w.:/-]+\s*(?:$|[<\[({`])")
 _REST_OF_TAG = re.compile(r"[^<>\n]{0,200}>")
+_SENTENCE_GOES_ON = re.compile(r"[ \t]*[^\s<\[]")
 _CHANNEL = re.compile(
     r"(?:<\|start\|>\s*(?P<role>\w*)[^<]*)?(?:<\|channel\|>\s*(?P<channel>\w*)[^<]*)?(?:<\|constrain\|>[^<]*)?<\|message\|>"
 )
 _CHANNEL_ENDS = re.compile(r"<\|(?:end|start|channel|call|return)\|>")
 
 
-def read_marker(desk: Desk, token: str, marker: str, context: Context) -> Reading[None]:
+def read_marker(state: ScanState, token: str, marker: str, context: Context) -> Reading[None]:
     """Read what a marker opens. `token` is how it was written, `marker` how the table knows it."""
-    src = desk.src
+    src = state.src
     known = marker if marker in OPENERS else f"<{marker}"
-    patterns, rows = _choices(token, known, desk.tools.names)
+    patterns, rows = _choices(token, known, state.tools.names)
     chosen = yield from src.match_first(patterns)
     if chosen is None:
         if known in ("<|channel|>", "<|start|>"):
-            yield from _channel(desk)
+            yield from _channel(state)
         else:
-            yield from _no_body(desk, token, known, context)
+            yield from _no_body(state, token, known, context)
         return
     row = rows[chosen]
     if row is None:
         src.pos += len(token)
-        if context.shown:
-            desk.shown_section = SECTIONS[known]
+        if context.shown or state.level == "none":
+            state.shown_section = SECTIONS[known]
         else:
-            desk.ledger.drop(src.at)
+            state.output.drop(src.at)
         return
-    inside = known in row.begins
-    row = desk.same_family(row)
+    inside, marked = known in row.begins, row.marked
+    row = state.same_family(row)
     pretty = src.buf.startswith(("\n", "\r\n"), src.pos + len(token)) and not inside
     region = Region(src.at, (token, *row.opens), _closes(row, token), pretty)
     src.pos += 0 if inside else len(token)
-    desk.conclude((yield from desk.read_body(row, region)), shown=context.shown or desk.shown_section != "")
+    draft = yield from state.read_body(row, region, marked)
+    shown = context.shown or (state.shown_section != "" and state.level != "none")
+    if state.level == "marked" and not context.line_start:
+        shown = shown or (yield from src.match(_SENTENCE_GOES_ON, 64)) is not None
+    state.conclude(draft, shown=shown)
 
 
 def _closes(row: Dialect, token: str) -> tuple[str, ...]:
@@ -101,29 +106,29 @@ def _marker(marker: str) -> _Marker:
     )
 
 
-def _no_body(desk: Desk, token: str, marker: str, context: Context) -> Reading[None]:
+def _no_body(state: ScanState, token: str, marker: str, context: Context) -> Reading[None]:
     """A marker without a call: cut off, or a mistake at the start of a line, or a mention of it in text."""
-    src, start = desk.src, desk.src.at
+    src, start = state.src, state.src.at
     mark = _marker(marker)
     rest = src.tail(len(token))
     mentioned = not context.line_start and rest is not None and rest[:1] in (" ", "\t")
     if rest is not None and _looks_cut(rest, mark) and not (rest.strip() and (mark.weak or mentioned)):
         src.pos = len(src.buf)
-        draft = desk.new_draft(mark.dialect)
+        draft = state.new_draft(mark.dialect)
         draft.fail("truncated", "the answer ended where the call should begin", start, src.at)
-        desk.conclude(draft)
+        state.conclude(draft)
         return
     src.pos += len(token)
     if mark.weak or not context.line_start:
         return
     region = Region(start, (token,), mark.closes, pretty=False)
-    draft = desk.new_draft(mark.dialect)
+    draft = state.new_draft(mark.dialect)
     yield from region.fail_and_skip(src, draft, start, "what follows the opening tag is no call")
     if not src.text(max(start, src.at - 80), src.at).endswith(region.closes or ("\0",)):
         src.rewind(start + len(token))
         if mark.inside and (rest_of_tag := _REST_OF_TAG.match(src.buf, src.pos)):
             src.pos = rest_of_tag.end()
-    desk.conclude(draft)
+    state.conclude(draft)
 
 
 def _looks_cut(rest: str, mark: _Marker) -> bool:
@@ -139,11 +144,11 @@ def _looks_cut(rest: str, mark: _Marker) -> bool:
     return not body or body[0] in '<[{]`"' or _HALF_WORD.match(body) is not None
 
 
-def read_tool_tag(desk: Desk, token: str, context: Context) -> Reading[None]:
+def read_tool_tag(state: ScanState, token: str, context: Context) -> Reading[None]:
     """Read a call whose tag is the tool's own name."""
-    src, row = desk.src, BY_NAME["roo_xml"]
+    src, row = state.src, BY_NAME["roo_xml"]
     name = token.strip("</> ")
-    keys = any_of(desk.tools.properties(desk.tools.resolve(name) or name)) or r"[\w.-]+"
+    keys = any_of(state.tools.properties(state.tools.resolve(name) or name)) or r"[\w.-]+"
     opening = re.escape(token)
     if not token.endswith("/>"):
         opening += rf"\s*(?:<(?:{keys})>|</{re.escape(name)}>|\{{\s*[\"}}])"
@@ -156,10 +161,10 @@ def read_tool_tag(desk: Desk, token: str, context: Context) -> Reading[None]:
             and not context.announced
             and re.fullmatch(r"\s*(?:<[\w/.-]*)?", rest)
         ):
-            draft = desk.new_draft(row.name)
+            draft = state.new_draft(row.name)
             start, src.pos = src.at, len(src.buf)
             draft.fail("truncated", "the answer ended where its parameters should begin", start, src.at, name)
-            desk.conclude(draft)
+            state.conclude(draft)
         else:
             src.pos += len(token)
         return
@@ -167,7 +172,7 @@ def read_tool_tag(desk: Desk, token: str, context: Context) -> Reading[None]:
         src.pos += len(token)
         return
     region = Region(src.at, (token,), (), pretty=False)
-    desk.conclude((yield from desk.read_body(row, region)), shown=context.shown)
+    state.conclude((yield from state.read_body(row, region)), shown=context.shown)
 
 
 @lru_cache(maxsize=512)
@@ -175,31 +180,31 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern)
 
 
-def _channel(desk: Desk) -> Reading[None]:
+def _channel(state: ScanState) -> Reading[None]:
     """A harmony header that calls nothing: analysis is reasoning, other channels are text; another role is made
     up.
     """
-    src, ledger, start = desk.src, desk.ledger, desk.src.at
+    src, output, start = state.src, state.output, state.src.at
     header = yield from src.match(_CHANNEL)
     if header is None:
         rest = src.tail()
         if rest is not None:
             src.pos = len(src.buf)
             if "to=" in rest:
-                draft = desk.new_draft("harmony")
+                draft = state.new_draft("harmony")
                 draft.fail("truncated", "the answer ended in the header of the call", start, src.at)
-                desk.conclude(draft)
+                state.conclude(draft)
                 return
         else:
             src.pos += len("<|start|>")
-        ledger.drop(src.at)
+        output.drop(src.at)
         return
     src.pos = header.end()
-    ledger.drop(src.at)
+    output.drop(src.at)
     if header.group("channel") == "analysis":
         yield from src.find(_CHANNEL_ENDS, "<", 16)
-        ledger.drop(src.at, "thought")
+        output.drop(src.at, "thought")
     elif header.group("channel") == "final":
-        desk.held = False
+        state.held = False
         yield from src.find(_CHANNEL_ENDS, "<", 16)
-        ledger.show(src.at)
+        output.show(src.at)

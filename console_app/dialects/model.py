@@ -11,6 +11,11 @@ Schema: TypeAlias = Mapping[str, Any]
 """A JSON schema as the tool's server wrote it."""
 
 ErrorKind: TypeAlias = Literal["truncated", "invalid"]
+ReadingLevel: TypeAlias = Literal["none", "marked", "all"]
+"""Which calls are read from an answer's text: none · those in marked dialects, and others only where they are all of
+the answer and fit their tools · all.
+"""
+
 ProblemKind: TypeAlias = Literal["truncated", "invalid", "repaired", "ignored"]
 
 
@@ -28,7 +33,7 @@ class ParsedCall:
 
     `index` counts the calls the answer attempted, the unreadable ones included. `raw` is the exact source text, which
     is `start:end` of the answer. `repaired` says in human words what was mended. `known` is false for a name that no
-    tool has.
+    tool has, `marked` for a call that no marker opened, which only its shape shows.
     """
 
     index: int
@@ -40,14 +45,15 @@ class ParsedCall:
     end: int
     repaired: tuple[str, ...] = ()
     known: bool = True
+    marked: bool = True
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class ScanProblem:
     """Something that was not read as written: one plain sentence, and where it stands.
 
     `line` and `column` count from 1. `raw` is bounded to 500 characters. `index` is the call's place among the calls
-    attempted, when it was one.
+    attempted, when it was one. `name` of what was ignored is a tool there is, that the text seems to call.
     """
 
     kind: ProblemKind
@@ -70,7 +76,7 @@ class ScanResult:
     reasoning: str
     error: ErrorKind | None
     dialect: str | None
-    problems: tuple[Problem, ...]
+    problems: tuple[ScanProblem, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +87,7 @@ class VisibleText:
 
 
 @dataclass(frozen=True, slots=True)
-class CallOpened:
+class CallNamed:
     """A call's name is sure. Provisional: calls are final only when the answer has ended."""
 
     index: int
@@ -111,7 +117,7 @@ class Rewritten:
     content: str
 
 
-ScanEvent: TypeAlias = VisibleText | CallOpened | CallArgumentsDelta | CallRetracted | Rewritten
+ScanEvent: TypeAlias = VisibleText | CallNamed | CallArgumentsDelta | CallRetracted | Rewritten
 
 
 def is_object(value: object) -> TypeGuard[dict[str, Any]]:

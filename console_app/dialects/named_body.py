@@ -10,7 +10,7 @@ from console_app.dialects.model import Unreadable
 from console_app.dialects.region import Region, close_region
 from console_app.dialects.source import Reading, Source
 from console_app.dialects.tag_body import tag_pattern
-from console_app.dialects.toolbox import stripped
+from console_app.dialects.tool_schemas import stripped
 
 _FENCE = re.compile(r"\s*```\w*\s*(?=\{)")
 
@@ -54,7 +54,7 @@ class NamedBody:
             if src.ended and src.pos >= len(src.buf):
                 draft.fail("truncated", "the answer ended before the arguments", region.start, src.at, written)
             elif (yield from region.at_close(src)):
-                draft.given(written, None, region.start, src.at)
+                draft.done_loosely(written, None, region.start, src.at)
                 yield from close_region(src, region, draft)
             else:
                 yield from region.fail_and_skip(src, draft, region.start, "its arguments are not a JSON object")
@@ -71,7 +71,7 @@ class NamedBody:
                 yield from src.skip()
                 src.pos += 1
                 repaired = (*repaired, "a closing bracket too many")
-            draft.given(written, value, region.start, span.end, repaired=repaired)
+            draft.done_loosely(written, value, region.start, span.end, repaired=repaired)
             yield from close_region(src, region, draft, required=self.required_close)
             return
         swallowed = region.swallowed_by(src, span)
@@ -88,6 +88,6 @@ class NamedBody:
         begin = src.at
         found = yield from src.find(re.compile(self.until), "\n")
         text = src.text(begin, src.at).strip()
-        draft.given(written, text, region.start, src.at)
+        draft.done_loosely(written, text, region.start, src.at)
         if found is None:
             draft.unclosed()

@@ -11,7 +11,7 @@ from console_app.dialects.model import ToolSignature
 from console_app.dialects.named_body import NamedBody
 from console_app.dialects.python_body import PythonBody
 from console_app.dialects.table import DIALECTS
-from console_app.dialects.toolbox import Toolbox
+from console_app.dialects.tool_schemas import ToolSchemas
 
 _INTRODUCTION = """\
 # Dialects: tool calls written as text
@@ -20,6 +20,19 @@ _INTRODUCTION = """\
 
 Local and older models write their tool calls into the text of an answer. Fanout reads all of them, in whichever of the
 dialects below, and runs them like native calls. `fanout parse` shows what it makes of a text.
+
+Which of them count depends on `protocol`:
+
+- `text` and `xml`, or `auto` where the endpoint refused the tools: all dialects, by the rules below.
+- `auto`: the tools are offered natively with every request. Calls in **marked** dialects, whose opening nobody writes
+  by accident, run under the usual rules. An **unmarked** call counts only if the whole answer is nothing but calls of
+  tools there are, with arguments that fit; it then waits for your approval in every mode.
+- `native`, the endpoints of OpenAI and Anthropic, and a conversation in which the model made a native call: none.
+
+With each `protocol` a call waits for your approval, in every mode, whose text, or whose tool's name and arguments,
+stand in something that the model was given: a result, a file, what a server says of itself, your own words.
+
+What seems to be a call and is not read as one stays in the answer, and a notice says so.
 
 How it decides:
 
@@ -63,9 +76,11 @@ _CALLS = (_Example("list_dir", {"path": "src", "recursive": True}), _Example("li
 def page() -> str:
     """The whole page, in Markdown."""
     rows = [
-        f"| [`{row.name}`](#{row.name}) | {row.models} | {_grammar(row.body)} | {_tokens(row)} |" for row in DIALECTS
+        f"| [`{row.name}`](#{row.name}) | {row.models} | {_grammar(row.body)} | {_tokens(row)} | "
+        f"{'yes' if row.marked else 'no'} |"
+        for row in DIALECTS
     ]
-    table = "\n".join(["| dialect | written by | body | opens with |", "|---|---|---|---|", *rows])
+    table = "\n".join(["| dialect | written by | body | opens with | marked |", "|---|---|---|---|---|", *rows])
     examples = "\n\n".join(_section(row) for row in DIALECTS if row.form)
     return f"{_INTRODUCTION}\n## Table\n\n{table}\n\n## Two calls in each\n\n{examples}\n"
 
@@ -92,6 +107,6 @@ def _tokens(row: Dialect) -> str:
 
 def _section(row: Dialect) -> str:
     assert row.form is not None
-    text = row.form.write(_CALLS, Toolbox([_SIGNATURE]))
+    text = row.form.write(_CALLS, ToolSchemas([_SIGNATURE]))
     limits = f"\n\nLimits: {row.limits}." if row.limits else ""
     return f"### {row.name}\n\n~~~~text\n{text}\n~~~~{limits}"

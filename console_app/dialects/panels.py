@@ -9,10 +9,10 @@ of the answer.
 import re
 from dataclasses import dataclass
 
-from console_app.dialects.model import CallArgumentsDelta, CallOpened, CallRetracted, ScanEvent
+from console_app.dialects.model import CallArgumentsDelta, CallNamed, CallRetracted, ScanEvent
 from console_app.dialects.shapes import CALL_KEYS, LIST_KEYS, NAME_KEYS, WRAPPER_KEYS
 from console_app.dialects.source import Source
-from console_app.dialects.toolbox import Toolbox
+from console_app.dialects.tool_schemas import ToolSchemas
 
 _REACH = 300
 _SIDE = r"(?:[\"'](?:id|type|index|tool_call_id)[\"']\s*:\s*(?:\"[^\"\\]*\"|'[^'\\]*'|\d+)\s*,\s*)*+"
@@ -39,14 +39,14 @@ class _Panel:
 
 
 class Panels:
-    """The panels of one region; `base` is the index of the first. `marked`: unknown tools have panels too."""
+    """The panels of one region; `base` is the index of the first. `any_name`: unknown tools have panels too."""
 
-    def __init__(self, src: Source, tools: Toolbox, base: int, events: list[ScanEvent], marked: bool) -> None:
+    def __init__(self, src: Source, tools: ToolSchemas, base: int, events: list[ScanEvent], any_name: bool) -> None:
         self._src = src
         self._tools = tools
         self._base = base
         self._events = events
-        self._marked = marked
+        self._any_name = any_name
         self._panels: list[_Panel | None] = []
         self._starts: list[int] = []
         self._ends: dict[int, int] = {}
@@ -88,7 +88,7 @@ class Panels:
         found, mapped = _NAME.match(text), _MAPPED.match(text)
         if found is None:
             return self._tools.resolve(mapped.group(1)) if mapped else None
-        return self._tools.resolve(found.group(1)) or (found.group(1).strip() if self._marked else None)
+        return self._tools.resolve(found.group(1)) or (found.group(1).strip() if self._any_name else None)
 
     def name(self, place: int) -> str | None:
         """The name on a panel, if it is open."""
@@ -101,7 +101,7 @@ class Panels:
         if self._panels[place] is None:
             self._panels[place] = _Panel(name, at, at)
             self._fed = min(self._fed, place)
-            self._events.append(CallOpened(self._base + place, name, dialect))
+            self._events.append(CallNamed(self._base + place, name, dialect))
 
     def feed(self, place: int, upto: int) -> None:
         """Tell what has come of a call."""

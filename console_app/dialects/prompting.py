@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from console_app.dialects.form import WrittenCall
 from console_app.dialects.model import ToolSignature, is_object
 from console_app.dialects.table import BY_NAME
-from console_app.dialects.toolbox import Toolbox
+from console_app.dialects.tool_schemas import ToolSchemas
 
 PROMPTED = ("hermes_json", "qwen3_coder_xml", "roo_xml")
 """The dialects to ask for; any other that can be written is presented by its example."""
@@ -102,7 +102,7 @@ def system_section(dialect: str, tools: Sequence[ToolSpecLike], parallel: bool) 
             "# Tools",
             described,
             _HOW.get(dialect, _BY_EXAMPLE),
-            f"{title}\n{form.write(examples, Toolbox(()))}",
+            f"{title}\n{form.write(examples, ToolSchemas(()))}",
             f"{_PARALLEL if parallel else _SINGLE} {_RULES}",
         )
     )
@@ -134,9 +134,9 @@ def _roo_tool(tool: ToolSpecLike) -> str:
     for key, schema in properties.items():
         need = "required" if key in required else "optional"
         kind = schema.get("type") if is_object(schema) else None
-        told = schema.get("description") if is_object(schema) else None
+        described = schema.get("description") if is_object(schema) else None
         kinds = f", {kind}" if isinstance(kind, str) and kind != "string" else ""
-        lines.append(f"- {key}: ({need}{kinds}) {told or ''}".rstrip())
+        lines.append(f"- {key}: ({need}{kinds}) {described or ''}".rstrip())
     usage = "".join(f"<{key}>{key} here</{key}>\n" for key in properties)
     lines.append(f"Usage:\n<{tool.name}>\n{usage}</{tool.name}>")
     return "\n".join(filter(None, lines))
@@ -147,7 +147,7 @@ def render_calls(dialect_name: str, calls: Sequence[WrittenCall], tools: Sequenc
     row = BY_NAME.get(dialect_name)
     if row is None or row.form is None:
         raise ValueError(f"no calls can be written in {dialect_name}")
-    return row.form.write(calls, Toolbox(tools)) if calls else ""
+    return row.form.write(calls, ToolSchemas(tools)) if calls else ""
 
 
 _LABEL = re.compile(r"^(?=(?:Observation|Thought|Action|Action Input|Final Answer):)", re.MULTILINE)

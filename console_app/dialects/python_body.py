@@ -11,7 +11,7 @@ from console_app.dialects.model import Arguments, Unreadable, is_object
 from console_app.dialects.patterns import any_of
 from console_app.dialects.region import Region, close_region
 from console_app.dialects.source import Reading, Source
-from console_app.dialects.toolbox import Toolbox
+from console_app.dialects.tool_schemas import ToolSchemas
 
 NAME = r"[A-Za-z_][\w.\-]*"
 _LIST = re.compile(rf"\s*\[\s*{NAME}\s*\(")
@@ -121,12 +121,12 @@ def _call(names: tuple[str, ...] | None) -> re.Pattern[str]:
     return re.compile(rf"\s*(?P<print>print\s*\(\s*)?(?P<name>(?:(?:functions|default_api)\.)?{name})\s*\(")
 
 
-def known_call(tools: Toolbox) -> str:
+def known_call(tools: ToolSchemas) -> str:
     """A pattern for the opening of a call of a known tool."""
     return rf"(?:(?:functions|default_api)\.)?(?:{any_of(tools.names) or r'(?!)'})\("
 
 
-def read_arguments(text: str, name: str, tools: Toolbox) -> Arguments:
+def read_arguments(text: str, name: str, tools: ToolSchemas) -> Arguments:
     """The arguments between round brackets; those without a name go by the order of the schema."""
     reader = LiteralReader(text, json=False)
     order = list(tools.properties(name))

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from console_app.dialects.model import Problem, ScanResult, ToolSignature, is_list, is_object
+from console_app.dialects.model import ScanProblem, ScanResult, ToolSignature, is_list, is_object
 from console_app.dialects.scanner import parse
 
 Report = dict[str, Any]
@@ -54,7 +54,7 @@ def as_report(result: ScanResult) -> Report:
     }
 
 
-def describe(problem: Problem) -> str:
+def describe(problem: ScanProblem) -> str:
     """A problem with its position, in one line."""
     return f"line {problem.line}, column {problem.column}: {problem.kind}: {problem.message}"
 
@@ -69,8 +69,8 @@ def report_line(line: str, chunk: int | None = None) -> Report:
         if not is_object(case) or not isinstance(case.get("text"), str):
             raise UnusableInput('a case should be an object {"id", "tools", "text"}')
         finish_reason: Any = case.get("finish_reason")
-        given: Any = case.get("tools")
-        answer = report(case["text"], signatures([] if given is None else given), chunk, finish_reason)
+        tools: Any = case.get("tools")
+        answer = report(case["text"], signatures([] if tools is None else tools), chunk, finish_reason)
     except (ValueError, RecursionError) as error:
         message = str(error) if isinstance(error, UnusableInput) else "the line is not JSON"
         answer = {"calls": [], "content": "", "error": "invalid", "dialect": None, "problems": [message]}

@@ -8,7 +8,7 @@ from typing import Any
 
 from console_app.dialects.literals import decode_json
 from console_app.dialects.model import Arguments, Unreadable, is_list, is_object
-from console_app.dialects.toolbox import Toolbox
+from console_app.dialects.tool_schemas import ToolSchemas
 
 NAME_KEYS = ("name", "tool", "tool_name", "function", "action", "recipient_name", "function_name")
 ARGUMENT_KEYS = ("arguments", "parameters", "args", "input", "tool_input", "action_input", "params")
@@ -53,7 +53,7 @@ def spread(value: Any) -> Iterator[Any]:
         yield value
 
 
-def shape(value: Any, tools: Toolbox) -> Shaped | NotACall:
+def shape(value: Any, tools: ToolSchemas) -> Shaped | NotACall:
     """Read one object as a call."""
     if not is_object(value):
         return NotACall(f"a call should be an object, not {_kind(value)}")
@@ -85,7 +85,7 @@ def shape(value: Any, tools: Toolbox) -> Shaped | NotACall:
     return Shaped(name, arguments or None, exact=False, flat=bool(arguments))
 
 
-def named_map(value: Any, tools: Toolbox) -> Shaped | NotACall:
+def named_map(value: Any, tools: ToolSchemas) -> Shaped | NotACall:
     """Read one object of the form {NAME: arguments}."""
     if is_object(value) and len(value) == 1:
         ((name, arguments),) = value.items()
@@ -94,7 +94,7 @@ def named_map(value: Any, tools: Toolbox) -> Shaped | NotACall:
     return shape(value, tools)
 
 
-def is_definition(value: Mapping[str, Any], tools: Toolbox, name: str) -> bool:
+def is_definition(value: Mapping[str, Any], tools: ToolSchemas, name: str) -> bool:
     """Whether the object describes a tool (it has a description, or its parameters are a schema) and calls none."""
     if any(key in value for key in ("inputSchema", "input_schema")):
         return True
@@ -108,47 +108,47 @@ def is_definition(value: Mapping[str, Any], tools: Toolbox, name: str) -> bool:
     )
 
 
-def arguments_of(given: Any, name: str, tools: Toolbox, flat: bool = False) -> tuple[Arguments, tuple[str, ...]]:
-    """The arguments object meant by `given`, typed by the schema, and what had to be mended.
+def arguments_of(value: Any, name: str, tools: ToolSchemas, flat: bool = False) -> tuple[Arguments, tuple[str, ...]]:
+    """The arguments object meant by `value`, typed by the schema, and what had to be mended.
 
     Text is decoded, nothing is `{}`, and a lone value goes to the only parameter it can be meant for.
     """
     repairs: tuple[str, ...] = ()
-    if isinstance(given, str) and given.strip():
+    if isinstance(value, str) and value.strip():
         try:
-            decoded, repairs = decode_json(given)
+            decoded, repairs = decode_json(value)
         except Unreadable as error:
-            if given.lstrip().startswith("{"):
+            if value.lstrip().startswith("{"):
                 raise Unreadable(f"the text of its arguments is not JSON: {error.message}") from None
-            decoded = given
-        if isinstance(decoded, str) and decoded.lstrip().startswith("{") and decoded is not given:
+            decoded = value
+        if isinstance(decoded, str) and decoded.lstrip().startswith("{") and decoded is not value:
             return arguments_of(decoded, name, tools)
         if decoded is None or is_object(decoded) or is_list(decoded) or isinstance(decoded, str):
-            given = decoded
-    if given is None or (isinstance(given, str) and not given.strip()):
+            value = decoded
+    if value is None or (isinstance(value, str) and not value.strip()):
         return {}, repairs
-    if is_object(given):
-        if flat and not _fits(given, name, tools):
+    if is_object(value):
+        if flat and not _fits(value, name, tools):
             raise Unreadable("it has no arguments object, and its other keys are not the tool's parameters")
-        return tools.coerced(name, given), repairs
-    if is_list(given):
+        return tools.coerced(name, value), repairs
+    if is_list(value):
         raise Unreadable("its arguments are a list where an object is due")
     sole = tools.sole_parameter(name)
     if sole is None:
         raise Unreadable("its arguments are a single value, and the tool does not take just one")
-    return tools.coerced(name, {sole: given}), (*repairs, f"a lone value, taken as {sole}")
+    return tools.coerced(name, {sole: value}), (*repairs, f"a lone value, taken as {sole}")
 
 
-def fits_schema(arguments: Mapping[str, Any], name: str, tools: Toolbox) -> bool:
+def fits_schema(arguments: Mapping[str, Any], name: str, tools: ToolSchemas) -> bool:
     """Whether every argument is a parameter of the tool and none that is required is missing."""
     return _fits(arguments, name, tools)
 
 
-def _fits(arguments: Mapping[str, Any], name: str, tools: Toolbox) -> bool:
+def _fits(arguments: Mapping[str, Any], name: str, tools: ToolSchemas) -> bool:
     return set(arguments) <= set(tools.properties(name)) and set(tools.required(name)) <= set(arguments)
 
 
-def _name_key(value: Mapping[str, Any], tools: Toolbox) -> str | None:
+def _name_key(value: Mapping[str, Any], tools: ToolSchemas) -> str | None:
     present = [key for key in NAME_KEYS if key in value]
     for key in present:
         if isinstance(value[key], str) and tools.resolve(value[key]):

@@ -1,9 +1,9 @@
 """The table of dialects. To add one, add a row to one of its three parts, and its cases to the tests."""
 
 from console_app.dialects.dialect import Dialect
-from console_app.dialects.rows_shapes import SHAPED
-from console_app.dialects.rows_tags import TAGGED
-from console_app.dialects.rows_tokens import TOKENED, deepseek
+from console_app.dialects.table_shapes import SHAPED
+from console_app.dialects.table_tags import TAGGED
+from console_app.dialects.table_tokens import TOKENED, deepseek
 
 DIALECTS: tuple[Dialect, ...] = TAGGED + TOKENED + SHAPED
 

@@ -19,7 +19,7 @@ from console_app.dialects.nested_tags import nested_value
 from console_app.dialects.patterns import any_of
 from console_app.dialects.region import Region, close_region
 from console_app.dialects.source import Match, Reading, Source
-from console_app.dialects.toolbox import Toolbox
+from console_app.dialects.tool_schemas import ToolSchemas
 
 _CDATA = re.compile(r"\s*<!\[CDATA\[")
 
@@ -72,7 +72,7 @@ def compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.DOTALL)
 
 
-def tag_pattern(pattern: str, tools: Toolbox) -> re.Pattern[str]:
+def tag_pattern(pattern: str, tools: ToolSchemas) -> re.Pattern[str]:
     """A tag's pattern with the names of the tools put in."""
     return compiled(
         pattern.replace("NAMES", rf"(?i:{any_of(tools.names) or '(?!)'})") if "NAMES" in pattern else pattern
@@ -269,10 +269,10 @@ class _Call:
         return rest is not None and compiled(rf"(?:{end})\s*").fullmatch(rest) is not None
 
     def _decode(self, key: str, head: Match, raw: str) -> Any:
-        told = head.groupdict()
-        if told.get("string") == "true" or told.get("type") == "string":
+        attributes = head.groupdict()
+        if attributes.get("string") == "true" or attributes.get("type") == "string":
             return raw
-        if told.get("string") == "false" or told.get("type"):
+        if attributes.get("string") == "false" or attributes.get("type"):
             try:
                 return decode_json(raw)[0]
             except Unreadable:

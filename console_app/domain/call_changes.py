@@ -2,57 +2,89 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import assert_never
 
 from console_app.domain import events as ev
 from console_app.domain.tools import CallState
-from console_app.domain.transcript_parts import Attempt, Call, LogLine
+from console_app.domain.transcript_parts import CallView, LogLine, SupersededRun
 
-LOG_LINES_KEPT = 500  # of a call, on screen; the newest
+CallChange = (
+    ev.CallArguments
+    | ev.CallReady
+    | ev.ApprovalRequested
+    | ev.ApprovalResolved
+    | ev.CallQueued
+    | ev.CallStarted
+    | ev.CallProgress
+    | ev.CallLog
+    | ev.CallExtended
+    | ev.CallRestarted
+    | ev.QuestionAsked
+    | ev.CallAsked
+    | ev.CallAnswered
+    | ev.CallFinished
+)  # what happens to a call that is there
+
+MOST_LOG_LINES = 500  # of a call, on screen; the newest
 
 
-def apply_to_call(call: Call, event: Any) -> None:
+def apply_to_call(call: CallView, event: CallChange) -> None:
+    """Changes `call` by what happened to it."""
     call.news_at = event.at
-    _CALL_EVENTS[type(event)](call, event)
+    match event:
+        case ev.CallArguments():
+            call.arguments_text += event.delta
+        case ev.CallReady():
+            _ready(call, event)
+        case ev.ApprovalRequested():
+            call.state, call.why, call.always_asks = CallState.WAITING, event.why, event.always
+            call.waits.append((event.at, None))
+        case ev.ApprovalResolved():
+            _resolved(call, event)
+        case ev.CallQueued():
+            call.state, call.why = CallState.QUEUED, event.why
+        case ev.CallStarted():
+            call.state, call.why, call.started_at, call.limit = CallState.RUNNING, "", event.at, event.limit
+        case ev.CallProgress():
+            _progress(call, event)
+        case ev.CallLog():
+            _log(call, event)
+        case ev.CallExtended():
+            pass  # it is news, as all of these are
+        case ev.CallRestarted():
+            _restarted(call, event)
+        case ev.QuestionAsked():
+            call.question, call.options = event.question, event.options
+        case ev.CallAsked():
+            _server_asked(call, event)
+        case ev.CallAnswered():
+            _server_answered(call, event)
+        case ev.CallFinished():
+            _finished(call, event)
+        case _:
+            assert_never(event)
 
 
-def _arguments(call: Call, event: ev.CallArguments) -> None:
-    call.arguments_text += event.delta
-
-
-def _ready(call: Call, event: ev.CallReady) -> None:
+def _ready(call: CallView, event: ev.CallReady) -> None:
     call.arguments, call.ready_at = event.arguments, event.at
     call.raw, call.repaired = event.raw, event.repaired
 
 
-def _requested(call: Call, event: ev.ApprovalRequested) -> None:
-    call.state, call.why = CallState.WAITING, event.why
-    call.waits.append((event.at, None))
-
-
-def _waited(call: Call, until: float) -> None:
+def _waited(call: CallView, until: float) -> None:
     if call.waits and call.waits[-1][1] is None:
         call.waits[-1] = (call.waits[-1][0], until)
 
 
-def _resolved(call: Call, event: ev.ApprovalResolved) -> None:
+def _resolved(call: CallView, event: ev.ApprovalResolved) -> None:
     call.state, call.why = CallState.ANNOUNCED, ""
     _waited(call, event.at)
     if event.arguments is not None:
         call.arguments, call.edited = event.arguments, True
 
 
-def _queued(call: Call, event: ev.CallQueued) -> None:
-    call.state, call.why = CallState.QUEUED, event.why
-
-
-def _started(call: Call, event: ev.CallStarted) -> None:
-    call.state, call.why, call.started_at, call.limit = CallState.RUNNING, "", event.at, event.limit
-
-
-def _restarted(call: Call, event: ev.CallRestarted) -> None:
+def _restarted(call: CallView, event: ev.CallRestarted) -> None:
     call.superseded.append(
-        Attempt(
+        SupersededRun(
             call.arguments,
             call.outcome,
             call.content,
@@ -71,37 +103,33 @@ def _restarted(call: Call, event: ev.CallRestarted) -> None:
     _waited(call, event.at)
 
 
-def _asked(call: Call, event: ev.QuestionAsked) -> None:
-    call.question, call.options = event.question, event.options
-
-
-def _server_asked(call: Call, event: ev.CallAsked) -> None:
+def _server_asked(call: CallView, event: ev.CallAsked) -> None:
     if not call.asked:
         call.waits.append((event.at, None))
     call.asked.append(event.what)
 
 
-def _server_answered(call: Call, event: ev.CallAnswered) -> None:
+def _server_answered(call: CallView, event: ev.CallAnswered) -> None:
     if event.what in call.asked:
         call.asked.remove(event.what)
     if not call.asked:
         _waited(call, event.at)
 
 
-def _progress(call: Call, event: ev.CallProgress) -> None:
+def _progress(call: CallView, event: ev.CallProgress) -> None:
     call.progress, call.total = event.progress, event.total
     if event.message is not None:
         call.message = event.message
 
 
-def _log(call: Call, event: ev.CallLog) -> None:
+def _log(call: CallView, event: ev.CallLog) -> None:
     call.log.append(LogLine(event.at, event.level, event.text))
     call.message = event.text
-    if len(call.log) > LOG_LINES_KEPT:
-        del call.log[: LOG_LINES_KEPT // 5]
+    if len(call.log) > MOST_LOG_LINES:
+        del call.log[: MOST_LOG_LINES // 5]
 
 
-def _finished(call: Call, event: ev.CallFinished) -> None:
+def _finished(call: CallView, event: ev.CallFinished) -> None:
     if call.state is CallState.FINISHED:
         return  # one result a run: the first stands
     _waited(call, event.at)
@@ -110,20 +138,3 @@ def _finished(call: Call, event: ev.CallFinished) -> None:
     call.duration_ms, call.structured = event.duration_ms, event.structured
     if call.arguments is not None:
         call.arguments_text = ""  # read, they are kept as `arguments`
-
-
-_CALL_EVENTS: dict[type, Any] = {
-    ev.CallArguments: _arguments,
-    ev.CallReady: _ready,
-    ev.ApprovalRequested: _requested,
-    ev.ApprovalResolved: _resolved,
-    ev.CallQueued: _queued,
-    ev.CallStarted: _started,
-    ev.CallProgress: _progress,
-    ev.CallLog: _log,
-    ev.CallRestarted: _restarted,
-    ev.QuestionAsked: _asked,
-    ev.CallAsked: _server_asked,
-    ev.CallAnswered: _server_answered,
-    ev.CallFinished: _finished,
-}

@@ -49,6 +49,7 @@ class ApprovalRequested(BaseEvent):
     type: Literal["approval.requested"] = "approval.requested"
     call_id: str
     why: str
+    always: bool = False  # no rule and no mode could have let this call run
 
 
 class ApprovalResolved(BaseEvent):
@@ -92,6 +93,13 @@ class CallLog(BaseEvent):
     call_id: str
     level: Level = "info"
     text: str
+
+
+class CallExtended(BaseEvent):
+    """The user gave a running call its whole time again, as news of it would."""
+
+    type: Literal["call.extended"] = "call.extended"
+    call_id: str
 
 
 class CallRestarted(BaseEvent):

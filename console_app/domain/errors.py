@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from console_app.domain.safe_text import encodable
+
 
 class FanoutError(Exception):
     """An error a person reads. `title` says what failed, `detail` what exactly and where, `hint` what to do next."""
@@ -18,7 +20,7 @@ class FanoutError(Exception):
     @property
     def line(self) -> str:
         """Title, detail and hint as one line of plain text."""
-        text = " ".join(f"{self.title}: {self.detail}".split())
+        text = encodable(" ".join(f"{self.title}: {self.detail}".split()))
         if not self.hint:
             return text
         return f"{text if text.endswith(('.', '!', '?')) else text + '.'} {self.hint}"
@@ -72,6 +74,12 @@ class ToolError(FanoutError):
     """A tool could not be run, or failed outside its own result."""
 
     title = "Tool"
+
+
+class AttachmentError(FanoutError):
+    """A file or folder that a message names can't go with it."""
+
+    title = "Not attached"
 
 
 class ServerError(FanoutError):

@@ -22,6 +22,7 @@ from console_app.domain.call_events import (
     CallArguments,
     CallAsked,
     CallDropped,
+    CallExtended,
     CallFinished,
     CallLog,
     CallProgress,
@@ -207,6 +208,7 @@ class RetryScheduled(BaseEvent):
     attempt: int
     delay: float
     why: str
+    most: int | None = None  # tries there are at most, where that is known
 
 
 class Notice(BaseEvent):
@@ -262,6 +264,7 @@ Event = (
     | CallStarted
     | CallProgress
     | CallLog
+    | CallExtended
     | CallRestarted
     | QuestionAsked
     | CallAsked

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, TypeAdapter
 
+from console_app.domain.amounts import CHARACTERS_A_TOKEN
 from console_app.domain.tools import Frozen, Outcome, ToolCall
 
 ThoughtLabel = Literal["think", "reason", "plan", "observe"]
@@ -26,18 +27,36 @@ class Reasoning(Frozen):
 
 
 class Attachment(Frozen):
-    """What was read at an MCP server for a message and goes with it: a resource, or a part of a prompt.
+    """What was read for a message and goes with it: of an MCP server a resource or a part of a prompt, else a file or
+    folder of this machine, as it was then.
 
-    `text` is what the model reads: the content itself or, of bytes, words that name their file (`path`).
+    `text` is what the model reads: the content itself or, of bytes, words that name their file. `path` is where the
+    bytes were saved: that copy is sent, whatever becomes of the file they came from.
     """
 
-    server: str
+    server: str = ""  # "" for a file or folder
     uri: str = ""
-    name: str = ""
+    name: str = ""  # of a file or folder: its path as people read it; a folder's ends in "/"
+    part: str = ""  # what of it the text is, where that isn't all: "lines 10-40 of 200"
     mime: str = ""
     size: int = 0  # bytes
     text: str = ""
     path: str = ""
+
+    @property
+    def label(self) -> str:
+        """What it is called: the server and URI of a resource, the path of a file."""
+        return f"{self.server} {self.uri or self.name}" if self.server else self.name
+
+    @property
+    def is_picture(self) -> bool:
+        """Whether models that see are shown it."""
+        return bool(self.path) and self.mime.startswith("image/")
+
+    @property
+    def tokens(self) -> int:
+        """About how many its text costs in every request; what a picture costs only its endpoint knows."""
+        return -(-len(self.text) // CHARACTERS_A_TOKEN)
 
 
 class UserMessage(Frozen):
@@ -63,7 +82,7 @@ class UserMessage(Frozen):
         """The same to a model, without attachments, which no wire format knows: their texts, and their pictures."""
         if not self.attachments:
             return self
-        pictures = tuple(one.path for one in self.attachments if one.path and one.mime.startswith("image/"))
+        pictures = tuple(one.path for one in self.attachments if one.is_picture)
         return UserMessage(content=self.whole, origin=self.origin, images=pictures)
 
 
@@ -89,7 +108,13 @@ class ToolMessage(Frozen):
 
 
 def _framed(attachment: Attachment) -> str:
-    facts = (("server", attachment.server), ("uri", attachment.uri), ("type", attachment.mime))
+    facts = (
+        ("server", attachment.server),
+        ("uri", attachment.uri),
+        ("path", "" if attachment.server else attachment.name),
+        ("part", attachment.part),
+        ("type", attachment.mime),
+    )
     head = "".join(f" {name}={json.dumps(value, ensure_ascii=False)}" for name, value in facts if value)
     text = attachment.text.replace("</attachment", "<\\/attachment")
     return f"<attachment{head}>\n{text}\n</attachment>"

@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
-from console_app.domain.ports import UsageChunk
+from console_app.domain.ports.provider import UsageChunk
+from console_app.domain.sampling import Sampling
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +48,9 @@ class SamplingRequest:
 
     server: str
     messages: tuple[SamplingMessage, ...]
-    max_tokens: int
+    sampling: Sampling  # with the tokens that the answer may have at most
     call_id: str = ""  # the call that made it ask, "" where that isn't known
     system: str = ""
-    temperature: float | None = None
-    stop: tuple[str, ...] = ()
     model_hints: tuple[str, ...] = ()  # what the server would like; the current model answers all the same
 
 

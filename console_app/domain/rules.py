@@ -42,18 +42,18 @@ class RuleText:
 def parse_rule(text: str) -> RuleText:
     """Reads one rule. Raises ValueError with what can't be understood, in one sentence."""
     text = text.strip()
-    opening = _opening(text)
-    pattern = text[:opening].strip() if opening >= 0 else text
+    start = _arguments_start(text)
+    pattern = text[:start].strip() if start >= 0 else text
     if not pattern or any(character.isspace() for character in pattern):
         raise ValueError(f"“{text}” has to begin with SERVER.TOOL, where * stands for anything")
-    if opening < 0:
+    if start < 0:
         return RuleText(pattern)
     if not text.endswith(")"):
         raise ValueError(f"“{text}” opens a bracket that it doesn't close")
-    return RuleText(pattern, _arguments(text, text[opening + 1 : -1]))
+    return RuleText(pattern, _arguments(text, text[start + 1 : -1]))
 
 
-def _opening(text: str) -> int:
+def _arguments_start(text: str) -> int:
     """Where the arguments begin; a bracket inside [...] belongs to the glob. -1 without any."""
     at = 0
     while at < len(text):

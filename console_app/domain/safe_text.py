@@ -26,6 +26,20 @@ _UNSAFE = re.compile(
 _LINE_BREAKS = re.compile(r"\r\n?|\n|\t| {2,}")
 
 
+def encodable(text: str) -> str:
+    """`text` with surrogate pairs joined, and lone halves, which no UTF-8 can hold, made U+FFFD.
+
+    For where text comes in: JSON escapes, arguments of a command and names of files can smuggle halves in.
+    """
+    if text.isascii():
+        return text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
 def _mark(match: re.Match[str]) -> str:
     code = ord(match.group())
     if code < 0x20:

@@ -94,6 +94,8 @@ class ToolCall(Frozen):
     origin: Literal["native", "text"] = "native"
     raw: str = ""  # for a call read from text: the text it was read from
     repaired: tuple[str, ...] = ()  # what had to be mended to read it, in words
+    model: str = ""  # PROVIDER/MODEL that asked for it; "" where that was not kept
+    whole: bool = True  # its arguments were read whole; else `{}` stands in their place, and must not run
 
 
 class Artifact(Frozen):

@@ -6,7 +6,7 @@ no more an event than one. The state is plain and mutable; the conversation's bl
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from console_app.domain import events as ev
 from console_app.domain.call_changes import apply_to_call
@@ -14,21 +14,40 @@ from console_app.domain.errors import ContextOverflow
 from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
 from console_app.domain.todo import TodoItem
 from console_app.domain.tools import CallState
-from console_app.domain.transcript_parts import Call, Step, Turn, Usage
+from console_app.domain.transcript_parts import CallView, SessionUsage, StepView, TurnView
 
 
 class Transcript:
     """State folded from events. Unknown call ids are ignored: a late event of a call can't break the screen."""
 
     def __init__(self) -> None:
-        self.turns: list[Turn] = []
-        self.calls: dict[str, Call] = {}
-        self.open_calls: dict[str, Call] = {}  # those without a result: few, where `calls` may be thousands
+        self.turns: list[TurnView] = []
+        self.calls: dict[str, CallView] = {}
+        self.open_calls: dict[str, CallView] = {}  # those without a result: few, where `calls` may be thousands
         self.history: list[UserMessage | AssistantMessage | ToolMessage] = []
-        self.usage = Usage()
+        self.usage = SessionUsage()
         self.session: ev.SessionStarted | None = None
         self.todo: tuple[TodoItem, ...] = ()
+        self.overflowed = False  # the newest request was too large for its model, and nothing was taken out since
+        self.call_ids: set[str] = set()  # every id that was ever used, also of calls that were undone
+        self.last_turn = self.last_seq = 0  # the highest numbers that events carried
         self._compactions: list[ev.HistoryCompacted] = []
+
+    @classmethod
+    def of(cls, events: Iterable[ev.Event]) -> Transcript:
+        """What `events` add up to."""
+        transcript = cls()
+        for event in events:
+            transcript.apply(event)
+        return transcript
+
+    @classmethod
+    def after(cls, earlier: Transcript) -> Transcript:
+        """Nothing but the history of `earlier`: for who tells only of what comes from here on."""
+        transcript = cls()
+        transcript.history.extend(earlier.history)
+        transcript._compactions = earlier._compactions[-1:]
+        return transcript
 
     @property
     def compactions(self) -> Sequence[ev.HistoryCompacted]:
@@ -41,31 +60,27 @@ class Transcript:
         return self._compactions[-1] if self._compactions else None
 
     @property
-    def overflowed(self) -> bool:
-        """Whether the newest turn ended by a request that was too large for the model."""
-        turn = self.turn
-        return turn is not None and turn.error is not None and turn.error.startswith(f"{ContextOverflow.title}:")
-
-    @property
-    def turn(self) -> Turn | None:
+    def turn(self) -> TurnView | None:
         """The newest turn."""
         return self.turns[-1] if self.turns else None
 
     @property
-    def step(self) -> Step | None:
+    def step(self) -> StepView | None:
         """The newest step of the newest turn."""
         return self.turns[-1].steps[-1] if self.turns and self.turns[-1].steps else None
 
     def apply(self, event: ev.Event) -> None:
         """Folds one event in."""
+        self.last_seq = max(self.last_seq, event.seq)
+        self.last_turn = max(self.last_turn, event.turn)
         match event:
             case ev.SessionStarted():
                 self.session = event
             case ev.TurnStarted():
-                self.turns.append(Turn(event.turn, event.prompt, event.at, len(self.history)))
+                self.turns.append(TurnView(event.turn, event.prompt, event.at, len(self.history)))
             case ev.StepStarted():
                 if self.turns:
-                    self.turns[-1].steps.append(Step(event.step))
+                    self.turns[-1].steps.append(StepView(event.step))
             case ev.ReasoningDelta():
                 if step := self.step:
                     step.reasoning += event.text
@@ -95,10 +110,12 @@ class Transcript:
             case ev.TurnFinished():
                 if turn := self.turn:
                     turn.outcome, turn.error, turn.finished_at = event.outcome, event.error, event.at
+                if (event.error or "").startswith(f"{ContextOverflow.title}:"):
+                    self.overflowed = True
             case ev.TurnUndone():
                 self._undone(event)
             case ev.HistoryCompacted():
-                self.usage.stale = True
+                self.usage.stale, self.overflowed = True, False
                 if event.covers:
                     self._compactions.append(event)
                 elif self._compactions:
@@ -115,7 +132,7 @@ class Transcript:
                     apply_to_call(call, event)
                     self._keep_if_open(call)
 
-    def _keep_if_open(self, call: Call) -> None:
+    def _keep_if_open(self, call: CallView) -> None:
         if call.state is CallState.FINISHED:
             self.open_calls.pop(call.id, None)
         else:
@@ -136,11 +153,14 @@ class Transcript:
             if (call := self.calls.get(message.tool_call_id)) is not None and call.content == message.content:
                 call.content = message.content
             return
+        self.call_ids.update(call.id for call in message.tool_calls)
+        if message.content and not message.interrupted:
+            self.overflowed = False
         step = self.step
         if step is not None:
             if step.done:
                 # A second message of one answer: what the model gave to `finished`, after the calls beside it.
-                step = Step(step.number)
+                step = StepView(step.number)
                 self.turns[-1].steps.append(step)
             # The stored message is the truth; the deltas before it were only for the eyes.
             if message.label is None:
@@ -154,7 +174,7 @@ class Transcript:
         if turn is None or turn.number != event.undone:
             return
         self.turns.pop()
-        self.usage.stale = True
+        self.usage.stale, self.overflowed = True, False
         del self.history[turn.begins :]
         self._compactions = [one for one in self._compactions if one.covers <= len(self.history)]
         for step in turn.steps:
@@ -167,15 +187,19 @@ class Transcript:
         usage.output_tokens += event.output_tokens
         usage.cached_tokens += event.cached_tokens or 0
         if not event.call_id:
-            usage.context, usage.stale = event.input_tokens + event.output_tokens, False
+            usage.context, usage.stale, self.overflowed = event.input_tokens + event.output_tokens, False, False
         if event.cost is not None:
             usage.cost = (usage.cost or 0.0) + event.cost
+        if (turn := self.turn) is not None and turn.outcome is None:
+            turn.tokens += event.input_tokens + event.output_tokens
+            if event.cost is not None:
+                turn.cost = (turn.cost or 0.0) + event.cost
 
     def _announced(self, event: ev.CallAnnounced) -> None:
         step = self.step
         if step is None or event.call_id in self.calls:
             return
-        call = Call(
+        call = CallView(
             event.call_id,
             event.index,
             event.name,
@@ -185,10 +209,11 @@ class Transcript:
             event.at,
             news_at=event.at,
         )
+        self.call_ids.add(event.call_id)
         self.calls[event.call_id] = call
         self.open_calls[event.call_id] = call
         step.batch.calls.append(call)
 
-    def _forget(self, call_id: str) -> Call | None:
+    def _forget(self, call_id: str) -> CallView | None:
         self.open_calls.pop(call_id, None)
         return self.calls.pop(call_id, None)

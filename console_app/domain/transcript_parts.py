@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from console_app.domain import events as ev
 from console_app.domain.messages import ThoughtLabel, UserMessage
@@ -20,7 +20,7 @@ class LogLine:
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
+class SupersededRun:
     """A run of a call that a later one superseded. `outcome` is None where it had not ended."""
 
     arguments: dict[str, Any] | None
@@ -33,7 +33,7 @@ class Attempt:
 
 
 @dataclass(slots=True)
-class Call:
+class CallView:
     """One call of an answer: its panel shows this. Times are `at` of the events, None where not reached."""
 
     id: str
@@ -41,7 +41,7 @@ class Call:
     name: str
     server: str
     tool: str
-    origin: str
+    origin: Literal["native", "text"]
     announced_at: float
     state: CallState = CallState.ANNOUNCED
     arguments_text: str = ""
@@ -50,6 +50,7 @@ class Call:
     raw: str = ""
     repaired: tuple[str, ...] = ()
     why: str = ""  # why it waits or is queued
+    always_asks: bool = False  # no rule and no mode could let it run
     waits: list[tuple[float, float | None]] = field(default_factory=list[tuple[float, float | None]])  # for you
     ready_at: float | None = None
     started_at: float | None = None
@@ -67,7 +68,7 @@ class Call:
     structured: dict[str, Any] | None = None
     duration_ms: int = 0
     attempt: int = 1
-    superseded: list[Attempt] = field(default_factory=list[Attempt])  # the oldest first
+    superseded: list[SupersededRun] = field(default_factory=list[SupersededRun])  # the oldest first
     question: str = ""  # what it asks the user, while and after it does
     options: tuple[str, ...] = ()
     asked: list[str] = field(default_factory=list[str])  # what its server asks the user and has no answer to yet
@@ -89,10 +90,10 @@ class Call:
 
 
 @dataclass(slots=True)
-class Batch:
+class BatchView:
     """The calls of one answer, in call order."""
 
-    calls: list[Call] = field(default_factory=list[Call])
+    calls: list[CallView] = field(default_factory=list[CallView])
     wall_ms: int | None = None
     summed_ms: int | None = None
 
@@ -108,12 +109,12 @@ class Batch:
 
 
 @dataclass(slots=True)
-class Step:
+class StepView:
     """One answer of the model: its reasoning, its text, its calls."""
 
     number: int
     reasoning: str = ""
-    batch: Batch = field(default_factory=Batch)
+    batch: BatchView = field(default_factory=BatchView)
     interrupted: bool = False
     done: bool = False  # its message has joined the history
     thoughts: list[ev.Thought] = field(default_factory=list[ev.Thought])
@@ -139,7 +140,7 @@ class Step:
 
 
 @dataclass(slots=True)
-class Turn:
+class TurnView:
     """A prompt and everything that came of it."""
 
     number: int
@@ -147,14 +148,16 @@ class Turn:
     started_at: float
     begins: int = 0  # how many messages the history had before it
     message: UserMessage | None = None  # the prompt as it joined the history
-    steps: list[Step] = field(default_factory=list[Step])
+    steps: list[StepView] = field(default_factory=list[StepView])
     outcome: ev.TurnOutcome | None = None
     error: str | None = None
     finished_at: float | None = None
+    tokens: int = 0  # input and output of its requests so far
+    cost: float | None = None  # None: no price is known
 
 
 @dataclass(slots=True)
-class Usage:
+class SessionUsage:
     """Tokens and money of a session. `context` is the input and output of the newest request."""
 
     input_tokens: int = 0
@@ -163,3 +166,8 @@ class Usage:
     cost: float | None = None
     context: int = 0
     stale: bool = False  # the context is another one since: of it no request has been answered
+
+    @property
+    def known_context(self) -> int:
+        """The context of the next request as far as it is known; 0 where it isn't."""
+        return 0 if self.stale else self.context

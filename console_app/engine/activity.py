@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from types import TracebackType
 from typing import Any, Self
 
@@ -23,7 +23,7 @@ CLOSING = 0.5  # seconds that connections may take to close after a whole answer
 
 
 class Activity(ABC):
-    """See the module. `number` is the turn, `step` the step that its events belong to."""
+    """`number` is the turn, `step` the step that its events belong to."""
 
     def __init__(self, session: Session, number: int, step: int = 0) -> None:
         self.number = number
@@ -33,6 +33,7 @@ class Activity(ABC):
         self._main: asyncio.Task[None] | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._stopped = False
+        self.on_left: Callable[[Activity], None] | None = None  # called when the context was left
 
     # Life
 
@@ -46,7 +47,11 @@ class Activity(ABC):
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.cancel()
-        await self._reap()
+        try:
+            await self._reap()
+        finally:
+            if self.on_left is not None:
+                self.on_left(self)
 
     def __aiter__(self) -> Self:
         return self
@@ -85,13 +90,12 @@ class Activity(ABC):
     # What goes on in it needs
 
     def emit(self, event: ev.Event) -> None:
-        """Stamps an event and queues it; after the end it is dropped."""
+        """Stamps an event, folds it in and queues it; after the end it is dropped."""
         if not self._outbox.closed:
-            self._outbox.put(self._session.stamper.stamp(event, self.number, self._step_number))
+            self._outbox.put(self._session.record(event, self.number, self._step_number))
 
     def join(self, message: AnyMessage) -> None:
         """Adds a message to the history."""
-        self._session.history.append(message)
         self.emit(ev.MessageAdded.of(message))
 
     def spawn(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:

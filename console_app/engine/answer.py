@@ -7,10 +7,9 @@ from collections.abc import Callable
 from typing import assert_never
 
 from console_app.domain import events as ev
-from console_app.domain import ports
 from console_app.domain.errors import FanoutError
 from console_app.domain.messages import AssistantMessage, Reasoning, ThoughtLabel
-from console_app.engine.arguments import encodable
+from console_app.domain.ports import provider as ports
 from console_app.engine.batch import Batch
 
 _PLAN = re.compile(r"^[ \t#*_>]*plan[ \t*_]*:[ \t*_]*", re.IGNORECASE | re.MULTILINE)
@@ -19,11 +18,14 @@ _PLAN = re.compile(r"^[ \t#*_>]*plan[ \t*_]*:[ \t*_]*", re.IGNORECASE | re.MULTI
 class Answer:
     """What has come of an answer so far. `finish` is None until the model said that it is complete.
 
-    With a `label`, its text is a thought and not for the user.
+    With a `label`, its text is a thought and not for the user. `model` is PROVIDER/MODEL.
     """
 
-    def __init__(self, batch: Batch, emit: Callable[[ev.Event], None], label: ThoughtLabel | None = None) -> None:
+    def __init__(
+        self, batch: Batch, emit: Callable[[ev.Event], None], label: ThoughtLabel | None = None, model: str = ""
+    ) -> None:
         self.batch = batch
+        self.model = model
         self.label: ThoughtLabel | None = label
         self.finish: ports.FinishReason | None = None
         self.error: FanoutError | None = None
@@ -43,20 +45,20 @@ class Answer:
         """Takes the next chunk; emits what it means."""
         match chunk:
             case ports.TextChunk():
-                text = encodable(chunk.text)
-                self._text.append(text)
+                self._text.append(chunk.text)
+                label = self.label
                 self._emit(
-                    ev.TextDelta(text=text) if self.label is None else ev.ThoughtDelta(label=self.label, text=text)
+                    ev.TextDelta(text=chunk.text) if label is None else ev.ThoughtDelta(label=label, text=chunk.text)
                 )
             case ports.CallDelta():
                 self.batch.delta(chunk.index, chunk.text)
             case ports.ReasoningChunk():
-                self._emit(ev.ReasoningDelta(text=encodable(chunk.text)))
+                self._emit(ev.ReasoningDelta(text=chunk.text))
             case ports.TextRevised():
-                self._text[:] = [encodable(chunk.text)]
+                self._text[:] = [chunk.text]
                 if self.label is None:  # the whole thought follows by itself
                     self._emit(ev.TextRevised(text=self._text[0]))
-            case ports.ReasoningKept():
+            case ports.ReasoningFinished():
                 self._reasoning.append(chunk.reasoning)
             case ports.CallOpened():
                 self.batch.opened(chunk)
@@ -82,7 +84,7 @@ class Answer:
 
     def as_message(self) -> AssistantMessage | None:
         """The answer as it joins the history; None when there is nothing to keep."""
-        calls = tuple(call.as_tool_call() for call in self.batch.calls)
+        calls = tuple(call.as_tool_call(self.model) for call in self.batch.calls)
         if not calls and not self.text.strip():
             return None
         return AssistantMessage(
@@ -114,6 +116,6 @@ def _of_the_request(chunk: ports.UsageChunk | ports.RetryChunk | ports.NoticeChu
                 cost=chunk.cost,
             )
         case ports.RetryChunk():
-            return ev.RetryScheduled(attempt=chunk.attempt, delay=chunk.delay, why=encodable(chunk.why))
+            return ev.RetryScheduled(attempt=chunk.attempt, delay=chunk.delay, why=chunk.why, most=chunk.most)
         case ports.NoticeChunk():
-            return ev.Notice(level=chunk.level, text=encodable(chunk.text))
+            return ev.Notice(level=chunk.level, text=chunk.text)

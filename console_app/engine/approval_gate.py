@@ -1,7 +1,8 @@
 """Whether a call may run: by rule, by mode, or by asking. It decides and waits for nobody, so it can be tested whole.
 
 Deny stands over ask, ask over allow; `require_approval` of a tool counts as a rule that asks, so no mode and no allow
-rule passes it. Where nobody can be asked (`headless`) the engine denies.
+rule passes it, and so does what is known of a single call (`must_ask`). Where nobody can be asked (`headless`) the
+engine denies.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from console_app.domain.approvals import ApprovalMode, DecidedBy
 from console_app.domain.rules import RuleText, argument_matches
 from console_app.domain.tools import ToolSpec
 
-REQUIRED, CHANGED = "require_approval", "changed"  # what asks without being a rule that somebody wrote
+# What asks without being a rule that somebody wrote.
+REQUIRED, CHANGED, MUST_ASK = "require_approval", "changed", "must_ask"
 Action = Literal["allow", "ask", "deny"]
 _STRICTEST_FIRST: tuple[Action, ...] = ("deny", "ask", "allow")
 
@@ -82,10 +84,12 @@ class ApprovalGate:
         self.headless = headless
         self.trusted = trusted
 
-    def check(self, spec: ToolSpec, arguments: Mapping[str, Any]) -> Verdict:
-        """The verdict on one call."""
+    def check(self, spec: ToolSpec, arguments: Mapping[str, Any], must_ask: str = "") -> Verdict:
+        """The verdict on one call. `must_ask`: why it may not run unless a person approves it, "" when nothing does."""
         found = [rule for rule in self.rules if rule.matches(spec, arguments)]
         for action in _STRICTEST_FIRST:
+            if action == "ask" and must_ask:
+                return Verdict("ask", must_ask, DecidedBy.RULE, MUST_ASK)
             if action == "ask" and spec.require_approval:
                 why = "its definition changed since you trusted it" if spec.changed else "it always needs an approval"
                 rule = CHANGED if spec.changed else REQUIRED

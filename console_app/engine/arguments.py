@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, NoReturn, cast
 
+from console_app.domain.safe_text import encodable
+
 _TYPES: dict[str, tuple[type, ...]] = {
     "string": (str,),
     "integer": (int,),
@@ -27,17 +29,6 @@ _DEEPEST = 100  # levels; events can't be written with many more
 
 class UnreadableArguments(ValueError):
     """Arguments that can't be used; the message says what is wrong with them, for the model and for people."""
-
-
-def encodable(text: str) -> str:
-    """`text` without lone surrogates, which no UTF-8 can hold (JSON escapes can smuggle them in)."""
-    if text.isascii():
-        return text
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text
 
 
 def _refuse(constant: str) -> NoReturn:

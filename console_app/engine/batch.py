@@ -13,12 +13,12 @@ from dataclasses import dataclass
 
 from console_app.domain import events as ev
 from console_app.domain.approvals import CallPolicy
-from console_app.domain.ports import CallBroken, CallClosed, CallOpened
+from console_app.domain.ports.provider import CallBroken, CallClosed, CallOpened
 from console_app.domain.tools import ToolResult, ToolSpec
 from console_app.engine import results
-from console_app.engine.arguments import UnreadableArguments, as_written, encodable, read
-from console_app.engine.call_run import CallRun
-from console_app.engine.completion import is_completion
+from console_app.engine.arguments import UnreadableArguments, as_written, read
+from console_app.engine.builtin_tools.completion import is_completion
+from console_app.engine.call_execution import CallExecution
 from console_app.engine.executor import Executor, Queue
 from console_app.engine.settings import Dispatch
 
@@ -53,14 +53,14 @@ class Batch:
         self._executor = executor
         self._emit = emit
         self._new_id = new_id
-        self._by_index: dict[int, CallRun] = {}
+        self._by_index: dict[int, CallExecution] = {}
 
     @property
-    def calls(self) -> list[CallRun]:
+    def calls(self) -> list[CallExecution]:
         """The calls in call order."""
         return [self._by_index[index] for index in sorted(self._by_index)]
 
-    def find(self, call_id: str) -> CallRun | None:
+    def find(self, call_id: str) -> CallExecution | None:
         """The call with this id, or None."""
         return next((call for call in self._by_index.values() if call.id == call_id), None)
 
@@ -71,15 +71,14 @@ class Batch:
         if chunk.index in self._by_index:
             logger.warning("A second opening of call %d of an answer is ignored", chunk.index)
             return
-        name = encodable(chunk.name)
-        spec = self._specs.get(name)
-        call = CallRun(self._new_id(encodable(chunk.id), chunk.index), chunk.index, name, spec, chunk.origin)
+        spec = self._specs.get(chunk.name)
+        call = CallExecution(self._new_id(chunk.id, chunk.index), chunk.index, chunk.name, spec, chunk.origin)
         self._by_index[chunk.index] = call
         self._emit(
             ev.CallAnnounced(
                 call_id=call.id,
                 index=call.index,
-                name=name,
+                name=call.name,
                 server=spec.server if spec else "",
                 tool=spec.tool if spec else "",
                 origin=call.origin,
@@ -90,7 +89,6 @@ class Batch:
         """More of a call's arguments."""
         call = self._by_index.get(index)
         if call is not None and not call.closed and call.result is None:
-            text = encodable(text)
             call.received.append(text)
             self._emit(ev.CallArguments(call_id=call.id, delta=text))
 
@@ -104,12 +102,11 @@ class Batch:
         try:
             call.arguments = read(chunk.arguments)
         except UnreadableArguments as error:
-            call.raw = encodable(chunk.raw or chunk.arguments)
+            call.raw = chunk.raw or chunk.arguments
             self._executor.finish(call, results.unreadable(str(error), call.raw))
             return
         call.written = as_written(chunk.arguments, call.arguments)
-        call.raw = encodable(chunk.raw)
-        call.repaired = tuple(encodable(repair) for repair in chunk.repaired)
+        call.raw, call.repaired, call.must_ask = chunk.raw, chunk.repaired, chunk.must_ask
         if call.result is not None:
             return  # cancelled while its arguments came in
         self._emit(ev.CallReady(call_id=call.id, arguments=call.arguments, raw=call.raw, repaired=call.repaired))
@@ -129,7 +126,7 @@ class Batch:
         call = self._by_index[chunk.index]
         if not call.closed:
             call.closed = True
-            call.raw = encodable(chunk.raw) or "".join(call.received)
+            call.raw = chunk.raw or "".join(call.received)
             self._executor.finish(call, results.unreadable(chunk.problem.rstrip("."), call.raw))
 
     def dropped(self, index: int) -> None:
@@ -171,7 +168,7 @@ class Batch:
         while open_calls := self._unfinished():
             await open_calls[0].finished.wait()
 
-    def restart(self, old: CallRun, fresh: CallRun, spec: ToolSpec) -> None:
+    def restart(self, old: CallExecution, fresh: CallExecution, spec: ToolSpec) -> None:
         """Puts another attempt at a call in its place and starts it."""
         self._by_index[old.index] = fresh
         self._executor.restart(old, fresh, spec, self._queue_of(fresh))
@@ -192,16 +189,16 @@ class Batch:
         summed = sum(call.duration for call in calls)
         self._emit(ev.BatchFinished(calls=len(calls), wall_ms=round(wall * 1000), summed_ms=round(summed * 1000)))
 
-    def _unfinished(self) -> list[CallRun]:
+    def _unfinished(self) -> list[CallExecution]:
         return [call for call in self.calls if not call.finished.is_set()]
 
-    def _dispatch(self, call: CallRun, spec: ToolSpec) -> None:
+    def _dispatch(self, call: CallExecution, spec: ToolSpec) -> None:
         if self._rules.policy is CallPolicy.SINGLE and any(other.index < call.index for other in self.calls):
             self._executor.finish(call, results.not_single())
         else:
             self._executor.start(call, spec, self._queue_of(call))
 
-    def _complete(self, call: CallRun, spec: ToolSpec, cut: str | None) -> None:
+    def _complete(self, call: CallExecution, spec: ToolSpec, cut: str | None) -> None:
         """Starts a call that completes: after all others, and only one of them."""
         if cut:
             self._executor.finish(
@@ -218,7 +215,7 @@ class Batch:
             )
             self._executor.start(call, spec, queue)
 
-    def _queue_of(self, call: CallRun) -> Queue | None:
+    def _queue_of(self, call: CallExecution) -> Queue | None:
         """What a call waits for under the policy: the calls before it, and, when it runs again, those that run now."""
         if self._rules.policy is CallPolicy.PARALLEL:
             return None

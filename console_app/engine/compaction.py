@@ -12,9 +12,8 @@ from collections.abc import Callable
 
 from console_app.domain import events as ev
 from console_app.domain.errors import FanoutError, UsageError
-from console_app.engine import arguments as args
 from console_app.engine.activity import Activity
-from console_app.engine.context import KEPT_TURNS, NEARLY_FULL, covered, opening, summarise
+from console_app.engine.context import NEARLY_FULL, RECENT_TURNS, covered, summarise, summary_message
 from console_app.engine.session import Session
 
 FULL = "The context is nearly full: the model is asked for a summary of the older turns first."
@@ -26,32 +25,37 @@ Emit = Callable[[ev.Event], None]
 def is_needed(session: Session) -> bool:
     """Whether the next request could be too large for the model."""
     window = session.window()
-    return session.overflowed or (window is not None and session.context > NEARLY_FULL * window)
+    overflowed = session.transcript.overflowed and not session.other_model
+    return overflowed or (window is not None and session.transcript.usage.known_context > NEARLY_FULL * window)
 
 
 def coverable(session: Session, *, automatic: bool = False) -> int:
     """How many of the oldest messages a new summary would stand for; 0 when none more than now."""
-    already = session.compaction.covers if session.compaction else 0
+    transcript = session.transcript
+    already = transcript.compaction.covers if transcript.compaction else 0
     if not automatic:
-        return covered(session.history, already)
+        return covered(transcript.history, already)
     # The turn that runs comes on top. Only what was too large already leaves no whole turn before it.
-    return covered(session.history, already, most=KEPT_TURNS + 1, least=1 if session.overflowed else 2)
+    return covered(transcript.history, already, most=RECENT_TURNS + 1, least=1 if transcript.overflowed else 2)
 
 
 async def compact(session: Session, emit: Emit, *, automatic: bool) -> bool:
     """Puts a summary in place of the older turns, and tells of it; False when there is none to be had."""
-    covers, before = coverable(session, automatic=automatic), session.compaction
+    covers, before = coverable(session, automatic=automatic), session.transcript.compaction
     if not covers:
         return False
     emit(ev.Notice(level="info", text=FULL if automatic else ASKED))
-    older = session.history[before.covers if before else 0 : covers]
+    older = session.transcript.history[before.covers if before else 0 : covers]
     if before is not None:
-        older.insert(0, opening(before))
+        older.insert(0, summary_message(before))
+    session.compacting = True
     try:
         text, usage = await summarise(session.provider, older, session.window())
     except FanoutError as error:
-        emit(ev.Notice(level="warning", text=f"Not compacted. {args.encodable(error.line)}"))
+        emit(ev.Notice(level="warning", text=f"Not compacted. {error.line}"))
         return False
+    finally:
+        session.compacting = False
     if usage is not None:
         emit(
             ev.UsageReported(
@@ -65,10 +69,7 @@ async def compact(session: Session, emit: Emit, *, automatic: bool) -> bool:
     if not text:
         emit(ev.Notice(level="warning", text="Not compacted: the model wrote no summary."))
         return False
-    event = ev.HistoryCompacted(summary=args.encodable(text), covers=covers, automatic=automatic)
-    emit(event)
-    session.compaction = event
-    session.context, session.overflowed = 0, False  # known again with the next answer
+    emit(ev.HistoryCompacted(summary=text, covers=covers, automatic=automatic))
     return True
 
 

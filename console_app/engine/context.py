@@ -10,15 +10,15 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from console_app.domain.amounts import CHARACTERS_A_TOKEN
 from console_app.domain.events import HistoryCompacted
 from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
-from console_app.domain.ports import FinishChunk, ModelRequest, Provider, TextChunk, TextRevised, UsageChunk
+from console_app.domain.ports.provider import FinishChunk, ModelRequest, Provider, TextChunk, TextRevised, UsageChunk
 from console_app.domain.tools import ToolSpec
 from console_app.engine.history import AnyMessage
 
-KEPT_TURNS = 2  # the newest turns, which a summary leaves whole
+RECENT_TURNS = 2  # the newest turns, which a summary leaves whole
 NEARLY_FULL = 0.85  # of the window: beyond it the next request is compacted first
-CHARACTERS_A_TOKEN = 4  # about, for what no endpoint has counted yet
 _RESULT_IN_SUMMARY = 2_000  # characters of a result that the summary is made from
 _MOST_OF_ALL = 400_000  # characters that the summary is made from, where the window isn't known
 
@@ -33,7 +33,7 @@ you. No preamble.
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ContextPart:
     """One source of what a request holds."""
 
     name: str
@@ -50,13 +50,13 @@ def in_context(
     history: Sequence[AnyMessage], compaction: HistoryCompacted | None, most: int | None
 ) -> list[AnyMessage]:
     """The messages that a request carries, before they are made valid for the wire."""
-    kept = list(history)
-    if compaction is not None and 0 < compaction.covers <= len(kept):
-        kept = [opening(compaction), *kept[compaction.covers :]]
-    return [trimmed(message, most) for message in kept]
+    messages = list(history)
+    if compaction is not None and 0 < compaction.covers <= len(messages):
+        messages = [summary_message(compaction), *messages[compaction.covers :]]
+    return [trimmed(message, most) for message in messages]
 
 
-def opening(compaction: HistoryCompacted) -> UserMessage:
+def summary_message(compaction: HistoryCompacted) -> UserMessage:
     """The message that stands for the oldest ones."""
     return UserMessage(content=f"{SUMMARY_OPENS}\n\n{compaction.summary}", origin="fanout")
 
@@ -75,15 +75,15 @@ def trimmed(message: AnyMessage, most: int | None) -> AnyMessage:
     return message.model_copy(update={"content": content})
 
 
-def covered(history: Sequence[AnyMessage], already: int = 0, *, most: int = KEPT_TURNS, least: int = 1) -> int:
+def covered(history: Sequence[AnyMessage], already: int = 0, *, most: int = RECENT_TURNS, least: int = 1) -> int:
     """How many of the oldest messages a summary can stand for beyond those it stands for `already`; 0 when none.
 
     The newest turns stay whole: `most` of them where that leaves something to sum up, else fewer, but `least`.
     """
     begins = [n for n, one in enumerate(history) if isinstance(one, UserMessage) and one.origin == "user"]
-    for keep in range(most, least - 1, -1):
-        if len(begins) > keep and begins[-keep] > already:
-            return begins[-keep]
+    for recent in range(most, least - 1, -1):
+        if len(begins) > recent and begins[-recent] > already:
+            return begins[-recent]
     return 0
 
 
@@ -93,7 +93,7 @@ def breakdown(
     history: Sequence[AnyMessage],
     compaction: HistoryCompacted | None,
     most: int | None,
-) -> list[Part]:
+) -> list[ContextPart]:
     """What the next request would be made of, by source."""
     sizes: dict[str, list[int]] = {
         "instructions": [len(system)],
@@ -114,7 +114,7 @@ def breakdown(
                 sizes["its calls"] += [len(call.name) + len(call.arguments) for call in message.tool_calls]
             case ToolMessage():
                 sizes["results"].append(len(message.content))
-    return [Part(name, len(found), sum(found)) for name, found in sizes.items() if sum(found)]
+    return [ContextPart(name, len(found), sum(found)) for name, found in sizes.items() if sum(found)]
 
 
 async def summarise(

@@ -18,14 +18,12 @@ from math import isfinite
 from typing import Any
 
 from console_app.domain import events as ev
-from console_app.domain.ports import Invocation, Toolset, UsageChunk
+from console_app.domain.ports.provider import UsageChunk
+from console_app.domain.ports.toolset import Invocation, Toolset
 from console_app.domain.tools import ToolResult, ToolSpec
 from console_app.engine import results
-from console_app.engine.admission import Admission, MissedApproval
-from console_app.engine.approval_gate import ApprovalGate
-from console_app.engine.arguments import encodable
-from console_app.engine.call_run import CallRun, Resolution
-from console_app.engine.repetition import Repetition
+from console_app.engine.approval import Approvals
+from console_app.engine.call_execution import CallExecution
 from console_app.engine.settings import EngineSettings
 from console_app.engine.slots import Slots, limits_of
 
@@ -39,7 +37,7 @@ Spawn = Callable[[Coroutine[Any, Any, None], str], asyncio.Task[None]]
 class Queue:
     """What a call waits for: `others` are the calls that have not ended and must, `why` is said of the wait."""
 
-    others: Callable[[], Sequence[CallRun]]
+    others: Callable[[], Sequence[CallExecution]]
     why: str
 
 
@@ -50,35 +48,29 @@ class Executor:
         self,
         *,
         toolset: Toolset,
-        gate: ApprovalGate,
+        approvals: Approvals,
         slots: Slots,
         settings: EngineSettings,
-        repetition: Repetition,
         emit: Callable[[ev.Event], None],
         spawn: Spawn,
         monotonic: Callable[[], float],
         flooded: Callable[[], bool],
     ) -> None:
         self._toolset = toolset
+        self._approvals = approvals
         self._slots = slots
         self._settings = settings
         self._emit = emit
         self._spawn = spawn
         self._monotonic = monotonic
         self._flooded = flooded
-        self._admission = Admission(gate, settings, repetition, emit)
 
-    @property
-    def approvals_missed(self) -> list[MissedApproval]:
-        """The approvals that nobody was there to give."""
-        return self._admission.missed
-
-    def start(self, call: CallRun, spec: ToolSpec, queue: Queue | None = None) -> None:
+    def start(self, call: CallExecution, spec: ToolSpec, queue: Queue | None = None) -> None:
         """Starts a call whose arguments were read; `queue` says which calls must have ended before it runs."""
         call.dispatched = True
         call.task = self._spawn(self._drive(call, spec, queue), f"call {call.id}")
 
-    def restart(self, old: CallRun, fresh: CallRun, spec: ToolSpec, queue: Queue | None = None) -> None:
+    def restart(self, old: CallExecution, fresh: CallExecution, spec: ToolSpec, queue: Queue | None = None) -> None:
         """Starts another attempt at a call (`old.again()`). What the old one still brings is dropped."""
         if old.result is None:
             old.result = results.interrupted()
@@ -87,10 +79,10 @@ class Executor:
         edited = fresh.arguments if fresh.arguments != old.arguments else None
         self._emit(ev.CallRestarted(call_id=fresh.id, attempt=fresh.attempt, arguments=edited))
         if fresh.resolution is not None and fresh.resolution is not old.resolution:
-            self._admission.record(fresh, fresh.resolution)
+            self._approvals.record(fresh, fresh.resolution)
         self.start(fresh, spec, queue)
 
-    def finish(self, call: CallRun, result: ToolResult) -> bool:
+    def finish(self, call: CallExecution, result: ToolResult) -> bool:
         """Gives a call its one result; the first stands, a second is dropped."""
         if call.result is not None:
             return False
@@ -112,38 +104,31 @@ class Executor:
         )
         return True
 
-    def _close(self, call: CallRun) -> None:
+    def _close(self, call: CallExecution) -> None:
         call.ended_at = self._monotonic()
         if call.timer is not None:
             call.timer.cancel()
         call.finished.set()
 
-    def end(self, call: CallRun, result: ToolResult) -> bool:
+    def end(self, call: CallExecution, result: ToolResult) -> bool:
         """Gives a call its result from outside and cancels what still runs of it."""
         if not self.finish(call, result):
             return False
         self._stop_task(call)
         return True
 
-    def _stop_task(self, call: CallRun) -> None:
+    def _stop_task(self, call: CallExecution) -> None:
         if call.task is not None and not call.task.done():
             call.task.cancel()
             asyncio.get_running_loop().call_later(GRACE, self._abandon, call)
 
-    def cancel(self, call: CallRun) -> bool:
+    def cancel(self, call: CallExecution) -> bool:
         """Ends a call for the user."""
         return self.end(call, results.cancelled(list(call.sent), started=call.ran))
 
-    def resolve(self, call: CallRun, resolution: Resolution) -> bool:
-        """Answers a call that waits for an approval; False when it doesn't."""
-        if call.request is None or not call.waits:
-            return False
-        call.request.set_result(resolution)
-        return True
-
-    async def _drive(self, call: CallRun, spec: ToolSpec, queue: Queue | None) -> None:
+    async def _drive(self, call: CallExecution, spec: ToolSpec, queue: Queue | None) -> None:
         try:
-            if call.resolution is None and (refusal := await self._admission.ask(call, spec)):
+            if call.resolution is None and (refusal := await self._approvals.ask(call, spec)):
                 self.finish(call, refusal)
                 return
             if queue is not None:
@@ -164,28 +149,28 @@ class Executor:
         finally:
             self._free(call)
 
-    def _finish_late(self, call: CallRun, result: ToolResult) -> None:
+    def _finish_late(self, call: CallExecution, result: ToolResult) -> None:
         if not self.finish(call, result):
             logger.debug("Call %s had ended as %s before its task did", call.id, call.outcome)
 
     # Running
 
-    async def _wait_in(self, queue: Queue, call: CallRun) -> None:
-        told = False
+    async def _wait_in(self, queue: Queue, call: CallExecution) -> None:
+        announced = False
         while others := queue.others():  # asked again each time, as a call may have been run again meanwhile
-            if not told:
+            if not announced:
                 self._emit(ev.CallQueued(call_id=call.id, why=queue.why))
-                told = True
+                announced = True
             await others[0].finished.wait()
 
-    async def _take_slot(self, call: CallRun, spec: ToolSpec) -> None:
+    async def _take_slot(self, call: CallExecution, spec: ToolSpec) -> None:
         limits = limits_of(spec, call.arguments or {}, self._settings.max_parallel)
         call.ticket = self._slots.ask(limits)
         if not call.ticket.granted.done():
-            self._emit(ev.CallQueued(call_id=call.id, why=encodable(call.ticket.why)))
+            self._emit(ev.CallQueued(call_id=call.id, why=call.ticket.why))
             await call.ticket.granted
 
-    async def _run(self, call: CallRun, spec: ToolSpec) -> None:
+    async def _run(self, call: CallExecution, spec: ToolSpec) -> None:
         call.started_at = call.news_at = self._monotonic()
         limit = spec.timeout if spec.timeout is not None else self._settings.call_timeout
         self._emit(ev.CallStarted(call_id=call.id, limit=limit or None))
@@ -196,7 +181,7 @@ class Executor:
         if not self.finish(call, results.of_tool(result)):
             logger.warning("Dropped a late result of call %s, which had ended as %s", call.id, call.outcome)
 
-    def _watch(self, call: CallRun, limit: float | None) -> None:
+    def _watch(self, call: CallExecution, limit: float | None) -> None:
         """Ends the call when it has sent no news for `limit` seconds."""
         if limit is None or limit <= 0 or call.result is not None:
             return
@@ -208,41 +193,47 @@ class Executor:
         ran = now - (now if call.started_at is None else call.started_at)
         self.end(call, results.timed_out(ran, limit, list(call.sent)))
 
-    def _abandon(self, call: CallRun) -> None:
+    def _abandon(self, call: CallExecution) -> None:
         if call.task is not None and not call.task.done():
             logger.warning("Call %s doesn't stop; left to itself %s after it was cancelled", call.id, f"{GRACE:g} s")
             self._free(call)
 
-    def _free(self, call: CallRun) -> None:
+    def _free(self, call: CallExecution) -> None:
         if call.ticket is not None:
             self._slots.give_back(call.ticket)
 
     # News of a running call
 
-    def progress(self, call: CallRun, progress: float, total: float | None, message: str | None) -> None:
+    def progress(self, call: CallExecution, progress: float, total: float | None, message: str | None) -> None:
         """A running call said how far it is."""
         if call.result is not None:
             return
         call.news_at = self._monotonic()
         progress = progress if isfinite(progress) else 0.0
         total = total if total is not None and isfinite(total) else None
-        message = None if message is None else encodable(message)
         call.keep(message or (f"progress {progress:g}" + (f" of {total:g}" if total is not None else "")))
         if not self._flooded():
             self._emit(ev.CallProgress(call_id=call.id, progress=progress, total=total, message=message))
 
-    def log(self, call: CallRun, level: ev.Level, text: str) -> None:
+    def log(self, call: CallExecution, level: ev.Level, text: str) -> None:
         """A running call logged a line."""
         if call.result is not None:
             return
         call.news_at = self._monotonic()
-        text = encodable(text)
         call.keep(text)
         if not self._flooded():
             self._emit(ev.CallLog(call_id=call.id, level=level, text=text))
 
+    def extend(self, call: CallExecution) -> bool:
+        """Gives a running call its whole time again; False when it doesn't run."""
+        if not call.ran or call.result is not None:
+            return False
+        call.news_at = self._monotonic()
+        self._emit(ev.CallExtended(call_id=call.id))
+        return True
+
     @contextmanager
-    def held(self, call: CallRun) -> Generator[None]:
+    def held(self, call: CallExecution) -> Generator[None]:
         """A person is asked on behalf of a running call: that is no time of its own."""
         call.holds += 1
         try:
@@ -251,17 +242,17 @@ class Executor:
             call.holds -= 1
             call.news_at = self._monotonic()
 
-    def asked(self, call: CallRun, what: str) -> None:
+    def asked(self, call: CallExecution, what: str) -> None:
         """A running call's server asks the user."""
         if call.result is None:
-            self._emit(ev.CallAsked(call_id=call.id, what=encodable(what)))
+            self._emit(ev.CallAsked(call_id=call.id, what=what))
 
-    def answered(self, call: CallRun, what: str, how: str) -> None:
+    def answered(self, call: CallExecution, what: str, how: str) -> None:
         """What came of that."""
         if call.result is None:
-            self._emit(ev.CallAnswered(call_id=call.id, what=encodable(what), how=encodable(how)))
+            self._emit(ev.CallAnswered(call_id=call.id, what=what, how=how))
 
-    def used(self, call: CallRun, usage: UsageChunk) -> None:
+    def used(self, call: CallExecution, usage: UsageChunk) -> None:
         """A call's server asked the model. Counted even after the call ended: it was spent."""
         self._emit(
             ev.UsageReported(
@@ -277,7 +268,7 @@ class Executor:
 class _Reporter:
     """What a tool gets to report with: knows which call it speaks of."""
 
-    def __init__(self, executor: Executor, call: CallRun) -> None:
+    def __init__(self, executor: Executor, call: CallExecution) -> None:
         self._executor = executor
         self._call = call
 

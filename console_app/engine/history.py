@@ -20,7 +20,7 @@ from console_app.engine.results import INTERRUPTED
 AnyMessage = UserMessage | AssistantMessage | ToolMessage
 
 GO_ON = "(Now act on that: make all calls that don't depend on each other in this answer, or end with the answer.)"
-OPENING = "(The conversation goes on from here.)"
+CONTINUES = "(The conversation goes on from here.)"
 _ILLEGAL_IN_NAME = re.compile(r"[^A-Za-z0-9_-]")
 _NAME_LENGTH = 64
 
@@ -62,12 +62,12 @@ def _paired(messages: Iterable[AnyMessage]) -> list[UserMessage | _Asked]:
 
 def _with_results(paired: list[UserMessage | _Asked], used: set[str]) -> Iterable[AnyMessage]:
     # Ids that a later message uses unchanged may not be taken by a renamed one before it.
-    kept = {call.id for entry in paired if isinstance(entry, _Asked) for call in entry.message.tool_calls}
+    used_later = {call.id for entry in paired if isinstance(entry, _Asked) for call in entry.message.tool_calls}
     for entry in paired:
         if isinstance(entry, UserMessage):
             yield entry
             continue
-        calls = tuple(_legal(call, used, kept) for call in entry.message.tool_calls)
+        calls = tuple(_legal(call, used, used_later) for call in entry.message.tool_calls)
         yield (
             entry.message
             if calls == entry.message.tool_calls
@@ -77,10 +77,10 @@ def _with_results(paired: list[UserMessage | _Asked], used: set[str]) -> Iterabl
             yield _result_of(call, result)
 
 
-def _legal(call: ToolCall, used: set[str], kept: set[str]) -> ToolCall:
+def _legal(call: ToolCall, used: set[str], used_later: set[str]) -> ToolCall:
     changes: dict[str, str] = {}
     if not call.id or call.id in used:
-        changes["id"] = _fresh_id(call.id or "call", used | kept)
+        changes["id"] = _fresh_id(call.id or "call", used | used_later)
     used.add(changes.get("id", call.id))
     name = _ILLEGAL_IN_NAME.sub("_", call.name)[:_NAME_LENGTH] or "unnamed"
     if name != call.name:
@@ -135,7 +135,7 @@ def _in_turns(messages: Iterable[AnyMessage]) -> list[AnyMessage]:
                     # A thought and what followed were two answers, and signed reasoning of two can't be put together.
                     turns.append(UserMessage(content=GO_ON, origin="fanout"))
                 if last is None:
-                    turns.append(UserMessage(content=OPENING, origin="fanout"))
+                    turns.append(UserMessage(content=CONTINUES, origin="fanout"))
             case ToolMessage():
                 pass
         turns.append(message)

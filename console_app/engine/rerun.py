@@ -8,7 +8,6 @@ Fanout, which goes on the wire with the next prompt.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 from typing import Any
 
 from console_app.domain.approvals import Decision
@@ -17,42 +16,35 @@ from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessa
 from console_app.domain.tools import ToolCall, ToolResult, ToolSpec
 from console_app.engine import arguments as args
 from console_app.engine.activity import Activity
-from console_app.engine.approvals import Approvals
-from console_app.engine.call_run import CallRun
+from console_app.engine.approval import Approvals
+from console_app.engine.call_execution import CallExecution
 from console_app.engine.executor import Executor
 from console_app.engine.repetition import Repetition
 from console_app.engine.restarts import attempt
 from console_app.engine.session import Session
 from console_app.engine.slots import limited
 
+# What was right then may not be now, and a key that was meant for another call must not do harm.
+EARLIER = "a call of an earlier turn"
+
 
 class Rerun(Activity):
-    """See the module. Entered and read like a Turn. Made by `prepare`, which checks what can be."""
+    """Entered and read like a Turn. Made by `prepare`, which checks what can be."""
 
-    def __init__(self, session: Session, old: CallRun, fresh: CallRun, spec: ToolSpec, turn: int) -> None:
+    def __init__(self, session: Session, old: CallExecution, fresh: CallExecution, spec: ToolSpec, turn: int) -> None:
         super().__init__(session, turn)
         self._old, self._call, self._spec = old, fresh, spec
+        self._approvals = Approvals(session, Repetition(), self.emit)
         self._executor = Executor(
             toolset=session.toolset,
-            gate=session.gate,
+            approvals=self._approvals,
             slots=session.slots,
             settings=session.settings,
-            repetition=Repetition(),
             emit=self.emit,
             spawn=self.spawn,
             monotonic=session.monotonic,
             flooded=self.flooded,
         )
-        self._approvals = Approvals(session, self, self._executor, self.emit)
-
-    @property
-    def calls(self) -> Sequence[CallRun]:
-        """The one call."""
-        return [self._call]
-
-    def find(self, call_id: str) -> CallRun | None:
-        """The call, when it is meant."""
-        return self._call if self._call.id == call_id else None
 
     def cancel(self, why: str = "") -> None:
         """Ends the call, if it still runs or waits; it gets its result at once."""
@@ -62,8 +54,11 @@ class Rerun(Activity):
 
     def cancel_call(self, call_id: str) -> bool:
         """The same, as a Turn has it."""
-        call = self.find(call_id)
-        return call is not None and self._executor.cancel(call)
+        return self.running and self._call.id == call_id and self._executor.cancel(self._call)
+
+    def extend_call(self, call_id: str) -> bool:
+        """Gives the call its whole time again; see Turn."""
+        return self.running and self._call.id == call_id and self._executor.extend(self._call)
 
     def resolve(
         self,
@@ -120,24 +115,27 @@ def prepare(session: Session, call_id: str, arguments: dict[str, Any] | None, tu
     return Rerun(session, old, fresh, fresh.spec, turn)
 
 
-def _from_history(session: Session, call_id: str) -> CallRun | None:
+def _from_history(session: Session, call_id: str) -> CallExecution | None:
     call: ToolCall | None = None
-    for message in reversed(session.history):
+    for message in reversed(session.transcript.history):
         if isinstance(message, AssistantMessage):
             call = next((one for one in message.tool_calls if one.id == call_id), call)
     result = next(
-        (one for one in session.history if isinstance(one, ToolMessage) and one.tool_call_id == call_id), None
+        (one for one in session.transcript.history if isinstance(one, ToolMessage) and one.tool_call_id == call_id),
+        None,
     )
     if call is None or result is None:
         return None
-    run = CallRun(call.id, 0, call.name, None, call.origin, written=call.arguments, raw=call.raw, closed=True)
+    run = CallExecution(call.id, 0, call.name, None, call.origin, written=call.arguments, raw=call.raw, closed=True)
     # A call that could not be read joined the history as `{}`, and must not run so.
-    run.arguments = args.read(call.arguments) if args.is_object(call.arguments) and not call.raw else None
+    read = call.whole and (call.origin == "text" or not call.raw) and args.is_object(call.arguments)
+    run.arguments = args.read(call.arguments) if read else None
+    run.must_ask = EARLIER
     run.result = ToolResult(outcome=result.outcome, content=result.content)
     return run
 
 
-def _note(spec: ToolSpec, call: CallRun, result: ToolResult) -> str:
+def _note(spec: ToolSpec, call: CallExecution, result: ToolResult) -> str:
     """What the model reads of it. The result is fenced, since a tool's words are not the user's."""
     return (
         f"I ran {spec.label} again, with {args.compact(call.arguments or {})}: {result.outcome.value}. "

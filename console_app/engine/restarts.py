@@ -9,11 +9,12 @@ from collections.abc import Callable
 from typing import Any
 
 from console_app.domain import events as ev
+from console_app.domain.approvals import DecidedBy
 from console_app.domain.tools import ToolSpec
 from console_app.engine import arguments as args
-from console_app.engine.approvals import checked_edit
+from console_app.engine.approval import checked_edit
 from console_app.engine.batch import Batch
-from console_app.engine.call_run import CallRun
+from console_app.engine.call_execution import CallExecution
 from console_app.engine.session import Session
 
 
@@ -28,7 +29,7 @@ class Restarts:
     def retry(self, call_id: str) -> bool:
         """Runs a finished or running call again with the arguments of its last run.
 
-        It needs no approval if it had one; a call that was denied asks again.
+        It needs no approval if a person gave it one; else it asks where rules and mode ask now.
         """
         call = self._batch.find(call_id)
         if call is None or call.arguments is None or (call.result is None and not call.ran):
@@ -40,20 +41,20 @@ class Restarts:
         call = self._batch.find(call_id)
         return call is not None and self._restart(call, arguments)
 
-    def _restart(self, call: CallRun, arguments: dict[str, Any] | None) -> bool:
+    def _restart(self, call: CallExecution, arguments: dict[str, Any] | None) -> bool:
         spec = call.spec
         if spec is None or spec.builtin or not call.closed or self._batch.completed:
             return False
         try:
             fresh = attempt(self._session, call, spec, arguments)
         except args.UnreadableArguments as error:
-            self._emit(ev.Notice(level="warning", text=args.encodable(f"{spec.label} was not run again: {error}.")))
+            self._emit(ev.Notice(level="warning", text=f"{spec.label} was not run again: {error}."))
             return False
         self._batch.restart(call, fresh, spec)
         return True
 
 
-def attempt(session: Session, call: CallRun, spec: ToolSpec, arguments: dict[str, Any] | None) -> CallRun:
+def attempt(session: Session, call: CallExecution, spec: ToolSpec, arguments: dict[str, Any] | None) -> CallExecution:
     """The next attempt at `call`. Raises UnreadableArguments for arguments that don't fit, or that a rule denies."""
     if arguments is not None:
         return call.again(checked_edit(session.gate, spec, arguments))
@@ -62,4 +63,13 @@ def attempt(session: Session, call: CallRun, spec: ToolSpec, arguments: dict[str
     verdict = session.gate.check(spec, call.arguments)
     if verdict.action == "deny":
         raise args.UnreadableArguments(f"a rule denies it ({verdict.why})")
-    return call.again()
+    fresh = call.again()
+    if verdict.action == "ask" and not _approved(call, spec):
+        fresh.resolution = None
+    return fresh
+
+
+def _approved(call: CallExecution, spec: ToolSpec) -> bool:
+    """Whether a person approved the call, of the tool as it is now: what a mode let run is for the mode of now."""
+    by = call.resolution.by if call.resolution else None
+    return by is DecidedBy.USER and call.spec is not None and call.spec.changed == spec.changed

@@ -8,8 +8,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from console_app.domain.errors import FanoutError
+from console_app.domain.safe_text import encodable
 from console_app.domain.tools import Outcome, ToolResult
-from console_app.engine.arguments import compact, encodable
+from console_app.engine.arguments import compact
 
 FAILED = "Tool execution failed: "
 DENIED = "The user denied this call."
@@ -29,7 +30,7 @@ def _so_far(lines: Sequence[str]) -> str:
 
 
 def _plain(outcome: Outcome, content: str, error: str | None = None) -> ToolResult:
-    return ToolResult(outcome=outcome, content=encodable(content), error=None if error is None else encodable(error))
+    return ToolResult(outcome=outcome, content=content, error=error)
 
 
 def seconds(duration: float) -> str:
@@ -39,19 +40,18 @@ def seconds(duration: float) -> str:
 
 def of_tool(result: ToolResult) -> ToolResult:
     """A tool's own result, as it goes on: a failure says so in the agreed words, nothing is left empty."""
-    content = encodable(result.content)
-    error = None if result.error is None else encodable(result.error)
+    content = result.content
     if result.outcome is Outcome.FAILED and not content.startswith(FAILED):
-        content = FAILED + (content or error or "no reason was given")
-    if content == result.content and error == result.error and content:
-        return result
-    return result.model_copy(update={"content": content or NO_OUTPUT, "error": error})
+        content = FAILED + (content or result.error or "no reason was given")
+    return (
+        result if content and content == result.content else result.model_copy(update={"content": content or NO_OUTPUT})
+    )
 
 
 def failed(error: BaseException) -> ToolResult:
     """A call that raised."""
-    said = error.line if isinstance(error, FanoutError) else str(error).strip()
-    text = said or type(error).__name__
+    message = error.line if isinstance(error, FanoutError) else encodable(str(error)).strip()
+    text = message or type(error).__name__
     return _plain(Outcome.FAILED, FAILED + text, " ".join(text.split()))
 
 
@@ -69,7 +69,7 @@ def cancelled(sent: Sequence[str], *, started: bool) -> ToolResult:
 
 def denied(reason: str = "") -> ToolResult:
     """A call that was not allowed; `reason` is the user's words, or says which rule or limit spoke for them."""
-    return _plain(Outcome.DENIED, f"{DENIED} {reason}".rstrip(), encodable(reason) or None)
+    return _plain(Outcome.DENIED, f"{DENIED} {reason}".rstrip(), reason or None)
 
 
 def interrupted() -> ToolResult:
@@ -134,18 +134,15 @@ def with_remarks(result: ToolResult, edited: dict[str, Any] | None, feedback: st
         remarks.append(f"The user ran this call again: it ran {runs} times, and this is the last result.")
     if not remarks:
         return result
-    return result.model_copy(update={"content": encodable("\n".join([*remarks, "", result.content]))})
+    return result.model_copy(update={"content": "\n".join([*remarks, "", result.content])})
 
 
 def structured_beside(result: ToolResult) -> dict[str, Any] | None:
-    """The structured content of a result for people to see; None where its text is that very JSON, or it is too much.
-
-    As it can be stored: halves of surrogate pairs, as a tool may return them, become U+FFFD.
-    """
+    """The structured content of a result for people; None where its text is that very JSON, or it is too much."""
     if result.structured is None:
         return None
     try:
-        text = encodable(json.dumps(result.structured, ensure_ascii=False))
+        text = json.dumps(result.structured, ensure_ascii=False)
         structured: Any = json.loads(text) if len(text) <= MOST_STRUCTURED else None
     except (ValueError, RecursionError):
         return None

@@ -7,15 +7,14 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from console_app.domain.events import HistoryCompacted
-from console_app.domain.ports import Provider, Toolset
-from console_app.domain.todo import TodoItem
+from console_app.domain.ports.provider import Provider
+from console_app.domain.ports.toolset import Toolset
+from console_app.domain.transcript import Transcript
 from console_app.engine.approval_gate import ApprovalGate
-from console_app.engine.call_run import CallRun
-from console_app.engine.history import AnyMessage
+from console_app.engine.call_execution import CallExecution
 from console_app.engine.settings import EngineSettings
 from console_app.engine.slots import Slots
-from console_app.engine.stamping import Stamper
+from console_app.engine.stamping import EventT, Stamper
 from console_app.engine.wire_history import WireHistory
 
 logger = logging.getLogger(__name__)
@@ -23,36 +22,41 @@ logger = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class Session:
-    """The parts of a session. `provider`, `settings` and `gate` may be replaced between answers."""
+    """The parts of a session. `provider`, `settings` and `gate` may be replaced between answers.
+
+    What was said and done is in `transcript` alone, and nothing changes that but the events that `record` stamps.
+    """
 
     provider: Provider
     toolset: Toolset
     settings: EngineSettings
     gate: ApprovalGate
     stamper: Stamper
-    history: list[AnyMessage]
-    call_ids: set[str]
+    transcript: Transcript
     monotonic: Callable[[], float]
-    todo: tuple[TodoItem, ...] = ()
-    compaction: HistoryCompacted | None = None  # what stands for the oldest messages in every request
     window: Callable[[], int | None] = lambda: None  # tokens that the model takes, where that is known
-    context: int = 0  # tokens of the newest request and its answer; 0 where not known
-    overflowed: bool = False  # the newest request was too large
+    other_model: bool = False  # than answered last: what was too large for that one says nothing of this one
+    compacting: bool = False  # the model is being asked for a summary of older turns
     todo_edited: bool = False  # by the user, and the model hasn't been told
-    calls: dict[str, CallRun] = field(default_factory=dict[str, CallRun])  # of the newest turn
+    calls: dict[str, CallExecution] = field(default_factory=dict[str, CallExecution])  # of the newest turn
     slots: Slots = field(default_factory=Slots)
     wire: WireHistory = field(default_factory=WireHistory)
     _left_over: set[asyncio.Task[None]] = field(default_factory=set[asyncio.Task[None]])
 
-    def new_call_id(self, given: str, made: str) -> str:
+    def new_call_id(self, provider_id: str, made: str) -> str:
         """The provider's id where it gave one that is new in this session, else one that starts with `made`."""
-        call_id = given if given and given not in self.call_ids else made
+        used = self.transcript.call_ids
+        call_id = provider_id if provider_id and provider_id not in used else made
         number = 2
-        while call_id in self.call_ids:
+        while call_id in used:
             call_id = f"{made}_{number}"
             number += 1
-        self.call_ids.add(call_id)
         return call_id
+
+    def record(self, event: EventT, turn: int = 0, step: int = 0) -> EventT:
+        """Gives a new event its place among the session's and folds it in; whoever gets it stores and shows it."""
+        self.transcript.apply(self.stamper.stamp(event, turn, step))
+        return event
 
     def leave(self, task: asyncio.Task[None]) -> None:
         """Keeps a task that doesn't stop until it does, so that it isn't lost half-way."""

@@ -19,7 +19,7 @@ class EngineSettings:
     text_single: bool = True  # protocol `xml` keeps one tool a message until a policy was chosen
     dispatch: Dispatch = "eager"  # of native calls; calls read from text always wait for the end of the answer
     max_steps: int = 25
-    max_parallel: int = 16  # calls of the whole app at once
+    max_parallel: int = 128  # calls of the whole app at once
     call_timeout: float | None = 300  # without news of a running call; ToolSpec.timeout wins
     turn_timeout: float | None = None
     approval_timeout: float | None = None  # then a waiting call is denied, visibly
@@ -32,8 +32,6 @@ class EngineSettings:
     max_price: float | None = None  # US dollars that a turn may cost
     max_turn_tokens: int | None = None  # input and output of all its requests
     system_prompt: str = ""
-    max_tokens: int | None = None
-    temperature: float | None = None
 
     def with_policy(self, policy: CallPolicy) -> EngineSettings:
         """These settings with a policy that somebody chose: it holds for every protocol."""

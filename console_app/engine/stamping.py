@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from console_app.domain.events import BaseEvent
+from console_app.domain.events import Event
 
-EventT = TypeVar("EventT", bound=BaseEvent)
+EventT = TypeVar("EventT", bound=Event)
 
 
 class Stamper:

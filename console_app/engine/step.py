@@ -14,24 +14,22 @@ from typing import Any, Protocol
 
 from console_app.domain import events as ev
 from console_app.domain.approvals import CallPolicy
-from console_app.domain.errors import AnswerInterrupted, ContextOverflow, FanoutError, ProviderError
+from console_app.domain.errors import AnswerInterrupted, FanoutError, ProviderError
 from console_app.domain.messages import ThoughtLabel, UserMessage
-from console_app.domain.ports import ModelRequest
+from console_app.domain.ports.provider import SLICE, ModelRequest
 from console_app.engine import results
 from console_app.engine.answer import Answer
-from console_app.engine.approvals import Approvals
+from console_app.engine.approval import Approvals
 from console_app.engine.batch import Batch, BatchRules
+from console_app.engine.builtin_tools.completion import is_completion
 from console_app.engine.builtin_tools.toolset import AnswerTools, offered
-from console_app.engine.completion import is_completion
 from console_app.engine.executor import Executor
 from console_app.engine.history import AnyMessage
 from console_app.engine.repetition import Repetition
 from console_app.engine.restarts import Restarts
 from console_app.engine.session import Session
 from console_app.engine.slots import limited
-from console_app.engine.strategies.strategy import Answered, Ending, ToolChoice
-
-SLICE = 16  # chunks taken in one go before others may run: a burst of tokens must not starve the keys
+from console_app.engine.strategies.strategy import Ending, StepResult, ToolChoice
 
 logger = logging.getLogger(__name__)
 
@@ -75,12 +73,12 @@ class Step:
         }
         self._policy = settings.policy_for(session.provider.protocol)
         self.tools = AnswerTools(session, owner.emit, lambda: self.batch.calls)
+        self.approvals = Approvals(session, repetition, owner.emit)
         self.executor = Executor(
             toolset=self.tools,
-            gate=session.gate,
+            approvals=self.approvals,
             slots=session.slots,
             settings=self._settings,
-            repetition=repetition,
             emit=owner.emit,
             spawn=owner.spawn,
             monotonic=session.monotonic,
@@ -94,14 +92,14 @@ class Step:
             specs=self._specs,
             executor=self.executor,
             emit=owner.emit,
-            new_id=lambda given, index: session.new_call_id(given, f"call_{turn}_{number}_{index}"),
+            new_id=lambda provider_id, index: session.new_call_id(provider_id, f"call_{turn}_{number}_{index}"),
         )
-        self.approvals = Approvals(session, self.batch, self.executor, owner.emit)
         self._restarts = Restarts(session, self.batch, owner.emit)
 
-    async def run(self) -> Answered:
+    async def run(self) -> StepResult:
         """Sends the request; returns when the answer has ended and each of its calls has its result."""
-        answer = Answer(self.batch, self._owner.emit, self._ask.label)
+        provider = self._session.provider
+        answer = Answer(self.batch, self._owner.emit, self._ask.label, f"{provider.name}/{provider.model}")
         ended = asyncio.get_running_loop().create_future()
         reader = self._owner.spawn(self._read(self._request(), answer, ended), "answer")
         try:
@@ -118,7 +116,7 @@ class Step:
             self._joined = True
             self._join(answer)
         calls, error = tuple(self.batch.calls), answer.error and answer.error.line
-        return Answered(answer.text, calls, answer.finish, error, completed=self.tools.final_answer)
+        return StepResult(answer.text, calls, answer.finish, error, completed=self.tools.final_answer)
 
     @property
     def restarts(self) -> Restarts | None:
@@ -142,13 +140,13 @@ class Step:
         note = UserMessage(content=self._ask.note, origin="fanout") if self._ask.note else None
         session = self._session
         return ModelRequest(
-            messages=session.wire.messages(session.history, session.compaction, settings.max_result_chars, note),
+            messages=session.wire.messages(
+                session.transcript.history, session.transcript.compaction, settings.max_result_chars, note
+            ),
             system=settings.system_prompt,
             tools=tuple(self._specs.values()),
             tool_choice=self._ask.tool_choice,
             parallel=self._policy is not CallPolicy.SINGLE,
-            max_tokens=settings.max_tokens,
-            temperature=settings.temperature,
         )
 
     async def _read(self, request: ModelRequest, answer: Answer, ended: asyncio.Future[None]) -> None:
@@ -180,7 +178,6 @@ class Step:
     def _failed(self, answer: Answer, error: FanoutError) -> None:
         if answer.finish is None:
             answer.error = error
-            self._session.overflowed = isinstance(error, ContextOverflow)
         else:
             logger.debug("After the end of the answer: %s", error)
 

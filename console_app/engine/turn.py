@@ -21,19 +21,19 @@ from typing import Any
 from console_app.domain import events as ev
 from console_app.domain.approvals import Decision
 from console_app.domain.messages import AssistantMessage, ThoughtLabel, UserMessage
-from console_app.engine import arguments as args
+from console_app.domain.safe_text import encodable
 from console_app.engine import compaction, results
 from console_app.engine.activity import Activity
-from console_app.engine.admission import MissedApproval
+from console_app.engine.approval import MissedApproval
 from console_app.engine.budget import Budget
 from console_app.engine.builtin_tools.todo_list import as_checklist, open_items
-from console_app.engine.call_run import CallRun
+from console_app.engine.call_execution import CallExecution
 from console_app.engine.repetition import Repetition
 from console_app.engine.session import Session
 from console_app.engine.settings import EngineSettings
 from console_app.engine.step import Ask, Step
 from console_app.engine.strategies import STRATEGIES, Loop
-from console_app.engine.strategies.strategy import Answered, Ending, Strategy, ToolChoice
+from console_app.engine.strategies.strategy import Ending, StepResult, Strategy, ToolChoice
 
 STOPPED = "[Fanout: the user stopped the turn here, before it was finished.]"
 FAILED = "[Fanout: the turn ended here with an error, before it was finished.]"
@@ -43,11 +43,11 @@ logger = logging.getLogger(__name__)
 
 
 class Turn(Activity):
-    """See the module. `outcome` is None while it runs; `approval_needed` and `timed_out` say why one failed."""
+    """`outcome` is None while it runs; `approval_needed` and `timed_out` say why one failed."""
 
     def __init__(self, session: Session, prompt: UserMessage, number: int) -> None:
         super().__init__(session, number)
-        self.prompt = _encodable(prompt)
+        self.prompt = prompt
         self.outcome: ev.TurnOutcome | None = None
         self.error: str | None = None
         self.timed_out = False
@@ -75,6 +75,11 @@ class Turn(Activity):
         return bool(self.approvals_missed)
 
     @property
+    def unsent_messages(self) -> list[UserMessage]:
+        """What `steer` was given and no request has carried, whole."""
+        return list(self._steering)
+
+    @property
     def unsent(self) -> list[str]:
         """What `steer` was given and no request has carried, for the prompt to take back."""
         return [message.source or message.content for message in self._steering]
@@ -91,12 +96,9 @@ class Turn(Activity):
         return call is not None and self._step is not None and self._step.executor.cancel(call)
 
     def extend_call(self, call_id: str) -> bool:
-        """Gives a running call its whole time again, as news of it would."""
+        """Gives a running call its whole time again, as news of it would; False when it doesn't run."""
         call = self._find(call_id)
-        if call is None or not call.ran or call.result is not None:
-            return False
-        call.news_at = self._session.monotonic()
-        return True
+        return call is not None and self._step is not None and self._step.executor.extend(call)
 
     def retry(self, call_id: str) -> bool:
         """Runs a finished or running call of the open batch again; its last result is the one that counts.
@@ -113,8 +115,7 @@ class Turn(Activity):
         False as with `retry`, and when the arguments don't fit the tool's schema or a rule denies them: a notice says
         which.
         """
-        call = self._find(call_id)
-        if call is not None and call.waits:
+        if self._step is not None and self._step.approvals.waits(call_id):
             return self.resolve(call_id, Decision.ALLOW, arguments=arguments)
         restarts = self._step.restarts if self._step else None
         return restarts is not None and restarts.edit_and_run(call_id, arguments)
@@ -136,9 +137,9 @@ class Turn(Activity):
 
     def steer(self, message: str | UserMessage) -> None:
         """Adds a user message that the next request of this turn carries."""
-        message = said(message)
+        message = as_message(message)
         if message.whole.strip():
-            self._steering.append(_encodable(message))
+            self._steering.append(message)
 
     def resolve(
         self,
@@ -160,7 +161,7 @@ class Turn(Activity):
         """Asks the gate again about every call that waits, after a change of rules or mode; how many it answered."""
         return self._step.approvals.reconsider() if self._step else 0
 
-    def _find(self, call_id: str) -> CallRun | None:
+    def _find(self, call_id: str) -> CallExecution | None:
         return self._step.batch.find(call_id) if self._step else None
 
     # What the strategy can do
@@ -178,7 +179,7 @@ class Turn(Activity):
     @property
     def open_todos(self) -> str:
         """The items of the to-do list that are not completed, as a checklist; "" when all are."""
-        left = open_items(self._session.todo)
+        left = open_items(self._session.transcript.todo)
         return as_checklist(left) if left else ""
 
     def spent(self) -> str | None:
@@ -187,7 +188,7 @@ class Turn(Activity):
 
     async def step(
         self, *, tool_choice: ToolChoice = "auto", note: str = "", label: ThoughtLabel | None = None
-    ) -> Answered:
+    ) -> StepResult:
         """One request, its answer and its calls."""
         self._join_what_the_user_did()
         self._step_number += 1
@@ -200,7 +201,7 @@ class Turn(Activity):
             answered = await step.run()
         finally:
             self._session.calls.update((call.id, call) for call in step.batch.calls)
-            self.approvals_missed.extend(step.executor.approvals_missed)
+            self.approvals_missed.extend(step.approvals.missed)
         if (final := answered.completed) and final.strip() and final.strip() != answered.text.strip():
             self.join(AssistantMessage(content=final))
         return answered
@@ -216,22 +217,19 @@ class Turn(Activity):
             self.join(message)
         if self._session.todo_edited:
             self._session.todo_edited = False
-            self.say(f"{TODO_EDITED}\n{as_checklist(self._session.todo)}")
+            self.add_message(f"{TODO_EDITED}\n{as_checklist(self._session.transcript.todo)}")
 
-    def say(self, text: str) -> None:
+    def add_message(self, text: str) -> None:
         """Adds a user message that Fanout wrote."""
         self.join(UserMessage(content=text, origin="fanout"))
 
     def notice(self, level: ev.Level, text: str) -> None:
         """Tells the user something."""
-        self.emit(ev.Notice(level=level, text=args.encodable(text)))
+        self.emit(ev.Notice(level=level, text=text))
 
     def emit(self, event: ev.Event) -> None:
-        """See Activity."""
         super().emit(event)
         if isinstance(event, ev.UsageReported):
-            if not event.call_id:
-                self._session.context = event.input_tokens + event.output_tokens
             if event.cost is None and self.settings.max_price is not None and not self._budget.unpriced:
                 self.notice("warning", "The price of this model isn't known, so max_price can't be kept.")
             self._budget.add(event)
@@ -267,14 +265,16 @@ class Turn(Activity):
             self._deadline.cancel()
         if ending.outcome in ("cancelled", "failed"):
             self._join_note(STOPPED if ending.outcome == "cancelled" else FAILED)
-        self.outcome, self.error = ending.outcome, None if ending.error is None else args.encodable(ending.error)
+        self.outcome, self.error = ending.outcome, ending.error
         self.emit(ev.TurnFinished(outcome=self.outcome, error=self.error))
+        self._session.other_model = False
         self._outbox.close()
 
     def _join_note(self, note: str) -> None:
         """Tells the model, with the next prompt, that this turn stopped; an answer that ends the history needs no note
         when it came whole."""
-        last = self._session.history[-1] if self._session.history else None
+        history = self._session.transcript.history
+        last = history[-1] if history else None
         if last is None or last.role != "assistant" or last.interrupted or last.label:
             self.join(UserMessage(content=note, origin="fanout"))
 
@@ -297,23 +297,19 @@ class Turn(Activity):
         self.timed_out = self._stop(ending)
 
 
-def said(message: str | UserMessage) -> UserMessage:
-    """What the user said, as a message."""
-    return UserMessage(content=message) if isinstance(message, str) else message
-
-
-def _encodable(message: UserMessage) -> UserMessage:
-    fields = {"content": args.encodable(message.content), "source": args.encodable(message.source)}
-    if not message.attachments:
-        return message.model_copy(update=fields)
-    attachments = [
-        one.model_copy(update={"text": args.encodable(one.text), "uri": args.encodable(one.uri)})
+def as_message(message: str | UserMessage) -> UserMessage:
+    """What the user said, as a message that can be stored and sent."""
+    if isinstance(message, str):
+        return UserMessage(content=encodable(message))
+    attachments = tuple(
+        one.model_copy(update={name: encodable(getattr(one, name)) for name in ("text", "uri", "name", "part")})
         for one in message.attachments
-    ]
-    return message.model_copy(update={**fields, "attachments": tuple(attachments)})
+    )
+    fields = {"content": encodable(message.content), "source": encodable(message.source), "attachments": attachments}
+    return message.model_copy(update=fields)
 
 
-class GivenTurn(Turn):
+class ManualTurn(Turn):
     """A turn of one answer, whose calls were given: it ends with their results."""
 
     async def _follow(self) -> Ending:

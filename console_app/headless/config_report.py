@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from pydantic import BaseModel
 
-from console_app.config.layers import Loaded
+from console_app.config.layers import LayeredSettings
 from console_app.config.paths import Paths, project_mcp, project_settings
 
 _SECRET = "(hidden)"
@@ -36,15 +36,15 @@ def path_lines(paths: Paths, cwd: Path, bundled: Sequence[Path]) -> Iterator[str
         yield f"{name:<17} {path}{'' if path.exists() else '  (not there)'}"
 
 
-def setting_lines(loaded: Loaded) -> Iterator[str]:
+def setting_lines(layered: LayeredSettings) -> Iterator[str]:
     """Each setting as TOML would have it, with where it comes from; headers, which may hold keys, are hidden."""
-    for name in type(loaded.settings).model_fields:
-        value = _plain(getattr(loaded.settings, name))
+    for name in type(layered.settings).model_fields:
+        value = _plain(getattr(layered.settings, name))
         if value is not None and value != {}:
-            yield f"{name} = {_toml(value)}  # {loaded.sources.get(name, 'default')}"
-        elif name in loaded.sources or value is None:
+            yield f"{name} = {_toml(value)}  # {layered.sources.get(name, 'default')}"
+        elif name in layered.sources or value is None:
             yield f"# {name} is not set"
-    for rule in loaded.rules:
+    for rule in layered.rules:
         yield f"# rule: {rule.action} {rule.pattern}  # {rule.source}"
 
 

@@ -20,7 +20,7 @@ STDOUT, STDERR = 1, 2
 _FULL = 1_000_000  # bytes waiting before `drain` holds the producer back
 
 
-class Output:
+class OutputStreams:
     """Two ordered streams. `lost` is set (on the event loop) when nobody reads standard output any more."""
 
     def __init__(self, stdout: int = STDOUT, stderr: int = STDERR) -> None:

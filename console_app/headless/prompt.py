@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from console_app.domain.errors import UsageError
-from console_app.domain.messages import UserMessage
 
 if TYPE_CHECKING:
-    from console_app.mcp_client.hub import Hub
+    from console_app.conversation.attachments import Attachments, Composed
 
 PATIENCE = 3.0  # seconds for the first byte of a pipe that nobody said to read
 _CHUNK = 65536
@@ -24,30 +24,25 @@ async def read_prompt(words: Sequence[str], note: Callable[[str], None], descrip
     `PATIENCE` seconds only; `note` is told then. Raises UsageError when there is no prompt.
     """
     asked = "-" in words or not words
-    given = " ".join(word for word in words if word != "-").strip()
+    text = " ".join(word for word in words if word != "-").strip()
     terminal = os.isatty(descriptor)
     if terminal and not words:
         raise UsageError("there is no prompt", 'Write fanout run "PROMPT", or pipe one in.')
     piped = "" if terminal and not asked else await _read(descriptor, None if asked else PATIENCE, note)
-    prompt = "\n\n".join(part for part in (given, piped.strip()) if part)
+    prompt = "\n\n".join(part for part in (text, piped.strip()) if part)
     if not prompt:
         raise UsageError("the prompt is empty")
     return prompt
 
 
-async def with_offers(hub: Hub, words: Sequence[str], prompt: str) -> UserMessage:
-    """The message of a prompt, with what its `words` name at servers. What was piped in may be anybody's, and names
-    nothing. Raises ServerError and UsageError."""
-    from console_app.mcp_client import composing  # other commands read no prompt, and need no hub
-
-    given = " ".join(word for word in words if word != "-").strip()
-    if not given or not composing.names_something(hub, given):
-        return UserMessage(content=prompt)
-    message = await composing.compose(hub, given)
-    if not message.source:
-        return message.model_copy(update={"content": prompt})
-    parts = (message.content, prompt.removeprefix(given).strip())
-    return message.model_copy(update={"content": "\n\n".join(part for part in parts if part)})
+async def with_attachments(attachments: Attachments, words: Sequence[str], prompt: str) -> Composed:
+    """The message of a prompt, with what its `words` name. What was piped in may be anybody's, and names nothing.
+    Raises AttachmentError, ServerError and UsageError."""
+    text = " ".join(word for word in words if word != "-").strip()
+    composed = await attachments.compose(text)
+    parts = (composed.message.content, prompt.removeprefix(text).strip())
+    content = "\n\n".join(part for part in parts if part)
+    return replace(composed, message=composed.message.model_copy(update={"content": content}))
 
 
 async def _read(descriptor: int, patience: float | None, note: Callable[[str], None]) -> str:

@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 
 from console_app.domain.safe_text import one_line
-from console_app.headless.output import Output
+from console_app.headless.output import OutputStreams
 from console_app.mcp_client.hub import Hub
 from console_app.mcp_client.status import ServerState, ServerStatus
 
@@ -27,7 +27,7 @@ async def running(hub: Hub) -> AsyncGenerator[Hub]:
         await asyncio.wait((closing,), timeout=_CLOSING)
 
 
-async def settled(hub: Hub, output: Output) -> None:
+async def settled(hub: Hub, output: OutputStreams) -> None:
     """Waits until every server is ready or has failed; says in one line each which failed, and which it waits for."""
     ready = asyncio.ensure_future(hub.ready())
     try:

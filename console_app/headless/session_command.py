@@ -15,7 +15,7 @@ from console_app.domain.errors import UsageError
 from console_app.headless import session_text
 from console_app.headless.interrupts import Interrupts
 from console_app.headless.json_text import json_line
-from console_app.headless.output import Output
+from console_app.headless.output import OutputStreams
 from console_app.sessions.export import export, imported, write_new
 from console_app.sessions.library import Library
 from console_app.sessions.places import end_of_turn
@@ -29,7 +29,7 @@ _MOST_LISTED = 100_000
 class SessionCommand:
     """One run of the command. `run` does what `arguments.action` says."""
 
-    def __init__(self, arguments: Namespace, library: Library, output: Output, interrupts: Interrupts) -> None:
+    def __init__(self, arguments: Namespace, library: Library, output: OutputStreams, interrupts: Interrupts) -> None:
         self._arguments = arguments
         self._words: list[str] = arguments.words
         self._library = library

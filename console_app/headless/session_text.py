@@ -9,7 +9,7 @@ from datetime import datetime
 from console_app.domain import events as ev
 from console_app.domain.safe_text import one_line, visible
 from console_app.domain.transcript import Transcript
-from console_app.domain.transcript_parts import Turn
+from console_app.domain.transcript_parts import TurnView
 from console_app.headless.json_text import json_line
 from console_app.headless.writers import call_line, compaction_line
 from console_app.sessions.tables import Hit, SessionInfo
@@ -52,7 +52,7 @@ def conversation(events: Sequence[ev.Event]) -> Iterator[str]:
         yield from (f"[{compaction_line(one)}]" for one in transcript.compactions if one.turn == turn.number)
 
 
-def _turn(turn: Turn) -> Iterator[str]:
+def _turn(turn: TurnView) -> Iterator[str]:
     prompt = visible(turn.prompt).replace("\n", "\n> ")
     yield f"> {prompt}"
     for step in turn.steps:

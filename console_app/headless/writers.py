@@ -15,9 +15,9 @@ from console_app.domain.messages import MESSAGE, AssistantMessage
 from console_app.domain.safe_text import one_line, visible
 from console_app.domain.tools import Outcome
 from console_app.domain.transcript import Transcript
-from console_app.domain.transcript_parts import Call
+from console_app.domain.transcript_parts import CallView
 from console_app.headless.json_text import json_line
-from console_app.headless.output import Output
+from console_app.headless.output import OutputStreams
 from console_app.headless.safe_stream import SafeStream
 
 OutputFormat = Literal["text", "json", "stream-json"]
@@ -49,11 +49,10 @@ class Writer(Protocol):
 class StreamJsonWriter:
     """Every event a line of JSON, at once."""
 
-    def __init__(self, output: Output) -> None:
+    def __init__(self, output: OutputStreams) -> None:
         self._output = output
 
     def write(self, event: ev.Event) -> None:
-        """See Writer."""
         self._output.out(json_line(event.model_dump()) + "\n")
 
     def finish(self) -> None:
@@ -63,7 +62,7 @@ class StreamJsonWriter:
 class JsonWriter:
     """One JSON object when the run is over; `report` makes it."""
 
-    def __init__(self, output: Output, report: Callable[[], dict[str, Any]]) -> None:
+    def __init__(self, output: OutputStreams, report: Callable[[], dict[str, Any]]) -> None:
         self._output = output
         self._report = report
 
@@ -71,14 +70,13 @@ class JsonWriter:
         """See Writer."""
 
     def finish(self) -> None:
-        """See Writer."""
         self._output.out(json_line(self._report()) + "\n")
 
 
 class TextWriter:
     """The answer as it streams; a line to standard error for each call that ended and each notice."""
 
-    def __init__(self, output: Output, transcript: Transcript) -> None:
+    def __init__(self, output: OutputStreams, transcript: Transcript) -> None:
         self._output = output
         self._transcript = transcript
         self._questions = Questions(transcript)
@@ -88,7 +86,6 @@ class TextWriter:
         self._anything = False
 
     def write(self, event: ev.Event) -> None:
-        """See Writer."""
         match event:
             case ev.TextDelta():
                 self._text(event.text)
@@ -108,7 +105,8 @@ class TextWriter:
             case ev.Thought():
                 self._line(f"{event.label}: {event.text}")
             case ev.RetryScheduled():
-                self._line(f"Trying again in {event.delay:.1f} s (try {event.attempt}): {event.why}")
+                of = f" of {event.most}" if event.most else ""
+                self._line(f"Trying again in {event.delay:.1f} s (try {event.attempt}{of}): {event.why}")
             case ev.HistoryCompacted():
                 self._line(compaction_line(event))
             case ev.Notice() if event.level != "debug":
@@ -117,7 +115,6 @@ class TextWriter:
                 pass
 
     def finish(self) -> None:
-        """See Writer."""
         self._end_answer()
 
     def _text(self, text: str) -> None:
@@ -154,13 +151,12 @@ class TextWriter:
 class ResultsWriter:
     """For calls without a model: the results themselves, in call order, with a heading each when there are several."""
 
-    def __init__(self, output: Output, transcript: Transcript) -> None:
+    def __init__(self, output: OutputStreams, transcript: Transcript) -> None:
         self._output = output
         self._transcript = transcript
         self._questions = Questions(transcript)
 
     def write(self, event: ev.Event) -> None:
-        """See Writer."""
         if isinstance(event, ev.CallFinished) and (call := self._transcript.calls.get(event.call_id)):
             self._questions.over()
             self._output.error_line(one_line(call_line(call), 400))
@@ -168,14 +164,13 @@ class ResultsWriter:
             self._output.error_line(one_line(line, 400))
 
     def finish(self) -> None:
-        """See Writer."""
         calls = list(self._transcript.calls.values())
         for number, call in enumerate(calls):
             heading = f"{'' if number == 0 else chr(10)}{one_line(_label(call))}\n" if len(calls) > 1 else ""
             self._output.out(heading + visible(call.content).removesuffix("\n") + "\n")
 
 
-def call_line(call: Call) -> str:
+def call_line(call: CallView) -> str:
     """A finished call in one line: how it ended, what it was, what came of it, how long it ran."""
     outcome = call.outcome or Outcome.INTERRUPTED
     arguments = json.dumps(call.arguments, ensure_ascii=False) if call.arguments else ""
@@ -204,18 +199,18 @@ class Questions:
 
     def __init__(self, transcript: Transcript) -> None:
         self._transcript = transcript
-        self._told: tuple[str, str, str] | None = None
+        self._answered: tuple[str, str, str] | None = None
 
     def over(self) -> None:
         """A call has ended: the same question would be another one."""
-        self._told = None
+        self._answered = None
 
     def line(self, event: ev.CallAnswered) -> str:
         """The line of a question that is over; "" when it was told right before."""
         call = self._transcript.calls.get(event.call_id)
-        if call is None or self._told == (call.server, event.what, event.how):
+        if call is None or self._answered == (call.server, event.what, event.how):
             return ""
-        self._told = (call.server, event.what, event.how)
+        self._answered = (call.server, event.what, event.how)
         return f"? {call.server} asks: {one_line(event.what, 160)} · {event.how}"
 
 
@@ -248,7 +243,7 @@ def report(transcript: Transcript, *, session_id: str) -> dict[str, Any]:
     }
 
 
-def _call_report(call: Call) -> dict[str, Any]:
+def _call_report(call: CallView) -> dict[str, Any]:
     return {
         "call_id": call.id,
         "name": call.name,
@@ -264,5 +259,5 @@ def _call_report(call: Call) -> dict[str, Any]:
     }
 
 
-def _label(call: Call) -> str:
+def _label(call: CallView) -> str:
     return f"{call.server}.{call.tool}" if call.server else call.name

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from console_app.domain import forms
-from console_app.domain.ports import CallReporter
+from console_app.domain.ports.toolset import CallReporter
 from console_app.domain.questions import (
     Elicitation,
     ElicitationAnswer,
@@ -28,7 +28,7 @@ from console_app.domain.questions import (
 )
 from console_app.domain.web_address import is_web_page
 
-MOST_TOLD = 1000  # characters of a question that its call tells of
+LONGEST_QUESTION = 1000  # characters of a question that its call tells of
 log = logging.getLogger(__name__)
 OpenUrl = Callable[[str], Awaitable[None]]
 _WORDS: Final = {"accept": "accepted", "decline": "declined", "cancel": "cancelled"}
@@ -60,10 +60,10 @@ class Asking:
     async def elicit(self, question: Elicitation, reporters: Sequence[CallReporter]) -> ElicitationAnswer:
         """Asks the person; an answer that doesn't fit the form, or a page that can't be opened, is a cancel."""
         what = f"to open {question.url}" if question.mode == "url" else question.message
-        what = what[:MOST_TOLD]
-        with _open(reporters, what) as said:
+        what = what[:LONGEST_QUESTION]
+        with _open(reporters, what) as result:
             answer = await self._answer(question)
-            said.how = self._by(_WORDS[answer.action])
+            result.how = self._by(_WORDS[answer.action])
         return answer
 
     async def _answer(self, question: Elicitation) -> ElicitationAnswer:
@@ -88,9 +88,9 @@ class Asking:
     async def sample(self, request: SamplingRequest, reporters: Sequence[CallReporter]) -> Sampled | None:
         """Asks the model, if the person lets the server; None when not. Raises ProviderError."""
         sampler = self.sampler
-        with _open(reporters, "to use the model") as said:
+        with _open(reporters, "to use the model") as result:
             allowed = sampler is not None and await self.human.allow_sampling(request)
-            said.how = "allowed" if allowed else self._by("denied")
+            result.how = "allowed" if allowed else self._by("denied")
         if sampler is None or not allowed:
             return None
         with _held(reporters):
@@ -106,26 +106,26 @@ class Asking:
 
 
 @dataclass(slots=True)
-class _Said:
+class _QuestionResult:
     """What came of a question; withdrawn, until there is an answer."""
 
     how: str = "withdrawn"
 
 
 @contextmanager
-def _open(reporters: Sequence[CallReporter], what: str) -> Generator[_Said]:
+def _open(reporters: Sequence[CallReporter], what: str) -> Generator[_QuestionResult]:
     """While the person is asked: the calls wait for them, and their clocks stand."""
-    said = _Said()
+    result = _QuestionResult()
     with _held(reporters):
         for reporter in reporters:
             reporter.log("notice", f"the server asks: {what}")
             reporter.asked(what)
         try:
-            yield said
+            yield result
         finally:
             for reporter in reporters:
-                reporter.log("notice", f"the question was {said.how}")
-                reporter.answered(what, said.how)
+                reporter.log("notice", f"the question was {result.how}")
+                reporter.answered(what, result.how)
 
 
 @contextmanager

@@ -25,8 +25,9 @@ from pydantic import FileUrl
 
 from console_app.domain import questions
 from console_app.domain.errors import FanoutError
-from console_app.domain.ports import CallReporter
+from console_app.domain.ports.toolset import CallReporter
 from console_app.domain.questions import Elicitation, ElicitationAnswer, SamplingRequest
+from console_app.domain.sampling import Sampling
 from console_app.mcp_client.asking import Asking
 from console_app.mcp_client.wire import Wire, WireCall
 
@@ -70,10 +71,10 @@ class Callbacks:
             server=self._server,
             call_id=call.call_id if call is not None else "",
             messages=tuple(_sampling_message(message) for message in params.messages),
-            max_tokens=params.max_tokens,
+            sampling=Sampling.model_construct(  # as the server says it: the endpoint judges that
+                max_tokens=params.max_tokens, temperature=params.temperature, stop=tuple(params.stop_sequences or ())
+            ),
             system=params.system_prompt or "",
-            temperature=params.temperature,
-            stop=tuple(params.stop_sequences or ()),
             model_hints=_hints(params),
         )
         try:

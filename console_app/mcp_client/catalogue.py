@@ -13,10 +13,10 @@ from console_app.domain.events import Level
 from console_app.mcp_client import faults
 from console_app.mcp_client.convert import ResultFiles
 from console_app.mcp_client.faults import CallRefused, ConnectionLost
-from console_app.mcp_client.offers import Offers, Prompt, PromptMessage, ResourceContent, ResourceTemplate
+from console_app.mcp_client.offers import Offers, PromptMessage, ResourceContent, ResourceTemplate, ServerPrompt
 
 if TYPE_CHECKING:
-    from console_app.mcp_client.session import Session
+    from console_app.mcp_client.session import ServerSession
 
 log = logging.getLogger(__name__)
 
@@ -26,7 +26,7 @@ class Catalogue:
     `seconds` at most."""
 
     def __init__(
-        self, server: str, session: Callable[[], Awaitable[Session]], files: ResultFiles, seconds: float
+        self, server: str, session: Callable[[], Awaitable[ServerSession]], files: ResultFiles, seconds: float
     ) -> None:
         self.offers = Offers()
         self.listed = asyncio.Event()  # the lists have come, whatever is in them
@@ -37,7 +37,7 @@ class Catalogue:
         self._files = files
         self._seconds = seconds
 
-    async def refresh(self, session: Session) -> None:
+    async def refresh(self, session: ServerSession) -> None:
         """Lists again; what can't be listed is empty, with the reason in the offers."""
         try:
             async with asyncio.timeout(self._seconds):
@@ -51,7 +51,7 @@ class Catalogue:
         self.offers = Offers()
         self.listed.clear()
 
-    async def restore(self, session: Session) -> None:
+    async def restore(self, session: ServerSession) -> None:
         """Tells a new connection what was asked of the one before."""
         try:
             with self._errors():
@@ -75,7 +75,7 @@ class Catalogue:
                 return await (await self._session()).get_prompt(name, arguments, self._files)
 
     async def complete(
-        self, ref: Prompt | ResourceTemplate, argument: str, value: str, others: Mapping[str, str]
+        self, ref: ServerPrompt | ResourceTemplate, argument: str, value: str, others: Mapping[str, str]
     ) -> list[str]:
         """What the server proposes for an argument that is being typed."""
         with self._errors():

@@ -20,11 +20,11 @@ from console_app.mcp_client.callback import SignInRefused
 from console_app.mcp_client.guard import Guard
 from console_app.mcp_client.process import ServerProcess
 from console_app.mcp_client.server_log import ServerLog
-from console_app.mcp_client.sign_in import AuthPlan, Kept, SignInNeeded, plan_of
+from console_app.mcp_client.sign_in import AuthPlan, SignInNeeded, StoredSignIn, plan_of
 
 if TYPE_CHECKING:
     from console_app.mcp_client.http import HttpConversation
-    from console_app.mcp_client.session import Session, Surroundings
+    from console_app.mcp_client.session import ServerSession, Surroundings
     from console_app.mcp_client.stdio import StdioConversation
 
 SurroundingsOf = Callable[[ModuleType], "Surroundings"]  # given the module `session`, once it is loaded
@@ -54,7 +54,7 @@ class Channel(Protocol):
         """What comes before the handshake. Raises StartError."""
         ...
 
-    def session(self) -> AbstractAsyncContextManager[Session]:
+    def session(self) -> AbstractAsyncContextManager[ServerSession]:
         """Shakes hands; leaving it ends the conversation."""
         ...
 
@@ -91,7 +91,7 @@ class StdioChannel:
             raise StartError(faults.start_reason(error, self._config)) from error
 
     @asynccontextmanager
-    async def session(self) -> AsyncGenerator[Session]:
+    async def session(self) -> AsyncGenerator[ServerSession]:
         """Shakes hands over the program's pipes."""
         stdio, session = await sdk.load("stdio"), await sdk.load("session")
         assert self._process is not None, "start comes first"
@@ -112,8 +112,8 @@ class StdioChannel:
         if isinstance(error, TimeoutError):
             if garbage:
                 return f"is not an MCP server: its output starts with '{garbage}'"
-            said = one_line(self._log.last_line, 160)
-            return "no answer to the handshake in time" + (f"; it last said: {said}" if said else "")
+            last_line = one_line(self._log.last_line, 160)
+            return "no answer to the handshake in time" + (f"; it last said: {last_line}" if last_line else "")
         return faults.connection_reason(error) if error is not None else "the connection was closed"
 
     def wants_sign_in(self, error: BaseException | None) -> bool:
@@ -129,13 +129,15 @@ class StdioChannel:
 class HttpChannel:
     """An endpoint that somebody else runs."""
 
-    def __init__(self, config: ServerConfig, around: SurroundingsOf, kept: Credentials, open_page: OpenPage) -> None:
+    def __init__(
+        self, config: ServerConfig, around: SurroundingsOf, credentials: Credentials, open_page: OpenPage
+    ) -> None:
         self._config = config
         self._around = around
-        self._credentials = kept
+        self._credentials = credentials
         self._open_page = open_page
         self._plan = AuthPlan("none")
-        self._kept_tokens = False
+        self._has_tokens = False
         self._legacy = config.kind == "sse"
         self._conversation: HttpConversation | None = None
 
@@ -150,18 +152,18 @@ class HttpChannel:
         if self._plan.kind == "bearer":
             auth = oauth.BearerAuth(self._plan.token)
         elif self._plan.kind == "oauth":
-            kept = Kept(self._credentials, self._config, self._plan)
-            self._kept_tokens = oauth.has_tokens(await kept.read())
+            stored = StoredSignIn(self._credentials, self._config, self._plan)
+            self._has_tokens = oauth.has_tokens(await stored.read())
             # Without tokens and nobody to sign in, the server is only asked whether it wants that at all.
-            if self._kept_tokens or self._open_page.asks:
+            if self._has_tokens or self._open_page.asks:
                 try:
-                    auth = await oauth.sign_in(self._config.url or "", self._plan, kept, self._open_page)
+                    auth = await oauth.sign_in(self._config.url or "", self._plan, stored, self._open_page)
                 except (ValueError, SignInRefused) as error:
                     raise StartError(str(error)) from error
         self._conversation = http.HttpConversation(self._config, auth)
 
     @asynccontextmanager
-    async def session(self) -> AsyncGenerator[Session]:
+    async def session(self) -> AsyncGenerator[ServerSession]:
         """Shakes hands; an endpoint that proves to be an older one is spoken to as such."""
         module = await sdk.load("session")
         conversation = self._conversation

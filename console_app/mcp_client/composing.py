@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from console_app.domain.errors import FanoutError, ServerError, UsageError
 from console_app.domain.messages import Attachment, UserMessage
 from console_app.mcp_client.hub import Hub
-from console_app.mcp_client.offers import Prompt, PromptMessage, ResourceContent
+from console_app.mcp_client.offers import PromptMessage, ResourceContent, ServerPrompt
 from console_app.mcp_client.typed_names import (
     Mention,
     arguments_of,
@@ -50,7 +50,7 @@ def names_something(hub: Hub, text: str) -> bool:
     return "@" in text and bool(mentions(text, servers, ()))
 
 
-async def _filled_in(hub: Hub, prompt: Prompt, rest: str, source: str) -> UserMessage:
+async def _filled_in(hub: Hub, prompt: ServerPrompt, rest: str, source: str) -> UserMessage:
     values = arguments_of(prompt, rest)
     if needed := missing(prompt, values):
         raise UsageError(f"the prompt {prompt.name} needs {', '.join(needed)}", f"Write {needed[0]}=VALUE.")

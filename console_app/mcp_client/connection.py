@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from console_app.config.mcp_servers import ServerConfig
 from console_app.domain.errors import ServerError
 from console_app.domain.events import Level
-from console_app.domain.ports import CallReporter
+from console_app.domain.ports.toolset import CallReporter
 from console_app.domain.safe_text import one_line
 from console_app.domain.tools import ToolResult
 from console_app.mcp_client import convert, faults
@@ -22,15 +22,15 @@ from console_app.mcp_client.catalogue import Catalogue
 from console_app.mcp_client.channel import Channel, HttpChannel, StartError, StdioChannel
 from console_app.mcp_client.faults import CallRefused, ConnectionLost
 from console_app.mcp_client.server_log import ServerLog
-from console_app.mcp_client.shared import Ending, Shared, to_the_end
-from console_app.mcp_client.sign_in import Kept, SignInPage, plan_of
+from console_app.mcp_client.shared import ConnectionEnding, Shared, to_the_end
+from console_app.mcp_client.sign_in import SignInPage, StoredSignIn, plan_of
 from console_app.mcp_client.status import RejectedTool, ServerState, ServerStatus
 
 if TYPE_CHECKING:
     from mcp_types import Tool
 
     from console_app.mcp_client.changes import Kind
-    from console_app.mcp_client.session import Listing, Session, Surroundings
+    from console_app.mcp_client.session import ServerListing, ServerSession, Surroundings
 
 log = logging.getLogger(__name__)
 
@@ -59,11 +59,11 @@ class Connection:
         self._delays = shared.retry_delays
         self._rejected: tuple[RejectedTool, ...] = ()
         self._about = ("", "", "")  # protocol version, server info, instructions
-        self._session: Session | None = None
+        self._session: ServerSession | None = None
         self._moved = asyncio.Event()  # replaced at each change of state: whoever holds the old one is woken
         self._again = asyncio.Event()
         self._owner: asyncio.Task[None] | None = None
-        self._life: asyncio.Task[Ending] | None = None
+        self._life: asyncio.Task[ConnectionEnding] | None = None
         self._stopping = False
 
     # Life.
@@ -111,7 +111,7 @@ class Connection:
     async def sign_out(self) -> None:
         """Forgets what was kept of a sign-in."""
         try:
-            await Kept(self._shared.credentials, self.config, plan_of(self.config)).forget()
+            await StoredSignIn(self._shared.credentials, self.config, plan_of(self.config)).forget()
         except ValueError:
             return  # `auth` that can't be used never signed in
 
@@ -147,7 +147,9 @@ class Connection:
                 if self._again.is_set():
                     losses = 0
                     continue
-                ending = self._life.result() if not self._life.cancelled() else Ending("the connection was closed")
+                ending = (
+                    self._life.result() if not self._life.cancelled() else ConnectionEnding("the connection was closed")
+                )
                 reason = ending.reason
                 losses = 1 if was_ready and loop.time() - began >= STEADY_SECONDS else losses + 1
                 log.info("server %s: %s", self.config.name, reason)
@@ -177,7 +179,7 @@ class Connection:
         await self._again.wait()
         return 0
 
-    async def _live(self) -> Ending:
+    async def _live(self) -> ConnectionEnding:
         """One connection from beginning to end; returns why it ended."""
         channel = self._channel()
         error: BaseException | None = None
@@ -193,13 +195,13 @@ class Connection:
                         self._ready(session, listing)
                         await self._serve(session)
             except StartError as fault:
-                return Ending(str(fault))
+                return ConnectionEnding(str(fault))
             except Exception as fault:
                 error = TimeoutError() if deadline.expired() else fault
             reason = one_line(await channel.why(error), faults.LONGEST)
             if self.state is ServerState.READY:
                 self._move(ServerState.RECONNECTING, reason)  # before the program is ended, which may take a while
-            return Ending(reason, sign_in=channel.wants_sign_in(error))
+            return ConnectionEnding(reason, sign_in=channel.wants_sign_in(error))
         finally:
             await to_the_end(channel.close())
 
@@ -217,14 +219,14 @@ class Connection:
             lambda: self.catalogue.log_level,
         )
 
-    def _ready(self, session: Session, listing: Listing) -> None:
+    def _ready(self, session: ServerSession, listing: ServerListing) -> None:
         self._session = session
         self._page.connected = True
         self._about = (session.protocol_version, session.server_info, session.instructions)
         self.tools, self._rejected = listing.tools, listing.rejected
         self._move(ServerState.READY)
 
-    async def _serve(self, session: Session) -> None:
+    async def _serve(self, session: ServerSession) -> None:
         """Until the connection ends; lists again what the server says has changed."""
         ended = asyncio.ensure_future(session.ended.wait())
         listing = asyncio.create_task(self._list_offers(session))
@@ -242,12 +244,12 @@ class Connection:
             listing.cancel()
             await asyncio.gather(listing, return_exceptions=True)
 
-    async def _list_offers(self, session: Session) -> None:
+    async def _list_offers(self, session: ServerSession) -> None:
         await self.catalogue.restore(session)
         await self.catalogue.refresh(session)
         self._shared.changed()
 
-    async def _refresh(self, session: Session) -> None:
+    async def _refresh(self, session: ServerSession) -> None:
         kinds: set[Kind] = set()
         updated: dict[str, None] = {}
         # Servers send several notices at once: wait until they are quiet for a moment, but not for ever.
@@ -267,7 +269,7 @@ class Connection:
         for uri in updated:
             self._shared.updated(self.config.name, uri)
 
-    async def _list_tools(self, session: Session) -> None:
+    async def _list_tools(self, session: ServerSession) -> None:
         try:
             async with asyncio.timeout(self.config.timeout or CONNECT_SECONDS):
                 listing = await session.list_tools()
@@ -277,7 +279,7 @@ class Connection:
         await self._examine(listing)
         self.tools, self._rejected = listing.tools, listing.rejected
 
-    async def _examine(self, listing: Listing) -> None:
+    async def _examine(self, listing: ServerListing) -> None:
         """Notes what has changed about the tools since the user trusted them."""
         if (definitions := self._shared.definitions) is not None:
             self.changed = await asyncio.to_thread(definitions.changed, self.config, listing.tools)
@@ -321,7 +323,7 @@ class Connection:
             return await asyncio.to_thread(convert.result_of, result, self._shared.files)
         return convert.result_of(result, self._shared.files)
 
-    async def _ready_session(self) -> Session:
+    async def _ready_session(self) -> ServerSession:
         session = await self._session_for_call()
         if session is None:
             raise ServerError(self._not_ready())
@@ -331,7 +333,7 @@ class Connection:
         why = f": {self.reason}" if self.reason else ""
         return f"The server {self.config.name} is {self.state.value}{why}."
 
-    async def _session_for_call(self) -> Session | None:
+    async def _session_for_call(self) -> ServerSession | None:
         """The session once the server is ready, or None when it isn't in time."""
         try:
             async with asyncio.timeout(CALL_WAITS_SECONDS):
@@ -346,7 +348,7 @@ class Connection:
         # The owner hasn't got round to it yet: a call sent now would fail without ever having been sent.
         return self.state is ServerState.READY and self._session is not None and self._session.ended.is_set()
 
-    async def _lost(self, session: Session, reason: str) -> str:
+    async def _lost(self, session: ServerSession, reason: str) -> str:
         """What to tell of a call that was running when the connection ended; waits a moment for the reason."""
         name = self.config.name
         if self._session is session and not self._stopping:

@@ -15,7 +15,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from console_app.domain.safe_text import one_line
+from console_app.domain.safe_text import encodable, one_line
 from console_app.domain.tools import Artifact, Outcome, ToolAnnotations, ToolResult
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def annotations_of(tool: Tool) -> ToolAnnotations:
 def failed(error: str) -> ToolResult:
     """A result that says why a call failed."""
     line = one_line(error, ERROR_LENGTH)
-    return ToolResult(outcome=Outcome.FAILED, content=f"Tool execution failed: {error}", error=line)
+    return ToolResult(outcome=Outcome.FAILED, content=f"Tool execution failed: {encodable(error)}", error=line)
 
 
 def result_of(result: CallToolResult, files: ResultFiles) -> ToolResult:
@@ -145,5 +145,5 @@ def _extension(mime: str, name: str) -> str:
     known = _EXTENSIONS.get(mime) or mimetypes.guess_extension(mime)
     if known:
         return known
-    given = Path(name).suffix
-    return given if re.fullmatch(r"\.[A-Za-z0-9]{1,8}", given) else ".bin"
+    suffix = Path(name).suffix
+    return suffix if re.fullmatch(r"\.[A-Za-z0-9]{1,8}", suffix) else ".bin"

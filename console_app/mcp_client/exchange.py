@@ -34,7 +34,7 @@ class RawMessage:
 
 
 @dataclass(slots=True)
-class _Kept:
+class _CallMessages:
     messages: list[RawMessage] = field(default_factory=list[RawMessage])
     size: int = 0
     left_out: int = 0
@@ -45,26 +45,26 @@ class Exchanges:
 
     def __init__(self, clock: Callable[[], float] = time.time) -> None:
         self._clock = clock
-        self._calls: OrderedDict[str, _Kept] = OrderedDict()
+        self._calls: OrderedDict[str, _CallMessages] = OrderedDict()
         self._size = 0
 
     def keep(self, call_id: str, data: Mapping[str, Any], *, sent: bool) -> None:
         """Keeps one message of a call."""
         if not call_id:
             return
-        kept = self._calls.setdefault(call_id, _Kept())
-        full = len(kept.messages) >= MOST_MESSAGES
+        call = self._calls.setdefault(call_id, _CallMessages())
+        full = len(call.messages) >= MOST_MESSAGES
         if full and not sent and data.get("method") == "notifications/progress":
-            kept.left_out += 1  # a flood of it must cost next to nothing
+            call.left_out += 1  # a flood of it must cost next to nothing
             return
         cut, size = bounded(data)
         if full:
-            missed = kept.messages.pop(MOST_MESSAGES // 2)  # nobody misses the middle
-            kept.left_out += 1
-            kept.size -= missed.size
+            missed = call.messages.pop(MOST_MESSAGES // 2)  # nobody misses the middle
+            call.left_out += 1
+            call.size -= missed.size
             self._size -= missed.size
-        kept.messages.append(RawMessage(self._clock(), sent, cut, size))
-        kept.size += size
+        call.messages.append(RawMessage(self._clock(), sent, cut, size))
+        call.size += size
         self._size += size
         while self._size > BUDGET and len(self._calls) > 1:
             _, oldest = self._calls.popitem(last=False)
@@ -72,13 +72,13 @@ class Exchanges:
 
     def of(self, call_id: str) -> tuple[RawMessage, ...]:
         """The messages of a call in their order; none for a call that is unknown or long ago."""
-        kept = self._calls.get(call_id)
-        return tuple(kept.messages) if kept else ()
+        call = self._calls.get(call_id)
+        return tuple(call.messages) if call else ()
 
     def left_out(self, call_id: str) -> int:
         """How many messages of its middle were not kept."""
-        kept = self._calls.get(call_id)
-        return kept.left_out if kept else 0
+        call = self._calls.get(call_id)
+        return call.left_out if call else 0
 
 
 def bounded(value: Any, depth: int = 0) -> tuple[Any, int]:

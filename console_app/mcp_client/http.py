@@ -94,8 +94,8 @@ class HttpConversation:
             self.status = response.status_code
             sent = "authorization" in response.request.headers
             own = any(name.lower() == "authorization" for name in self._config.headers)
-            given = "`headers`" if own else "`auth`" if self._bearer else "the sign-in"
-            self.refusal = _describe(response.status_code, given if sent else "")
+            credentials = "`headers`" if own else "`auth`" if self._bearer else "the sign-in"
+            self.refusal = _describe(response.status_code, credentials if sent else "")
 
 
 def _describe(status: int, credentials: str) -> str:

@@ -11,7 +11,7 @@ from console_app.config.credentials import Credentials, FileCredentials
 from console_app.config.mcp_servers import ServerConfig
 from console_app.config.tool_choice import Item
 from console_app.domain.errors import ToolError
-from console_app.domain.ports import CallReporter, Invocation
+from console_app.domain.ports.toolset import CallReporter, Invocation
 from console_app.domain.tools import ToolResult, ToolSpec
 from console_app.mcp_client import convert, instructions
 from console_app.mcp_client.asking import Asking

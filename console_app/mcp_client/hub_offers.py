@@ -9,7 +9,14 @@ from console_app.config.tool_choice import Item, Kind
 from console_app.domain.errors import ServerError
 from console_app.domain.events import Level
 from console_app.mcp_client.connection import Connection
-from console_app.mcp_client.offers import Offers, Prompt, PromptMessage, Resource, ResourceContent, ResourceTemplate
+from console_app.mcp_client.offers import (
+    Offers,
+    PromptMessage,
+    Resource,
+    ResourceContent,
+    ResourceTemplate,
+    ServerPrompt,
+)
 from console_app.mcp_client.status import ServerState
 from console_app.mcp_client.typed_names import typed_names, typed_prompts, written_uri
 
@@ -24,7 +31,7 @@ class OffersOfServers(ABC):
     def _changed(self) -> None:
         """Something about a server is another now."""
 
-    def prompts(self) -> Sequence[Prompt]:
+    def prompts(self) -> Sequence[ServerPrompt]:
         """The prompts of all servers that are up, without those switched off."""
         return [
             one for offers in self.offers() for one in offers.prompts if self._is_on(one.server, "prompt", one.name)
@@ -49,7 +56,7 @@ class OffersOfServers(ABC):
         """What is typed for each server, to its name."""
         return typed_names(self._connections)
 
-    def typed_prompts(self) -> dict[str, Prompt]:
+    def typed_prompts(self) -> dict[str, ServerPrompt]:
         """`server:prompt`, as it is typed, to each prompt that is on."""
         return typed_prompts(self.prompts(), self._connections)
 
@@ -66,12 +73,12 @@ class OffersOfServers(ABC):
         """All that each server lists beside tools, what is switched off too."""
         return [connection.catalogue.offers for connection in self._connections.values()]
 
-    async def get_prompt(self, prompt: Prompt, arguments: Mapping[str, str]) -> list[PromptMessage]:
+    async def get_prompt(self, prompt: ServerPrompt, arguments: Mapping[str, str]) -> list[PromptMessage]:
         """The messages of a prompt, filled in."""
         return await self._connection(prompt.server).catalogue.get_prompt(prompt.name, arguments)
 
     async def complete(
-        self, ref: Prompt | ResourceTemplate, argument: str, value: str, others: Mapping[str, str] | None = None
+        self, ref: ServerPrompt | ResourceTemplate, argument: str, value: str, others: Mapping[str, str] | None = None
     ) -> list[str]:
         """What the server proposes for `argument`, of which `value` is typed; `others` are those filled in already."""
         return await self._connection(ref.server).catalogue.complete(ref, argument, value, others or {})

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 LARGEST_LINE = 32 * 1024 * 1024  # bytes
 ENDLESS = 8  # times the limit: such a line is taken to have no end
-KEPT_OF_OVERSIZED = 4096
+OVERSIZED_EXCERPT = 4096
 
 # The id of a response where writers put it: first, or last. Between, "id" may be anything's.
 _ID_FIRST = re.compile(rb'^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(\d+)\s*[,}]')
@@ -68,12 +68,12 @@ class LineSplitter:
             return
         self._size += len(piece)
         if self._head is not None:
-            self._tail = (self._tail + piece[-KEPT_OF_OVERSIZED:])[-KEPT_OF_OVERSIZED:]
+            self._tail = (self._tail + piece[-OVERSIZED_EXCERPT:])[-OVERSIZED_EXCERPT:]
             if self._size > self._limit * ENDLESS >= self._size - len(piece):
                 found.append(Oversized(self._head, self._tail, self._size, endless=True))
             return
         self._parts.append(piece)
         if self._size > self._limit:
             whole = b"".join(self._parts)
-            self._head, self._tail, self._parts = whole[:KEPT_OF_OVERSIZED], whole[-KEPT_OF_OVERSIZED:], []
+            self._head, self._tail, self._parts = whole[:OVERSIZED_EXCERPT], whole[-OVERSIZED_EXCERPT:], []
             found.append(Oversized(self._head, b"", self._size))

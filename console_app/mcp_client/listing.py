@@ -14,15 +14,15 @@ def clean_listing(result: dict[str, Any]) -> tuple[dict[str, Any], list[Rejected
     listed: Any = result.get("tools")
     if not isinstance(listed, list):
         return result, []
-    kept: list[Any] = []
+    accepted: list[Any] = []
     rejected: list[RejectedTool] = []
     for place, tool in enumerate(cast("list[Any]", listed), 1):
         name, problem = _check(tool)
         if problem:
             rejected.append(RejectedTool(name or f"number {place}", problem))
         else:
-            kept.append(_trimmed(tool))
-    return result | {"tools": kept}, rejected
+            accepted.append(_trimmed(tool))
+    return result | {"tools": accepted}, rejected
 
 
 def _check(tool: Any) -> tuple[str, str]:

@@ -25,7 +25,7 @@ from mcp.shared.auth import (
 from pydantic import AnyUrl, BaseModel, ValidationError
 
 from console_app.mcp_client import callback
-from console_app.mcp_client.sign_in import AuthPlan, Kept, expires_at
+from console_app.mcp_client.sign_in import AuthPlan, StoredSignIn, expires_at
 from console_app.mcp_client.wire import current_call
 
 M = TypeVar("M", bound=BaseModel)
@@ -46,21 +46,21 @@ class BearerAuth(httpx2.Auth):
         yield request
 
 
-class KeptTokens:
+class StoredTokens:
     """The SDK's TokenStorage over what is kept of one server."""
 
-    def __init__(self, kept: Kept, plan: AuthPlan, redirect_uri: str) -> None:
-        self._kept = kept
+    def __init__(self, stored: StoredSignIn, plan: AuthPlan, redirect_uri: str) -> None:
+        self._stored = stored
         self._plan = plan
         self._redirect_uri = redirect_uri
 
     async def get_tokens(self) -> OAuthToken | None:
         """The tokens of the last sign-in or refresh."""
-        return _model(OAuthToken, (await self._kept.read()).get("tokens"))
+        return _model(OAuthToken, (await self._stored.read()).get("tokens"))
 
     async def set_tokens(self, tokens: OAuthToken) -> None:
         """Keeps them, with the time they expire at."""
-        await self._kept.update(tokens=_dump(tokens), expires_at=expires_at(tokens.expires_in))
+        await self._stored.update(tokens=_dump(tokens), expires_at=expires_at(tokens.expires_in))
 
     async def get_client_info(self) -> OAuthClientInformationFull | None:
         """The client of mcp.json, else the one registered before for the same place to come back to."""
@@ -73,19 +73,19 @@ class KeptTokens:
                 redirect_uris=[AnyUrl(self._redirect_uri)],
                 token_endpoint_auth_method=method,
             )
-        client = _model(OAuthClientInformationFull, (await self._kept.read()).get("client"))
+        client = _model(OAuthClientInformationFull, (await self._stored.read()).get("client"))
         known = [str(uri) for uri in client.redirect_uris or ()] if client is not None else []
         return client if not known or self._redirect_uri in known else None
 
     async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
         """Keeps a registration."""
-        await self._kept.update(client=_dump(client_info))
+        await self._stored.update(client=_dump(client_info))
 
 
 class SignIn(OAuthClientProvider):
     """The SDK's provider, with its memory between runs. `open_page` gets the address for the user's browser."""
 
-    def __init__(self, url: str, plan: AuthPlan, kept: Kept, open_page: OpenPage, port: int) -> None:
+    def __init__(self, url: str, plan: AuthPlan, stored: StoredSignIn, open_page: OpenPage, port: int) -> None:
         redirect_uri = f"http://127.0.0.1:{port}{callback.PATH}"
         super().__init__(
             server_url=url,
@@ -95,12 +95,12 @@ class SignIn(OAuthClientProvider):
                 grant_types=["authorization_code", "refresh_token"],
                 response_types=["code"],
             ),
-            storage=KeptTokens(kept, plan, redirect_uri),
+            storage=StoredTokens(stored, plan, redirect_uri),
             redirect_handler=self._to_browser,
             callback_handler=self._from_browser,
             client_metadata_url=plan.client_metadata_url or None,
         )
-        self._kept = kept
+        self._stored = stored
         self._plan = plan
         self._open_page = open_page
         self._callback = callback.Callback(port)
@@ -109,18 +109,18 @@ class SignIn(OAuthClientProvider):
         # The SDK reads the tokens alone: without their expiry and the server's endpoints an expired one would be sent,
         # refused and thrown away, and never refreshed.
         await super()._initialize()
-        kept, context = await self._kept.read(), self.context
-        context.token_expiry_time = kept.get("expires_at")
-        context.oauth_metadata = _model(OAuthMetadata, kept.get("metadata")) or context.oauth_metadata
+        stored, context = await self._stored.read(), self.context
+        context.token_expiry_time = stored.get("expires_at")
+        context.oauth_metadata = _model(OAuthMetadata, stored.get("metadata")) or context.oauth_metadata
         context.protected_resource_metadata = (
-            _model(ProtectedResourceMetadata, kept.get("resource")) or context.protected_resource_metadata
+            _model(ProtectedResourceMetadata, stored.get("resource")) or context.protected_resource_metadata
         )
-        context.auth_server_url = kept.get("authorization_server") or context.auth_server_url
+        context.auth_server_url = stored.get("authorization_server") or context.auth_server_url
 
     async def _handle_token_response(self, response: httpx2.Response) -> None:
         await super()._handle_token_response(response)
         context = self.context
-        await self._kept.update(
+        await self._stored.update(
             metadata=_dump(context.oauth_metadata),
             resource=_dump(context.protected_resource_metadata),
             authorization_server=context.auth_server_url,
@@ -170,17 +170,17 @@ class SignIn(OAuthClientProvider):
         return AuthorizationCodeResult(code=returned.code, state=returned.state, iss=returned.iss)
 
 
-async def sign_in(url: str, plan: AuthPlan, kept: Kept, open_page: OpenPage) -> SignIn:
+async def sign_in(url: str, plan: AuthPlan, stored: StoredSignIn, open_page: OpenPage) -> SignIn:
     """A provider that comes back to the port of the last sign-in where it can: that one is registered."""
-    client = (await kept.read()).get("client")
+    client = (await stored.read()).get("client")
     registered = client.get("redirect_uris") if isinstance(client, dict) else None  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
     before = _port(registered[0]) if isinstance(registered, list) and registered else None  # pyright: ignore[reportUnknownArgumentType]
-    return SignIn(url, plan, kept, open_page, callback.free_port(plan.redirect_port or before))
+    return SignIn(url, plan, stored, open_page, callback.free_port(plan.redirect_port or before))
 
 
-def has_tokens(kept: dict[str, Any]) -> bool:
+def has_tokens(stored: dict[str, Any]) -> bool:
     """Whether there is something to try before anybody has to sign in."""
-    return isinstance(kept.get("tokens"), dict)
+    return isinstance(stored.get("tokens"), dict)
 
 
 def _port(uri: object) -> int | None:

@@ -18,7 +18,7 @@ class PromptArgument:
 
 
 @dataclass(frozen=True, slots=True)
-class Prompt:
+class ServerPrompt:
     """A prompt that a server has ready, filled in with arguments."""
 
     server: str
@@ -77,7 +77,7 @@ class PromptMessage:
 class Offers:
     """All that one server lists. A list that could not be had is empty, with the reason in `problems`."""
 
-    prompts: tuple[Prompt, ...] = ()
+    prompts: tuple[ServerPrompt, ...] = ()
     resources: tuple[Resource, ...] = ()
     templates: tuple[ResourceTemplate, ...] = ()
     problems: tuple[str, ...] = ()

@@ -139,8 +139,8 @@ class ServerProcess(asyncio.SubprocessProtocol):
         except TimeoutError:
             return "closed its output"
         await asyncio.sleep(0)  # stderr's last bytes are taken in the same turn of the loop as the exit
-        said = one_line(self._log.last_line, 200)
-        return describe_exit(self.exit_code) + (f": {said}" if said else "")
+        last_line = one_line(self._log.last_line, 200)
+        return describe_exit(self.exit_code) + (f": {last_line}" if last_line else "")
 
     async def stop(self) -> None:
         """Ends the program and its group: end of input, then SIGTERM, then SIGKILL. Takes at most some two seconds."""

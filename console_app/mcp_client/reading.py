@@ -30,12 +30,12 @@ from pydantic import ValidationError
 from console_app.mcp_client import convert, faults
 from console_app.mcp_client.offers import (
     Offers,
-    Prompt,
     PromptArgument,
     PromptMessage,
     Resource,
     ResourceContent,
     ResourceTemplate,
+    ServerPrompt,
 )
 
 if TYPE_CHECKING:
@@ -91,10 +91,10 @@ async def _listed(fetch: Callable[[], Awaitable[Sequence[T]]], what: str, proble
     return ()
 
 
-async def _prompts(client: Client, server: str) -> list[Prompt]:
+async def _prompts(client: Client, server: str) -> list[ServerPrompt]:
     pages = await every_page(lambda cursor: client.list_prompts(cursor=cursor))
     return [
-        Prompt(
+        ServerPrompt(
             server,
             prompt.name,
             prompt.title or "",
@@ -179,14 +179,14 @@ async def get_prompt(
 
 
 async def complete(
-    client: Client, ref: Prompt | ResourceTemplate, argument: str, value: str, others: Mapping[str, str]
+    client: Client, ref: ServerPrompt | ResourceTemplate, argument: str, value: str, others: Mapping[str, str]
 ) -> list[str]:
     """What the server proposes for an argument that is being typed; nothing where it has no completion."""
     if client.server_capabilities.completions is None:
         return []
     target: Any = (
         PromptReference(type="ref/prompt", name=ref.name)
-        if isinstance(ref, Prompt)
+        if isinstance(ref, ServerPrompt)
         else ResourceTemplateReference(type="ref/resource", uri=ref.uri_template)
     )
     result = await client.complete(target, {"name": argument, "value": value}, dict(others) or None)

@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 from console_app.domain.errors import AnswerInterrupted
 from console_app.domain.messages import AssistantMessage, UserMessage
-from console_app.domain.ports import FinishChunk, ModelRequest, Provider, TextChunk, TextRevised, UsageChunk
+from console_app.domain.ports.provider import FinishChunk, ModelRequest, Provider, TextChunk, TextRevised, UsageChunk
 from console_app.domain.questions import Sampled, SamplingMessage, SamplingRequest
 
-_OPENING = "(The conversation begins with the assistant.)"
+_FIRST_MESSAGE = "(The conversation begins with the assistant.)"
 
 
 class ProviderSampler:
@@ -45,9 +45,7 @@ def _model_request(request: SamplingRequest) -> ModelRequest:
         messages=tuple(_message(one) for one in _alternating(request.messages)),
         system=request.system,
         tool_choice="none",
-        max_tokens=request.max_tokens,
-        temperature=request.temperature,
-        stop=request.stop,
+        sampling=request.sampling,
     )
 
 
@@ -64,5 +62,5 @@ def _alternating(messages: tuple[SamplingMessage, ...]) -> list[SamplingMessage]
         else:
             turns.append(message)
     if not turns or turns[0].role != "user":
-        turns.insert(0, SamplingMessage("user", _OPENING))
+        turns.insert(0, SamplingMessage("user", _FIRST_MESSAGE))
     return turns

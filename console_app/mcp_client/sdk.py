@@ -12,6 +12,8 @@ import threading
 from types import ModuleType
 
 _one_at_a_time = threading.Lock()
+# Requests whose models name what is defined behind them, so that pydantic would finish them with the first call.
+_UNFINISHED = ("CallToolRequest", "ReadResourceRequest", "GetPromptRequest")
 _ROOTS = (
     "anyio",
     "httpx2",
@@ -25,6 +27,9 @@ def preload() -> None:
         _import(name)
     with _one_at_a_time:
         importlib.import_module("jsonschema")  # 0.1 s that the first listing would take
+        types = importlib.import_module("mcp_types")
+        for name in _UNFINISHED:
+            getattr(types, name).model_rebuild()
 
 
 async def load(name: str) -> ModuleType:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 LARGEST_FILE = 1_000_000  # bytes
 LARGEST_SECOND = 1_000_000  # bytes
-KEPT_LINES = 200  # in memory, the newest
+MOST_LINES = 200  # in memory, the newest
 LONGEST_LINE = 2000  # characters, in memory
 
 
@@ -24,7 +24,7 @@ class ServerLog:
     def __init__(self, folder: Path, name: str) -> None:
         safe = re.sub(r"[^A-Za-z0-9._-]", "_", name)[:80].lstrip(".") or "server"
         self.path = folder / f"{safe}.log"
-        self._lines: deque[str] = deque(maxlen=KEPT_LINES)
+        self._lines: deque[str] = deque(maxlen=MOST_LINES)
         self._rest = ""
         self._file: int | None = None
         self._size = 0
@@ -47,9 +47,9 @@ class ServerLog:
     def write(self, data: bytes) -> None:
         """Bytes as the server wrote them."""
         # The tail is enough for the lines kept in memory, whatever the amount.
-        text = self._rest + data[-KEPT_LINES * 200 :].decode("utf-8", "replace")
+        text = self._rest + data[-MOST_LINES * 200 :].decode("utf-8", "replace")
         *whole, rest = text.split("\n")
-        self._lines.extend(line[:LONGEST_LINE] for line in whole[-KEPT_LINES:])
+        self._lines.extend(line[:LONGEST_LINE] for line in whole[-MOST_LINES:])
         self._rest = rest[-LONGEST_LINE:]
         self._to_file(data)
 

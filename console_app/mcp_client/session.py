@@ -32,7 +32,7 @@ from pydantic import ValidationError
 
 from console_app._version import __version__
 from console_app.domain.events import Level
-from console_app.domain.ports import CallReporter
+from console_app.domain.ports.toolset import CallReporter
 from console_app.mcp_client import convert, faults, reading
 from console_app.mcp_client.asking import Asking
 from console_app.mcp_client.callbacks import Callbacks
@@ -40,7 +40,7 @@ from console_app.mcp_client.changes import Changes, listen
 from console_app.mcp_client.exchange import Exchanges
 from console_app.mcp_client.faults import CallRefused, ConnectionLost
 from console_app.mcp_client.listing import check_schema
-from console_app.mcp_client.offers import Offers, Prompt, PromptMessage, ResourceContent, ResourceTemplate
+from console_app.mcp_client.offers import Offers, PromptMessage, ResourceContent, ResourceTemplate, ServerPrompt
 from console_app.mcp_client.status import RejectedTool
 from console_app.mcp_client.wire import Streams, Wire, WireCall, current_call
 
@@ -50,7 +50,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
+class ServerListing:
     """A server's tools, and those that can't be offered."""
 
     tools: tuple[Tool, ...]
@@ -68,7 +68,7 @@ class Surroundings:
     log_level: Callable[[], Level] = lambda: "info"
 
 
-class Session:
+class ServerSession:
     """An initialised connection. Calls may come from any task; `ended` is set when no answer can come any more."""
 
     def __init__(
@@ -107,7 +107,7 @@ class Session:
 
     # Lists. Errors are the SDK's: a listing that fails at the start is the connection's failure.
 
-    async def list_tools(self) -> Listing:
+    async def list_tools(self) -> ServerListing:
         """Every page of the tools; none for a server that knows no such method, whatever it advertised."""
         self._wire.rejected = []
         tools: dict[str, Tool] = {}
@@ -198,7 +198,7 @@ class Session:
             return await reading.get_prompt(self._client, name, arguments, files)
 
     async def complete(
-        self, ref: Prompt | ResourceTemplate, argument: str, value: str, others: Mapping[str, str]
+        self, ref: ServerPrompt | ResourceTemplate, argument: str, value: str, others: Mapping[str, str]
     ) -> list[str]:
         """What the server proposes for an argument that is being typed."""
         with self._plain_errors():
@@ -252,7 +252,7 @@ async def open_session(
     *,
     legacy: bool = False,
     refusal: Callable[[], str] = str,
-) -> AsyncGenerator[Session]:
+) -> AsyncGenerator[ServerSession]:
     """Shakes hands over `transport`; `legacy` asks for the older handshake alone.
 
     `refusal` tells of the last HTTP status that was an error, where there is HTTP.
@@ -272,7 +272,7 @@ async def open_session(
         log_level=surroundings.log_level(),
     )
     async with client:
-        session = Session(client, wire, changes, callbacks, surroundings, refusal)
+        session = ServerSession(client, wire, changes, callbacks, surroundings, refusal)
         modern = client.protocol_version in MODERN_PROTOCOL_VERSIONS
         listener = asyncio.create_task(listen(client, changes)) if modern else None
         try:
@@ -283,13 +283,13 @@ async def open_session(
                 await asyncio.gather(listener, return_exceptions=True)
 
 
-def _checked(tools: dict[str, Tool], rejected: list[RejectedTool]) -> Listing:
+def _checked(tools: dict[str, Tool], rejected: list[RejectedTool]) -> ServerListing:
     # In a thread: checking a schema takes a millisecond and there may be a thousand. It also loads the validator,
     # which would otherwise make the first calls wait 0.1 s.
-    kept: list[Tool] = []
+    accepted: list[Tool] = []
     for tool in tools.values():
         if problem := check_schema(tool.input_schema):
             rejected.append(RejectedTool(tool.name, problem))
         else:
-            kept.append(tool)
-    return Listing(tuple(kept), tuple(rejected))
+            accepted.append(tool)
+    return ServerListing(tuple(accepted), tuple(rejected))

@@ -39,7 +39,7 @@ class Shared:
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
+class ConnectionEnding:
     """Why a connection ended, in one line, and whether the user has to sign in first."""
 
     reason: str

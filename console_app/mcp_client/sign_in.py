@@ -86,7 +86,7 @@ def _snake(key: str) -> str:
     return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in key)
 
 
-class Kept:
+class StoredSignIn:
     """What is kept of one server's sign-in: a JSON object, by the server's address and the client that signed in."""
 
     def __init__(self, credentials: Credentials, config: ServerConfig, plan: AuthPlan) -> None:
@@ -111,8 +111,8 @@ class Kept:
     async def update(self, **fields: Any) -> None:
         """Keeps these fields beside the others; None deletes one."""
         async with self._lock:
-            kept = {key: value for key, value in ((await self.read()) | fields).items() if value is not None}
-            await asyncio.to_thread(self._credentials.write, self._key, json.dumps(kept))
+            stored = {key: value for key, value in ((await self.read()) | fields).items() if value is not None}
+            await asyncio.to_thread(self._credentials.write, self._key, json.dumps(stored))
 
     async def forget(self) -> None:
         """Signs out, here."""

@@ -18,7 +18,7 @@ from anyio.streams.memory import MemoryObjectSendStream
 from mcp.shared.message import SessionMessage
 from mcp_types import INTERNAL_ERROR, ErrorData, JSONRPCError, JSONRPCMessage, jsonrpc_message_adapter
 
-from console_app.domain.safe_text import one_line
+from console_app.domain.safe_text import encodable, one_line
 from console_app.mcp_client.lines import LARGEST_LINE, Oversized, find_id
 from console_app.mcp_client.process import ServerProcess
 from console_app.mcp_client.server_log import ServerLog
@@ -144,7 +144,7 @@ def decode(line: bytes) -> JSONRPCMessage:
             raise
         # Again, slower and more forgiving: bytes that aren't UTF-8 and lone surrogates become U+FFFD.
         value: Any = json.loads(line.decode("utf-8", "replace"))
-        text = json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+        text = encodable(json.dumps(value, ensure_ascii=False))
         return jsonrpc_message_adapter.validate_json(text, by_name=False)
 
 

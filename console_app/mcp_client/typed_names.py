@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from console_app.domain.errors import UsageError
 from console_app.domain.safe_text import is_safe
-from console_app.mcp_client.offers import Prompt
+from console_app.mcp_client.offers import ServerPrompt
 
 LONGEST = 60  # characters of a typed name
 _UNTYPED = re.compile(r"[^\w./-]+")
@@ -43,12 +43,12 @@ def typed_names(names: Iterable[str]) -> dict[str, str]:
     return table
 
 
-def typed_prompts(prompts: Sequence[Prompt], servers: Iterable[str]) -> dict[str, Prompt]:
+def typed_prompts(prompts: Sequence[ServerPrompt], servers: Iterable[str]) -> dict[str, ServerPrompt]:
     """`server:prompt`, as it is typed, to each prompt."""
-    own: dict[str, list[Prompt]] = {}
+    own: dict[str, list[ServerPrompt]] = {}
     for prompt in prompts:
         own.setdefault(prompt.server, []).append(prompt)
-    table: dict[str, Prompt] = {}
+    table: dict[str, ServerPrompt] = {}
     for typed_server, server in typed_names(servers).items():
         listed = {prompt.name: prompt for prompt in own.get(server, ())}
         table |= {f"{typed_server}:{typed}": listed[name] for typed, name in typed_names(listed).items()}
@@ -103,7 +103,7 @@ def words_of(text: str) -> list[tuple[str, str]]:
     return words
 
 
-def arguments_of(prompt: Prompt, text: str) -> dict[str, str]:
+def arguments_of(prompt: ServerPrompt, text: str) -> dict[str, str]:
     """What was typed behind a prompt's command, by argument: words in their order, or `name=value`.
 
     The last argument that is left takes all the words that are. Raises UsageError for words that no argument takes.
@@ -129,7 +129,7 @@ def arguments_of(prompt: Prompt, text: str) -> dict[str, str]:
     return values
 
 
-def missing(prompt: Prompt, values: Mapping[str, str]) -> list[str]:
+def missing(prompt: ServerPrompt, values: Mapping[str, str]) -> list[str]:
     """The arguments that a prompt needs and that are not there."""
     return [argument.name for argument in prompt.arguments if argument.required and not values.get(argument.name)]
 

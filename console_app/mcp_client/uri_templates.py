@@ -16,7 +16,7 @@ _RESERVED = ":/?#[]@!$&'()*+,;="
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class TemplateVariable:
     """Where in a template the end of a typed URI is: in a variable's value, or ("" as variable) in a fixed part.
 
     `before` is the URI up to there; `value` is typed of it already; `behind` is the fixed part that follows.
@@ -52,7 +52,7 @@ def fixed_start(uri_template: str) -> str:
     return uri_template.partition("{")[0]
 
 
-def place_in(uri_template: str, uri: str) -> Place | None:
+def place_in(uri_template: str, uri: str) -> TemplateVariable | None:
     """Where `uri` ends in a template; None where it is none of its URIs, or the template says more than names."""
     parts = _EXPRESSION.split(uri_template)
     at, others = 0, dict[str, str]()
@@ -61,12 +61,12 @@ def place_in(uri_template: str, uri: str) -> Place | None:
         typed = uri[at:]
         more = number + 1 < len(parts)
         if len(typed) < len(fixed):
-            return Place(uri[:at], "", typed, fixed, others, more) if fixed.startswith(typed) else None
+            return TemplateVariable(uri[:at], "", typed, fixed, others, more) if fixed.startswith(typed) else None
         if not typed.startswith(fixed):
             return None
         at += len(fixed)
         if not more:
-            return None if at < len(uri) else Place(uri, "", "", "", others, False)
+            return None if at < len(uri) else TemplateVariable(uri, "", "", "", others, False)
         known = _ONE_VARIABLE.fullmatch(parts[number + 1])
         if known is None:
             return None
@@ -78,7 +78,7 @@ def place_in(uri_template: str, uri: str) -> Place | None:
             if "/" in value and not reserved:
                 return None
             later = number + 3 < len(parts)
-            return Place(uri[:at], known[2], unquote(value), behind, others, later, reserved)
+            return TemplateVariable(uri[:at], known[2], unquote(value), behind, others, later, reserved)
         others[known[2]] = unquote(uri[at:end])
         at = end
     return None

@@ -17,14 +17,14 @@ from types import TracebackType
 from typing import Any, Self, cast, get_args
 
 from mcp.client import Transport
-from mcp.shared._stream_protocols import ReadStream, WriteStream
 from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCError, JSONRPCMessage, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
 
 from console_app.domain.events import Level
-from console_app.domain.ports import CallReporter
+from console_app.domain.ports.toolset import CallReporter
 from console_app.mcp_client.exchange import Exchanges
 from console_app.mcp_client.listing import clean_listing
+from console_app.mcp_client.mcp_internals import ReadStream, WriteStream
 from console_app.mcp_client.status import RejectedTool
 
 _ORDER: dict[str, int] = {level: place for place, level in enumerate(get_args(Level))}

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection
 from typing import Any
 
-from console_app.domain.ports import Chunk, FinishChunk, FinishReason, NoticeChunk, ReasoningChunk, TextChunk
+from console_app.domain.ports.provider import Chunk, FinishChunk, FinishReason, NoticeChunk, ReasoningChunk, TextChunk
+from console_app.domain.safe_text import one_line
 from console_app.providers.call_accumulator import CallAccumulator
-from console_app.providers.loose_json import SurrogateMender, obj, text
+from console_app.providers.loose_json import obj, text
 
-_REASONS: dict[str, FinishReason] = {
+# A normal end: what the model has begun, it has finished.
+_ENDS: dict[str, FinishReason] = {
     "stop": "stop",
     "end_turn": "stop",
-    "stop_sequence": "stop",
     "completed": "stop",
+    "eos": "stop",
+    "eos_token": "stop",
     "tool_calls": "tool_calls",
     "function_call": "tool_calls",
     "tool_use": "tool_calls",
+}
+_CUTS: dict[str, FinishReason] = {
+    "stop_sequence": "stop",  # it may stand inside of a call
     "length": "length",
     "max_tokens": "length",
     "max_output_tokens": "length",
@@ -38,22 +43,20 @@ class ServerFault(Exception):
         self.body = body
 
 
-class Answer(ABC):
+class WireAnswer(ABC):
     """One answer being read: `event` takes an event's JSON, `chunks` is what came of it since it was last emptied.
 
     `finished` says that the model said it was done; `over` that nothing more can come.
     """
 
-    def __init__(self, tool_names: Collection[str] = ()) -> None:
+    def __init__(self) -> None:
         self.chunks: list[Chunk] = []
-        self.calls = CallAccumulator(self.chunks, tool_names)
+        self.calls = CallAccumulator(self.chunks)
         self.finished = False
         self.over = False
         self.text_length = 0
         self.usage: dict[str, Any] = {}
         self._reason: FinishReason = "stop"
-        self._text_mender = SurrogateMender()
-        self._reasoning_mender = SurrogateMender()
 
     @abstractmethod
     def event(self, name: str, data: dict[str, Any]) -> None:
@@ -81,29 +84,34 @@ class Answer(ABC):
         """The stream's own end mark, `[DONE]`."""
         self.over = True
 
-    def say(self, piece: str) -> None:
+    def add_text(self, piece: str) -> None:
         """More visible text."""
-        piece = self._text_mender.mend(piece)
         if piece:
             self.text_length += len(piece)
             self.chunks.append(TextChunk(piece))
 
     def think(self, piece: str) -> str:
         """More reasoning; returns it as it was shown."""
-        piece = self._reasoning_mender.mend(piece)
         if piece:
             self.chunks.append(ReasoningChunk(piece))
         return piece
 
     def finish(self, reason: str) -> None:
-        """The model said why it stopped. Calls end here; usage may still come."""
-        self._reason = _REASONS.get(reason.lower(), "stop")
+        """The model said why it stopped. Calls end here, and run only if that is a normal end; usage may still come."""
+        known, shown = reason.lower(), one_line(reason, 60)
+        end = _ENDS.get(known)
+        self._reason = end or _CUTS.get(known, "stop")
         self.finished = True
-        self.calls.finish("length" if self._reason == "length" else "finished")
+        if end is None and known not in _CUTS:
+            self.chunks.append(NoticeChunk(f"The model stopped for a reason that is not known: {shown}.", "warning"))
+        if end is not None:
+            self.calls.finish()
+        else:
+            self.calls.finish("the token limit" if self._reason == "length" else f"the finish reason “{shown}”")
 
     def end(self) -> FinishChunk:
         """The stream is over after a finish: appends what was still open, and returns the last chunk."""
-        self.calls.finish("length" if self._reason == "length" else "finished")
+        self.calls.finish("the end of the answer")  # begun behind it
         self.close_reasoning()
         reason = self._reason
         if reason == "tool_calls" and not len(self.calls):
@@ -113,9 +121,9 @@ class Answer(ABC):
             reason = "tool_calls"
         return FinishChunk(reason)
 
-    def cut(self) -> None:
+    def cut(self, why: str) -> None:
         """The stream broke off: open calls are broken, and reasoning is kept as far as it came."""
-        self.calls.finish("cut")
+        self.calls.finish(why)
         self.close_reasoning()
 
 

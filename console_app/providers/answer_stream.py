@@ -1,4 +1,4 @@
-"""Reads the body of a streaming response into an Answer, and says how it ended.
+"""Reads the body of a streaming response into an WireAnswer, and says how it ended.
 
 What an endpoint sends with status 200 isn't always a stream: it may be a whole answer as JSON, an error as JSON, a web
 page, or nothing. The first byte tells them apart; content types are too often wrong to be believed.
@@ -10,9 +10,9 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
 from typing import Any, Protocol
 
-from console_app.domain.ports import NoticeChunk
-from console_app.providers.answer import Answer, ServerFault, error_message
-from console_app.providers.loose_json import obj, parse_mended
+from console_app.domain.ports.provider import NoticeChunk
+from console_app.providers.answer import ServerFault, WireAnswer, error_message
+from console_app.providers.loose_json import HalfCharacters, obj, parse_mended
 from console_app.providers.sse import EventTooLarge, SseEvent, SseReader
 
 AFTER_END = 0.05  # seconds for the last bytes of the body, so that its connection can be used again
@@ -49,7 +49,7 @@ class BadEvent(Exception):
         self.data = data
 
 
-async def read_answer(body: Body, answer: Answer) -> AsyncGenerator[None]:
+async def read_answer(body: Body, answer: WireAnswer) -> AsyncGenerator[None]:
     """Reads all of `body`; yields after each piece that may have left chunks in `answer.chunks`.
 
     Ends when the answer is complete. Raises StreamCut, NotAnAnswer, BadEvent, ServerFault, and what the HTTP library
@@ -92,7 +92,7 @@ async def _drain(pieces: AsyncIterator[bytes]) -> None:
 class _Stream:
     """The events of one body, as they come; or the whole of it, when it is no stream."""
 
-    def __init__(self, answer: Answer) -> None:
+    def __init__(self, answer: WireAnswer) -> None:
         # Compiled JSON parsing, half the time of the standard library's.
         from pydantic_core import from_json
 
@@ -103,7 +103,8 @@ class _Stream:
         self._whole: list[bytes] = []
         self._size = 0
         self._events = 0
-        self._told_encoding = False
+        self._halves = HalfCharacters()
+        self._encoding_noted = False
 
     def take(self, piece: bytes) -> None:
         if not self._first and (start := piece.lstrip(_BLANK)):
@@ -147,6 +148,8 @@ class _Stream:
                 return
         try:
             value: Any = self._parse(data)
+            if self._halves.held:
+                value = self._halves.mend(value)
         except ValueError:
             value = self._mended(data)
         if isinstance(value, dict):
@@ -156,11 +159,11 @@ class _Stream:
 
     def _mended(self, data: bytes) -> Any:
         try:
-            value = parse_mended(data)
+            value = parse_mended(data, self._halves)
         except ValueError as error:
             raise BadEvent(data[:200].decode("utf-8", "replace")) from error
-        if not self._told_encoding and not _is_utf8(data):
-            self._told_encoding = True
+        if not self._encoding_noted and not _is_utf8(data):
+            self._encoding_noted = True
             notice = "The endpoint sent bytes that are not UTF-8; they are shown as \ufffd."
             self._answer.chunks.append(NoticeChunk(notice, "warning"))
         return value
@@ -168,7 +171,7 @@ class _Stream:
     def _take_whole(self, data: bytes) -> None:
         start = data[:2000].decode("utf-8", "replace")
         try:
-            body: Any = parse_mended(data.removeprefix(b"\xef\xbb\xbf")) if self._first != b"<" else None
+            body: Any = parse_mended(data.removeprefix(b"\xef\xbb\xbf"), self._halves) if self._first != b"<" else None
         except ValueError as error:
             raise NotAnAnswer(start) from error
         if isinstance(body, list) and body:

@@ -5,18 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 from console_app.domain.messages import Reasoning
-from console_app.domain.ports import NoticeChunk, ReasoningKept
-from console_app.providers.answer import Answer, raise_for_error
+from console_app.domain.ports.provider import NoticeChunk, ReasoningFinished
+from console_app.providers.answer import WireAnswer, raise_for_error
+from console_app.providers.call_accumulator import Label, arguments_text
 from console_app.providers.loose_json import arr, count, obj, text
 
 FORMAT = "anthropic"
 
 
-class AnthropicAnswer(Answer):
+class AnthropicAnswer(WireAnswer):
     """One message. Thinking blocks are kept whole, with their signature and the calls and text before them."""
 
     def __init__(self, tool_names: Any = (), source: str = "") -> None:
-        super().__init__(tool_names)
+        super().__init__()
         self._source = source
         self._block: dict[str, Any] = {}  # the thinking block that is open
         self._counted: dict[str, Any] = {}
@@ -25,12 +26,12 @@ class AnthropicAnswer(Answer):
         """One event; `ping` and what isn't known are passed over."""
         match text(data.get("type")) or name:
             case "content_block_delta":
-                self._delta(_key(data), obj(data.get("delta")))
+                self._delta(_label(data), obj(data.get("delta")))
             case "content_block_start":
-                self._start(_key(data), obj(data.get("content_block")))
+                self._start(_label(data), obj(data.get("content_block")))
             case "content_block_stop":
                 self.close_reasoning(complete=True)
-                self.calls.close(_key(data))
+                self.calls.close(_label(data))
             case "message_start":
                 self._count(obj(obj(data.get("message")).get("usage")))
             case "message_delta":
@@ -47,21 +48,21 @@ class AnthropicAnswer(Answer):
             return False
         self._count(obj(body.get("usage")))
         for index, block in enumerate(map(obj, arr(body["content"]))):
-            self._start(index, block)
+            self._start(Label(index), block)
             self.close_reasoning(complete=True)
-            self.calls.close(index)
+            self.calls.close(Label(index))
         self._stopped({"stop_reason": "end_turn"} | {k: body[k] for k in ("stop_reason",) if body.get(k)})
         self.over = True
         return True
 
-    def _start(self, key: int | None, block: dict[str, Any]) -> None:
+    def _start(self, label: Label, block: dict[str, Any]) -> None:
         match block.get("type"):
             case "text":
-                self.say(text(block.get("text")))
+                self.add_text(text(block.get("text")))
             case "tool_use":
-                self.calls.fragment(key, text(block.get("id")), text(block.get("name")))
-                if given := obj(block.get("input")):  # `{}` stands for what is still to be streamed
-                    self.calls.fragment(key, arguments=given)
+                # `{}` stands for what is still to be streamed.
+                arguments = arguments_text(obj(block.get("input")) or None)
+                self.calls.begin(label, text(block.get("id")), text(block.get("name")), arguments)
             case "thinking":
                 thought = self.think(text(block.get("thinking")))
                 self._block = {"type": "thinking", "thinking": thought, "signature": text(block.get("signature"))}
@@ -70,12 +71,12 @@ class AnthropicAnswer(Answer):
             case _:
                 pass  # a server tool's block: none was asked for
 
-    def _delta(self, key: int | None, delta: dict[str, Any]) -> None:
+    def _delta(self, label: Label, delta: dict[str, Any]) -> None:
         match delta.get("type"):
             case "text_delta":
-                self.say(text(delta.get("text")))
+                self.add_text(text(delta.get("text")))
             case "input_json_delta":
-                self.calls.fragment(key, arguments=delta.get("partial_json"))
+                self.calls.fragment(label, delta.get("partial_json"))
             case "thinking_delta":
                 self._block = self._block or {"type": "thinking", "thinking": "", "signature": ""}
                 self._block["thinking"] += self.think(text(delta.get("thinking")))
@@ -104,7 +105,7 @@ class AnthropicAnswer(Answer):
             data = {"source": self._source, "block": block}
             data |= {"calls_before": len(self.calls), "text_before": self.text_length}
         shown = text(block.get("thinking"))
-        self.chunks.append(ReasoningKept(Reasoning(provider=FORMAT, text=shown, data=data)))
+        self.chunks.append(ReasoningFinished(Reasoning(provider=FORMAT, text=shown, data=data)))
 
     def _count(self, usage: dict[str, Any]) -> None:
         self._counted |= {name: value for name, value in usage.items() if value is not None}
@@ -120,6 +121,6 @@ class AnthropicAnswer(Answer):
         return (fresh or 0) + (cached or 0) + (written or 0), output or 0, cached
 
 
-def _key(data: dict[str, Any]) -> int | None:
+def _label(data: dict[str, Any]) -> Label:
     index = data.get("index")
-    return index if isinstance(index, int) else None
+    return Label(index if isinstance(index, int) else None)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any, ClassVar
 
-from console_app.domain.ports import ModelRequest
-from console_app.providers.answer import Answer
+from console_app.domain.ports.provider import ModelRequest
+from console_app.providers.answer import WireAnswer
 from console_app.providers.anthropic_answer import AnthropicAnswer
 from console_app.providers.anthropic_request import anthropic_body
 from console_app.providers.endpoint_headers import headers_left_out, headers_sent
@@ -51,9 +51,9 @@ class AnthropicMessagesProvider(WireProvider):
         """What servers other than the vendor's expect, where the configuration doesn't say otherwise."""
         if self._where.is_vendor:
             return {}
-        given = {name.lower() for name in self._config.headers}
+        configured = {name.lower() for name in self._config.headers}
         wanted = {"anthropic-version": COMPATIBLE_VERSION, "x-api-key": self._config.api_key or ""}
-        return {name: value for name, value in wanted.items() if value and name not in given}
+        return {name: value for name, value in wanted.items() if value and name not in configured}
 
     def _stream_class(self) -> Any:
         from anthropic import AsyncStream
@@ -81,7 +81,7 @@ class AnthropicMessagesProvider(WireProvider):
             body["max_tokens"] = min(body["max_tokens"], limit)
         return without(body, self._dropped)
 
-    def _answer(self, request: ModelRequest) -> Answer:
+    def _answer(self, request: ModelRequest) -> WireAnswer:
         return AnthropicAnswer([spec.name for spec in request.tools], self._source)
 
     def _relax(self, body: dict[str, Any], fault: Fault) -> str:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from console_app.domain.endpoint import ProviderConfig
 from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
-from console_app.domain.ports import ModelRequest
+from console_app.domain.ports.provider import ModelRequest
 from console_app.domain.tools import Outcome, ToolCall, ToolSpec
 from console_app.providers.anthropic_answer import FORMAT
 from console_app.providers.pictures import Picture, pictures_of
-from console_app.providers.provider_config import ProviderConfig
+from console_app.providers.sampling_parameters import parameters
 from console_app.providers.wire_parts import (
     arguments_object,
     in_order,
@@ -17,40 +18,35 @@ from console_app.providers.wire_parts import (
     tool_schema,
     wire_id,
     wire_name,
-    wire_text,
 )
 
-NOTHING_SAID = "(nothing)"  # the API takes no blank text
+BLANK_TEXT = "(nothing)"  # the API takes no blank text
 
 
 def anthropic_body(
     request: ModelRequest, config: ProviderConfig, *, source: str, max_tokens: int, eager: bool, images: bool = True
 ) -> dict[str, Any]:
-    """The JSON body. `max_tokens` is used where neither request nor config sets a limit, since the API wants one.
+    """The JSON body. `max_tokens` is used where nothing sets a limit, since the API wants one.
 
     `eager` asks for arguments to be streamed as they are written, in place of whole values.
     """
     body: dict[str, Any] = {
         "model": config.model,
-        "max_tokens": request.max_tokens or config.max_tokens or max_tokens,
+        "max_tokens": max_tokens,
         "messages": anthropic_messages(request, source, images=images),
         "stream": True,
     }
     if request.system.strip():
-        body["system"] = wire_text(request.system)
+        body["system"] = request.system
     if request.tools:
         body["tools"] = [_tool(spec, eager) for spec in request.tools]
-        body["tool_choice"] = _tool_choice(request, config)
+        body["tool_choice"] = _tool_choice(request)
     elif names := _called_names(request):
         # Calls in the history want their tools named, even where none may be called any more.
         schema: dict[str, Any] = {"type": "object", "properties": {}}
         body["tools"] = [{"name": name, "input_schema": schema} for name in names]
         body["tool_choice"] = {"type": "none"}
-    if request.temperature is not None:
-        body["temperature"] = min(request.temperature, 1.0)
-    if stop := [text for text in request.stop if text.strip()]:
-        body["stop_sequences"] = stop
-    return body | dict(config.extra_body)
+    return body | parameters(request.sampling, "anthropic") | (request.sampling.extra_body or {})
 
 
 def _called_names(request: ModelRequest) -> list[str]:
@@ -59,10 +55,11 @@ def _called_names(request: ModelRequest) -> list[str]:
     return sorted({wire_name(call.name) for answer in answers for call in answer.tool_calls})
 
 
-def _tool_choice(request: ModelRequest, config: ProviderConfig) -> dict[str, Any]:
+def _tool_choice(request: ModelRequest) -> dict[str, Any]:
     kind = {"auto": "auto", "none": "none", "required": "any"}[request.tool_choice]
-    one = not request.parallel or config.parallel_tool_calls == "refuse"
-    if kind == "none" or not one or config.parallel_tool_calls == "omit":
+    several = request.sampling.parallel_tool_calls
+    one = not request.parallel or several == "refuse"
+    if kind == "none" or not one or several == "omit":
         return {"type": kind}
     return {"type": kind, "disable_parallel_tool_use": True}
 
@@ -74,14 +71,14 @@ def anthropic_messages(request: ModelRequest, source: str = "", *, images: bool 
         match message:
             case UserMessage():
                 shown = [_image(one) for one in pictures_of(message)] if images else []
-                text = _text(wire_text(message.content) if message.content.strip() else NOTHING_SAID)
+                text = _text(message.content if message.content.strip() else BLANK_TEXT)
                 _append(out, "user", [*shown, text])
             case AssistantMessage():
                 _append(out, "assistant", _assistant(message, source))
             case ToolMessage():
                 _append(out, "user", [_result(message)])
     if out and out[0]["role"] != "user":
-        out.insert(0, {"role": "user", "content": [_text(NOTHING_SAID)]})
+        out.insert(0, {"role": "user", "content": [_text(BLANK_TEXT)]})
     return out
 
 
@@ -120,7 +117,7 @@ def _call(call: ToolCall) -> dict[str, Any]:
 def _result(message: ToolMessage) -> dict[str, Any]:
     result: dict[str, Any] = {"type": "tool_result", "tool_use_id": wire_id(message.tool_call_id)}
     if message.content.strip():
-        result["content"] = wire_text(message.content)
+        result["content"] = message.content
     if message.outcome is not Outcome.SUCCEEDED:
         result["is_error"] = True
         result.setdefault("content", str(message.outcome))  # an error without content is refused
@@ -130,7 +127,7 @@ def _result(message: ToolMessage) -> dict[str, Any]:
 def _tool(spec: ToolSpec, eager: bool) -> dict[str, Any]:
     tool: dict[str, Any] = {"name": spec.name, "input_schema": tool_schema(spec)}
     if spec.description:
-        tool["description"] = wire_text(spec.description)
+        tool["description"] = spec.description
     if eager:
         tool["eager_input_streaming"] = True
     return tool

@@ -1,182 +1,165 @@
-"""Makes whole calls out of the fragments of an answer, however its server cuts and labels them.
+"""Makes whole calls out of the fragments of an answer. Every fragment has one owner, or its arguments run nowhere.
 
-Calls are told apart by what the server gives: its key (`index`, `output_index`), its id, and, where those fail, by an
-object of arguments being complete when the next name comes. Servers are seen to send two calls under one key with
-different ids, empty, repeated or ever new ids, no key, names split over fragments or repeated in each, a whole call in
-one fragment, and arguments as an object in place of its text.
+A fragment is labelled with the index and the id that its server gave, as far as it gave them, and belongs to the one
+open call under that label. Where several fit, or a label says less or more than the one that a call began with, there
+is no telling, and every call that it might belong to becomes invalid. Only what can't take arguments any more is left
+out: a call that has ended, and one that holds a whole object while another still waits for its own.
 
-A call is closed, and may run, only when its end is certain: the server marked it (`close`), a later call began and
-this one's object is whole, or the answer finished. What was cut off or can't be read becomes a CallBroken.
+A call ends, and may run, only when its end is certain: the server marked it (`close`), a later call began and this
+one's object is whole, or the answer came to a normal end (`finish`). What was cut off, is in doubt or can't be read
+becomes a CallBroken, which says why.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, NamedTuple
 
-from console_app.domain.ports import CallBroken, CallClosed, CallDelta, CallOpened, Chunk
-from console_app.providers.loose_json import SurrogateMender
+from console_app.domain.ports.provider import CallBroken, CallClosed, CallDelta, CallOpened, Chunk
+from console_app.providers.loose_json import object_problem
 
-Ending = Literal["finished", "length", "cut"]
+UNOWNED = "arguments came without a label that says which call they belong to, so this call may not be whole"
 
 
-@dataclass(slots=True)
-class _Call:
+class Label(NamedTuple):
+    """What a fragment says of the call that it belongs to, as far as its server says it."""
+
+    key: int | None = None
+    id: str = ""
+
+    def may_be(self, other: Label) -> bool:
+        """Whether both may label one call, by their keys."""
+        return self.key == other.key or self.key is None or other.key is None
+
+
+@dataclass(slots=True, eq=False)
+class Call:
+    """A call that has begun. `initial` are arguments that came whole with its name; pieces that follow replace them."""
+
     index: int
-    key: int | None
+    label: Label
     id: str
     name: str
+    initial: str = ""
     pieces: list[str] = field(default_factory=list[str])
     opened: bool = False
     ended: bool = False
     marked: bool = False  # the server marked its end, but it holds no whole object: the finish reason will tell
-    next_name: str | None = None  # a name that came again behind a whole object: the next call's, should it have one
-    mender: SurrogateMender = field(default_factory=SurrogateMender)
+    tentative: bool = False  # a name that came again behind a whole object: another call only if arguments follow
+    doubt: str = ""  # why it may not run, though it may look whole
+    late: bool = False  # arguments that may be its own came before it: it may run only with a whole object of its own
 
     @property
     def arguments(self) -> str:
+        """The arguments so far."""
         if len(self.pieces) > 1:
             self.pieces[:] = ["".join(self.pieces)]
-        return self.pieces[0] if self.pieces else ""
+        return self.pieces[0] if self.pieces else self.initial
+
+    def named(self, label: Label) -> Call:
+        """This call, with the id that came only now."""
+        if label.id and not self.label.id:
+            self.label, self.id = self.label._replace(id=label.id), self.id or label.id
+        return self
+
+    @property
+    def whole(self) -> bool:
+        """Whether an object of arguments is complete."""
+        text = self.arguments
+        return text.rstrip().endswith("}") and not object_problem(text)
 
 
 class CallAccumulator:
-    """The calls of one answer. Methods append chunks to `out`.
+    """The calls of one answer. Methods append chunks to `out`."""
 
-    `names` are the tools that were offered: a name that still grows into one of them is not announced yet.
-    """
-
-    def __init__(self, out: list[Chunk], names: Collection[str] = ()) -> None:
+    def __init__(self, out: list[Chunk]) -> None:
         self._out = out
-        self._names = frozenset(names)
-        self._calls: list[_Call] = []
-        self._last: _Call | None = None
+        self._count = 0
+        self.open: list[Call] = []  # in call order
+        self._ended: dict[int | None, Call] = {}  # the latest under each key
+        self._ended_ids: dict[str, list[Call]] = {}
+        self._nameless: list[Label] = []  # where arguments came before any name
+        self._last: tuple[Label, Call] | None = None  # the owner of the last fragment, while nothing else happened
 
     def __len__(self) -> int:
-        return len(self._calls)
+        return self._count
 
-    def fragment(self, key: int | None, id: str = "", name: str = "", arguments: Any = None) -> None:
-        """One piece of a call. `arguments` is text, an object, or None."""
+    def begin(self, label: Label, id: str, name: str, arguments: str = "", *, announce: bool = True) -> Call:
+        """Another call. Without `announce` its name may still grow."""
+        self._drop_tentative()
+        for earlier in self.open.copy():
+            self.announce(earlier)
+            # Interleaved calls go on after a later one began, so only a whole object tells that this one is over; one
+            # that came with the name doesn't, as pieces may still replace it.
+            if earlier.marked or (earlier.pieces and earlier.whole):
+                self._end(earlier)
+        call = Call(self._count, label, id, name, arguments)
+        call.late = any(before.may_be(label) for before in self._nameless)
+        self._count += 1
+        self.open.append(call)
+        self._last = None
+        if announce and name:
+            self.announce(call)
+        return call
+
+    def fragment(self, label: Label, arguments: Any) -> None:
+        """More arguments (text, an object, or None) of the call that `label` tells."""
         text = arguments_text(arguments)
-        last = self._last
-        if last is not None and last.key == key and not id and not name and last.opened and last.next_name is None:
-            call = last  # the common case: more arguments of the call that is open
-        else:
-            found = self._find(key, id, name, text)
-            if found is None:
-                return
-            call = found
+        if not text:
+            return
+        if self._last is not None and self._last[0] == label:
+            self.add(self._last[1], text)
+        elif call := self._owner(label, text):
+            self._last = label, call
+            self.add(call, text)
+
+    def add(self, call: Call, text: str) -> None:
+        """More arguments of `call`; what follows its end is passed over."""
         if call.ended or not text:
             return
-        text = call.mender.mend(text)
-        call.pieces.append(text)
         if call.opened:
+            call.pieces.append(text)
             self._out.append(CallDelta(call.index, text))
-        else:
-            self._open(call)
-
-    def close(self, key: int | None, arguments: str | None = None) -> None:
-        """The server marked the end of the call under `key`; `arguments`, where it repeats them, is the truth."""
-        call = next((call for call in reversed(self._calls) if call.key == key), None)
-        if call is None or call.ended:
             return
-        if arguments and arguments != call.arguments:
+        if not call.name and not call.pieces:
+            self._nameless.append(call.label)
+        call.pieces.append(text)
+        if call.name:
+            self.announce(call)
+
+    def close(self, label: Label, arguments: str = "") -> None:
+        """The server marked the end of the call under `label`; `arguments`, where it repeats them, is the truth."""
+        near = self._near(label)
+        if len(near) != 1 or not _same(near[0].label, label):
+            return  # the finish reason has to tell
+        (call,) = near
+        if label.key in self._ended and (not label.id or call.label.id != label.id):
+            return  # as an end may be marked twice, it may be that of the call before
+        if arguments:
+            call.doubt = ""
             if not call.pieces:
-                self._open(call)
-                self._out.append(CallDelta(call.index, arguments))
+                self.add(call, arguments)
             call.pieces[:] = [arguments]
         # At the token limit a server may mark the end of a call that it cut off; nothing cut off may run.
-        if _whole(call.arguments):
-            self._end(call, "finished")
+        if call.whole:
+            self._end(call)
         else:
             call.marked = True
 
-    def finish(self, ending: Ending) -> None:
-        """The answer is over: every call still open is closed, or broken when it was cut off."""
-        for call in self._calls:
-            if not call.ended:
-                self._end(call, ending)
+    def finish(self, cut: str = "") -> None:
+        """The answer is over. `cut` says by what it was cut off, "" for a normal end: open calls end, or are broken."""
+        self._drop_tentative()
+        for call in self.open.copy():
+            self._end(call, cut)
 
-    # -- which call a fragment belongs to
+    def labelled(self, label: Label) -> Call | None:
+        """The latest call under `label`, ended or not."""
+        near = [call for call in self._near(label) if _same(call.label, label)]
+        return near[-1] if near else self._past(label) or self._ended.get(label.key)
 
-    def _find(self, key: int | None, id: str, name: str, text: str) -> _Call | None:
-        call = self._candidate(key, id, name)
-        if call is None:
-            return self._begin(key, id, name) if id or name or text.strip() else None
-        if self._starts_next(call, id, name, text):
-            return self._begin(key, id, name or call.next_name or "")
-        if not call.id:
-            call.id = id
-        if name and not call.opened:
-            self._grow_name(call, name)
-        self._last = call
-        return call
-
-    def _candidate(self, key: int | None, id: str, name: str) -> _Call | None:
-        same_key = [call for call in self._calls if call.key == key]
-        if id and (named := next((call for call in reversed(same_key) if call.id == id), None)):
-            return named
-        if key is None and id and name and self._last is not None and self._last.id:
-            return None  # no key, and an id and name never seen: another call
-        return same_key[-1] if same_key else None
-
-    def _starts_next(self, call: _Call, id: str, name: str, text: str) -> bool:
-        """Whether a fragment that is labelled as `call` is really the first of another call."""
-        other_id = bool(id and call.id and id != call.id)
-        if call.next_name is not None and text.strip():
-            return True
-        if not name:
-            return other_id and bool(call.pieces) and _whole(call.arguments)
-        if other_id:
-            return True
-        if not call.pieces:
-            return call.opened and name != call.name
-        if not _whole(call.arguments):
-            return name != call.name
-        if id and id == call.id and name == call.name and text in ("", call.arguments):
-            if not call.ended:
-                self._end(call, "finished")  # the server repeats the whole call at its end
-            return False
-        if name == call.name and not text.strip():
-            call.next_name = name
-            return False
-        return True
-
-    def _begin(self, key: int | None, id: str, name: str) -> _Call:
-        for earlier in self._calls:
-            self._open(earlier)
-            # Interleaved calls go on after a later one began, so only a whole object tells that this one is over.
-            if not earlier.ended and (earlier.marked or _whole(earlier.arguments)):
-                self._end(earlier, "finished")
-        call = _Call(len(self._calls), key, id, name)
-        self._calls.append(call)
-        self._last = call
-        if name in self._names and not self._still_growing(name):
-            self._open(call)
-        return call
-
-    # -- names
-
-    def _still_growing(self, name: str) -> bool:
-        """Whether `name` is the beginning of a longer tool's name."""
-        return any(other != name and other.startswith(name) for other in self._names)
-
-    def _grow_name(self, call: _Call, piece: str) -> None:
-        joined = call.name + piece
-        if joined in self._names or any(known.startswith(joined) for known in self._names):
-            call.name = joined
-        elif piece.startswith(call.name):
-            call.name = piece  # repeated, or sent anew as a whole
-        elif call.name != piece:
-            call.name = joined
-        if call.name in self._names and not self._still_growing(call.name):
-            self._open(call)
-
-    # -- chunks
-
-    def _open(self, call: _Call) -> None:
+    def announce(self, call: Call) -> None:
+        """The call's name is known."""
         if call.opened:
             return
         call.opened = True
@@ -184,17 +167,61 @@ class CallAccumulator:
         if call.pieces:
             self._out.append(CallDelta(call.index, call.arguments))
 
-    def _end(self, call: _Call, ending: Ending) -> None:
-        self._open(call)
+    # -- which call a fragment belongs to
+
+    def _near(self, label: Label) -> list[Call]:
+        near = [call for call in self.open if call.label.may_be(label)]
+        if label.id:
+            same = [call for call in near if call.label.id == label.id]
+            if same or self._past(label):
+                return same
+        return near
+
+    def _past(self, label: Label) -> Call | None:
+        """The latest call with the label's id that has ended."""
+        return next((call for call in reversed(self._ended_ids.get(label.id, ())) if call.label.may_be(label)), None)
+
+    def _owner(self, label: Label, text: str) -> Call | None:
+        """The one call that a fragment belongs to; None when there's no telling, and those it might be are in doubt."""
+        near = self._near(label)
+        if len(near) > 1:
+            near = [call for call in near if not call.whole] or near[-1:]
+        if len(near) == 1 and _same(near[0].label, label):
+            return near[0].named(label)
+        if not text.strip():
+            return None
+        for call in near:
+            call.doubt = UNOWNED
+        if near or self._past(label) or label.key in self._ended:
+            return None
+        return self.begin(label, label.id, "")
+
+    # -- how a call ends
+
+    def _drop_tentative(self) -> None:
+        if self.open and self.open[-1].tentative and not self.open[-1].pieces:
+            self.open.pop()
+            self._count -= 1
+            self._last = None
+
+    def _end(self, call: Call, cut: str = "") -> None:
+        self.announce(call)
+        if call.initial and not call.pieces:
+            self._out.append(CallDelta(call.index, call.initial))
         call.ended = True
+        self.open.remove(call)
+        self._last = None
+        self._ended[call.label.key] = call
+        if call.label.id:
+            self._ended_ids.setdefault(call.label.id, []).append(call)
         text = call.arguments
-        problem = _problem(text)
-        if ending == "cut" or (ending == "length" and (problem or not text)):
-            why = "the token limit" if ending == "length" else "a lost connection"
-            self._out.append(CallBroken(call.index, f"cut off by {why} after {len(text):,} characters", text))
+        if cut:
+            problem = f"cut off by {cut} after {len(text):,} characters"
         elif not call.name:
-            self._out.append(CallBroken(call.index, "the call names no tool", text))
-        elif problem:
+            problem = "the call names no tool"
+        else:
+            problem = call.doubt or object_problem(text) or (UNOWNED if call.late and not call.whole else "")
+        if problem:
             self._out.append(CallBroken(call.index, problem, text))
         else:
             self._out.append(CallClosed(call.index, "" if text.strip() in ("", "null") else text))
@@ -207,26 +234,8 @@ def arguments_text(arguments: Any) -> str:
     return "" if arguments is None else json.dumps(arguments, ensure_ascii=False)
 
 
-def _whole(text: str) -> bool:
-    return text.rstrip().endswith("}") and not _problem(text)
-
-
-def _no_constant(name: str) -> None:
-    raise ValueError(f"{name} is not JSON")
-
-
-def _problem(text: str) -> str:
-    """Why `text` is not the JSON of one object, as a sentence; "" when it is, or holds nothing."""
-    if not text.strip():
-        return ""
-    try:
-        value: Any = json.loads(text, parse_constant=_no_constant)
-    except json.JSONDecodeError as error:
-        return f"arguments are not valid JSON: {error.msg} at character {error.pos + 1:,}"
-    except (ValueError, RecursionError) as error:
-        reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
-        return f"arguments are not valid JSON: {reason}"
-    if value is None or isinstance(value, dict):
-        return ""
-    kind = {list: "a list", str: "a text", bool: "true or false", int: "a number", float: "a number"}[type(value)]
-    return f"arguments are {kind}, not an object"
+def _same(begun: Label, label: Label) -> bool:
+    """Whether a label says enough to be that of the call which began under `begun`. Some servers change ids midway."""
+    if begun.id and label.id and (begun.key is None or label.key is None):
+        return begun.id == label.id
+    return begun.key == label.key

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
-    from console_app.domain.ports import UsageChunk
+    from console_app.domain.ports.provider import UsageChunk
 
 _PRICE_LISTS = {"openai": "openai", "openai-responses": "openai", "anthropic": "anthropic"}
 _LOCAL = re.compile(r"localhost$|::1$|(127|10|192\.168)\.|[^.:]+$")

@@ -9,9 +9,10 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
+from console_app.domain.endpoint import ProviderConfig
 from console_app.providers.endpoint_address import EndpointAddress
-from console_app.providers.provider_config import ProviderConfig
 
+PLACEHOLDER = "none"  # what a server on this machine gets for a key: some want one, whatever it is
 _ACCOUNT_HEADERS = ("OpenAI-Organization", "OpenAI-Project")
 
 
@@ -20,8 +21,14 @@ def headers_sent(
 ) -> dict[str, str]:
     """Headers of every request, over the SDK's own. `prefix` is that of the SDK's variables, as `OPENAI`."""
     sent = {name: value for name, value in config.headers.items() if value}
-    if config.api_key and not _belongs(where, prefix, environ) and "authorization" not in map(str.lower, sent):
-        sent["Authorization"] = f"Bearer {config.api_key}"  # else one of the environment would take its place
+    key = PLACEHOLDER if where.is_loopback and not where.has_key else config.api_key
+    # Else one of the environment would take its place.
+    if (
+        key
+        and not (config.api_key and _belongs(where, prefix, environ))
+        and "authorization" not in map(str.lower, sent)
+    ):
+        sent["Authorization"] = f"Bearer {key}"
     return sent
 
 

@@ -55,18 +55,18 @@ def _refused(status: int, body: Any, headers: Mapping[str, str], where: Endpoint
         message = body
     if message.lstrip()[:1] == "<":
         message = html_title(message)
-    said = where.scrub(one_line(message, 400))
+    line = where.scrub(one_line(message, 400))
     param = text(obj(obj(body).get("error")).get("param")) or text(obj(body).get("param"))
     wait = retry_after(headers)
     passing = status_may_pass(status, headers) and not is_spent(message, code)
     make = _Maker(where, status, wait)
-    error = _by_wording(make, said, message, code, status, tools_sent) or _by_status(make, status, said, code, headers)
+    error = _by_wording(make, line, message, code, status, tools_sent) or _by_status(make, status, line, code, headers)
     why = f"{status} {_STATUS_WORDS.get(status, 'from the server' if status >= 500 else 'refused')}"
     if isinstance(error, (ContextOverflow, ToolsRefused)):
         passing = False
     elif passing and wait is not None and wait > LONGEST_WAIT:
         passing = False
-        error = make.error(f"{_STATUS_WORDS.get(status, 'busy')} ({status}): {said or 'no reason given'}", _back(wait))
+        error = make.error(f"{_STATUS_WORDS.get(status, 'busy')} ({status}): {line or 'no reason given'}", _back(wait))
     return Fault(error, passing, why, message=message, param=param)
 
 
@@ -84,30 +84,30 @@ class _Maker:
 
 
 def _by_wording(
-    make: _Maker, said: str, message: str, code: str, status: int | None, tools_sent: bool
+    make: _Maker, line: str, message: str, code: str, status: int | None, tools_sent: bool
 ) -> ProviderError | None:
     if is_overflow(message, code) and status in (None, 400, 413, 422, 500):
         hint = (
             "Older turns are summed up before the next prompt, or now with /compact. Where this one alone is too "
             "large, /undo takes it back; /new begins anew, and /model may find a larger window."
         )
-        return make.error(f"the request is larger than the model's context window: {said}", hint, ContextOverflow)
+        return make.error(f"the request is larger than the model's context window: {line}", hint, ContextOverflow)
     if tools_sent and refuses_tools(message) and status in (None, 400, 404, 405, 422, 500, 501):
         hint = "Use --protocol text, which asks for tool calls as text."
-        return make.error(f"takes no tools: {said}", hint, ToolsRefused)
+        return make.error(f"takes no tools: {line}", hint, ToolsRefused)
     if is_spent(message, code):
-        return make.error(f"the account's credit or quota is used up: {said}", "See the provider's billing page.")
+        return make.error(f"the account's credit or quota is used up: {line}", "See the provider's billing page.")
     return None
 
 
-def _by_status(make: _Maker, status: int, said: str, code: str, headers: Mapping[str, str]) -> ProviderError:
+def _by_status(make: _Maker, status: int, line: str, code: str, headers: Mapping[str, str]) -> ProviderError:
     where = make.where
-    tail = f": {said}" if said else ""
+    tail = f": {line}" if line else ""
     match status:
         case 401 | 403 if not where.has_key:
-            return make.error(f"wants a key ({status}){tail}", where.key_hint)
+            return make.error(f"wants a key ({status}){tail}", where.config.key_hint)
         case 401:
-            return make.error(f"did not accept the key (401){tail}", where.key_hint)
+            return make.error(f"did not accept the key (401){tail}", where.config.key_hint)
         case 403:
             return make.error(f"refused the request (403){tail}", "The key may lack access to this model or region.")
         case 404:
@@ -139,14 +139,14 @@ def _back(seconds: float | None) -> str:
 
 def _reported(body: Any, where: EndpointAddress, tools_sent: bool) -> Fault:
     message, code = error_message(body)
-    said = where.scrub(one_line(message or code, 400)) or "no reason given"
+    line = where.scrub(one_line(message or code, 400)) or "no reason given"
     status = int(code) if code.isdigit() and 400 <= int(code) < 600 else None
     make = _Maker(where, status)
-    error = _by_wording(make, said, message, code, status, tools_sent)
+    error = _by_wording(make, line, message, code, status, tools_sent)
     if error is not None:
         return Fault(error, message=message)
     passing = status_may_pass(status, {}) if status is not None else is_overload(message, code)
-    error = make.error(f"reported an error: {said}", "Try again in a while." if passing else "")
+    error = make.error(f"reported an error: {line}", "Try again in a while." if passing else "")
     return Fault(error, passing, one_line(code or message, 60) or "an error", message=message)
 
 
@@ -171,11 +171,12 @@ def _unreachable(error: BaseException, where: EndpointAddress) -> Fault:
         problem = make.error("the connection was refused", "Is the server running, and the base URL right?")
         return Fault(problem, True, "connection refused", most_tries=3)
     if "ConnectTimeout" in names:
-        problem = make.error(f"no connection within {where.connect_timeout:g} s", "Check the base URL and the network.")
+        what = f"no connection within {where.config.connect_timeout:g} s"
+        problem = make.error(what, "Check the base URL and the network.")
         return Fault(problem, True, "no connection", most_tries=3)
     if "TimeoutException" in names:
         problem = make.error(
-            f"nothing came for {where.read_timeout:g} s", "The server hangs, or the model is too slow."
+            f"nothing came for {where.config.read_timeout:g} s", "The server hangs, or the model is too slow."
         )
         return Fault(problem, False, "silence")
     # A handshake that waits for bytes leaves SSLWantReadError behind, which is no failure.

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ssl
 from typing import TYPE_CHECKING
 
+from console_app.domain.endpoint import ProviderConfig
 from console_app.providers.endpoint_address import EndpointAddress
-from console_app.providers.provider_config import ProviderConfig
 
 if TYPE_CHECKING:
     import httpx2

@@ -1,23 +1,23 @@
 """Reads JSON that a foreign server wrote: any field may be missing, null or of another type, and none of it may raise.
 
-A lone half of a surrogate pair, which some servers send when they cut an escaped emoji between two pieces, is kept
-until its other half comes (`SurrogateMender`), so that no text leaves this floor that can't be stored or sent again.
+No text leaves here that can't be stored or sent again.
 """
 
 from __future__ import annotations
 
 import json
-import re
 from typing import Any, cast
 
-_HALF = re.compile("[\ud800-\udfff]")
+from console_app.domain.safe_text import encodable
+
+_NEVER_CUT = frozenset(("id", "item_id", "call_id", "name"))
 
 
-def parse_mended(data: bytes) -> Any:
-    """The JSON value in `data`, where a strict parser gave up: bytes that aren't UTF-8 become U+FFFD, and escaped
-    halves of surrogate pairs are kept for `SurrogateMender`. Raises ValueError when it isn't JSON."""
+def parse_mended(data: bytes, halves: HalfCharacters) -> Any:
+    """The JSON value in `data`, where a strict parser gave up: bytes that aren't UTF-8 become U+FFFD, and halves of
+    surrogate pairs are joined or replaced. Raises ValueError when it isn't JSON."""
     try:
-        return json.loads(data.decode("utf-8", "replace"))
+        return halves.mend(json.loads(data.decode("utf-8", "replace")))
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
 
@@ -44,18 +44,49 @@ def count(value: Any) -> int | None:
     return int(min(value, 2**53))
 
 
-class SurrogateMender:
-    """Joins surrogate halves over the pieces of one text; a half that stays alone becomes U+FFFD."""
+def object_problem(text: str) -> str:
+    """Why `text` is not the JSON of one object, as a sentence; "" when it is, or holds nothing."""
+    if not text.strip():
+        return ""
+    try:
+        value: Any = json.loads(text, parse_constant=_no_constant)
+    except json.JSONDecodeError as error:
+        return f"arguments are not valid JSON: {error.msg} at character {error.pos + 1:,}"
+    except (ValueError, RecursionError) as error:
+        reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
+        return f"arguments are not valid JSON: {reason}"
+    if value is None or isinstance(value, dict):
+        return ""
+    kind = {list: "a list", str: "a text", bool: "true or false", int: "a number", float: "a number"}[type(value)]
+    return f"arguments are {kind}, not an object"
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")
+
+
+class HalfCharacters:
+    """Makes the text in the events of one answer valid, once, where it comes in.
+
+    Some servers cut an escaped emoji between two events, half a surrogate pair in each. The first half is held until
+    the same field of the same item goes on; a half that stays alone becomes U+FFFD.
+    """
 
     def __init__(self) -> None:
-        self._high = ""
+        self.held: dict[tuple[Any, ...], str] = {}
 
-    def mend(self, piece: str) -> str:
-        """`piece` with whole characters only; a high half at its end is held for the next piece."""
-        if not self._high and (piece.isascii() or _HALF.search(piece) is None):
-            return piece
-        piece = self._high + piece
-        self._high = ""
-        if "\ud800" <= piece[-1:] <= "\udbff":
-            piece, self._high = piece[:-1], piece[-1]
-        return piece.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    def mend(self, value: Any, at: tuple[Any, ...] = ()) -> Any:
+        """`value` with valid text only. `at` is where in its event it stands."""
+        if isinstance(value, str):
+            value = self.held.pop(at, "") + value
+            if "\ud800" <= value[-1:] <= "\udbff" and (not at or at[-1] not in _NEVER_CUT):
+                self.held[at], value = value[-1], value[:-1]
+            return encodable(value)
+        if isinstance(value, list):
+            return [self.mend(item, (*at, number)) for number, item in enumerate(arr(value))]
+        if isinstance(value, dict):
+            item = obj(value)
+            place = (item.get("index"), item.get("output_index"), None if at else item.get("type"))
+            at = (*at, *(label for label in place if isinstance(label, int | str)))
+            return {encodable(name): self.mend(field, (*at, name)) for name, field in item.items()}
+        return value

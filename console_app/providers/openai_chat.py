@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from console_app.domain.ports import ModelRequest
-from console_app.providers.answer import Answer
+from console_app.domain.ports.provider import ModelRequest
+from console_app.providers.answer import WireAnswer
 from console_app.providers.faults import Fault
 from console_app.providers.openai_chat_answer import ChatAnswer
 from console_app.providers.openai_chat_request import chat_body
@@ -49,7 +49,7 @@ class OpenAIChatProvider(WireProvider):
         body = chat_body(request, self._config, source=self._source, limit_field=limit_field, images=self._sees)
         return without(body, self._dropped)
 
-    def _answer(self, request: ModelRequest) -> Answer:
+    def _answer(self, request: ModelRequest) -> WireAnswer:
         return ChatAnswer([spec.name for spec in request.tools], self._source)
 
     def _relax(self, body: dict[str, Any], fault: Fault) -> str:

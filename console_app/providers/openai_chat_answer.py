@@ -6,30 +6,38 @@ from collections.abc import Collection
 from typing import Any
 
 from console_app.domain.messages import Reasoning
-from console_app.domain.ports import ReasoningKept
-from console_app.providers.answer import Answer, raise_for_error
+from console_app.domain.ports.provider import ReasoningFinished
+from console_app.providers.answer import ServerFault, WireAnswer, raise_for_error
+from console_app.providers.call_accumulator import Label
 from console_app.providers.loose_json import arr, count, obj, text
+from console_app.providers.openai_chat_calls import ChatCalls
 
 FORMAT = "openai-chat"
 TEXT_FIELDS = ("reasoning_content", "reasoning")
 
 
-class ChatAnswer(Answer):
+class ChatAnswer(WireAnswer):
     """One chat completion. `source` names the endpoint, the only one that gets its reasoning back."""
 
     def __init__(self, tool_names: Collection[str] = (), source: str = "") -> None:
-        super().__init__(tool_names)
+        super().__init__()
+        self._fragments = ChatCalls(self.calls, tool_names)
         self._source = source
         self._field = ""  # the reasoning field this server writes; some write the same text into two
         self._reasoning: list[str] = []
         self._details: list[dict[str, Any]] = []
+        self._choice: Any = None  # the index of the first choice: only that is the answer
 
     def event(self, name: str, data: dict[str, Any]) -> None:
         """One `chat.completion.chunk`."""
-        choices = data.get("choices")
-        if choices and isinstance(choices, list):
-            choice = obj(choices[0])
+        choices = arr(data.get("choices"))
+        if choices:
+            ours: dict[str, Any] = {}
+            choice = next((one for one in map(obj, choices) if self._is_ours(one)), ours)
             self._message(obj(choice.get("delta")) or obj(choice.get("message")))
+            # Routers send an error together with a finish reason: no call is whole then.
+            if data.get("error") or choice.get("error"):
+                raise ServerFault(data if data.get("error") else choice)
             reason = choice.get("finish_reason")
             if reason and isinstance(reason, str):
                 self.finish(reason)
@@ -38,8 +46,13 @@ class ChatAnswer(Answer):
         usage = data.get("usage")
         if usage:
             self.usage = obj(usage)
-        if data.get("error"):
-            raise_for_error(name, data)
+
+    def _is_ours(self, choice: dict[str, Any]) -> bool:
+        """Whether a choice is the one being read: an endpoint told to write several streams them side by side."""
+        index = choice.get("index")
+        if self._choice is None:
+            self._choice = index
+        return index is None or index == self._choice
 
     def whole(self, body: dict[str, Any]) -> bool:
         """A `chat.completion`, from a server that doesn't stream."""
@@ -53,24 +66,20 @@ class ChatAnswer(Answer):
     def _message(self, delta: dict[str, Any]) -> None:
         content = delta.get("content")
         if content:
-            self.say(content if isinstance(content, str) else _parts_text(content))
+            self.add_text(content if isinstance(content, str) else _parts_text(content))
         if len(delta) == 1 and content is not None:
             return  # the common case: text and nothing else
         if refusal := text(delta.get("refusal")):
-            self.say(refusal)
+            self.add_text(refusal)
         self._reason_delta(delta)
         calls = arr(delta.get("tool_calls"))
         for fragment in map(obj, calls):
             function = obj(fragment.get("function"))
             key = fragment.get("index")
-            self.calls.fragment(
-                key if isinstance(key, int) else None,
-                text(fragment.get("id")),
-                text(function.get("name")),
-                function.get("arguments"),
-            )
+            label = Label(key if isinstance(key, int) else None, text(fragment.get("id")))
+            self._fragments.fragment(label, text(function.get("name")), function.get("arguments"))
         if not calls and (function := obj(delta.get("function_call"))):
-            self.calls.fragment(0, "", text(function.get("name")), function.get("arguments"))
+            self._fragments.fragment(Label(0), text(function.get("name")), function.get("arguments"))
 
     def _reason_delta(self, delta: dict[str, Any]) -> None:
         details = [dict(detail) for detail in map(obj, arr(delta.get("reasoning_details"))) if detail]
@@ -94,7 +103,7 @@ class ChatAnswer(Answer):
             data |= {"field": "reasoning_details", "value": list(self._details)}
         else:
             data["field"] = self._field
-        self.chunks.append(ReasoningKept(Reasoning(provider=FORMAT, text="".join(self._reasoning), data=data)))
+        self.chunks.append(ReasoningFinished(Reasoning(provider=FORMAT, text="".join(self._reasoning), data=data)))
         self._reasoning.clear()
         self._details.clear()
 

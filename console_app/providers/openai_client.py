@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from console_app.domain.endpoint import ProviderConfig
 from console_app.providers.endpoint_address import EndpointAddress
 from console_app.providers.endpoint_headers import headers_left_out, headers_sent
 from console_app.providers.http_client import make_http_client
-from console_app.providers.provider_config import ProviderConfig
 
 
 def make_openai_client(config: ProviderConfig, where: EndpointAddress) -> Any:

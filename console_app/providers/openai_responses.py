@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any, ClassVar
 
-from console_app.domain.ports import ModelRequest
-from console_app.providers.answer import Answer
+from console_app.domain.ports.provider import ModelRequest
+from console_app.providers.answer import WireAnswer
 from console_app.providers.faults import Fault
 from console_app.providers.openai_client import make_openai_client, openai_headers
 from console_app.providers.openai_responses_answer import ResponsesAnswer
@@ -48,7 +48,7 @@ class OpenAIResponsesProvider(WireProvider):
             body.setdefault("reasoning", {"summary": "auto"})  # without it nothing of the reasoning is shown
         return without(body, self._dropped)
 
-    def _answer(self, request: ModelRequest) -> Answer:
+    def _answer(self, request: ModelRequest) -> WireAnswer:
         return ResponsesAnswer([spec.name for spec in request.tools], self._source)
 
     def _relax(self, body: dict[str, Any], fault: Fault) -> str:

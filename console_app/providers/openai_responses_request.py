@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from console_app.domain.endpoint import ProviderConfig
 from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
-from console_app.domain.ports import ModelRequest
+from console_app.domain.ports.provider import ModelRequest
 from console_app.domain.tools import ToolCall, ToolSpec
 from console_app.providers.openai_responses_answer import FORMAT
 from console_app.providers.pictures import pictures_of
-from console_app.providers.provider_config import ProviderConfig
+from console_app.providers.sampling_parameters import parameters
 from console_app.providers.wire_parts import (
     arguments_text,
     in_order,
@@ -21,17 +22,15 @@ from console_app.providers.wire_parts import (
     tool_schema,
     wire_id,
     wire_name,
-    wire_text,
 )
 
 ENCRYPTED = "reasoning.encrypted_content"
-SMALLEST_LIMIT = 16  # the API refuses less
 
 
 def responses_body(
     request: ModelRequest, config: ProviderConfig, *, source: str, images: bool = True
 ) -> dict[str, Any]:
-    """The JSON body. The API has no stop sequences: `request.stop` is left out."""
+    """The JSON body."""
     body: dict[str, Any] = {
         "model": config.model,
         "input": responses_input(request, source, images=images),
@@ -40,27 +39,22 @@ def responses_body(
         "include": [ENCRYPTED],
     }
     if request.system.strip():
-        body["instructions"] = wire_text(request.system)
+        body["instructions"] = request.system
     if request.tools:
         body["tools"] = [_tool(spec) for spec in request.tools]
         if request.tool_choice != "auto":
             body["tool_choice"] = request.tool_choice
-        if config.parallel_tool_calls != "omit":
-            body["parallel_tool_calls"] = request.parallel and config.parallel_tool_calls == "send"
-    limit = request.max_tokens or config.max_tokens
-    if limit is not None:
-        body["max_output_tokens"] = max(limit, SMALLEST_LIMIT)
-    if request.temperature is not None:
-        body["temperature"] = request.temperature
-    return body | dict(config.extra_body)
+        if (several := request.sampling.parallel_tool_calls) != "omit":
+            body["parallel_tool_calls"] = request.parallel and several != "refuse"
+    return body | parameters(request.sampling, "openai-responses") | (request.sampling.extra_body or {})
 
 
 def _content(message: UserMessage, images: bool) -> str | list[dict[str, Any]]:
     pictures = pictures_of(message) if images else ()
     if not pictures:
-        return wire_text(message.content)
+        return message.content
     shown = [{"type": "input_image", "image_url": picture.url} for picture in pictures]
-    return [{"type": "input_text", "text": wire_text(message.content)}, *shown]
+    return [{"type": "input_text", "text": message.content}, *shown]
 
 
 def responses_input(request: ModelRequest, source: str = "", *, images: bool = True) -> list[dict[str, Any]]:
@@ -74,7 +68,7 @@ def responses_input(request: ModelRequest, source: str = "", *, images: bool = T
                 out += _assistant(message, source)
             case ToolMessage():
                 call_id = wire_id(message.tool_call_id)
-                out.append({"type": "function_call_output", "call_id": call_id, "output": wire_text(message.content)})
+                out.append({"type": "function_call_output", "call_id": call_id, "output": message.content})
     return out
 
 
@@ -100,5 +94,5 @@ def _tool(spec: ToolSpec) -> dict[str, Any]:
     # `strict` is the API's default, and refuses most schemas that were not written for it.
     tool: dict[str, Any] = {"type": "function", "name": spec.name, "parameters": tool_schema(spec), "strict": False}
     if spec.description:
-        tool["description"] = wire_text(spec.description)
+        tool["description"] = spec.description
     return tool

@@ -17,10 +17,10 @@ def refused_field(fault: Fault, body: Mapping[str, Any], optional: Mapping[str, 
     """
     if fault.error.status not in (400, 422):
         return ""
-    said = f"{fault.param} {fault.message}"
+    message = f"{fault.param} {fault.message}"
     for field, words in optional.items():
         names = (field.rpartition(".")[2], *words)
-        if _holds(body, field) and any(re.search(rf"(?<![a-z]){re.escape(name)}(?![a-z_])", said) for name in names):
+        if _holds(body, field) and any(re.search(rf"(?<![a-z]){re.escape(name)}(?![a-z_])", message) for name in names):
             return field
     return ""
 

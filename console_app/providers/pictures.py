@@ -55,12 +55,17 @@ def _read(path: str, _modified: int, size: int) -> Picture | None:
         return None
     with open(path, "rb") as file:
         content = file.read(LARGEST)
-    mime = next((mime for begin, mime in _KINDS if content.startswith(begin)), "")
-    if not mime and content[:4] == b"RIFF" and content[8:12] == b"WEBP":
-        mime = "image/webp"
+    mime = picture_type(content)
     return Picture(mime, base64.b64encode(content).decode()) if mime else None
 
 
-def images_refused(status: int | None, said: str) -> bool:
+def picture_type(content: bytes) -> str:
+    """The type of a picture that can be sent, by its first bytes; "" for anything else."""
+    if content[:4] == b"RIFF" and content[8:12] == b"WEBP":
+        return "image/webp"
+    return next((mime for begin, mime in _KINDS if content.startswith(begin)), "")
+
+
+def images_refused(status: int | None, message: str) -> bool:
     """Whether an error may mean that the model takes no pictures."""
-    return status in _STATUSES and _REFUSED.search(said) is not None
+    return status in _STATUSES and _REFUSED.search(message) is not None

@@ -10,9 +10,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from console_app.domain.ports import Chunk
-
-_SLICE = 16  # beats without a wait between two yields to the loop, so that a burst never starves the keys
+from console_app.domain.ports.provider import SLICE, Chunk
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +64,7 @@ class Playback(AsyncIterator[Chunk]):
                 await asyncio.wait_for(self._closed.wait(), self._due - now)
             except TimeoutError:
                 pass  # the usual case: the time has come, and nobody closed
-        elif self._played % _SLICE == 0:
+        elif self._played % SLICE == 0:
             await asyncio.sleep(0)
 
     def close(self) -> None:

@@ -39,9 +39,9 @@ def status_may_pass(status: int, headers: Mapping[str, str]) -> bool:
     """Whether a request refused with `status` is worth another try; the server's `x-should-retry` is believed."""
     if status in NEVER_RETRIED:
         return False
-    told = headers.get("x-should-retry", "").lower()
-    if told in ("true", "false"):
-        return told == "true"
+    advice = headers.get("x-should-retry", "").lower()
+    if advice in ("true", "false"):
+        return advice == "true"
     return status in (408, 409, 425, 429) or (status >= 500 and status not in (501, 505))
 
 

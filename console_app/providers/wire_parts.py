@@ -32,19 +32,10 @@ def wire_name(name: str) -> str:
     return _ILLEGAL.sub("_", name)[:64] or "unnamed"
 
 
-def wire_text(text: str) -> str:
-    """`text` as UTF-8 can hold it: lone halves of surrogate pairs, as a tool may return them, become U+FFFD."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    return text
-
-
 def arguments_object(arguments: str) -> dict[str, Any]:
     """The recorded arguments as an object; `{}` where they could not be read (that call never ran)."""
     try:
-        value: Any = json.loads(wire_text(arguments), parse_constant=_no_constant) if arguments.strip() else {}
+        value: Any = json.loads(arguments, parse_constant=_no_constant) if arguments.strip() else {}
         json.dumps(value, ensure_ascii=False).encode()  # escaped halves of surrogate pairs can't be sent either
     except (ValueError, RecursionError):
         return {}
@@ -57,7 +48,7 @@ def _no_constant(name: str) -> None:
 
 def arguments_text(arguments: str) -> str:
     """The recorded arguments as the text of an object; `{}` where they are none (several servers parse them)."""
-    return wire_text(arguments) if arguments_object(arguments) else "{}"
+    return arguments if arguments_object(arguments) else "{}"
 
 
 _ALTERNATIVES = ("oneOf", "anyOf", "allOf", "enum", "not")
@@ -72,9 +63,9 @@ def tool_schema(spec: ToolSpec) -> dict[str, Any]:
 def reasoning_blocks(message: AssistantMessage, wire_format: str, source: str) -> list[Reasoning]:
     """The reasoning that may go back: whole, and written by this endpoint in this format."""
     return [
-        kept
-        for kept in message.reasoning
-        if kept.provider == wire_format and kept.data and kept.data.get("source", source) == source
+        block
+        for block in message.reasoning
+        if block.provider == wire_format and block.data and block.data.get("source", source) == source
     ]
 
 
@@ -90,11 +81,11 @@ def in_order(
     blank text is left out.
     """
     text_at = calls_at = 0
-    for kept in reasoning:
-        text_end = max(text_at, min(int(kept.data.get("text_before", 0)), len(message.content)))
-        calls_end = max(calls_at, min(int(kept.data.get("calls_before", 0)), len(message.tool_calls)))
+    for block in reasoning:
+        text_end = max(text_at, min(int(block.data.get("text_before", 0)), len(message.content)))
+        calls_end = max(calls_at, min(int(block.data.get("calls_before", 0)), len(message.tool_calls)))
         yield from _stretch(message, (text_at, text_end), (calls_at, calls_end), text_block, call_block)
-        yield dict(kept.data.get("block") or kept.data)
+        yield dict(block.data.get("block") or block.data)
         text_at, calls_at = text_end, calls_end
     rest = len(message.content), len(message.tool_calls)
     yield from _stretch(message, (text_at, rest[0]), (calls_at, rest[1]), text_block, call_block)
@@ -109,6 +100,6 @@ def _stretch(
 ) -> Iterator[dict[str, Any]]:
     piece = message.content[slice(*text)]
     if piece.strip():
-        yield text_block(wire_text(piece))
+        yield text_block(piece)
     for call in message.tool_calls[slice(*calls)]:
         yield call_block(call)

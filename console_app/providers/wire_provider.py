@@ -13,25 +13,26 @@ import logging
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, asynccontextmanager
+from dataclasses import replace
 from typing import Any, ClassVar
 
+from console_app.domain.endpoint import ProviderConfig
 from console_app.domain.errors import AnswerInterrupted, ProviderError
 from console_app.domain.messages import UserMessage
-from console_app.domain.ports import Chunk, ModelRequest, NoticeChunk, RetryChunk, UsageChunk
+from console_app.domain.ports.provider import SLICE, Chunk, ModelRequest, NoticeChunk, RetryChunk, UsageChunk
 from console_app.domain.safe_text import one_line
+from console_app.domain.sampling import Sampling
 from console_app.providers import catalog
-from console_app.providers.answer import Answer
+from console_app.providers.answer import ServerFault, WireAnswer
 from console_app.providers.answer_stream import BadEvent, NotAnAnswer, StreamCut, read_answer
 from console_app.providers.endpoint_address import EndpointAddress
 from console_app.providers.faults import Fault, fault_of, not_a_stream
 from console_app.providers.loose_json import arr, obj, text
 from console_app.providers.pictures import IMAGES, images_refused
-from console_app.providers.provider_config import ProviderConfig
 from console_app.providers.retrying import RetryPolicy
 
 log = logging.getLogger(__name__)
 
-SLICE = 16  # chunks handed over before others get a turn: a burst must not starve the keys
 CONTINUE = "What came so far is kept: ask to continue."
 
 
@@ -76,7 +77,7 @@ class WireProvider(ABC):
         """The JSON body of `request`."""
 
     @abstractmethod
-    def _answer(self, request: ModelRequest) -> Answer:
+    def _answer(self, request: ModelRequest) -> WireAnswer:
         """An empty answer to read into."""
 
     @abstractmethod
@@ -88,12 +89,12 @@ class WireProvider(ABC):
     @asynccontextmanager
     async def stream(self, request: ModelRequest) -> AsyncGenerator[AsyncIterator[Chunk]]:
         """Sends `request`; leaving the context closes the connection at once."""
-        async with aclosing(self._chunks(request)) as chunks:
+        whole = replace(request, sampling=Sampling.merged(request.sampling, self._config.sampling))
+        async with aclosing(self._chunks(whole)) as chunks:
             yield chunks
 
     async def models(self) -> list[str]:
         """The names of the models that the endpoint lists. Raises ProviderError."""
-        self._require_key()
         try:
             async with self._send("get", self.models_path, None) as response:
                 body = (await response.aread()).decode("utf-8", "replace")
@@ -117,7 +118,8 @@ class WireProvider(ABC):
     # -- one request
 
     async def _chunks(self, request: ModelRequest) -> AsyncGenerator[Chunk]:
-        self._require_key()
+        if not self.model:
+            raise ProviderError("no model was chosen", f"Pick one with /model, or name it: -m {self.name}/MODEL.")
         pricing = self._load_prices()
         tries = 0
         while True:
@@ -140,7 +142,7 @@ class WireProvider(ABC):
                 return
             fault = self._fault(failure, tools_sent="tools" in body)
             if shown:
-                for chunk in self._broken_off(answer):
+                for chunk in self._broken_off(answer, failure):
                     yield chunk
                 raise AnswerInterrupted(fault.error.detail, CONTINUE, status=fault.error.status) from failure
             if type(fault.error) is ProviderError and (
@@ -149,16 +151,22 @@ class WireProvider(ABC):
                 yield NoticeChunk(f"{self.name} refuses {dropped}: the request is sent again without it.")
                 continue
             tries += 1
-            if not fault.passing or tries >= min(self._retry.max_tries, fault.most_tries):
-                raise _given_up(fault, tries) from failure
+            most = min(self._retry.max_tries, fault.most_tries)
+            if not fault.passing or tries >= most:
+                raise _last_error(fault, tries) from failure
             delay = self._retry.delay(tries, fault.error.retry_after)
-            yield RetryChunk(tries + 1, delay, fault.why)
+            yield RetryChunk(tries + 1, delay, fault.why, most)
             await self._retry.sleep(delay)
 
     @property
     def _sees(self) -> bool:
         """Whether pictures are sent: until the endpoint says that its model takes none."""
         return IMAGES not in self._dropped
+
+    @property
+    def no_pictures(self) -> str:
+        """Why no pictures are sent, once that is so."""
+        return "" if self._sees else "its endpoint refused one"
 
     def _without_images(self, request: ModelRequest, fault: Fault) -> str:
         if not self._sees or not images_refused(fault.error.status, f"{fault.param} {fault.message}"):
@@ -174,7 +182,7 @@ class WireProvider(ABC):
             return None
         return asyncio.get_running_loop().run_in_executor(None, catalog.preload)
 
-    async def _try(self, body: dict[str, Any], answer: Answer) -> AsyncGenerator[Chunk]:
+    async def _try(self, body: dict[str, Any], answer: WireAnswer) -> AsyncGenerator[Chunk]:
         """One try: all chunks that could be read, also those before a failure."""
         count = 0
         async with self._send("post", self.path, body) as response, aclosing(read_answer(response, answer)) as reads:
@@ -216,20 +224,23 @@ class WireProvider(ABC):
         """Headers of every request, over those of the client."""
         return {}
 
-    def _require_key(self) -> None:
-        where = self._where
-        if self._config.needs_key and where.is_vendor and not where.has_key:
-            raise ProviderError(f"no key for {self.name}", where.key_hint)
-
-    def _last(self, answer: Answer) -> list[Chunk]:
+    def _last(self, answer: WireAnswer) -> list[Chunk]:
         finish = answer.end()
         return [*answer.take(), *self._usage(answer), finish]
 
-    def _broken_off(self, answer: Answer) -> list[Chunk]:
-        answer.cut()
+    def _broken_off(self, answer: WireAnswer, failure: Exception) -> list[Chunk]:
+        match failure:
+            case StreamCut():
+                answer.cut("a stream that ended without a finish reason")
+            case ServerFault():
+                answer.cut("an error of the endpoint")
+            case BadEvent():
+                answer.cut("an event that is not JSON")
+            case _:
+                answer.cut("a lost connection")
         return [*answer.take(), *self._usage(answer)]
 
-    def _usage(self, answer: Answer) -> list[Chunk]:
+    def _usage(self, answer: WireAnswer) -> list[Chunk]:
         tokens = answer.tokens()
         if tokens is None:
             return []
@@ -255,7 +266,7 @@ class WireProvider(ABC):
                 return fault_of(failure, self._where, tools_sent=tools_sent)
 
 
-def _given_up(fault: Fault, tries: int) -> ProviderError:
+def _last_error(fault: Fault, tries: int) -> ProviderError:
     if tries > 1:
         fault.error.detail += f" (after {tries} tries)"
     return fault.error

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from console_app.domain.ports import ModelRequest
+from console_app.domain.ports.provider import ModelRequest
 
 _LONG = 20_000  # characters; a longer text is counted by its beginning, since results of megabytes are common
 
@@ -16,6 +16,6 @@ def words(text: str) -> int:
 
 def request_words(request: ModelRequest) -> int:
     """About how many words a request has: the system prompt, the conversation and the tools offered."""
-    said = sum(words(message.content) for message in request.messages)
+    conversation = sum(words(message.content) for message in request.messages)
     offered = sum(words(f"{tool.name} {tool.description} {tool.input_schema}") for tool in request.tools)
-    return words(request.system) + said + offered
+    return words(request.system) + conversation + offered

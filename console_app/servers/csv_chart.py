@@ -20,7 +20,7 @@ _SMALLEST: Final = 1e-290  # below, a step of the grid would lose its digits: al
 
 
 @dataclass(frozen=True, slots=True)
-class Chart:
+class ChartRequest:
     """What to draw: a label a point, and named series with a value (or None) a point."""
 
     title: str
@@ -29,7 +29,7 @@ class Chart:
     series: Sequence[tuple[str, Sequence[float | None]]]
 
 
-def svg(chart: Chart) -> str:
+def svg(chart: ChartRequest) -> str:
     """The chart as a whole SVG document."""
     values = [value for _, points in chart.series for value in points if value is not None]
     low, high, step = _scale(min([*values, 0.0]) if chart.kind == "bar" else min(values), max(values), chart.kind)
@@ -107,7 +107,7 @@ def _labels(frame: _Frame, labels: Sequence[str]) -> list[str]:
     ]
 
 
-def _legend(chart: Chart) -> list[str]:
+def _legend(chart: ChartRequest) -> list[str]:
     parts: list[str] = []
     x = _LEFT
     for at, (name, _) in enumerate(chart.series):
@@ -118,7 +118,7 @@ def _legend(chart: Chart) -> list[str]:
     return parts
 
 
-def _lines(frame: _Frame, chart: Chart) -> list[str]:
+def _lines(frame: _Frame, chart: ChartRequest) -> list[str]:
     parts: list[str] = []
     for at, (_, values) in enumerate(chart.series):
         path: list[str] = []
@@ -138,7 +138,7 @@ def _lines(frame: _Frame, chart: Chart) -> list[str]:
     return parts
 
 
-def _bars(frame: _Frame, chart: Chart) -> list[str]:
+def _bars(frame: _Frame, chart: ChartRequest) -> list[str]:
     parts: list[str] = []
     room = (WIDTH - _LEFT - _RIGHT) / frame.points * 0.8
     width = room / len(chart.series)

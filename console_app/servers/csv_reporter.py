@@ -10,13 +10,13 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
-from console_app.servers.csv_chart import Chart, svg
+from console_app.servers.csv_chart import ChartRequest, svg
 from console_app.servers.csv_summary import described, summarize
-from console_app.servers.csv_table import Table, read_table
-from console_app.servers.folders import Place, allowed_folders
+from console_app.servers.csv_table import CsvTable, read_table
+from console_app.servers.folders import FolderEntry, allowed_folders
 from console_app.servers.saving import file_name, save_new
 from console_app.servers.stdio_server import StdioServer
-from console_app.servers.tool import Arguments, CallContext, FileLink, Output, Tool, ToolFailedError
+from console_app.servers.tool import Arguments, CallContext, FileLink, Tool, ToolFailedError, ToolOutput
 
 MOST_FILES = 50
 MOST_SERIES = 6
@@ -24,14 +24,14 @@ MOST_POINTS = 400  # of a line; more rows become means of neighbours
 MOST_BARS = 30
 
 
-async def summarize_csv(arguments: Arguments, context: CallContext) -> Output:
+async def summarize_csv(arguments: Arguments, context: CallContext) -> ToolOutput:
     """One file."""
     place = (await allowed_folders(context)).place(arguments["path"])
     summary = await asyncio.to_thread(_summary, place)
-    return Output(described(summary), summary)
+    return ToolOutput(described(summary), summary)
 
 
-async def summarize_multiple_csvs(arguments: Arguments, context: CallContext) -> Output:
+async def summarize_multiple_csvs(arguments: Arguments, context: CallContext) -> ToolOutput:
     """Several files; one that can't be read leaves the others."""
     paths: list[str] = arguments["paths"]
     if not 0 < len(paths) <= MOST_FILES:
@@ -54,24 +54,24 @@ async def summarize_multiple_csvs(arguments: Arguments, context: CallContext) ->
         raise ToolFailedError("None of the files could be read.\n" + "\n".join(texts))
     rows = sum(summary["rows"] for summary in summaries)
     texts.append(f"{len(summaries)} of {len(paths)} files read, {rows:,} rows in all.")
-    return Output("\n\n".join(texts), {"files": summaries, "failures": failures})
+    return ToolOutput("\n\n".join(texts), {"files": summaries, "failures": failures})
 
 
-def _summary(place: Place) -> dict[str, Any]:
+def _summary(place: FolderEntry) -> dict[str, Any]:
     return summarize(read_table(place))
 
 
-async def plot_csv(arguments: Arguments, context: CallContext) -> Output:
+async def plot_csv(arguments: Arguments, context: CallContext) -> ToolOutput:
     """A chart of columns, as an SVG file."""
     place = (await allowed_folders(context)).place(arguments["path"])
     kind = arguments.get("kind", "line")
     file, chart = await asyncio.to_thread(_plot, place, arguments.get("columns") or [], kind)
     names = ", ".join(name for name, _ in chart.series)
     points = f"{len(chart.labels)} {'bars each' if kind == 'bar' else 'points'}"
-    return Output(f"Saved {file.path}: {kind} chart of {names}, {points}.", files=(file,))
+    return ToolOutput(f"Saved {file.path}: {kind} chart of {names}, {points}.", files=(file,))
 
 
-def _plot(place: Place, wanted: Sequence[str], kind: str) -> tuple[FileLink, Chart]:
+def _plot(place: FolderEntry, wanted: Sequence[str], kind: str) -> tuple[FileLink, ChartRequest]:
     table = read_table(place)
     series, labels, label_name = _chosen(table, wanted)
     chart = _bar_chart(table, series, labels, label_name) if kind == "bar" else _line_chart(table, series, labels)
@@ -79,7 +79,7 @@ def _plot(place: Place, wanted: Sequence[str], kind: str) -> tuple[FileLink, Cha
     return save_new(name, svg(chart).encode("utf-8", "replace"), "image/svg+xml"), chart
 
 
-def _chosen(table: Table, wanted: Sequence[str]) -> tuple[list[tuple[str, list[float | None]]], list[str], str]:
+def _chosen(table: CsvTable, wanted: Sequence[str]) -> tuple[list[tuple[str, list[float | None]]], list[str], str]:
     """The columns of numbers to draw, the label of each row, and the name of the column those are from."""
     unknown = [name for name in wanted if name not in table.columns]
     if unknown:
@@ -97,13 +97,13 @@ def _chosen(table: Table, wanted: Sequence[str]) -> tuple[list[tuple[str, list[f
     return series, [str(number) for number in range(1, table.rows + 1)], "row"
 
 
-def _line_chart(table: Table, series: list[tuple[str, list[float | None]]], labels: list[str]) -> Chart:
+def _line_chart(table: CsvTable, series: list[tuple[str, list[float | None]]], labels: list[str]) -> ChartRequest:
     size = -(-table.rows // MOST_POINTS)
     if size == 1:
-        return Chart(table.name, "line", labels, series)
+        return ChartRequest(table.name, "line", labels, series)
     starts = range(0, table.rows, size)
     means = [(name, [_mean(values[at : at + size]) for at in starts]) for name, values in series]
-    return Chart(f"{table.name} (means of {size} rows)", "line", [labels[at] for at in starts], means)
+    return ChartRequest(f"{table.name} (means of {size} rows)", "line", [labels[at] for at in starts], means)
 
 
 def _mean(values: Sequence[float | None]) -> float | None:
@@ -111,7 +111,9 @@ def _mean(values: Sequence[float | None]) -> float | None:
     return sum(present) / len(present) if present else None
 
 
-def _bar_chart(table: Table, series: list[tuple[str, list[float | None]]], labels: list[str], label_name: str) -> Chart:
+def _bar_chart(
+    table: CsvTable, series: list[tuple[str, list[float | None]]], labels: list[str], label_name: str
+) -> ChartRequest:
     """Rows with one label are added up; the labels that come first have bars of their own."""
     bars = list(dict.fromkeys(labels))
     other = f"{len(bars) - MOST_BARS + 1} others"
@@ -125,7 +127,7 @@ def _bar_chart(table: Table, series: list[tuple[str, list[float | None]]], label
             at = place.get(label, len(bars) - 1)
             totals[at] = (totals[at] or 0.0) + (value or 0.0)
         sums.append((name, totals))
-    return Chart(f"{table.name}: sums by {label_name}", "bar", bars, sums)
+    return ChartRequest(f"{table.name}: sums by {label_name}", "bar", bars, sums)
 
 
 _READS = {"readOnlyHint": True, "destructiveHint": False, "idempotentHint": True, "openWorldHint": False}

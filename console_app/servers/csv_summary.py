@@ -8,7 +8,7 @@ import statistics
 from collections import Counter
 from typing import Any, Final
 
-from console_app.servers.csv_table import SEPARATORS, Table, is_missing
+from console_app.servers.csv_table import SEPARATORS, CsvTable, is_missing
 
 _DATE: Final = re.compile(r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}.*)?")
 _MOST_COLUMNS: Final = 100  # described one by one
@@ -16,7 +16,7 @@ _COMMON: Final = 3
 _SHOWN: Final = 40  # characters of a cell
 
 
-def summarize(table: Table) -> dict[str, Any]:
+def summarize(table: CsvTable) -> dict[str, Any]:
     """The summary as data: rows, and for each column its kind with what describes it."""
     names = list(table.columns)
     return {
@@ -37,7 +37,7 @@ def described(summary: dict[str, Any]) -> str:
     return "\n".join((head, *lines, *([f"[{more} more columns]"] if more else [])))
 
 
-def _column(table: Table, name: str) -> dict[str, Any]:
+def _column(table: CsvTable, name: str) -> dict[str, Any]:
     cells = table.columns[name]
     present = [cell.strip() for cell in cells if not is_missing(cell)]
     column: dict[str, Any] = {"name": name, "kind": "empty", "missing": len(cells) - len(present)}

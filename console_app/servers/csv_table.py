@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from console_app.servers.folders import Place
+from console_app.servers.folders import FolderEntry
 from console_app.servers.tool import ToolFailedError
 
 LARGEST_FILE: Final = 20_000_000  # bytes
@@ -22,7 +22,7 @@ _NUMBER: Final = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?"
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class CsvTable:
     """Columns by name, each with a cell a row ("" where a row is short)."""
 
     name: str
@@ -54,30 +54,30 @@ def is_missing(cell: str) -> bool:
     return cell.strip().casefold() in _MISSING
 
 
-def read_table(place: Place) -> Table:
+def read_table(place: FolderEntry) -> CsvTable:
     """The file as a table. Raises ToolFailedError when it is none."""
     with place.file() as file:
         data = file.read(LARGEST_FILE + 1)
     if len(data) > LARGEST_FILE:
-        raise ToolFailedError(f"{place.given} is larger than {LARGEST_FILE // 10**6} MB.")
+        raise ToolFailedError(f"{place.written} is larger than {LARGEST_FILE // 10**6} MB.")
     text = _decoded(data, place)
     separator = _separator(text)
     try:
         rows = [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=separator) if any(row)]
     except csv.Error as error:
-        raise ToolFailedError(f"{place.given} can't be read as CSV: {error}.") from error
+        raise ToolFailedError(f"{place.written} can't be read as CSV: {error}.") from error
     if not rows:
-        raise ToolFailedError(f"{place.given} is empty.")
+        raise ToolFailedError(f"{place.written} is empty.")
     head, body = _head(rows)
     cells = {name: [row[at] if at < len(row) else "" for row in body] for at, name in enumerate(head)}
-    return Table(place.name, separator, cells, len(body))
+    return CsvTable(place.name, separator, cells, len(body))
 
 
-def _decoded(data: bytes, place: Place) -> str:
+def _decoded(data: bytes, place: FolderEntry) -> str:
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return data.decode("utf-16", "replace")
     if b"\0" in data[:8192]:
-        raise ToolFailedError(f"{place.given} is a binary file, not CSV.")
+        raise ToolFailedError(f"{place.written} is a binary file, not CSV.")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -95,10 +95,10 @@ def _head(rows: Sequence[list[str]]) -> tuple[list[str], Sequence[list[str]]]:
     width = max(map(len, rows))
     first = rows[0]
     has_head = not all(_NUMBER.fullmatch(cell.strip()) for cell in first if cell.strip())
-    given = [cell.strip() for cell in first] if has_head else []
+    cells = [cell.strip() for cell in first] if has_head else []
     names: list[str] = []
     for at in range(width):
-        name = given[at] if at < len(given) and given[at] else f"column {at + 1}"
+        name = cells[at] if at < len(cells) and cells[at] else f"column {at + 1}"
         unique, number = name, 2
         while unique in names:
             unique, number = f"{name} ({number})", number + 1

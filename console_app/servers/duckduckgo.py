@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from console_app.servers.stdio_server import StdioServer
-from console_app.servers.tool import Arguments, CallContext, Output, Tool, ToolFailedError
+from console_app.servers.tool import Arguments, CallContext, Tool, ToolFailedError, ToolOutput
 from console_app.servers.web_pages import PageError, PageFetcher
 
 URL_VARIABLE = "FANOUT_SEARCH_URL"
@@ -38,7 +38,7 @@ class _Found:
         return f"{number}. {self.title}\n{self.url}\n\n{body}"
 
 
-async def search_and_fetch(arguments: Arguments, context: CallContext) -> Output:
+async def search_and_fetch(arguments: Arguments, context: CallContext) -> ToolOutput:
     """Searches, then reads the pages found, all at once."""
     query: str = arguments["query"].strip()
     if not 0 < len(query) <= LONGEST_QUERY:
@@ -51,13 +51,13 @@ async def search_and_fetch(arguments: Arguments, context: CallContext) -> Output
     fetcher = PageFetcher(private=bool(endpoint))
     results = await asyncio.gather(*(_read(fetcher, one) for one in found))
     if not results:
-        return Output(f"Nothing found for “{query}”.", {"query": query, "results": []})
+        return ToolOutput(f"Nothing found for “{query}”.", {"query": query, "results": []})
     data = [
         {"title": one.title, "url": one.url, "snippet": one.snippet, "text": one.page, "problem": one.problem}
         for one in results
     ]
     text = "\n\n---\n\n".join(one.shown(number) for number, one in enumerate(results, 1))
-    return Output(text, {"query": query, "results": data})
+    return ToolOutput(text, {"query": query, "results": data})
 
 
 def _search(query: str, most: int, endpoint: str) -> list[_Found]:
@@ -65,7 +65,7 @@ def _search(query: str, most: int, endpoint: str) -> list[_Found]:
     from ddgs.engines.duckduckgo import Duckduckgo  # 0.4 s with what it loads
     from ddgs.exceptions import DDGSException, TimeoutException
 
-    class Engine(Duckduckgo):
+    class SearchEngine(Duckduckgo):
         """The library's engine, which would take a refusal for an empty answer."""
 
         search_url = endpoint or Duckduckgo.search_url
@@ -78,11 +78,11 @@ def _search(query: str, most: int, endpoint: str) -> list[_Found]:
             return response.text
 
     try:
-        rows = Engine(timeout=SEARCH_SECONDS).search(query) or []
+        rows = SearchEngine(timeout=SEARCH_SECONDS).search(query) or []
     except TimeoutException as error:
         raise ToolFailedError(f"The search for “{query}” had no answer within {SEARCH_SECONDS} s.") from error
     except Exception as error:  # what the library raises for an answer that makes no sense is written nowhere
-        host = urlsplit(Engine.search_url).netloc
+        host = urlsplit(SearchEngine.search_url).netloc
         raise ToolFailedError(f"The search for “{query}” failed at {host}: {_reason(str(error))}.") from error
     found: dict[str, _Found] = {}
     for row in rows:

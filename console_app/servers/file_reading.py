@@ -10,7 +10,7 @@ import stat
 from dataclasses import dataclass
 from typing import Final, TextIO
 
-from console_app.servers.folders import Place
+from console_app.servers.folders import FolderEntry
 from console_app.servers.tool import ToolFailedError
 
 MOST_ENTRIES: Final = 1000  # of a folder
@@ -20,7 +20,7 @@ MOST_TEXT: Final = 200_000  # characters in one answer
 _SNIFFED: Final = 8192  # bytes looked at to tell text from other data
 
 
-def list_entries(place: Place) -> str:
+def list_entries(place: FolderEntry) -> str:
     """The entries of a folder, folders first, one a line: `name/`, or `name` with its size."""
     folders: list[str] = []
     files: list[str] = []
@@ -63,7 +63,7 @@ class Excerpt:
         return f"{self.text}{end}[lines {self.first} to {self.last}; go on with offset={self.last + 1}]"
 
 
-def read_excerpt(place: Place, offset: int = 1, limit: int = MOST_LINES) -> Excerpt:
+def read_excerpt(place: FolderEntry, offset: int = 1, limit: int = MOST_LINES) -> Excerpt:
     """At most `limit` lines from line `offset` (1 is the first). Raises ToolFailedError for what isn't text."""
     if offset < 1 or limit < 1:
         raise ToolFailedError("`offset` and `limit` count lines: they are 1 or more.")
@@ -73,15 +73,15 @@ def read_excerpt(place: Place, offset: int = 1, limit: int = MOST_LINES) -> Exce
         if is_binary(head):
             kind = mimetypes.guess_type(place.name)[0] or "of unknown type"
             size = os.fstat(file.fileno()).st_size
-            raise ToolFailedError(f"{place.given} is a binary file ({kind}, {size:,} bytes), not text.")
+            raise ToolFailedError(f"{place.written} is a binary file ({kind}, {size:,} bytes), not text.")
         encoding = "utf-16" if _is_utf16(head) else "utf-8-sig"
         return _excerpt(io.TextIOWrapper(file, encoding, errors="replace"), place, offset, min(limit, MOST_LINES))
 
 
-def _excerpt(text: TextIO, place: Place, offset: int, limit: int) -> Excerpt:
+def _excerpt(text: TextIO, place: FolderEntry, offset: int, limit: int) -> Excerpt:
     for number in range(1, offset):
         if not _line(text):
-            raise ToolFailedError(f"{place.given} has only {number - 1} lines.")
+            raise ToolFailedError(f"{place.written} has only {number - 1} lines.")
     lines: list[str] = []
     size = 0
     while len(lines) < limit and size < MOST_TEXT:
@@ -91,7 +91,7 @@ def _excerpt(text: TextIO, place: Place, offset: int, limit: int) -> Excerpt:
         lines.append(line)
         size += len(line)
     if not lines and offset > 1:
-        raise ToolFailedError(f"{place.given} has only {offset - 1} lines.")
+        raise ToolFailedError(f"{place.written} has only {offset - 1} lines.")
     return Excerpt("".join(lines), offset, offset + len(lines) - 1, bool(text.read(1)))
 
 

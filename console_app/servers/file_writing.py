@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from console_app.servers.file_reading import is_binary
-from console_app.servers.folders import Place
+from console_app.servers.folders import FolderEntry
 from console_app.servers.tool import ToolFailedError
 
 LARGEST_EDIT: Final = 10_000_000  # bytes of a file that can be edited
@@ -55,36 +55,36 @@ def replaced(text: str, old: str, new: str, *, every: bool = False) -> tuple[str
     return (text.replace(old, new), text.count(old)) if every else (text.replace(old, new, 1), 1)
 
 
-def write_text(place: Place, content: str) -> str:
+def write_text(place: FolderEntry, content: str) -> str:
     """Creates or replaces a file, folders included. Returns what was done."""
     data = _encoded(content)
     existed = save(place, data, None)
     lines = content.count("\n") + bool(content and not content.endswith("\n"))
-    return f"{'Replaced' if existed else 'Created'} {place.given}: {lines:,} lines, {len(data):,} bytes."
+    return f"{'Replaced' if existed else 'Created'} {place.written}: {lines:,} lines, {len(data):,} bytes."
 
 
-def edit_text(place: Place, old: str, new: str, *, every: bool) -> str:
+def edit_text(place: FolderEntry, old: str, new: str, *, every: bool) -> str:
     """Replaces text in a file; lines may end in CRLF there. Returns what was done, with the change as a diff."""
     with place.file() as file:
         stamp = Stamp.of(os.fstat(file.fileno()))
         data = file.read(LARGEST_EDIT + 1)
     if len(data) > LARGEST_EDIT:
-        raise ToolFailedError(f"{place.given} is too large to edit: over {LARGEST_EDIT:,} bytes.")
+        raise ToolFailedError(f"{place.written} is too large to edit: over {LARGEST_EDIT:,} bytes.")
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
         kind = "a binary file" if is_binary(data[:8192]) else f"not UTF-8 text (byte {error.start})"
-        raise ToolFailedError(f"{place.given} is {kind}: it can't be edited.") from error
+        raise ToolFailedError(f"{place.written} is {kind}: it can't be edited.") from error
     if "\r\n" in text and "\n" not in text.replace("\r\n", ""):
         # read_file shows such lines with a plain end, so that is how a model writes them.
         old, new = (part.replace("\r\n", "\n").replace("\n", "\r\n") for part in (old, new))
     try:
         changed, count = replaced(text, old, new, every=every)
     except EditError as error:
-        raise ToolFailedError(f"{place.given}: {error}") from error
+        raise ToolFailedError(f"{place.written}: {error}") from error
     save(place, _encoded(changed), stamp)
     places = "1 place" if count == 1 else f"{count} places"
-    return f"Changed {places} in {place.given}.\n{_diff(text, changed, place.given)}"
+    return f"Changed {places} in {place.written}.\n{_diff(text, changed, place.written)}"
 
 
 def _encoded(text: str) -> bytes:
@@ -100,10 +100,10 @@ def _diff(before: str, after: str, name: str) -> str:
     return "\n".join((*lines[:MOST_DIFF_LINES], *([f"[{more} more lines of the change]"] if more > 0 else [])))
 
 
-def save(place: Place, data: bytes, expected: Stamp | None) -> bool:
+def save(place: FolderEntry, data: bytes, expected: Stamp | None) -> bool:
     """Puts `data` in place by renaming; with `expected`, only over that very file. Whether there was one before."""
     if not place.parts:
-        raise ToolFailedError(f"{place.given} is a folder.")
+        raise ToolFailedError(f"{place.written} is a folder.")
     temporary = f".{secrets.token_hex(8)}.new"
     with place.folder(parent=True, make=expected is None) as folder:
         before = _status(place, folder)
@@ -118,7 +118,7 @@ def save(place: Place, data: bytes, expected: Stamp | None) -> bool:
                 os.fsync(descriptor)
             now = _status(place, folder)
             if expected is not None and (now is None or Stamp.of(now) != expected):
-                raise ToolFailedError(f"{place.given} was changed by something else meanwhile: read it again.")
+                raise ToolFailedError(f"{place.written} was changed by something else meanwhile: read it again.")
             os.rename(temporary, place.name, src_dir_fd=folder, dst_dir_fd=folder)
         except BaseException:
             os.unlink(temporary, dir_fd=folder)
@@ -126,7 +126,7 @@ def save(place: Place, data: bytes, expected: Stamp | None) -> bool:
         return before is not None
 
 
-def _status(place: Place, folder: int) -> os.stat_result | None:
+def _status(place: FolderEntry, folder: int) -> os.stat_result | None:
     try:
         status = os.stat(place.name, dir_fd=folder, follow_symlinks=False)
     except FileNotFoundError:
@@ -135,5 +135,5 @@ def _status(place: Place, folder: int) -> os.stat_result | None:
         raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
     if not stat.S_ISREG(status.st_mode):
         kind = "a folder" if stat.S_ISDIR(status.st_mode) else "neither a file nor a folder"
-        raise ToolFailedError(f"{place.given} is {kind}.")
+        raise ToolFailedError(f"{place.written} is {kind}.")
     return status

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from console_app.servers import file_reading, file_writing
-from console_app.servers.folders import Place, allowed_folders
+from console_app.servers.folders import FolderEntry, allowed_folders
 from console_app.servers.stdio_server import StdioServer
 from console_app.servers.tool import Arguments, CallContext, Tool, ToolFailedError
 
@@ -24,7 +24,7 @@ _SEARCHER = Path(__file__).with_name("file_search.py")
 _writing = asyncio.Lock()  # edits of one file at the same time are made one after the other, and none is lost
 
 
-async def _place(arguments: Arguments, context: CallContext) -> Place:
+async def _place(arguments: Arguments, context: CallContext) -> FolderEntry:
     return (await allowed_folders(context)).place(arguments.get("path", "."))
 
 
@@ -76,7 +76,7 @@ async def search_files(arguments: Arguments, context: CallContext) -> str:
     return _found(*await _search(place, request), request)
 
 
-async def _search(place: Place, request: dict[str, Any]) -> tuple[list[dict[str, Any]], dict[str, Any] | None]:
+async def _search(place: FolderEntry, request: dict[str, Any]) -> tuple[list[dict[str, Any]], dict[str, Any] | None]:
     """What the searching program found, and its account of it: None when the time was up."""
     with place.folder() as folder:
         program = await asyncio.create_subprocess_exec(

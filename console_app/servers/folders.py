@@ -24,12 +24,12 @@ _FILE: Final = os.O_RDONLY | os.O_NONBLOCK | _NEVER_A_LINK  # a pipe without a w
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """A path inside an allowed folder: `root` and `parts` hold no link and no `..`. `given` is what was asked for."""
+class FolderEntry:
+    """A path inside an allowed folder: `root` and `parts` hold no link and no `..`. `written` is what was asked for."""
 
     root: Path
     parts: tuple[str, ...]
-    given: str
+    written: str
 
     @property
     def path(self) -> Path:
@@ -66,14 +66,14 @@ class Place:
     def file(self) -> Generator[BinaryIO]:
         """The regular file here, for reading. Raises ToolFailedError when there is none."""
         if not self.parts:
-            raise ToolFailedError(f"{self.given} is a folder.")
+            raise ToolFailedError(f"{self.written} is a folder.")
         with self.folder(parent=True) as folder:
             descriptor = os.open(self.name, _FILE, dir_fd=folder)
             mode = os.fstat(descriptor).st_mode
             if not stat.S_ISREG(mode):
                 os.close(descriptor)
                 kind = "a folder" if stat.S_ISDIR(mode) else "neither a file nor a folder"
-                raise ToolFailedError(f"{self.given} is {kind}.")
+                raise ToolFailedError(f"{self.written} is {kind}.")
             with os.fdopen(descriptor, "rb") as file:
                 yield file
 
@@ -81,13 +81,13 @@ class Place:
         """What went wrong here, in one sentence."""
         match error.errno:
             case errno.ENOENT:
-                return ToolFailedError(f"{self.given} does not exist.")
+                return ToolFailedError(f"{self.written} does not exist.")
             case errno.ELOOP | errno.EMLINK:
-                return ToolFailedError(f"{self.given} leads through a symbolic link that was not there before.")
+                return ToolFailedError(f"{self.written} leads through a symbolic link that was not there before.")
             case errno.ENOTDIR:
-                return ToolFailedError(f"{self.given}: a part of the path is not a folder.")
+                return ToolFailedError(f"{self.written}: a part of the path is not a folder.")
             case _:
-                return ToolFailedError(f"{self.given}: {(error.strerror or str(error)).lower()}.")
+                return ToolFailedError(f"{self.written}: {(error.strerror or str(error)).lower()}.")
 
 
 class Folders:
@@ -96,25 +96,25 @@ class Folders:
     def __init__(self, roots: Sequence[Path]) -> None:
         self.roots = tuple(dict.fromkeys(Path(os.path.realpath(root)) for root in roots))
 
-    def place(self, given: str) -> Place:
-        """Where `given` leads. Raises ToolFailedError when that is outside, or can't be told."""
-        if not given.strip() or "\0" in given:
-            raise ToolFailedError("A path is missing." if not given.strip() else "A path can't hold a NUL.")
-        asked = Path(given)
+    def place(self, path: str) -> FolderEntry:
+        """Where `path` leads. Raises ToolFailedError when that is outside, or can't be told."""
+        if not path.strip() or "\0" in path:
+            raise ToolFailedError("A path is missing." if not path.strip() else "A path can't hold a NUL.")
+        asked = Path(path)
         if ".." in asked.parts:
-            raise ToolFailedError(f"{given}: `..` is not followed; give the path from {self.roots[0]}.")
+            raise ToolFailedError(f"{path}: `..` is not followed; give the path from {self.roots[0]}.")
         candidates = [asked] if asked.is_absolute() else [root / asked for root in self.roots]
         asked = next((path for path in candidates if os.path.lexists(path)), candidates[0])
         try:
             real = Path(os.path.realpath(asked))
         except (OSError, ValueError) as error:
-            raise ToolFailedError(f"{given} is not a path that can be used: {error}.") from error
+            raise ToolFailedError(f"{path} is not a path that can be used: {error}.") from error
         for root in self.roots:
             if real.is_relative_to(root):
-                return Place(root, real.relative_to(root).parts, given)
+                return FolderEntry(root, real.relative_to(root).parts, path)
         if any(asked.is_relative_to(root) for root in self.roots):
-            raise ToolFailedError(f"{given} is a symbolic link to a place outside {self._named()}.")
-        raise ToolFailedError(f"{given} is outside {self._named()}.")
+            raise ToolFailedError(f"{path} is a symbolic link to a place outside {self._named()}.")
+        raise ToolFailedError(f"{path} is outside {self._named()}.")
 
     def _named(self) -> str:
         return " and ".join(map(str, self.roots))

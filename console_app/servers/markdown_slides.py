@@ -51,7 +51,7 @@ class Paragraph:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class SlideTable:
     """Cells as plain text; the first row is the head."""
 
     rows: tuple[tuple[str, ...], ...]
@@ -64,12 +64,12 @@ class Table:
 
 @dataclass
 class Slide:
-    """One slide; `opening` is a title slide, whose paragraphs are its subtitle."""
+    """One slide; `is_title`: a title slide, whose paragraphs are its subtitle."""
 
     title: str = ""
-    blocks: list[Paragraph | Table] = field(default_factory=list["Paragraph | Table"])
+    blocks: list[Paragraph | SlideTable] = field(default_factory=list["Paragraph | SlideTable"])
     notes: list[str] = field(default_factory=list[str])
-    opening: bool = False
+    is_title: bool = False
 
     @property
     def empty(self) -> bool:
@@ -85,20 +85,20 @@ def read_slides(markdown: str) -> list[Slide]:
     slides = [slide for slide in reader.slides if not slide.empty]
     first = slides[0] if slides else None
     if first and len(slides) > 1 and first.title and all(_is_plain(block) for block in first.blocks):
-        first.opening = len(first.blocks) <= 2
+        first.is_title = len(first.blocks) <= 2
     return [part for slide in slides for part in _parts(slide)]
 
 
-def _is_plain(block: Paragraph | Table) -> bool:
+def _is_plain(block: Paragraph | SlideTable) -> bool:
     return isinstance(block, Paragraph) and block.kind == "text"
 
 
 def _parts(slide: Slide) -> Iterator[Slide]:
     """`slide`, split where it holds more than fits; a table shares its page with what little stands before it."""
-    part = Slide(slide.title, [], slide.notes, slide.opening)
+    part = Slide(slide.title, [], slide.notes, slide.is_title)
     lines = 0
     for block in _pieces(slide.blocks):
-        after_table = bool(part.blocks) and isinstance(part.blocks[-1], Table)
+        after_table = bool(part.blocks) and isinstance(part.blocks[-1], SlideTable)
         if part.blocks and (lines + block.lines > LINES_A_SLIDE or after_table):
             yield part
             part, lines = Slide(f"{slide.title} (continued)" if slide.title else ""), 0
@@ -107,13 +107,13 @@ def _parts(slide: Slide) -> Iterator[Slide]:
     yield part
 
 
-def _pieces(blocks: Sequence[Paragraph | Table]) -> Iterator[Paragraph | Table]:
+def _pieces(blocks: Sequence[Paragraph | SlideTable]) -> Iterator[Paragraph | SlideTable]:
     """Blocks that fit on a page: long code and long tables in pieces."""
     for block in blocks:
-        if isinstance(block, Table) and len(block.rows) > LINES_A_SLIDE - 2:
+        if isinstance(block, SlideTable) and len(block.rows) > LINES_A_SLIDE - 2:
             head, rows, size = block.rows[0], block.rows[1:], LINES_A_SLIDE - 3
             for at in range(0, len(rows), size):
-                yield Table((head, *rows[at : at + size]))
+                yield SlideTable((head, *rows[at : at + size]))
         elif isinstance(block, Paragraph) and block.kind == "code" and block.lines > LINES_A_SLIDE:
             lines = block.runs[0].text.split("\n")
             for at in range(0, len(lines), LINES_A_SLIDE):
@@ -166,7 +166,7 @@ class _Reader:
             case "tr_open":
                 self._rows.append([])
             case "table_close":
-                self._add(Table(tuple(map(tuple, self._rows))))
+                self._add(SlideTable(tuple(map(tuple, self._rows))))
             case _:
                 pass
 
@@ -208,7 +208,7 @@ class _Reader:
             if note := _NOTE.sub("", found[1].strip(), count=1):
                 self.slides[-1].notes.append(note)
 
-    def _add(self, block: Paragraph | Table) -> None:
+    def _add(self, block: Paragraph | SlideTable) -> None:
         self.slides[-1].blocks.append(block)
 
 

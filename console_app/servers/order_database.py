@@ -11,28 +11,28 @@ from typing import Any
 
 from console_app.servers.order_store import STATUSES, Order, OrderStore, data_file
 from console_app.servers.stdio_server import StdioServer
-from console_app.servers.tool import Arguments, CallContext, Output, Tool, ToolFailedError
+from console_app.servers.tool import Arguments, CallContext, Tool, ToolFailedError, ToolOutput
 
 
 def _store() -> OrderStore:
     return OrderStore(data_file())
 
 
-async def list_all_orders(arguments: Arguments, context: CallContext) -> Output:
+async def list_all_orders(arguments: Arguments, context: CallContext) -> ToolOutput:
     """Every order."""
     return _listed(await asyncio.to_thread(_store().all))
 
 
-async def get_order(arguments: Arguments, context: CallContext) -> Output:
+async def get_order(arguments: Arguments, context: CallContext) -> ToolOutput:
     """One order."""
     number: int = arguments["order_number"]
     order = await asyncio.to_thread(_store().get, number)
     if order is None:
         raise ToolFailedError(f"There is no order {number}.")
-    return Output(_line(order), _fields(order))
+    return ToolOutput(_line(order), _fields(order))
 
 
-async def find_orders(arguments: Arguments, context: CallContext) -> Output:
+async def find_orders(arguments: Arguments, context: CallContext) -> ToolOutput:
     """The orders of a customer."""
     customer: str = arguments["customer"]
     if not customer.strip():
@@ -41,11 +41,13 @@ async def find_orders(arguments: Arguments, context: CallContext) -> Output:
     orders = await asyncio.to_thread(store.find, customer)
     if not orders:
         known = sorted({order.customer for order in await asyncio.to_thread(store.all)})
-        return Output(f"No orders of a customer called “{customer}”. Customers: {', '.join(known)}.", {"orders": []})
+        return ToolOutput(
+            f"No orders of a customer called “{customer}”. Customers: {', '.join(known)}.", {"orders": []}
+        )
     return _listed(orders)
 
 
-async def revenue_summary(arguments: Arguments, context: CallContext) -> Output:
+async def revenue_summary(arguments: Arguments, context: CallContext) -> ToolOutput:
     """Sums by customer and status."""
     revenue = await asyncio.to_thread(_store().revenue)
     lines = [f"Total revenue: {_money(revenue.cents)} from {revenue.orders} orders, cancelled ones left out.", ""]
@@ -58,23 +60,23 @@ async def revenue_summary(arguments: Arguments, context: CallContext) -> Output:
         "by_customer": [_group("customer", *row) for row in revenue.by_customer],
         "by_status": [_group("status", *row) for row in revenue.by_status],
     }
-    return Output("\n".join(lines), data)
+    return ToolOutput("\n".join(lines), data)
 
 
-async def update_order_status(arguments: Arguments, context: CallContext) -> Output:
+async def update_order_status(arguments: Arguments, context: CallContext) -> ToolOutput:
     """Changes the status of one order."""
     number: int = arguments["order_number"]
     changed = await asyncio.to_thread(_store().set_status, number, arguments["new_status"])
     if changed is None:
         raise ToolFailedError(f"There is no order {number}; nothing was changed.")
     before, order = changed
-    return Output(f"Order {number}: {before} → {order.status}.", _fields(order) | {"previous_status": before})
+    return ToolOutput(f"Order {number}: {before} → {order.status}.", _fields(order) | {"previous_status": before})
 
 
-def _listed(orders: Sequence[Order]) -> Output:
+def _listed(orders: Sequence[Order]) -> ToolOutput:
     counted = sum(order.total_cents for order in orders if order.status != "cancelled")
     closing = f"{len(orders)} orders, {_money(counted)} without cancelled ones."
-    return Output("\n".join((*map(_line, orders), closing)), {"orders": [_fields(order) for order in orders]})
+    return ToolOutput("\n".join((*map(_line, orders), closing)), {"orders": [_fields(order) for order in orders]})
 
 
 def _line(order: Order) -> str:

@@ -9,7 +9,7 @@ import asyncio
 
 from console_app.servers.saving import file_name, name_from, save_new
 from console_app.servers.stdio_server import StdioServer
-from console_app.servers.tool import Arguments, CallContext, FileLink, Output, Tool, ToolFailedError
+from console_app.servers.tool import Arguments, CallContext, FileLink, Tool, ToolFailedError, ToolOutput
 
 MIME = "application/vnd.openxmlformats-officedocument.presentationml.presentation"
 SUFFIX = ".pptx"
@@ -17,16 +17,16 @@ LARGEST_TEXT = 500_000  # characters
 MOST_SLIDES = 300
 
 
-async def markdown_to_pptx(arguments: Arguments, context: CallContext) -> Output:
+async def markdown_to_pptx(arguments: Arguments, context: CallContext) -> ToolOutput:
     """Makes the file and links to it."""
     markdown: str = arguments["markdown_content"]
     if len(markdown) > LARGEST_TEXT:
         raise ToolFailedError(f"The text is longer than {LARGEST_TEXT:,} characters.")
-    given = arguments.get("file_name") or ""
-    name = file_name(given, SUFFIX) if given.strip() else ""
+    wanted_name = arguments.get("file_name") or ""
+    name = file_name(wanted_name, SUFFIX) if wanted_name.strip() else ""
     file, count = await asyncio.to_thread(_make, markdown, name)
     slides = "1 slide" if count == 1 else f"{count} slides"
-    return Output(f"Saved {file.path} ({slides}).", files=(file,))
+    return ToolOutput(f"Saved {file.path} ({slides}).", files=(file,))
 
 
 def _make(markdown: str, name: str) -> tuple[FileLink, int]:

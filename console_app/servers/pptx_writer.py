@@ -10,12 +10,13 @@ from pptx import Presentation
 from pptx.oxml.ns import qn
 from pptx.util import Emu, Inches, Pt
 
-from console_app.servers.markdown_slides import Paragraph, Run, Slide, Table
+from console_app.servers.markdown_slides import Paragraph, Run, Slide, SlideTable
+from console_app.servers.pptx_internals import properties_of
 
 _WIDTH, _HEIGHT = Inches(13.333), Inches(7.5)
 _MARGIN, _TITLE_TOP, _BODY_TOP = Inches(0.7), Inches(0.4), Inches(1.6)
 _LINE_HEIGHT: Final = Inches(0.4)
-_OPENING, _CONTENT = 0, 1  # layouts of python-pptx's own template
+_TITLE, _CONTENT = 0, 1  # layouts of python-pptx's own template
 _MONOSPACE: Final = "Courier New"
 _SIZES: Final = {"heading": Pt(22), "code": Pt(14), "quote": Pt(20), "text": Pt(20)}
 _LIST_SIZES: Final = (Pt(22), Pt(20), Pt(18))  # of levels; deeper ones are as the last
@@ -37,27 +38,27 @@ def pptx_bytes(slides: Sequence[Slide]) -> bytes:
 
 
 def _add(presentation: Any, slide: Slide) -> None:
-    page = presentation.slides.add_slide(presentation.slide_layouts[_OPENING if slide.opening else _CONTENT])
+    page = presentation.slides.add_slide(presentation.slide_layouts[_TITLE if slide.is_title else _CONTENT])
     title, body = page.shapes.title, page.placeholders[1]
     title.text_frame.text = slide.title
     title.text_frame.word_wrap = True
     wide = _WIDTH - 2 * _MARGIN
-    if slide.opening:
+    if slide.is_title:
         _place(title, Inches(2.2), wide, Inches(1.6))
         _place(body, Inches(4.0), wide, Inches(1.8))
     else:
         _place(title, _TITLE_TOP, wide, Inches(1.0))
     paragraphs = [block for block in slide.blocks if isinstance(block, Paragraph)]
-    table = next((block for block in slide.blocks if isinstance(block, Table)), None)
+    table = next((block for block in slide.blocks if isinstance(block, SlideTable)), None)
     height = _HEIGHT - _BODY_TOP - Inches(0.4)
     if table:
         height = Emu(sum(paragraph.lines for paragraph in paragraphs) * _LINE_HEIGHT)
         _add_table(page, table, Emu(_BODY_TOP + height), wide)
-    if not slide.opening:
+    if not slide.is_title:
         _place(body, _BODY_TOP, wide, height)
     if paragraphs:
         body.text_frame.word_wrap = True
-        _fill(body.text_frame, paragraphs, plain=slide.opening)
+        _fill(body.text_frame, paragraphs, plain=slide.is_title)
     else:
         body.element.getparent().remove(body.element)  # an empty one would ask for text
     if slide.notes:
@@ -87,7 +88,7 @@ def _size(paragraph: Paragraph) -> Pt:
 
 def _without_bullet(line: Any, level: int) -> None:
     """The template gives every paragraph a bullet: this one has none, and no hanging first line."""
-    properties = line._p.get_or_add_pPr()
+    properties = properties_of(line)
     properties.set("marL", str(int(_INDENT) * level))
     properties.set("indent", "0")
     properties.insert(0, properties.makeelement(qn("a:buNone"), {}))
@@ -110,7 +111,7 @@ def _add_run(line: Any, run: Run, paragraph: Paragraph) -> None:
             piece.hyperlink.address = run.link
 
 
-def _add_table(page: Any, table: Table, top: int, width: int) -> None:
+def _add_table(page: Any, table: SlideTable, top: int, width: int) -> None:
     columns = max(map(len, table.rows))
     shape = page.shapes.add_table(len(table.rows), columns, _MARGIN, top, width, _LINE_HEIGHT * len(table.rows))
     for row, cells in enumerate(table.rows):

@@ -14,13 +14,15 @@ import sys
 import threading
 import traceback
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, cast
 
 from console_app._version import __version__
-from console_app.servers.tool import Arguments, CallContext, Output, Tool, ToolFailedError
+from console_app.servers.tool import Arguments, CallContext, Tool, ToolFailedError, ToolOutput
 
 VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 METHOD_NOT_FOUND, INVALID_PARAMS, PARSE_ERROR = -32601, -32602, -32700
+AT_ONCE = 128  # calls that may block in a thread: as many as the console runs; threads come as they are needed
 LAST_ANSWERS_SECONDS = 0.2  # that calls still running may take once stdin has ended
 ROOTS_SECONDS = 5.0  # that a client may take to say its roots
 _ROOTS_REQUEST = "fanout-roots"  # the one request that this server makes: its id
@@ -47,6 +49,8 @@ class StdioServer:
 
     async def _serve(self) -> None:
         loop = asyncio.get_running_loop()
+        # Python's own pool has four threads more than there are processors: a fifth slow search would wait for them.
+        loop.set_default_executor(ThreadPoolExecutor(AT_ONCE))
         lines: asyncio.Queue[bytes] = asyncio.Queue()
 
         def read() -> None:
@@ -168,4 +172,4 @@ async def _result(tool: Tool, arguments: Arguments, context: CallContext) -> dic
         traceback.print_exc()
         text = f"{tool.name} failed: {type(error).__name__}: {error}"
         return {"content": [{"type": "text", "text": text}], "isError": True}
-    return (output if isinstance(output, Output) else Output(output)).result()
+    return (output if isinstance(output, ToolOutput) else ToolOutput(output)).result()

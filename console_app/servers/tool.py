@@ -37,7 +37,7 @@ class FileLink:
 
 
 @dataclass(frozen=True, slots=True)
-class Output:
+class ToolOutput:
     """What a call returns: text for the model, the same as data for programs, and files that it made."""
 
     text: str
@@ -82,7 +82,7 @@ class CallContext:
         return await self._roots()
 
 
-Handler = Callable[[Arguments, CallContext], Awaitable[str | Output]]
+Handler = Callable[[Arguments, CallContext], Awaitable[str | ToolOutput]]
 
 
 @dataclass(frozen=True)

@@ -196,12 +196,12 @@ def _code(error: BaseException) -> int:
 
 
 def _as_store_error(path: Path, error: Exception) -> StoreError:
-    reason, hint = _told(error)
+    reason, hint = _reason_and_hint(error)
     text = f"{path}: {error.strerror or error}" if isinstance(error, OSError) else f"{path}: {error}"
     return StoreError(f"{text}.", hint, reason=reason)
 
 
-def _told(error: Exception) -> tuple[str, str]:
+def _reason_and_hint(error: Exception) -> tuple[str, str]:
     text = str(error).lower()
     code = _code(error) if isinstance(error, sqlite3.Error) else 0
     if code == sqlite3.SQLITE_FULL or "no space" in text:

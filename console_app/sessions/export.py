@@ -19,7 +19,7 @@ from console_app.domain import events as ev
 from console_app.domain.errors import FanoutError
 from console_app.domain.safe_text import one_line, visible
 from console_app.domain.transcript import Transcript
-from console_app.domain.transcript_parts import Call, Step, Turn
+from console_app.domain.transcript_parts import CallView, StepView, TurnView
 
 FORMATS = ("markdown", "html", "jsonl")
 
@@ -86,7 +86,7 @@ def _when(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
-def _summary(call: Call) -> str:
+def _summary(call: CallView) -> str:
     outcome = (call.outcome or "running").replace("_", " ")
     return (
         f"{call.label}: {outcome}, {call.duration_ms / 1000:.1f} s" if call.duration_ms else f"{call.label}: {outcome}"
@@ -99,19 +99,21 @@ def _fenced(text: str, language: str = "") -> str:
     return f"{fence}{language}\n{text}\n{fence}"
 
 
-def _arguments(call: Call) -> str:
+def _arguments(call: CallView) -> str:
     return (
         json.dumps(call.arguments, ensure_ascii=False, indent=2) if call.arguments is not None else call.arguments_text
     )
 
 
-def _read_for(turn: Turn) -> list[tuple[str, str]]:
+def _read_for(turn: TurnView) -> list[tuple[str, str]]:
     """(what, text) of everything that servers wrote into the turn's message, or that was attached to it."""
     message = turn.message
     if message is None:
         return []
     written = [("the prompt that the server wrote", message.content)] if message.source and message.content else []
-    return written + [(f"attached: {one.server} {one.uri or one.name}", one.text) for one in message.attachments]
+    return written + [
+        (f"attached: {one.label}{f', {one.part}' if one.part else ''}", one.text) for one in message.attachments
+    ]
 
 
 def _markdown(transcript: Transcript, title: str) -> str:
@@ -139,18 +141,18 @@ def _quoted(passages: list[tuple[str, str]]) -> list[str]:
     return [f"**{one_line(what)}**\n\n> " + visible(text).replace("\n", "\n> ") for what, text in passages]
 
 
-def _thoughts(step: Step) -> list[tuple[str, str]]:
+def _thoughts(step: StepView) -> list[tuple[str, str]]:
     """(what, text) of what the model thought before it answered."""
     reasoning = [("reasoning", step.reasoning)] if step.reasoning else []
     return reasoning + [(thought.label, thought.text) for thought in step.thoughts]
 
 
-def _steered(step: Step) -> list[tuple[str, str]]:
+def _steered(step: StepView) -> list[tuple[str, str]]:
     """(what, text) of what the user said while the turn ran."""
     return [("You, while it ran", message.whole) for message in step.steered]
 
 
-def _summaries(transcript: Transcript, turn: Turn) -> list[tuple[str, str]]:
+def _summaries(transcript: Transcript, turn: TurnView) -> list[tuple[str, str]]:
     """(what, text) of the summaries that were made in or after a turn."""
     return [
         (f"Compacted: from here on the model reads this in place of the oldest {one.covers:,} messages", one.summary)
@@ -159,11 +161,11 @@ def _summaries(transcript: Transcript, turn: Turn) -> list[tuple[str, str]]:
     ]
 
 
-def _cut(step: Step) -> str:
+def _cut(step: StepView) -> str:
     return " [cut off here]" if step.interrupted else ""
 
 
-def _ending(turn: Turn) -> list[str]:
+def _ending(turn: TurnView) -> list[str]:
     if turn.outcome in (None, "completed"):
         return []
     reason = f": {one_line(turn.error)}" if turn.error else ""
@@ -211,7 +213,7 @@ def _html(transcript: Transcript, title: str) -> str:
                     f"<details class='call{error}'><summary>{text(_summary(call))}</summary>"
                     f"<pre>{text(_arguments(call))}</pre><pre>{text(call.content)}</pre></details>"
                 )
-            body += [f"<pre class='you'>{text(said)}</pre>" for _, said in _steered(step)]
+            body += [f"<pre class='you'>{text(words)}</pre>" for _, words in _steered(step)]
         body += folded(_summaries(transcript, turn))
         body += [f"<p><em>{text(line.strip('*'))}</em></p>" for line in _ending(turn)]
     head = f"<meta charset='utf-8'><title>{text(title)}</title><style>{_STYLE}</style>"

@@ -14,7 +14,6 @@ from pathlib import Path
 
 from console_app.domain import events as ev
 from console_app.domain.errors import UsageError
-from console_app.domain.transcript import Transcript
 from console_app.sessions.database import StoreError
 from console_app.sessions.lock import SessionLock
 from console_app.sessions.store import NoSuchSession, Store
@@ -51,23 +50,6 @@ class Opened:
     info: SessionInfo
     events: list[ev.Event]
     read_only: bool = False
-
-    @property
-    def next_turn(self) -> int:
-        """The number of the turn that would come next."""
-        return max((event.turn for event in self.events), default=0) + 1
-
-    @property
-    def next_seq(self) -> int:
-        """The `seq` of the event that would come next."""
-        return self.events[-1].seq + 1 if self.events else 1
-
-    def fold(self) -> Transcript:
-        """What the events add up to."""
-        transcript = Transcript()
-        for event in self.events:
-            transcript.apply(event)
-        return transcript
 
 
 class Library:

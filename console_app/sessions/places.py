@@ -12,7 +12,7 @@ TITLE = 100  # characters of a message that tell it from the others
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ForkPoint:
     """The fork has the events up to `up_to`. `prompt` is what comes next there, to be sent again or otherwise."""
 
     label: str
@@ -21,18 +21,20 @@ class Place:
     prompt: str = ""
 
 
-def places(events: Sequence[ev.Event]) -> list[Place]:
+def places(events: Sequence[ev.Event]) -> list[ForkPoint]:
     """All places, in order. Those of a turn that was undone are there too, marked: a fork brings it back."""
-    found: list[Place] = []
-    answer: Place | None = None
+    found: list[ForkPoint] = []
+    answer: ForkPoint | None = None
     for event in events:
         match event:
             case ev.TurnStarted():
-                found.append(Place(f"before: {one_line(event.prompt, TITLE)}", event.seq - 1, event.turn, event.prompt))
+                found.append(
+                    ForkPoint(f"before: {one_line(event.prompt, TITLE)}", event.seq - 1, event.turn, event.prompt)
+                )
             case ev.MessageAdded() if event.role == "assistant":
                 if answer is not None:
                     found.append(answer)
-                answer = Place(_label(event), event.seq, event.turn)
+                answer = ForkPoint(_label(event), event.seq, event.turn)
             case ev.MessageAdded() | ev.TurnFinished() if answer is not None:
                 answer = replace(answer, up_to=event.seq)
             case ev.TurnUndone():
@@ -57,5 +59,5 @@ def _label(event: ev.MessageAdded) -> str:
     return f"behind: {' · '.join(part for part in (text, count) if part) or 'an empty answer'}"
 
 
-def _undone(place: Place) -> Place:
+def _undone(place: ForkPoint) -> ForkPoint:
     return replace(place, label=f"{place.label} (undone)")

@@ -12,9 +12,9 @@ from collections.abc import AsyncIterator, Sequence
 from typing import Protocol
 
 from console_app.domain import events as ev
-from console_app.domain.ports import SessionStore
+from console_app.domain.ports.provider import SLICE
+from console_app.domain.ports.store import SessionStore
 
-SLICE = 16  # events shown between two looks at the keys: a burst of tokens must not starve them
 STORED_TOGETHER = 256  # events of one transaction at most
 PAUSE = 0.02  # seconds between two transactions of nothing but text; a frame of the screen takes more than twice that
 Drafted = (
@@ -37,8 +37,8 @@ async def recorded(source: EventSource, store: SessionStore | None) -> AsyncIter
             yield events
         return
     while events := await source.next_slice(STORED_TOGETHER):
-        if kept := to_store(events):
-            await store.append(kept)
+        if stored := to_store(events):
+            await store.append(stored)
         for at in range(0, len(events), SLICE):
             yield events[at : at + SLICE]
         if len(events) < STORED_TOGETHER and all(isinstance(event, Drafted) for event in events):
@@ -47,26 +47,26 @@ async def recorded(source: EventSource, store: SessionStore | None) -> AsyncIter
 
 def to_store(events: Sequence[ev.Event]) -> list[ev.Event]:
     """What of a slice is stored: all but the shown-only events, and deltas joined to drafts."""
-    kept: list[ev.Event] = []
-    pieces: list[str] = []  # of the draft that is last in `kept`
+    stored: list[ev.Event] = []
+    pieces: list[str] = []  # of the draft that is last in `stored`
 
     def join() -> None:
         if len(pieces) > 1:
-            draft = kept[-1]
+            draft = stored[-1]
             field = "delta" if isinstance(draft, ev.CallArguments) else "text"
-            kept[-1] = draft.model_copy(update={field: "".join(pieces)})
+            stored[-1] = draft.model_copy(update={field: "".join(pieces)})
         pieces.clear()
 
     for event in events:
         if event.shown_only and not isinstance(event, Drafted):
             continue
-        if not (pieces and isinstance(event, Drafted) and _continues(kept[-1], event)):
+        if not (pieces and isinstance(event, Drafted) and _continues(stored[-1], event)):
             join()
-            kept.append(event)
+            stored.append(event)
         if isinstance(event, Drafted):
             pieces.append(event.delta if isinstance(event, ev.CallArguments) else event.text)
     join()
-    return kept
+    return stored
 
 
 def _continues(last: ev.Event, event: ev.Event) -> bool:

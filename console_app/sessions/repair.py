@@ -14,7 +14,7 @@ from console_app.domain import events as ev
 from console_app.domain.messages import AssistantMessage, Reasoning, ToolMessage
 from console_app.domain.tools import CallState, Outcome, ToolCall
 from console_app.domain.transcript import Transcript
-from console_app.domain.transcript_parts import Call, Step
+from console_app.domain.transcript_parts import CallView, StepView
 
 INTERRUPTED = "Interrupted before completion."
 WHY = "The console ended before this turn did."
@@ -72,7 +72,7 @@ class _Closing:
             self._add(ev.TurnFinished, outcome="cancelled", error=self._why)
         return self._events
 
-    def _answer(self, step: Step) -> None:
+    def _answer(self, step: StepView) -> None:
         """The part of the answer that was shown joins the history, with the calls that were read whole."""
         if step.thinking and step.thinking_label is not None:
             self._add(ev.Thought, label=step.thinking_label, text=step.thinking)
@@ -88,7 +88,7 @@ class _Closing:
         if from_drafts.content or from_drafts.tool_calls or from_drafts.reasoning:
             self._add(ev.MessageAdded, **ev.MessageAdded.fields_of(from_drafts))
 
-    def _results(self, step: Step, transcript: Transcript) -> None:
+    def _results(self, step: StepView, transcript: Transcript) -> None:
         recorded = {message.tool_call_id for message in transcript.history if isinstance(message, ToolMessage)}
         for call in transcript.calls.values():  # one of an older answer may have been running again
             if call.state is not CallState.FINISHED:
@@ -111,6 +111,14 @@ class _Closing:
             self._add(ev.MessageAdded, **ev.MessageAdded.fields_of(message))
 
 
-def _as_call(call: Call) -> ToolCall:
+def _as_call(call: CallView) -> ToolCall:
     arguments = json.dumps(call.arguments, ensure_ascii=False) if call.arguments is not None else "{}"
-    return ToolCall(id=call.id, name=call.name, arguments=arguments, raw=call.raw)
+    return ToolCall(
+        id=call.id,
+        name=call.name,
+        arguments=arguments,
+        origin=call.origin,
+        raw=call.raw,
+        repaired=call.repaired,
+        whole=call.arguments is not None,
+    )

@@ -34,7 +34,7 @@ class NoSuchSession(StoreError, UsageError):
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchHit:
     """A session that a search found; `snippet` marks the words with U+0001 and U+0002, "" where only the title fits."""
 
     info: SessionInfo
@@ -136,8 +136,8 @@ class Store:
 
     def _now(self, problem: StoreError | None) -> None:
         before, self.problem = self.problem, problem
-        told = before is not None and problem is not None and before.line == problem.line
-        if not told and self.on_change is not None:
+        unchanged = before is not None and problem is not None and before.line == problem.line
+        if not unchanged and self.on_change is not None:
             self.on_change()
 
     # Reading
@@ -168,19 +168,19 @@ class Store:
         """Where all of `words` were said or returned, the best match first. Every word is a prefix."""
         return await self._database.read(lambda db: tables.search(db, words, limit), [])
 
-    async def browse(self, words: str = "", limit: int = 200) -> tuple[list[Found], int]:
+    async def browse(self, words: str = "", limit: int = 200) -> tuple[list[SearchHit], int]:
         """Sessions for a list, and how many there are in all: the newest, or those whose title or text has `words`."""
 
-        def look(db: sqlite3.Connection) -> tuple[list[Found], int]:
+        def look(db: sqlite3.Connection) -> tuple[list[SearchHit], int]:
             if not words.split():
-                return [Found(info) for info in tables.newest(db, limit)], tables.count(db)
-            found = {info.id: Found(info) for info in tables.titled(db, words, limit)}
+                return [SearchHit(info) for info in tables.newest(db, limit)], tables.count(db)
+            found = {info.id: SearchHit(info) for info in tables.titled(db, words, limit)}
             for hit in tables.search(db, words, 3 * limit):
                 known = found.get(hit.session_id)
                 if known is None and len(found) < limit:
-                    found[hit.session_id] = Found(tables.with_prefix(db, hit.session_id)[0], hit.snippet)
+                    found[hit.session_id] = SearchHit(tables.with_prefix(db, hit.session_id)[0], hit.snippet)
                 elif known is not None and not known.snippet:
-                    found[hit.session_id] = Found(known.info, hit.snippet)
+                    found[hit.session_id] = SearchHit(known.info, hit.snippet)
             return list(found.values()), len(found)
 
         return await self._database.read(look, ([], 0))
@@ -215,16 +215,16 @@ class Store:
         """
         info = await self.find(session_id)
         new_id = new_session_id()
-        kept = [
+        events = [
             event.model_copy(update={"session_id": new_id})
             for event in await self.load(session_id)
             if up_to is None or event.seq <= up_to
         ]
-        kept += closing_events(kept, "Forked here.")
+        events += closing_events(events, "Forked here.")
         title = info.title.removesuffix(" (fork)") + " (fork)"
 
         def copy(db: sqlite3.Connection) -> None:
-            tables.append(db, kept, info.folder, whole=True)
+            tables.append(db, events, info.folder, whole=True)
             tables.descend(db, new_id, session_id, title, time.time())
 
         await self._database.write(copy)

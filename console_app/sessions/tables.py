@@ -190,12 +190,12 @@ def _follow(db: sqlite3.Connection, event: ev.Event, whole: bool) -> None:
         case ev.MessageAdded():
             if event.role == "assistant" and not whole:
                 _settle_drafts(db, event.session_id)
-            said = [event.content[:INDEXED_CHARACTERS], *(call.arguments for call in event.tool_calls or ())]
+            texts = [event.content[:INDEXED_CHARACTERS], *(call.arguments for call in event.tool_calls or ())]
             row = db.execute(
                 "INSERT INTO said (session_id, seq, role) VALUES (?, ?, ?)", (event.session_id, event.seq, event.role)
             ).lastrowid
             db.execute(
-                "INSERT INTO search (rowid, text) VALUES (?, ?)", (row, "\n".join(part for part in said if part))
+                "INSERT INTO search (rowid, text) VALUES (?, ?)", (row, "\n".join(part for part in texts if part))
             )
         case ev.TurnFinished():
             if not whole:

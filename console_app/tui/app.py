@@ -24,15 +24,16 @@ from textual.filter import LineFilter
 from textual.screen import Screen
 from textual.worker import WorkerFailed
 
-from console_app.tui.first_paint import Opening, OpeningApp
-from console_app.tui.survival import Survival, line_of
-from console_app.tui.terminal_edge import EDGE
+from console_app.tui.main_screen.first_paint import StartupApp, StartupParts
+from console_app.tui.main_screen.survival import Survival, line_of
+from console_app.tui.terminal.edge import EDGE
+from console_app.tui.textual_internals import driver_of, end_by_error
 from console_app.tui.themes import LoadedTheme, load_themes, themes_named
 
 if TYPE_CHECKING:
     from textual.command import Provider
 
-    from console_app.tui.screens.chat import ChatScreen
+    from console_app.tui.main_screen.screen import ChatScreen
     from console_app.tui.services import ConsoleServices
 
 DEFAULT_THEME = "fanout-dark"
@@ -45,12 +46,12 @@ log = logging.getLogger(__name__)
 
 
 def _commands() -> type[Provider]:
-    from console_app.tui.commands.provider import SlashCommands
+    from console_app.tui.commands.palette_provider import SlashCommands
 
     return SlashCommands
 
 
-class FanoutApp(OpeningApp[int]):
+class FanoutApp(StartupApp[int]):
     """The console. Its result is the exit code: 0, or 128 and the number of the signal that ended it."""
 
     TITLE = "fanout"
@@ -61,11 +62,11 @@ class FanoutApp(OpeningApp[int]):
         Binding("ctrl+z", "suspend_process", "to the shell", id="app.suspend", priority=True, show=False),
     ]
 
-    def __init__(self, start: ConsoleServices | Opening, *, prompt: str | None = None) -> None:
-        """Opens on services that are there, or, with an `Opening`, at once; they are loaded after the first paint."""
-        opening = start if isinstance(start, Opening) else None
+    def __init__(self, start: ConsoleServices | StartupParts, *, prompt: str | None = None) -> None:
+        """Opens on services that are there, or, with `StartupParts`, at once; they are loaded after the first paint."""
+        parts = start if isinstance(start, StartupParts) else None
         # The main screen's sheet is named here because Textual reads none for a default screen.
-        super().__init__(opening, driver_class=_driver(), css_path=["app.tcss", "screens/main.tcss"])
+        super().__init__(parts, driver_class=_driver(), css_path=["app.tcss", "main_screen/main_screen.tcss"])
         self._services: ConsoleServices | None = None
         self._prompt = prompt
         self._few_colours = False
@@ -74,42 +75,41 @@ class FanoutApp(OpeningApp[int]):
         self.crash_report: Path | None = None
         self._write_crash_report = start.write_crash_report
         self._make_chat: Callable[[], ChatScreen] | None = None
-        if isinstance(start, Opening):
+        if isinstance(start, StartupParts):
             names = (start.theme, DEFAULT_THEME, SIXTEEN_COLOURS)
-            self._dress(start.theme, themes_named(names, start.theme_dirs), start.keymap)
+            self._install_themes(start.theme, themes_named(names, start.theme_dirs), start.keymap)
         else:
             self._make_chat = self._chat_on(start)
 
     def get_default_screen(self) -> Screen[Any]:
         """The chat screen, which dialogs come on top of; where services are still to come, the one before it."""
-        return self.opening_screen() if self._make_chat is None else self._make_chat()
+        return self.startup_screen() if self._make_chat is None else self._make_chat()
 
-    def load(self, opening: Opening) -> Callable[[], ChatScreen]:
-        """See OpeningApp."""
-        return self._chat_on(opening.load())
+    def load(self, parts: StartupParts) -> Callable[[], ChatScreen]:
+        return self._chat_on(parts.load())
 
     def _chat_on(self, services: ConsoleServices) -> Callable[[], ChatScreen]:
         """What makes the chat screen, to be called on the event loop."""
-        from console_app.tui.screens.chat import ChatScreen  # takes as long as the first paint
+        from console_app.tui.main_screen.screen import ChatScreen  # takes as long as the first paint
 
         self._services, self._write_crash_report = services, services.write_crash_report
         themes, problems = load_themes(services.theme_dirs)
 
         def make() -> ChatScreen:
-            self._dress(services.theme, themes, services.keymap)
+            self._install_themes(services.theme, themes, services.keymap)
             unknown = services.theme not in self.available_themes
             missing = [f"There is no theme {services.theme}. /theme shows what there is."] if unknown else []
             return ChatScreen(services, themes, [*services.problems, *problems, *missing], prompt=self._prompt)
 
         return make
 
-    def _dress(self, theme: str, themes: Iterable[LoadedTheme], keymap: Mapping[str, str]) -> None:
-        for loaded in themes:
-            self.register_theme(loaded.theme)
-        self._wear(theme)
+    def _install_themes(self, theme: str, themes: Iterable[LoadedTheme], keymap: Mapping[str, str]) -> None:
+        for entry in themes:
+            self.register_theme(entry.theme)
+        self._apply_theme(theme)
         self.set_keymap(dict(keymap))
 
-    def _wear(self, theme: str) -> None:
+    def _apply_theme(self, theme: str) -> None:
         """Puts on a theme, or what comes nearest to it."""
         names = [SIXTEEN_COLOURS, FALLBACK_THEME] if self._few_colours and theme == DEFAULT_THEME else [theme]
         self.theme = next(name for name in (*names, DEFAULT_THEME, FALLBACK_THEME) if name in self.available_themes)
@@ -126,7 +126,7 @@ class FanoutApp(OpeningApp[int]):
         """Runs until you quit or a signal ends it; the services are closed whatever happened."""
         handlers = self._install_signal_handlers()
         self._few_colours = not options.get("headless") and self.console.color_system == "standard"
-        self._wear(self.theme)
+        self._apply_theme(self.theme)
         try:
             result = await super().run_async(**options)
         finally:
@@ -164,15 +164,11 @@ class FanoutApp(OpeningApp[int]):
         cause = error.error if isinstance(error, WorkerFailed) else error
         if isinstance(error, WorkerFailed) and isinstance(cause, Exception) and self.went_on(cause):
             return
-        self._return_code = 1
-        if self._exception is None:
-            self._exception = error  # Pilot raises it
-            self._exception_event.set()  # pyright: ignore[reportUnknownMemberType]
+        if end_by_error(self, error):
             self.crash = cause
             log.critical("the console ended by an internal error", exc_info=cause)
             if self._write_crash_report is not None:
                 self.crash_report = self._write_crash_report(cause)
-        self._close_messages_no_wait()
 
     # -- the terminal
 
@@ -201,12 +197,13 @@ class FanoutApp(OpeningApp[int]):
 
     def _give_terminal_back(self) -> None:
         """Whatever ended the app: nothing is left in a queue, and no mode on."""
-        if self._driver is not None:
-            self._driver.close()
+        driver = driver_of(self)
+        if driver is not None:
+            driver.close()
         self._restore_now()
 
     def _restore_now(self) -> None:
-        restore: Callable[[], None] | None = getattr(self._driver, "restore_now", None)
+        restore: Callable[[], None] | None = getattr(driver_of(self), "restore_now", None)
         if restore is not None:
             restore()
 
@@ -215,6 +212,6 @@ def _driver() -> type[Driver] | None:
     """Our driver on a POSIX terminal; Textual's choice elsewhere, and where the environment names one."""
     if sys.platform == "win32" or "TEXTUAL_DRIVER" in os.environ:
         return None
-    from console_app.tui.driver import ConsoleDriver
+    from console_app.tui.terminal.driver import ConsoleDriver
 
     return ConsoleDriver

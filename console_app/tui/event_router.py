@@ -6,17 +6,20 @@ from typing import assert_never
 
 from console_app.domain import events as ev
 from console_app.domain.transcript import Transcript
-from console_app.tui.conversation.batch_block import BatchBlock
-from console_app.tui.conversation.block import Block
-from console_app.tui.conversation.call_block import CallBlock
-from console_app.tui.conversation.call_group import CallGroup
-from console_app.tui.conversation.compaction_block import CompactionBlock
-from console_app.tui.conversation.message_blocks import AssistantBlock, ReasoningBlock
-from console_app.tui.conversation.notice_blocks import TurnEndBlock
-from console_app.tui.conversation.thought_block import ThoughtBlock
-from console_app.tui.conversation.user_block import UserBlock
-from console_app.tui.conversation.view import ConversationView
-from console_app.tui.waiting import Waiting
+from console_app.tui.transcript_view.batch_block import BatchBlock
+from console_app.tui.transcript_view.block import Block
+from console_app.tui.transcript_view.call_block import CallBlock
+from console_app.tui.transcript_view.call_group import CallGroup
+from console_app.tui.transcript_view.compaction_block import CompactionBlock
+from console_app.tui.transcript_view.cursor import newest_group
+from console_app.tui.transcript_view.fold_block import FoldBlock
+from console_app.tui.transcript_view.message_blocks import AssistantBlock, ReasoningBlock
+from console_app.tui.transcript_view.notice_blocks import TurnEndBlock
+from console_app.tui.transcript_view.thought_block import ThoughtBlock
+from console_app.tui.transcript_view.user_block import UserBlock
+from console_app.tui.transcript_view.view import ConversationView
+from console_app.tui.transcript_view.waiting import Waiting
+from console_app.tui.transcript_view.waiting_blocks import SentBlock, Waits
 
 
 class _StepBlocks:
@@ -39,10 +42,11 @@ class EventRouter:
         self._calls: dict[str, CallBlock] = {}
         self._step = _StepBlocks()
         self._groups: list[CallGroup] = []  # of the newest turn
+        self._newest: CallGroup | None = None
         self._waiting = Waiting(view)
         self._prompt: UserBlock | None = None  # of the turn, until its message has joined the history
-        self._turn_tokens = 0
-        self._turn_cost: float | None = None
+        self._sent: UserBlock | None = None  # a prompt whose turn has not begun
+        self._sent_waits: SentBlock | None = None
         self._prompts: list[tuple[int, UserBlock]] = []  # how each turn begins
 
     def show(self, event: ev.Event) -> None:
@@ -68,12 +72,14 @@ class EventRouter:
                 self._announced(event)
             case ev.CallReady() | ev.ApprovalRequested() | ev.ApprovalResolved() | ev.CallQueued() | ev.CallStarted():
                 self._call_moved(event.call_id)
+            case ev.CallExtended():
+                self._call_moved(event.call_id)
             case ev.CallFinished() | ev.CallRestarted() | ev.QuestionAsked() | ev.CallAsked() | ev.CallAnswered():
                 self._call_moved(event.call_id)
             case ev.CallDropped():
                 self._dropped(event.call_id)
             case ev.BatchFinished():
-                self._group_changed(self._step.group)
+                self._ended(self._step.group)
             case ev.TurnStarted():
                 self._turn_started(event)
             case ev.StepStarted():
@@ -85,9 +91,7 @@ class EventRouter:
             case ev.Notice():
                 self._view.add_notice(event.level, event.text)
             case ev.UsageReported():
-                self._turn_tokens += event.input_tokens + event.output_tokens
-                if event.cost is not None:
-                    self._turn_cost = (self._turn_cost or 0.0) + event.cost
+                pass
             case ev.TurnFinished():
                 self._turn_finished(event)
             case ev.TurnUndone():
@@ -110,11 +114,41 @@ class EventRouter:
             group.settled = True
             self._group_changed(group)
         self._groups.clear()
+        self._view.forget_selection()
         self._step = _StepBlocks()
-        self._turn_tokens, self._turn_cost = 0, None
-        self._prompt = block = UserBlock(event.prompt)
-        self._view.add_block(block)
+        self._prompt = block = self._begin_prompt(event.prompt)
         self._prompts.append((event.turn, block))
+
+    def sending(self, text: str | None, waits: Waits) -> None:
+        """Shows what is sent and has no turn yet, and under it what that waits for; None when there is no such."""
+        if self._sent is not None:
+            if text == self._sent.text and self._sent.index >= 0 and self._sent_waits is not None:
+                self._sent_waits.touch()
+                self._view.changed(self._sent_waits)
+                return
+            self._view.remove_block(self._sent)
+            self._sent = None
+        if self._sent_waits is not None:
+            self._view.remove_block(self._sent_waits)
+            self._sent_waits = None
+        if text is not None:
+            self._sent, self._sent_waits = UserBlock(text), SentBlock(waits)
+            self._view.add_block(self._sent)
+            self._view.add_block(self._sent_waits)
+
+    def _begin_prompt(self, text: str) -> UserBlock:
+        """The block of a turn's prompt: the one that stands there since it was sent, if it does."""
+        block, self._sent = self._sent, None
+        if self._sent_waits is not None:
+            self._view.remove_block(self._sent_waits)
+            self._sent_waits = None
+        if block is None or block.index < 0:
+            block = UserBlock(text)
+            self._view.add_block(block)
+        elif block.text != text:
+            block.carry(text, (), "")
+            self._view.changed(block)
+        return block
 
     def _undone(self, event: ev.TurnUndone) -> None:
         """Takes the blocks of the newest turn out, and whatever was said since."""
@@ -127,6 +161,7 @@ class EventRouter:
                 self._view.remove_block(block)
         self._groups.clear()
         self._step = _StepBlocks()
+        self._now_newest(newest_group(self._view.blocks))
 
     def _turn_finished(self, event: ev.TurnFinished) -> None:
         self._begun(event.at)
@@ -134,11 +169,13 @@ class EventRouter:
             answer.markdown.finish()
             answer.touch()
             self._view.changed(answer)
+        for group in self._groups:
+            self._ended(group)
         turn = self._transcript.turn
-        took = event.at - turn.started_at if turn is not None else 0.0
-        self._view.add_block(
-            TurnEndBlock(event.outcome, error=event.error, took=took, tokens=self._turn_tokens, cost=self._turn_cost)
+        took, tokens, cost = (
+            (event.at - turn.started_at, turn.tokens, turn.cost) if turn is not None else (0.0, 0, None)
         )
+        self._view.add_block(TurnEndBlock(event.outcome, error=event.error, took=took, tokens=tokens, cost=cost))
 
     def _message(self, event: ev.MessageAdded) -> None:
         if event.role == "assistant" and event.label is not None:
@@ -206,7 +243,7 @@ class EventRouter:
 
     def _place(self, block: AssistantBlock | ReasoningBlock) -> None:
         step = self._step
-        before: Block | None = step.group.members[0] if step.group is not None else None
+        before: Block | None = step.group.header if step.group is not None else None
         if isinstance(block, ReasoningBlock):
             step.reasoning = block
             before = step.answer or before
@@ -230,23 +267,41 @@ class EventRouter:
         group = self._step.group
         if group is None:
             group = self._step.group = CallGroup(step.batch)
-            group.room = self._view.room
-            header = BatchBlock(group)
-            group.members.append(header)
-            self._view.add_block(header)
+            group.room, group.most_room = self._view.room, self._view.most_room
+            group.header = BatchBlock(group)
+            self._view.add_block(group.header)
             self._groups.append(group)
+            self._now_newest(group)
         block = CallBlock(call, group)
         self._calls[event.call_id] = block
-        after = group.members[-1].index + 1
-        group.members.append(block)
-        following = self._view.blocks[after] if 0 < after < len(self._view.blocks) else None
-        self._view.add_block(block, before=following)
+        self._place_behind(group.members[-2 if group.fold else -1], block)
+        group.panels.append(block)
+        if group.fold is None and group.has_header:
+            group.fold = FoldBlock(group)
+            self._place_behind(block, group.fold)
         self._group_changed(group)
+
+    def _place_behind(self, block: Block, other: Block) -> None:
+        after = block.index + 1
+        self._view.add_block(other, before=self._view.blocks[after] if 0 < after < len(self._view.blocks) else None)
+
+    def _now_newest(self, group: CallGroup | None) -> None:
+        """Another batch is the one whose calls have numbers."""
+        for one, newest in ((self._newest, False), (group, True)):
+            if one is not None:
+                one.newest = newest
+                self._group_changed(one)
+        self._newest = group
+
+    def _ended(self, group: CallGroup | None) -> None:
+        if group is not None and not group.ended:
+            group.ended = True
+            self._group_changed(group)
 
     def _dropped(self, call_id: str) -> None:
         block = self._calls.pop(call_id, None)
         if block is not None:
-            block.group.members.remove(block)
+            block.group.panels.remove(block)
             self._view.remove_block(block)
             self._group_changed(block.group)
 

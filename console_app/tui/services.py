@@ -9,65 +9,21 @@ import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
-from console_app.tui.human.desk import HumanDesk
+from console_app.conversation.question_queue import QuestionQueue
+from console_app.tui.widgets.timing import Timing
 
 if TYPE_CHECKING:
-    from console_app.domain.ports import SessionStore
-    from console_app.engine.approval_gate import Action
+    from console_app.conversation.permissions import RuleFile
+    from console_app.conversation.readiness import ServerView
+    from console_app.domain.ports.store import SessionStore
     from console_app.engine.engine import Engine
     from console_app.mcp_client.exchange import RawMessage
     from console_app.mcp_client.hub import Hub
     from console_app.sessions.library import Library
     from console_app.sessions.replay import Replay
-    from console_app.tui.servers.desk import ServerDesk
-
-
-class ServerView(Protocol):
-    """What the console shows of one MCP server (`mcp_client.hub.Hub.statuses` gives these)."""
-
-    @property
-    def name(self) -> str:
-        """Its name in mcp.json."""
-        ...
-
-    @property
-    def state(self) -> str:
-        """starting, ready, reconnecting, failed, stopped or disabled."""
-        ...
-
-    @property
-    def reason(self) -> str:
-        """Why it is in that state, in one line; "" where there is nothing to say."""
-        ...
-
-    @property
-    def tools(self) -> int:
-        """How many of its tools are on."""
-        ...
-
-    @property
-    def transport(self) -> str:
-        """stdio, http or sse."""
-        ...
-
-
-class RuleFile(Protocol):
-    """Where rules are kept. All raise FanoutError where that can't be done."""
-
-    @property
-    def path(self) -> str:
-        """The file, for people; rules from it have it as their source."""
-        ...
-
-    def add(self, action: Action, rule: str) -> None:
-        """Writes a rule."""
-        ...
-
-    def remove(self, action: Action, rule: str) -> None:
-        """Takes a rule out."""
-        ...
+    from console_app.tui.servers.switches import ServerSwitches
 
 
 async def _nothing() -> None:
@@ -100,13 +56,18 @@ class ConsoleServices:
     theme_dirs: Sequence[Path]  # folders of *.toml; a later folder overrides an earlier one's theme of the same name
 
     start: Callable[[], Awaitable[None]] = _nothing
-    """Called once, after the first paint. Returns when a prompt may be sent: the SDK is loaded (in a thread) and the
-    provider is in `engine`; servers go on connecting in the background. Raises FanoutError: shown as one line."""
+    """Called once, after the first paint. Returns when the SDK is loaded (in a thread) and the provider is in `engine`;
+    servers go on connecting in the background. Raises FanoutError: shown as one line."""
+    connect: Callable[[], Awaitable[None]] = _nothing
+    """Called once `start` has returned or failed. Returns when a prompt need not wait for servers any longer."""
     close: Callable[[], Awaitable[None]] = _nothing
     """Called once as the console ends: closes servers and the provider."""
 
     model_label: Callable[[], tuple[str, str]] | None = None
-    """(model, provider) that answers, known before `start` too; None: what `engine.provider` says."""
+    """(model, provider) that answers, known before `start` too, but for a model "" that the endpoint is still asked
+    for; None: what `engine.provider` says."""
+    endpoint_host: Callable[[], str] = lambda: ""
+    """The host of the model in use, "" where it is its vendor's own."""
     switch_model: Callable[[str], Awaitable[None]] = _no_switch
     """Puts the provider for `PROVIDER/MODEL` into `engine`, from the next turn on. Raises FanoutError."""
     known_models: Callable[[], Awaitable[Sequence[str]]] = _no_models
@@ -115,7 +76,7 @@ class ConsoleServices:
     """Tokens that the model in use can take, None when unknown."""
 
     server_statuses: Callable[[], Sequence[ServerView]] = _no_servers
-    servers: ServerDesk | None = None
+    servers: ServerSwitches | None = None
     """What the servers screen asks and switches; None where there are none to speak of, as in a replay."""
     hub: Hub | None = None
     """Whose prompts and resources are offered; None where there are no servers."""
@@ -126,7 +87,7 @@ class ConsoleServices:
     on_servers_changed: Callable[[Callable[[], None]], None] = _no_listener
     """Takes the console's listener, which is called (on the event loop) whenever a server's status changes."""
 
-    human: HumanDesk = field(default_factory=HumanDesk)
+    human: QuestionQueue = field(default_factory=QuestionQueue)
     """Whom servers ask; the hub has it as its HumanPort."""
 
     store: SessionStore | None = None
@@ -144,10 +105,13 @@ class ConsoleServices:
     rules: RuleFile | None = None
     """The user's configuration, for rules that are to hold always; None: they hold for this session only."""
     keymap: Mapping[str, str] = field(default_factory=dict[str, str])  # binding id -> keys, from config
-    working_folder: Path = field(default_factory=Path.cwd)  # what `@` completes
+    working_folder: Path = field(default_factory=Path.cwd)  # what `@` completes and attaches
+    pictures_path: Path | None = None
+    """Where pictures that go with messages are kept; None: none can go."""
     model_hint: str = ""
     """One line at the first start: how to change the model that answers; "" for the console's own words."""
     clock: Callable[[], float] = time.time  # what elapsed times are counted by; the engine's
+    timing: Timing = field(default_factory=Timing)  # what keys are judged by
     diagnose: Callable[[], Awaitable[Sequence[str]]] | None = None
     """The lines of `fanout doctor`; asks endpoints. Raises FanoutError."""
     write_crash_report: Callable[[BaseException], Path | None] | None = None

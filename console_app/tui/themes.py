@@ -88,7 +88,7 @@ def themes_named(names: Sequence[str], folders: Sequence[Path]) -> list[LoadedTh
     `folders` as for `load_themes`; a file of the first of them, the bundled one, is called as its theme.
     """
     bundled, *own = folders
-    known = {loaded.theme.name: loaded for loaded in load_themes(own)[0]}
+    known = {entry.theme.name: entry for entry in load_themes(own)[0]}
     files = [bundled / f"{name}.toml" for name in names if name not in known and name.replace("-", "").isalnum()]
     return [known[name] for name in names if name in known] + _load(files)[0]
 

@@ -6,7 +6,8 @@ import re
 
 import pytest
 
-from console_app.config.endpoint import check_base_url, is_loopback
+from console_app.config.endpoint import check_base_url
+from console_app.domain.endpoint import is_loopback
 
 
 @pytest.mark.parametrize("url", ["http://localhost:8000/v1", "https://models.example", "http://[::1]:80/v1"])

@@ -8,11 +8,17 @@ import pytest
 
 from console_app.config.model_choice import ModelChoice, choose_model
 from console_app.config.settings import Settings
+from console_app.domain.endpoint import ProviderConfig
 from console_app.domain.errors import ConfigError
 
 
 def choose(env: dict[str, str] | None = None, **settings: Any) -> ModelChoice:
     return choose_model(Settings.model_validate(settings), env or {})
+
+
+def config_of(choice: ModelChoice) -> ProviderConfig:
+    assert choice.config is not None
+    return choice.config
 
 
 def complaint(env: dict[str, str] | None = None, **settings: Any) -> str:
@@ -59,15 +65,19 @@ def test_a_name_is_split_at_the_first_slash_only(name: str, provider: str, model
 
 def test_a_base_url_needs_no_key_and_takes_any_name() -> None:
     choice = choose(base_url="http://localhost:8000/v1/", model="meta/llama")
-    assert (choice.provider, choice.model, choice.base_url) == ("openai", "meta/llama", "http://localhost:8000/v1")
-    assert choice.api_key is None
+    assert (choice.provider, choice.model, config_of(choice).base_url) == (
+        "openai",
+        "meta/llama",
+        "http://localhost:8000/v1",
+    )
+    assert config_of(choice).api_key is None
 
 
 def test_the_vendors_own_variables_set_the_base_url() -> None:
     env = {"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": "http://proxy/v1", "ANTHROPIC_BASE_URL": "http://other"}
-    assert choose(env, model="openai/x").base_url == "http://proxy/v1"
-    assert choose(env, model="openai-responses/x").base_url == "http://proxy/v1"
-    assert choose(env, model="anthropic/x").base_url == "http://other"
+    assert config_of(choose(env, model="openai/x")).base_url == "http://proxy/v1"
+    assert config_of(choose(env, model="openai-responses/x")).base_url == "http://proxy/v1"
+    assert config_of(choose(env, model="anthropic/x")).base_url == "http://other"
 
 
 @pytest.mark.parametrize(
@@ -81,7 +91,7 @@ def test_the_vendors_own_variables_set_the_base_url() -> None:
     ],
 )
 def test_ollama_is_found_by_its_variable(host: str, expected: str) -> None:
-    assert choose({"OLLAMA_HOST": host}, model="ollama/q").base_url == expected
+    assert config_of(choose({"OLLAMA_HOST": host}, model="ollama/q")).base_url == expected
 
 
 def test_what_is_said_of_one_model_beats_what_is_said_of_its_provider() -> None:
@@ -92,14 +102,14 @@ def test_what_is_said_of_one_model_beats_what_is_said_of_its_provider() -> None:
         "models": {"org/small": {"context_window": 500, "protocol": "text", "dialect": "hermes"}},
     }
     small = choose({"OWN_KEY": "k"}, model="own/org/small", providers={"own": own})
-    assert (small.context_window, small.protocol, small.dialect) == (500, "text", "hermes")
-    assert (small.parallel_tool_calls, small.headers) == ("omit", {"x-team": "a"})
-    assert choose({"OWN_KEY": "k"}, model="own/big", providers={"own": own}).context_window == 1000
+    assert (small.settings.context_window, small.settings.protocol, small.settings.dialect) == (500, "text", "hermes")
+    assert (small.settings.parallel_tool_calls, config_of(small).headers) == ("omit", {"x-team": "a"})
+    assert choose({"OWN_KEY": "k"}, model="own/big", providers={"own": own}).settings.context_window == 1000
 
 
 def test_a_built_in_providers_table_changes_only_what_it_names() -> None:
     choice = choose({"OPENAI_API_KEY": "k"}, providers={"openai": {"model": "mine"}})
-    assert (choice.name, choice.api, choice.api_key) == ("openai/mine", "openai-chat", "k")
+    assert (choice.name, config_of(choice).api, config_of(choice).api_key) == ("openai/mine", "openai-chat", "k")
 
 
 @pytest.mark.parametrize(
@@ -123,3 +133,36 @@ def test_what_is_missing_is_named(settings: dict[str, Any], env: dict[str, str],
 
 def test_a_key_is_never_part_of_what_is_printed() -> None:
     assert "sk-secret" not in repr(choose({"OPENAI_API_KEY": "sk-secret"}))
+
+
+@pytest.mark.parametrize(
+    ("url", "key"),
+    [
+        ("https://api.openai.com/v1", "k"),
+        ("https://API.openai.com:443/other", "k"),
+        ("http://api.openai.com/v1", None),
+        ("https://api.openai.com:8443/v1", None),
+        ("https://api.openai.com.example/v1", None),
+        ("https://api.openai.com@example.com/v1", None),
+        ("http://localhost:8000/v1", None),
+    ],
+)
+@pytest.mark.parametrize("provider", ["openai", "openai-responses"])
+def test_a_vendors_key_is_for_the_vendors_host_alone(provider: str, url: str, key: str | None) -> None:
+    assert config_of(choose({"OPENAI_API_KEY": "k"}, model=f"{provider}/x", base_url=url)).api_key == key
+
+
+def test_a_base_url_stays_with_the_provider_that_the_settings_choose() -> None:
+    settings = Settings.model_validate({"base_url": "http://localhost:8000/v1", "model": "openai/x"})
+    keys = {"OPENAI_API_KEY": "k", "ANTHROPIC_API_KEY": "a"}
+    other = choose_model(settings, keys, name="anthropic/x")
+    assert (config_of(other).base_url, config_of(other).api_key) == (None, "a")
+    same = choose_model(settings, keys, name="openai/y")
+    assert (config_of(same).base_url, config_of(same).api_key) == ("http://localhost:8000/v1", None)
+    assert choose_model(settings, keys, name="llama").name == "openai/llama"
+
+
+def test_the_host_is_told_where_it_is_not_the_vendors() -> None:
+    keys = {"OPENAI_API_KEY": "k"}
+    assert choose(keys, model="openai/x").host == ""
+    assert choose(keys, model="openai/x", base_url="http://u:p@box:8000/v1").host == "box:8000"

@@ -30,7 +30,9 @@ class Place:
         self.bundled = write(root / "bundled" / "mcp.json", "bundled")
 
     def choose(self, given: Path | None = None, only: Sequence[str] = (), *, none: bool = False) -> ServerChoice:
-        return choose_servers(self.paths, self.cwd, given=given, bundled=self.bundled, only=only, none=none, environ={})
+        return choose_servers(
+            self.paths, self.cwd, mcp_config=given, bundled=self.bundled, only=only, none=none, environ={}
+        )
 
     def names(self, given: Path | None = None) -> list[str]:
         return [server.name for server in self.choose(given).servers]

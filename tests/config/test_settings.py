@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from console_app.config.layers import Loaded, load_settings, unknown_variables
+from console_app.config.layers import LayeredSettings, load_settings, unknown_variables
 from console_app.config.paths import Paths, project_settings
 from console_app.config.settings import Rules
 from console_app.domain.approvals import ApprovalMode, CallPolicy
 from console_app.domain.errors import ConfigError
 
-Load = Callable[..., Loaded]
+Load = Callable[..., LayeredSettings]
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def load(tmp_path: Path) -> Load:
         env: Mapping[str, str] | None = None,
         rules: Rules | None = None,
         **flags: Any,
-    ) -> Loaded:
+    ) -> LayeredSettings:
         paths, cwd = Paths.find({"FANOUT_HOME": str(tmp_path / "home")}), tmp_path / "work"
         for path, text in ((paths.settings, user), (project_settings(cwd), project)):
             if text:

@@ -19,11 +19,13 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
+import mcp.client.session
 
 from console_app.config.mcp_servers import ServerConfig
 from console_app.domain import forms
 from console_app.domain.events import Level
-from console_app.domain.ports import Invocation, UsageChunk
+from console_app.domain.ports.provider import UsageChunk
+from console_app.domain.ports.toolset import Invocation
 from console_app.domain.questions import Elicitation, ElicitationAnswer, SamplingRequest
 from console_app.domain.tools import ToolResult, ToolSpec
 from console_app.mcp_client.asking import Asking
@@ -31,6 +33,7 @@ from console_app.mcp_client.hub import Hub
 from console_app.mcp_client.status import ServerState
 
 CLIENT_METADATA_URL = "https://conformance-test.local/client-metadata.json"
+SECONDS = 500.0  # that a server may take
 SCENARIO = os.environ.get("MCP_CONFORMANCE_SCENARIO", "")
 CONTEXT: dict[str, Any] = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT") or "{}")
 
@@ -72,7 +75,7 @@ def config(url: str) -> ServerConfig:
     auth: dict[str, Any] = {"type": "oauth", "client_metadata_url": CLIENT_METADATA_URL}
     if "client_id" in CONTEXT:
         auth |= {"client_id": CONTEXT["client_id"], "client_secret": CONTEXT.get("client_secret", "")}
-    return ServerConfig(name="server", url=url, transport="http", auth=auth, timeout=100)
+    return ServerConfig(name="server", url=url, transport="http", auth=auth, timeout=SECONDS)
 
 
 async def call(hub: Hub, spec: ToolSpec, arguments: dict[str, Any]) -> ToolResult:
@@ -106,6 +109,8 @@ async def work(hub: Hub) -> None:
 
 async def main() -> int:
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
+    # The SDK gives a server 10 s to say that it is a new one, the sign-in included; all scenarios start at once.
+    mcp.client.session.DISCOVER_TIMEOUT_SECONDS = SECONDS
     url = sys.argv[-1]
     with tempfile.TemporaryDirectory() as folder:
         asking = Asking(Agreeable(), roots=(Path(folder),), open_url=follow)

@@ -8,8 +8,9 @@ from typing import Any
 
 from console_app.dialects import (
     CallArgumentsDelta,
-    CallOpened,
+    CallNamed,
     CallRetracted,
+    ReadingLevel,
     Rewritten,
     ScanEvent,
     Scanner,
@@ -76,7 +77,7 @@ class Screen:
             match event:
                 case VisibleText(text):
                     self.text += text
-                case CallOpened(index, name, _):
+                case CallNamed(index, name, _):
                     assert index not in self.panels, "a panel is opened once"
                     self.panels[index] = name
                     self.arguments[index] = ""
@@ -89,12 +90,16 @@ class Screen:
 
 
 def watched(
-    text: str, tools: Sequence[ToolSignature], sizes: Sequence[int], finish_reason: str | None = None
+    text: str,
+    tools: Sequence[ToolSignature],
+    sizes: Sequence[int],
+    finish_reason: str | None = None,
+    level: ReadingLevel = "all",
 ) -> tuple[ScanResult, Screen, str]:
     """Feed `text` in pieces of the given sizes, over and over; the result, the screen at the end, the text as
     streamed.
     """
-    scanner, screen, position, turn = Scanner(tools), Screen(), 0, 0
+    scanner, screen, position, turn = Scanner(tools, level=level), Screen(), 0, 0
     while position < len(text):
         size = sizes[turn % len(sizes)]
         screen.follow(scanner.feed(text[position : position + size]))

@@ -11,7 +11,7 @@ import pytest
 from console_app.config.mcp_servers import ServerConfig
 from console_app.domain import events as ev
 from console_app.domain.approvals import ApprovalMode
-from console_app.domain.ports import Chunk, FinishChunk, Provider, TextChunk
+from console_app.domain.ports.provider import Chunk, FinishChunk, Provider, TextChunk
 from console_app.domain.todo import TodoItem
 from console_app.engine.approval_gate import ApprovalGate
 from console_app.engine.engine import Engine
@@ -19,6 +19,7 @@ from console_app.engine.settings import EngineSettings
 from console_app.mcp_client.hub import Hub
 from console_app.providers.offline import OfflineProvider
 from tests.engine.peers import Model, call
+from tests.patience import PATIENCE
 
 PROMPT = (
     "Read the README.md file in this directory, and update the To Do list to add 'Check for coolness'. "
@@ -43,7 +44,7 @@ async def hub(tmp_path: Path) -> AsyncIterator[Hub]:
     server = ServerConfig(name="files", command="python", args=["-m", "console_app.servers.files"], cwd=str(work))
     hub = Hub([server], log_dir=tmp_path / "logs", files_dir=tmp_path / "files")
     await hub.start()
-    await hub.ready(30)
+    await hub.ready(PATIENCE)
     yield hub
     await hub.close()
 
@@ -76,7 +77,7 @@ async def test_the_offline_model_asks_for_both_in_one_answer(hub: Hub, tmp_path:
     assert [event.tool for event in announced[:2]] == ["read_file", "update_todo_list"]
     assert announced[0].step == announced[1].step
     assert "# Fine" in results(events)["read_file"][1]
-    assert engine.todo == (COOL,)
+    assert engine.transcript.todo == (COOL,)
     assert events[-1].outcome == "completed"  # type: ignore[union-attr]
     assert "# Fine" in engine.history[-1].content  # the answer, by `finished` or as text
 
@@ -89,7 +90,7 @@ async def test_a_file_that_is_missing_blocks_completion_until_you_say_so(hub: Hu
     assert came["read_file"][0] == "failed"
     assert came["update_todo_list"] == ("succeeded", "The to-do list is now:\n[ ] Check for coolness")
     assert came["finished"] == ("blocked", BLOCKED)
-    assert engine.todo == (COOL,)
+    assert engine.transcript.todo == (COOL,)
     again = await play(engine, "just complete anyway")
     assert results(again)["finished"] == ("succeeded", "Completed.")
     assert engine.history[-1].content == "Completed, as you asked."
@@ -99,7 +100,7 @@ async def test_the_offline_model_goes_on_after_a_file_that_is_missing(hub: Hub) 
     engine = engine_with(OfflineProvider(pace=0), hub, "act")
     events = await play(engine, PROMPT)
     assert results(events)["read_file"][0] == "failed"
-    assert engine.todo == (COOL,)
+    assert engine.transcript.todo == (COOL,)
     assert "README.md does not exist" in engine.history[-1].content
     again = await play(engine, "just complete anyway")
     assert "Completed, as you asked." in engine.history[-1].content

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -13,15 +12,16 @@ from console_app.config.mcp_servers import ServerConfig
 from console_app.dialects import DIALECTS, ToolSignature, render_calls
 from console_app.domain import events as ev
 from console_app.domain.approvals import ApprovalMode, CallPolicy
+from console_app.domain.endpoint import ProviderConfig
 from console_app.domain.tools import Outcome
 from console_app.engine.approval_gate import ApprovalGate
 from console_app.engine.engine import Engine
 from console_app.engine.settings import EngineSettings
 from console_app.mcp_client.hub import Hub
 from console_app.providers.factory import open_provider
-from console_app.providers.provider_config import ProviderConfig
-from console_app.providers.text_protocol import ProtocolMemory, TextProtocol
+from console_app.providers.text_protocol import TextProtocol
 from console_app.providers.text_protocol.provider import Mode
+from tests.patience import PATIENCE
 from tests.wire_bytes import Answer, Call, Text
 from tests.wire_server import Reply, WireServer
 
@@ -50,16 +50,16 @@ async def hub(tmp_path: Path) -> AsyncIterator[Hub]:
     server = ServerConfig(name="calculator", command="python", args=["-m", "console_app.servers.calculator"])
     hub = Hub([server], log_dir=tmp_path / "logs", files_dir=tmp_path / "files")
     await hub.start()
-    await hub.ready(30)
+    await hub.ready(PATIENCE)
     yield hub
     await hub.close()
 
 
-def engine(server: WireServer, hub: Hub, mode: Mode, memory: ProtocolMemory | None = None, **settings: Any) -> Engine:
+def engine(server: WireServer, hub: Hub, mode: Mode, dialect: str | None = None, **settings: Any) -> Engine:
     config = ProviderConfig(
         name="lab", api="openai-chat", model="m", base_url=server.base_url("openai-chat"), api_key="k", max_tries=1
     )
-    provider = TextProtocol(open_provider(config), mode, memory=memory)
+    provider = TextProtocol(open_provider(config), mode, dialect=dialect)
     gate = ApprovalGate(ApprovalMode.YOLO)
     return Engine(provider=provider, toolset=hub, settings=EngineSettings(**settings), gate=gate)
 
@@ -87,7 +87,7 @@ async def test_all_calls_of_a_text_answer_run_in_parallel(dialect: str, hub: Hub
     text = written(dialect, *SUMS)
     with WireServer() as server:
         server.script(Answer(Text(text, size=3)), DONE)
-        events = await play(engine(server, hub, "auto"))
+        events = await play(engine(server, hub, "text"))
         second = server.requests[1].body
     finished = of(events, ev.CallFinished)
     assert sorted(event.content for event in finished) == sorted(SUMS.values())
@@ -98,7 +98,7 @@ async def test_all_calls_of_a_text_answer_run_in_parallel(dialect: str, hub: Hub
     assert results == list(SUMS.values()), "results join the history in call order"
     assert said(events)[0].strip() == "", "nothing of the calls is shown"
     assert events[-1].outcome == "completed"  # type: ignore[union-attr]
-    assert "tools" not in second, "from then on the tools are in the prompt"
+    assert "tools" not in second, "the tools are in the prompt"
     places = [second["messages"][-1]["content"].index(value) for value in SUMS.values()]
     assert places == sorted(places), "one user turn holds all results in call order"
 
@@ -130,20 +130,18 @@ async def test_the_tools_are_described_and_parallel_calls_asked_for(hub: Hub) ->
     assert "</tool_call>" not in body["stop"], "the reply must not end after its first call"
 
 
-async def test_an_endpoint_without_tools_is_asked_in_text_and_remembered(hub: Hub, tmp_path: Path) -> None:
+async def test_an_endpoint_without_tools_is_asked_in_text_until_a_new_start(hub: Hub) -> None:
     refusal = Reply.json({"error": {"message": "this model does not support tools", "type": "invalid"}}, 400)
-    memory = ProtocolMemory(tmp_path / "protocols.json")
     with WireServer() as server:
         server.script(refusal, Answer(Text(written("hermes_json", *SUMS))), DONE)
-        first = engine(server, hub, "auto", memory)
+        first = engine(server, hub, "auto")
         assert first.provider.protocol == "native"
         events = await play(first)
         assert first.provider.protocol == "text"
         assert len(of(events, ev.CallFinished)) == 3
         assert any("takes no tools" in event.text for event in of(events, ev.Notice))
-        again = engine(server, hub, "auto", ProtocolMemory(tmp_path / "protocols.json"))
-        assert again.provider.protocol == "text"
-        await again.provider.close()
+        assert ["tools" in request.body for request in server.requests] == [True, False, False]
+        assert engine(server, hub, "auto").provider.protocol == "native"
 
 
 async def test_native_calls_leave_quoted_ones_alone(hub: Hub) -> None:
@@ -195,7 +193,7 @@ async def test_the_history_is_written_again_in_the_models_own_dialect(dialect: s
     text = written(dialect, "6*7", "1+1")
     with WireServer() as server:
         server.script(Answer(Text(text)), DONE, Answer(Text("Yes.")))
-        asked = engine(server, hub, "auto")
+        asked = engine(server, hub, "text", dialect)
         async with asked.start("one") as turn:
             async for _ in turn:
                 pass
@@ -213,14 +211,5 @@ async def test_data_that_looks_like_a_call_of_no_tool_leaves_native_tools_on(hub
         asked = engine(server, hub, "auto")
         events = await play(asked)
     assert asked.provider.protocol == "native"
-    assert [event.outcome for event in of(events, ev.CallFinished)] == [Outcome.INVALID]
-
-
-async def test_a_broken_memory_file_is_as_none(tmp_path: Path) -> None:
-    path = tmp_path / "protocols.json"
-    for broken in ("{", "[]", json.dumps({"lab/m": 3})):
-        path.write_text(broken)
-        memory = ProtocolMemory(path)
-        assert memory.recall("lab/m") is None
-        memory.remember("lab/m", "hermes_json")
-        assert ProtocolMemory(path).recall("lab/m") == "hermes_json"
+    assert not of(events, ev.CallFinished)
+    assert said(events) == ['{"name": "Alice", "input": {"age": 30}}']

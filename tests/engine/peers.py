@@ -12,17 +12,18 @@ from typing import Any
 from console_app.domain import events as ev
 from console_app.domain.approvals import ApprovalMode
 from console_app.domain.errors import ToolError
-from console_app.domain.ports import (
+from console_app.domain.messages import UserMessage
+from console_app.domain.ports.provider import (
     CallClosed,
     CallDelta,
     CallOpened,
-    CallReporter,
     Chunk,
     FinishChunk,
-    Invocation,
     ModelRequest,
+    Provider,
     TextChunk,
 )
+from console_app.domain.ports.toolset import CallReporter, Invocation
 from console_app.domain.tools import Outcome, ToolAnnotations, ToolResult, ToolSpec
 from console_app.engine.approval_gate import ApprovalGate
 from console_app.engine.engine import Engine
@@ -189,7 +190,7 @@ class Tools:
 
 
 def engine_of(
-    model: Model,
+    model: Provider,
     tools: Tools | None = None,
     *,
     mode: ApprovalMode = ApprovalMode.YOLO,
@@ -212,7 +213,7 @@ def engine_of(
 Reaction = Callable[[Turn, ev.Event], None]
 
 
-async def play(engine: Engine, prompt: str = "go", react: Reaction | None = None) -> list[ev.Event]:
+async def play(engine: Engine, prompt: str | UserMessage = "go", react: Reaction | None = None) -> list[ev.Event]:
     """Runs a turn to its end; `react` is called with every event, as a user who sees it."""
     seen: list[ev.Event] = []
     async with engine.start(prompt) as turn:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable
 
 import pytest
 
 from console_app.domain import events as ev
 from console_app.domain.approvals import ApprovalMode, DecidedBy, Decision
+from console_app.domain.ports.provider import CallClosed, CallOpened, FinishChunk
 from console_app.domain.tools import ToolAnnotations
 from console_app.engine.approval_gate import ApprovalGate, Rule
 from console_app.engine.turn import Turn
@@ -137,18 +139,49 @@ def test_edited_arguments_that_dont_fit_leave_the_call_waiting(arguments: dict[s
     run(scene)
 
 
+def test_a_call_that_must_be_asked_for_passes_no_rule_and_no_mode() -> None:
+    async def scene() -> None:
+        tools = Tools()
+        gate = ApprovalGate(
+            ApprovalMode.YOLO, [Rule("allow", "demo.*"), Rule("deny", "demo.*", arguments={"n": "secret"})]
+        )
+        written = [(index, json.dumps({"n": n})) for index, n in enumerate(("a", "b", "secret"))]
+        answer = [
+            chunk
+            for index, text in written
+            for chunk in (
+                CallOpened(index, "", "demo_do", "text"),
+                CallClosed(index, text, sure=False, must_ask="only its shape shows it"),
+            )
+        ]
+        engine = engine_of(Model([*answer, FinishChunk("stop")]), tools, gate=gate)
+
+        def later(turn: Turn, call_id: str) -> None:
+            assert turn.reconsider() == 0
+            turn.resolve(call_id, ALLOW)
+
+        events = await play(engine, react=deciding(a=later, b=deny))
+        asked = only(events, ev.ApprovalRequested)
+        assert [(event.why, event.always) for event in asked] == [("only its shape shows it", True)] * 2
+        assert tools.ended == ["a"]
+        assert outcomes(engine) == ["succeeded", "denied", "denied"]
+        check_turn(engine, events)
+
+    run(scene)
+
+
 def test_nobody_there_means_no() -> None:
     async def scene() -> None:
         tools = Tools()
         engine = engine_of(Model(calls({}, {})), tools, gate=ApprovalGate(headless=True))
-        events = await play(engine)
+        turns: list[Turn] = []
+        events = await play(engine, react=lambda turn, _: turns.append(turn))
         assert not tools.ran
         assert outcomes(engine) == ["denied", "denied"]
         assert "nobody is there to give it" in tool_texts(engine)[0]
         assert {event.by for event in only(events, ev.ApprovalResolved)} == {DecidedBy.LIMIT}
-        assert engine.turn
-        assert engine.turn.approval_needed
-        assert [missed.tool for missed in engine.turn.approvals_missed] == ["demo.do", "demo.do"]
+        assert turns[0].approval_needed
+        assert [missed.tool for missed in turns[0].approvals_missed] == ["demo.do", "demo.do"]
         check_turn(engine, events)
 
     run(scene)
@@ -238,11 +271,11 @@ def test_the_same_call_again_and_again_is_skipped_where_nobody_can_be_asked() ->
         tools = Tools()
         gate = ApprovalGate(ApprovalMode.YOLO, headless=True)
         engine = engine_of(Model(*(calls({"n": "a"}, {"n": "a"}) for _ in range(4))), tools, gate=gate)
-        events = await play(engine)
+        turns: list[Turn] = []
+        events = await play(engine, react=lambda turn, _: turns.append(turn))
         assert outcomes(engine) == [*["succeeded"] * 6, "skipped", "skipped"]  # equal calls of one answer both run
         assert "the same call with the same arguments came 4 times in a row" in tool_texts(engine)[-1]
-        assert engine.turn
-        assert not engine.turn.approval_needed
+        assert not turns[0].approval_needed
         check_turn(engine, events)
 
     run(scene)

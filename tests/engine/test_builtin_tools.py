@@ -9,7 +9,7 @@ import pytest
 
 from console_app.domain import events as ev
 from console_app.domain.approvals import ApprovalMode, Decision
-from console_app.domain.ports import CallClosed, CallDelta, CallOpened, FinishChunk, TextChunk
+from console_app.domain.ports.provider import CallClosed, CallDelta, CallOpened, FinishChunk, TextChunk
 from console_app.domain.todo import TodoItem, TodoStatus
 from console_app.domain.tools import Outcome
 from console_app.domain.transcript import Transcript
@@ -59,12 +59,12 @@ def test_the_to_do_list_is_replaced_whole_and_shown_to_both_sides() -> None:
         ]
         engine = engine_of(Model([*todo(0, ONE), *STOP], [*todo(0, second), *STOP]), builtin_tools=BOTH)
         events = await play(engine)
-        assert [event.items for event in only(events, ev.TodoChanged)] == [(COOL,), engine.todo]
+        assert [event.items for event in only(events, ev.TodoChanged)] == [(COOL,), engine.transcript.todo]
         assert tool_texts(engine)[1] == "The to-do list is now:\n[x] Check for coolness\n[-] Tell"
         transcript = Transcript()
         for event in events:
             transcript.apply(event)
-        assert transcript.todo == engine.todo
+        assert transcript.todo == engine.transcript.todo
         check_turn(engine, events)
 
     run(scene)
@@ -115,7 +115,7 @@ def test_what_you_edit_reaches_the_model_with_the_next_request() -> None:
         engine = engine_of(Model(), builtin_tools=BOTH)
         event = engine.edit_todo([COOL, TodoItem(content="Mine", status=TodoStatus.IN_PROGRESS)])
         assert event
-        assert (event.by, event.seq, event.items) == ("user", 1, engine.todo)
+        assert (event.by, event.seq, event.items) == ("user", 1, engine.transcript.todo)
         await play(engine, "go")
         asked = engine.provider.requests[0].messages[-1]  # type: ignore[attr-defined]
         assert asked.content == "go\n\nI changed the to-do list. It is now this:\n[ ] Check for coolness\n[-] Mine"
@@ -134,7 +134,7 @@ def test_a_list_that_you_edit_while_the_model_writes_its_own_stays_yours() -> No
 
         engine = engine_of(Model([edit, *todo(0, ONE), *STOP]), builtin_tools=BOTH)
         events = await play(engine)
-        assert engine.todo == (TodoItem(content="Mine"),)
+        assert engine.transcript.todo == (TodoItem(content="Mine"),)
         assert [event.by for event in only(events, ev.TodoChanged)] == ["user"]
         assert tool_texts(engine)[0].endswith("differ from:\n[ ] Mine")
         check_turn(engine, events)
@@ -269,7 +269,7 @@ def test_a_rule_can_forbid_a_builtin_tool() -> None:
         engine = engine_of(Model([*todo(0, ONE), *STOP]), gate=gate, builtin_tools=BOTH)
         events = await play(engine)
         assert outcomes(engine) == ["denied"]
-        assert not engine.todo
+        assert not engine.transcript.todo
         check_turn(engine, events)
 
     run(scene)
@@ -342,7 +342,7 @@ def test_after_a_blocked_completion_the_user_can_have_it_complete_anyway() -> No
         engine = engine_of(model, strategy="act", builtin_tools=BOTH)
         events = await play(engine, "Read it, and update the list.")
         assert outcomes(engine) == ["failed", "succeeded", "blocked"]
-        assert engine.todo == (COOL,)
+        assert engine.transcript.todo == (COOL,)
         assert ending(events).outcome == "completed"
         check_turn(engine, events)
         again = await play(engine, "just complete anyway")

@@ -9,7 +9,7 @@ import pytest
 
 from console_app.domain import events as ev
 from console_app.domain.approvals import ApprovalMode
-from console_app.domain.ports import CallClosed, CallDelta, CallOpened, FinishChunk, TextChunk
+from console_app.domain.ports.provider import CallClosed, CallDelta, CallOpened, FinishChunk, TextChunk
 from console_app.engine.turn import Turn
 from tests.engine.peers import (
     Line,
@@ -223,12 +223,12 @@ def test_a_tool_of_its_own_deadline_and_more_time_on_request() -> None:
         engine = engine_of(Model(calls({"n": "a", "do": "hang"})), tools, call_timeout=1)
 
         def more_time(turn: Turn, event: ev.Event) -> None:
+            assert not turn.extend_call("nobody")
             if isinstance(event, ev.CallStarted):
                 asyncio.get_running_loop().call_later(4, turn.extend_call, event.call_id)
 
         events = await play(engine, react=more_time)
         assert results_of(events)[0].duration_ms == 9000
-        assert not engine.turn or not engine.turn.extend_call("nobody")
 
     run(scene)
 
@@ -238,10 +238,10 @@ def test_the_time_limit_of_the_turn_says_what_ran() -> None:
         tools = Tools([spec(), spec("one", parallel=False)])
         model = Model([*call(0, {"do": "hang", "n": "a"}, "demo_one"), *call(1, {}, "demo_one"), FinishChunk("stop")])
         engine = engine_of(model, tools, turn_timeout=7)
-        events = await play(engine)
+        turns: list[Turn] = []
+        events = await play(engine, react=lambda turn, _: turns.append(turn))
         assert ending(events).outcome == "failed"
-        assert engine.turn
-        assert engine.turn.timed_out
+        assert turns[0].timed_out
         assert outcomes(engine) == ["timed_out", "interrupted"]
         assert tool_texts(engine) == [
             "This call timed out after 7.0 s (the turn reached its limit of 7.0 s). It had sent so far:\nworking on a",

@@ -8,7 +8,7 @@ import pytest
 
 from console_app.domain import events as ev
 from console_app.domain.errors import ContextOverflow, ProviderError, UsageError
-from console_app.domain.ports import Chunk, FinishChunk, TextChunk, UsageChunk
+from console_app.domain.ports.provider import Chunk, FinishChunk, TextChunk, UsageChunk
 from console_app.domain.transcript import Transcript
 from console_app.engine.context import SUMMARY_OPENS
 from console_app.engine.engine import Engine
@@ -124,9 +124,9 @@ def test_a_stop_while_the_summary_is_made_ends_the_turn_and_changes_nothing() ->
             engine, "third", lambda turn, event: turn.cancel() if isinstance(event, ev.Notice) else None
         )
         assert ending(events).outcome == "cancelled"
-        assert engine.compaction is None
+        assert engine.transcript.compaction is None
         await play(engine, "fourth")
-        assert engine.compaction is not None
+        assert engine.transcript.compaction is not None
 
     run(scene)
 
@@ -159,8 +159,10 @@ def test_by_hand_between_turns_again_and_back() -> None:
         assert "first" not in sent(model, 4)[0]
         await ask("fourth")
         assert sent(model, 5) == [f"{SUMMARY_OPENS}\n\nS2\n\nthird", "three", "fourth"]
-        transcript.apply(engine.stamp(ev.HistoryCompacted(summary="", covers=0)))
-        engine.take_back(transcript)
+        undone = engine.undo_compaction()
+        assert undone is not None
+        transcript.apply(undone)
+        assert (transcript.history, transcript.compaction) == (engine.history, engine.transcript.compaction)
         await ask("fifth")
         assert sent(model, 6)[0] == f"{SUMMARY_OPENS}\n\nS1\n\nsecond"
 
@@ -179,7 +181,7 @@ def test_a_compaction_by_hand_can_be_stopped() -> None:
                 told.append(event.text if isinstance(event, ev.Notice) else event.type)
                 compacting.cancel()
         assert told == ["Asking the model for a summary of the older turns.", "Not compacted: you stopped it."]
-        assert engine.compaction is None
+        assert engine.transcript.compaction is None
         assert ending(await play(engine, "third")).outcome == "completed"
 
     run(scene)
@@ -198,7 +200,7 @@ def test_a_stored_session_goes_on_with_its_summary() -> None:
             stored.apply(ev.EVENT.validate_json(event.model_dump_json()))
         model = Model(said("three"))
         later = engine_with(model)
-        later.go_on("s", stored, first_turn=3, first_seq=len(events) + 1)
+        later.go_on("s", stored)
         await play(later, "third")
         assert sent(model, 0) == [f"{SUMMARY_OPENS}\n\nS\n\nsecond", "two", "third"]
 
@@ -215,7 +217,7 @@ def test_a_stored_session_that_was_nearly_full_is_compacted_first(known: bool) -
                 stored.apply(event)
         model = Model(said("The summary."), said("three"))
         later = engine_with(model) if known else engine_of(model)
-        later.go_on("s", stored, first_turn=3, first_seq=100)
+        later.go_on("s", stored)
         assert bool(only(await play(later, "third"), ev.HistoryCompacted)) is known
 
     run(scene)

@@ -11,7 +11,7 @@ from console_app.domain.errors import UsageError
 from console_app.domain.tools import Outcome
 from console_app.engine.approval_gate import ApprovalGate, Rule
 from console_app.engine.engine import Engine
-from console_app.engine.given_calls import GivenCall, read, written
+from console_app.engine.manual_calls import ManualCall, read, written
 from tests.tui.parts import Tools, WrittenModel, echo
 
 labels = st.sampled_from(["a.b", "my server.tool", "s.t/u", "x.y"])
@@ -21,16 +21,16 @@ values = st.recursive(
 arguments = st.dictionaries(st.text(max_size=6), values, max_size=3)
 
 
-@given(st.lists(st.builds(GivenCall, labels, arguments), min_size=1, max_size=4))
-def test_what_is_written_is_read_again(calls: list[GivenCall]) -> None:
+@given(st.lists(st.builds(ManualCall, labels, arguments), min_size=1, max_size=4))
+def test_what_is_written_is_read_again(calls: list[ManualCall]) -> None:
     assert read(written(calls), {"a.b", "my server.tool", "s.t/u", "x.y"}) == calls
 
 
 def test_arguments_may_be_left_out() -> None:
     assert read('a.b c.d {"x": 1} e.f', set()) == [
-        GivenCall("a.b", {}),
-        GivenCall("c.d", {"x": 1}),
-        GivenCall("e.f", {}),
+        ManualCall("a.b", {}),
+        ManualCall("c.d", {"x": 1}),
+        ManualCall("e.f", {}),
     ]
 
 
@@ -43,8 +43,8 @@ def test_what_is_no_call_is_said(text: str) -> None:
 async def test_they_run_without_a_model_and_the_history_has_their_results() -> None:
     model = WrittenModel()
     engine = Engine(provider=model, toolset=Tools({("calc", "add"): echo, ("calc", "sub"): echo}, read_only=False))
-    calls = [GivenCall("calc.add", {"a": 1}), GivenCall("calc.sub", {})]
-    async with engine.start_given("/call", calls) as turn:
+    calls = [ManualCall("calc.add", {"a": 1}), ManualCall("calc.sub", {})]
+    async with engine.start_manual("/call", calls) as turn:
         events = [event async for event in turn]
     assert model.requests == []
     assert [e.outcome for e in events if isinstance(e, ev.CallFinished)] == [Outcome.SUCCEEDED] * 2
@@ -61,8 +61,8 @@ async def test_a_deny_rule_holds_and_an_unknown_tool_is_said() -> None:
         toolset=Tools({("calc", "add"): echo}),
         gate=ApprovalGate(rules=[Rule("deny", "calc.*")]),
     )
-    async with engine.start_given("/call", [GivenCall("calc.add", {})]) as turn:
+    async with engine.start_manual("/call", [ManualCall("calc.add", {})]) as turn:
         events = [event async for event in turn]
     assert [e.outcome for e in events if isinstance(e, ev.CallFinished)] == [Outcome.DENIED]
     with pytest.raises(UsageError, match=r"Did you mean calc\.add"):
-        engine.start_given("/call", [GivenCall("calc.ad", {})])
+        engine.start_manual("/call", [ManualCall("calc.ad", {})])

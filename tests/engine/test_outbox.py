@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 
 from console_app.domain import events as ev
-from console_app.domain.ports import CallReporter, FinishChunk, Invocation, TextChunk
+from console_app.domain.ports.provider import SLICE, FinishChunk, TextChunk
+from console_app.domain.ports.toolset import CallReporter, Invocation
 from console_app.domain.tools import Outcome, ToolResult
 from console_app.engine.outbox import FLOOD, HIGH, Outbox
-from console_app.engine.step import SLICE
 from tests.engine.peers import Model, Tools, calls, engine_of, only
 from tests.engine.strict_history import check_turn
 from tests.engine.virtual_time import run

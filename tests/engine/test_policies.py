@@ -11,7 +11,7 @@ import pytest
 
 from console_app.domain import events as ev
 from console_app.domain.approvals import CallPolicy
-from console_app.domain.ports import CallClosed, CallDelta, CallOpened, Chunk
+from console_app.domain.ports.provider import CallClosed, CallDelta, CallOpened, Chunk
 from console_app.engine.slots import limited, limits_of
 from console_app.engine.turn import Turn
 from tests.engine.peers import Model, Tools, calls, engine_of, only, outcomes, play, spec, tool_texts
@@ -72,13 +72,13 @@ def test_a_policy_switched_while_calls_run_holds_from_the_next_answer() -> None:
 def test_the_limit_of_the_app_shows_the_rest_as_queued() -> None:
     async def scene() -> None:
         tools = Tools()
-        engine = engine_of(Model(calls(*({"n": n, "seconds": 1} for n in range(64)))), tools)
+        engine = engine_of(Model(calls(*({"n": n, "seconds": 1} for n in range(300)))), tools)
         events = await play(engine)
-        assert tools.most_running == 16
+        assert tools.most_running == 128
         queued = only(events, ev.CallQueued)
-        assert len(queued) == 48
-        assert queued[0].why == "16 calls are running, the most at once"
-        assert only(events, ev.BatchFinished)[0].wall_ms == 4000
+        assert len(queued) == 172
+        assert queued[0].why == "128 calls are running, the most at once"
+        assert only(events, ev.BatchFinished)[0].wall_ms == 3000
         check_turn(engine, events)
 
     run(scene)

@@ -12,11 +12,13 @@ from console_app.domain import events as ev
 from console_app.domain.approvals import ApprovalMode, CallPolicy, Decision
 from console_app.domain.errors import ToolError
 from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
+from console_app.domain.ports.provider import CallClosed, CallOpened, FinishChunk, TextChunk
 from console_app.domain.tools import ToolCall
 from console_app.domain.transcript import Transcript
 from console_app.engine.approval_gate import ApprovalGate, Rule
 from console_app.engine.engine import Engine
 from console_app.engine.turn import Turn
+from console_app.sessions.repair import closing_events
 from tests.engine.peers import Model, Tools, call, calls, engine_of, only, outcomes, play, results_of, spec, tool_texts
 from tests.engine.strict_history import check_history, check_turn
 from tests.engine.test_strategies import QUESTION, STOP, TODO, finished
@@ -312,9 +314,16 @@ def test_nothing_is_sent_while_more_calls_may_come() -> None:
 # After the batch has closed
 
 
-async def rerun(engine: Engine, call_id: str, arguments: dict[str, Any] | None = None) -> list[ev.Event]:
+async def rerun(
+    engine: Engine, call_id: str, arguments: dict[str, Any] | None = None, *, decision: Decision | None = None
+) -> list[ev.Event]:
+    events: list[ev.Event] = []
     async with engine.rerun(call_id, arguments) as again:
-        return [event async for event in again]
+        async for event in again:
+            events.append(event)
+            if isinstance(event, ev.ApprovalRequested) and decision is not None:
+                assert again.resolve(call_id, decision)
+    return events
 
 
 def test_a_call_of_the_last_turn_runs_again_and_the_model_hears_of_it_with_the_next_prompt() -> None:
@@ -405,8 +414,11 @@ def test_a_call_of_a_stored_session_runs_again_with_what_the_model_wrote() -> No
             ToolMessage(tool_call_id="old", content="x", name="demo_do"),
             ToolMessage(tool_call_id="bad", content="x", name="demo_do"),
         ]
-        engine = Engine(provider=Model(), toolset=tools, gate=ApprovalGate(ApprovalMode.YOLO), history=history)
-        await rerun(engine, "old")
+        stored = Transcript()
+        stored.history.extend(history)
+        engine = Engine(provider=Model(), toolset=tools, gate=ApprovalGate(ApprovalMode.YOLO), transcript=stored)
+        events = await rerun(engine, "old", decision=Decision.ALLOW)
+        assert [event.why for event in only(events, ev.ApprovalRequested)] == ["a call of an earlier turn"]
         assert [dict(invocation.arguments) for invocation in tools.ran] == [{"n": "a"}]
         with pytest.raises(ToolError, match="could not be read"):
             engine.rerun("bad")
@@ -418,6 +430,135 @@ def test_a_call_of_a_stored_session_runs_again_with_what_the_model_wrote() -> No
         tools.specs.clear()
         with pytest.raises(ToolError, match="no such tool is on"):
             engine.rerun("old", {})
+
+    run(scene)
+
+
+@pytest.mark.parametrize("resumed", [False, True])
+@pytest.mark.parametrize("end", ["cut", "stopped", "killed"])
+def test_a_call_whose_arguments_never_came_runs_in_no_later_turn(end: str, resumed: bool) -> None:
+    async def scene() -> None:
+        tools = Tools()
+        opened = CallOpened(0, "id_0", "demo_do")
+        model = Model([opened, FinishChunk("length")] if end == "cut" else [opened, asyncio.Event()])
+        engine = engine_of(model, tools)
+
+        def react(turn: Turn, event: ev.Event) -> None:
+            if isinstance(event, ev.CallAnnounced) and end != "cut":
+                turn.cancel()
+
+        events = await play(engine, react=react)
+        if end == "killed":
+            known = [event for event in events if event.seq <= only(events, ev.CallAnnounced)[0].seq]
+            events = [*known, *closing_events(known)]
+        if resumed or end == "killed":
+            engine.go_on("s", Transcript.of(events))
+        else:
+            await play(engine)
+        with pytest.raises(ToolError, match="could not be read"):
+            engine.rerun("id_0")
+        assert not tools.ran
+        assert await rerun(engine, "id_0", {"n": "written by hand"})
+        assert len(tools.ran) == 1
+
+    run(scene)
+
+
+def test_a_call_that_stood_in_the_text_runs_again_after_resuming() -> None:
+    async def scene() -> None:
+        tools = Tools()
+        opened = CallOpened(0, "", "demo_do", "text")
+        model = Model([opened, CallClosed(0, '{"n": "a"}', raw="<tool_call>", sure=False), FinishChunk("stop")])
+        engine = engine_of(model, tools)
+        engine.go_on("s", Transcript.of(await play(engine)))
+        await rerun(engine, ids(engine)[0], decision=Decision.ALLOW)
+        assert [invocation.arguments for invocation in tools.ran] == [{"n": "a"}] * 2
+
+    run(scene)
+
+
+@pytest.mark.parametrize("rules", [[], [Rule("allow", "demo.*")]])
+def test_a_call_of_an_earlier_turn_asks_each_time_whatever_allows_it(rules: list[Rule]) -> None:
+    async def scene() -> None:
+        tools = Tools()
+        model = Model(calls({"n": "old"}), [TextChunk("One."), FinishChunk("stop")], calls({"n": "new"}))
+        engine = engine_of(model, tools, gate=ApprovalGate(ApprovalMode.YOLO, rules))
+        await play(engine)
+        await play(engine)
+        old, new = ids(engine)
+        assert not only(await rerun(engine, new), ev.ApprovalRequested)
+        for _ in range(2):
+            events = await rerun(engine, old, decision=Decision.ALLOW)
+            assert len(only(events, ev.ApprovalRequested)) == 1
+        async with engine.rerun(old) as again:
+            async for event in again:
+                if isinstance(event, ev.ApprovalRequested):
+                    engine.gate.rules.append(Rule("allow", "*"))
+                    assert again.reconsider() == 0, "no rule answers it"
+                    assert again.resolve(old, Decision.DENY)
+        assert [invocation.arguments["n"] for invocation in tools.ran] == ["old", "new", "new", "old", "old"]
+
+    run(scene)
+
+
+def test_a_call_of_a_turn_that_was_undone_runs_no_more() -> None:
+    async def scene() -> None:
+        tools = Tools()
+        engine = engine_of(Model(calls({"n": "a"})), tools)
+        await play(engine)
+        (call_id,) = ids(engine)
+        engine.undo_turn()
+        with pytest.raises(ToolError, match="no such call"):
+            engine.rerun(call_id, {"n": "b"})
+        assert not engine.history
+
+    run(scene)
+
+
+def _tightened(engine: Engine, tools: Tools) -> None:
+    engine.gate.mode = ApprovalMode.ASK
+
+
+def _changed(engine: Engine, tools: Tools) -> None:
+    tools.specs[:] = [spec(changed="+ another", require_approval=True)]
+
+
+def test_a_stricter_mode_holds_for_a_call_that_runs_again_in_its_turn() -> None:
+    async def scene() -> None:
+        tools = Tools()
+        engine = engine_of(Model(calls({"n": "a"}, LONG)), tools)
+
+        def retry(turn: Turn) -> None:
+            engine.gate.mode = ApprovalMode.ASK
+            assert turn.retry(first(turn))
+
+        def react(turn: Turn, event: ev.Event) -> None:
+            at(2, retry)(turn, event)
+            if isinstance(event, ev.ApprovalRequested):
+                assert turn.resolve(event.call_id, Decision.DENY)
+
+        await play(engine, react=react)
+        assert [invocation.arguments["n"] for invocation in tools.ran] == ["a", "long"]
+        assert outcomes(engine) == ["denied", "succeeded"]
+
+    run(scene)
+
+
+@pytest.mark.parametrize("change", [_tightened, _changed])
+def test_what_a_mode_let_run_asks_where_mode_or_tool_are_no_more_the_same(
+    change: Callable[[Engine, Tools], None],
+) -> None:
+    async def scene() -> None:
+        tools = Tools()
+        engine = engine_of(Model(calls({"n": "a"})), tools)
+        await play(engine)
+        (call_id,) = ids(engine)
+        change(engine, tools)
+        assert only(await rerun(engine, call_id, decision=Decision.DENY), ev.ApprovalRequested)
+        assert only(await rerun(engine, call_id, decision=Decision.ALLOW), ev.ApprovalRequested)
+        assert len(tools.ran) == 2
+        assert not only(await rerun(engine, call_id), ev.ApprovalRequested), "a person approved this one"
+        assert len(tools.ran) == 3
 
     run(scene)
 

@@ -11,7 +11,7 @@ import pytest
 from console_app.domain import events as ev
 from console_app.domain.approvals import ApprovalMode, CallPolicy
 from console_app.domain.messages import AssistantMessage, UserMessage
-from console_app.domain.ports import Chunk, FinishChunk, TextChunk, TextRevised, UsageChunk
+from console_app.domain.ports.provider import Chunk, FinishChunk, TextChunk, TextRevised, UsageChunk
 from console_app.domain.transcript import Transcript
 from console_app.engine.approval_gate import ApprovalGate
 from console_app.engine.engine import Engine

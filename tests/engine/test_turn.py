@@ -12,7 +12,7 @@ from console_app.domain import events as ev
 from console_app.domain.approvals import CallPolicy
 from console_app.domain.errors import AnswerInterrupted, ProviderError
 from console_app.domain.messages import AssistantMessage, Reasoning, UserMessage
-from console_app.domain.ports import (
+from console_app.domain.ports.provider import (
     CallBroken,
     CallClosed,
     CallDelta,
@@ -21,7 +21,7 @@ from console_app.domain.ports import (
     FinishChunk,
     NoticeChunk,
     ReasoningChunk,
-    ReasoningKept,
+    ReasoningFinished,
     RetryChunk,
     TextChunk,
     TextRevised,
@@ -352,7 +352,7 @@ def test_reasoning_usage_retries_and_notices_reach_the_stream() -> None:
                     RetryChunk(1, 0.5, "429"),
                     NoticeChunk("tools refused"),
                     ReasoningChunk("hm"),
-                    ReasoningKept(kept),
+                    ReasoningFinished(kept),
                     TextChunk("<think>no"),
                     TextRevised("yes"),
                     UsageChunk(10, 5, 2, 0.01),
@@ -423,10 +423,8 @@ def test_odd_chunks_of_a_server_are_survived() -> None:
                 CallClosed(0, '{"n": "again"}'),
                 CallDropped(0),
                 CallBroken(0, "late"),
-                CallOpened(1, "\ud800", "de\udc00mo"),
-                CallDelta(1, "\ud83d"),
+                CallOpened(1, "odd", "no_such_tool"),
                 CallClosed(1, '{"a": "\\ud83d"}'),
-                TextChunk("\ud83d"),
                 FinishChunk("tool_calls"),
                 TextChunk("after the end"),
             ]

@@ -14,6 +14,7 @@ import pytest
 from tests.headless.inside import Inside
 from tests.mcp_client.conftest import FIXTURES
 from tests.mcp_client.oauth_site import Site, running_site
+from tests.patience import PATIENCE
 
 FILE = """\
 {
@@ -168,7 +169,7 @@ def site() -> Iterator[Site]:
 
     thread = threading.Thread(target=lambda: asyncio.run(serve()))
     thread.start()
-    assert ready.wait(20)
+    assert ready.wait(PATIENCE)
     yield found[0]
     over.set()
     thread.join()

@@ -177,6 +177,22 @@ def test_a_server_of_ones_own_takes_nothing_from_the_bundled_ones(fanout: Inside
     assert fanout.run("run", *model(server), "go").code == 3
 
 
+def test_an_unmarked_call_in_the_text_is_not_run_headless_and_old_records_count_for_nothing(
+    fanout: Inside, server: WireServer
+) -> None:
+    fanout.write("home/state/protocols.json", json.dumps({"openai/test-model": "fenced_json"}))
+    answer = Text('{"name": "calculator_evaluate", "arguments": {"expression": "1+1"}}')
+    flags = ["--approval-mode", "yolo", "--allow-tool", "*"]
+    server.script(Answer(answer), Answer(Text("I was not allowed.")))
+    done = fanout.run("run", *model(server), *flags, "go")
+    assert done.code == 3
+    assert "A call of calculator.evaluate stands unmarked in the answer's text" in done.err
+    assert all("tools" in request.body for request in server.requests)
+
+    server.script(Answer(answer), Answer(Text("It is 2.")))
+    assert fanout.run("run", *model(server), *flags, "--protocol", "text", "go").code == 0
+
+
 def test_exit_code_3_names_what_asks_where_no_flag_would_help(fanout: Inside, server: WireServer) -> None:
     servers = json.loads(fanout.write_servers("mine.json").read_text())
     servers["mcpServers"]["calculator"]["require_approval"] = ["evaluate"]

@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 
 from console_app.domain.safe_text import is_safe, visible
 from console_app.headless.json_text import json_line
-from console_app.headless.output import Output
+from console_app.headless.output import OutputStreams
 from console_app.headless.safe_stream import SafeStream
+from tests.patience import PATIENCE
 
 ODD = st.text(st.sampled_from("a1#\r\n\t\x1b\x9b\u200d\ufe0f\u20e3\u202e\U0001f469\U0001f680\u3042\ud800"), max_size=30)
 
@@ -63,7 +64,7 @@ def _finite(value: Any) -> Any:
 async def test_both_streams_come_out_whole_and_each_in_order() -> None:
     out_read, out_write = os.pipe()
     err_read, err_write = os.pipe()
-    output = Output(out_write, err_write)
+    output = OutputStreams(out_write, err_write)
     for number in range(500):
         output.out(f"{number}\n")
         output.error_line(f"line {number}")
@@ -78,15 +79,15 @@ async def test_both_streams_come_out_whole_and_each_in_order() -> None:
 
 async def test_a_reader_who_is_slow_holds_the_producer_back_and_hurry_lets_it_go() -> None:
     reading, writing = os.pipe()
-    output = Output(writing, writing)
+    output = OutputStreams(writing, writing)
     output.out("x" * 3_000_000)
     waiting = asyncio.create_task(output.drain())
     await asyncio.wait({waiting}, timeout=0.05)
     assert not waiting.done()
     output.hurry()
-    await asyncio.wait_for(waiting, 5)
+    await asyncio.wait_for(waiting, PATIENCE)
     os.close(reading)
-    await asyncio.wait_for(output.lost.wait(), 5)
+    await asyncio.wait_for(output.lost.wait(), PATIENCE)
     output.close()
     os.close(writing)
     assert output.failure == ""
@@ -95,7 +96,7 @@ async def test_a_reader_who_is_slow_holds_the_producer_back_and_hurry_lets_it_go
 async def test_a_descriptor_set_to_non_blocking_is_written_whole() -> None:
     reading, writing = os.pipe()
     fcntl.fcntl(writing, fcntl.F_SETFL, fcntl.fcntl(writing, fcntl.F_GETFL) | os.O_NONBLOCK)
-    output = Output(writing, writing)
+    output = OutputStreams(writing, writing)
     output.out("x" * 300_000)
     got = 0
     while got < 300_000:
@@ -108,9 +109,9 @@ async def test_a_descriptor_set_to_non_blocking_is_written_whole() -> None:
 
 async def test_an_output_that_can_not_be_written_says_why() -> None:
     full = os.open("/dev/full", os.O_WRONLY)
-    output = Output(full, full)
+    output = OutputStreams(full, full)
     output.out("x")
-    await asyncio.wait_for(output.lost.wait(), 5)
+    await asyncio.wait_for(output.lost.wait(), PATIENCE)
     output.close()
     os.close(full)
     assert output.failure == "can't write to standard output: No space left on device"

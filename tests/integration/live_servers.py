@@ -24,6 +24,7 @@ from console_app.mcp_client.status import ServerState
 from tests import npm_packages
 from tests.mcp_client.conftest import Bench, Reports
 from tests.mcp_client.people import OneAnswer, Person
+from tests.patience import PATIENCE
 
 EVERYTHING = {
     *("echo", "get-annotated-message", "get-env", "get-resource-links", "get-resource-reference"),
@@ -115,7 +116,7 @@ async def everything(request: pytest.FixtureRequest) -> AsyncIterator[ServerConf
 
 async def listening(port: int) -> None:
     """Returns once something answers there: other people's servers have no other way to say so."""
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE):
         while True:
             try:
                 _, writer = await asyncio.open_connection("127.0.0.1", port)
@@ -188,7 +189,7 @@ async def prompts_and_resources(bench: Bench) -> None:
     hub.on_update = lambda server, uri: seen.set()
     await hub.subscribe("everything", hub.resources()[0].uri)
     await bench.call("toggle-subscriber-updates")
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE):
         await seen.wait()
     await bench.call("toggle-subscriber-updates")
     await hub.subscribe("everything", hub.resources()[0].uri, on=False)

@@ -14,12 +14,14 @@ import pytest
 
 from console_app.config.mcp_servers import ServerConfig
 from console_app.domain.events import Level
-from console_app.domain.ports import Invocation, UsageChunk
+from console_app.domain.ports.provider import UsageChunk
+from console_app.domain.ports.toolset import Invocation
 from console_app.domain.tools import ToolResult, ToolSpec
 from console_app.mcp_client.asking import Asking
 from console_app.mcp_client.definitions import Definitions
 from console_app.mcp_client.hub import Hub
 from console_app.mcp_client.status import ServerState, ServerStatus
+from tests.patience import PATIENCE
 
 FIXTURES = Path(__file__).parent / "fixtures"
 
@@ -105,7 +107,7 @@ class Bench:
 
     async def until(self, condition: Callable[[], bool]) -> None:
         """Waits for changes of the hub until `condition` holds."""
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE):
             while not condition():
                 await self.changed.wait()
                 self.changed.clear()
@@ -117,7 +119,7 @@ class Bench:
     async def until_logged(self, text: str, name: str = "odd") -> None:
         """Waits until the server's log holds `text`: the log is a file, so there is only looking."""
         path = self.folder / "logs" / f"{name}.log"
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE):
             while not (path.exists() and text in path.read_text()):  # noqa: ASYNC110
                 await asyncio.sleep(0.01)
 
@@ -144,7 +146,7 @@ async def start_hub(tmp_path: Path) -> AsyncIterator[StartHub]:
         opened.append(hub)
         await hub.start()
         if wait:
-            await hub.ready(30)
+            await hub.ready(PATIENCE)
         return Bench(tmp_path, hub, changed)
 
     yield start

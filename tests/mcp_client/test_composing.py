@@ -10,7 +10,7 @@ from console_app.config.mcp_servers import ServerConfig
 from console_app.domain.errors import FanoutError, ServerError, UsageError
 from console_app.domain.messages import UserMessage
 from console_app.mcp_client.composing import compose, names_something
-from console_app.mcp_client.offers import Prompt, PromptArgument, ResourceTemplate
+from console_app.mcp_client.offers import PromptArgument, ResourceTemplate, ServerPrompt
 from console_app.mcp_client.typed_names import (
     Mention,
     arguments_of,
@@ -147,18 +147,18 @@ def test_every_uri_can_be_written_into_a_text_and_is_read_back(uri: str) -> None
 @given(st.dictionaries(st.sampled_from(["a", "b", "c"]), VALUES))
 @example({"a": 'two "words"', "b": "", "c": "x=y \x1b"})
 def test_arguments_are_read_as_they_were_written(values: dict[str, str]) -> None:
-    prompt = Prompt("s", "p", arguments=tuple(PromptArgument(name) for name in ("a", "b", "c")))
+    prompt = ServerPrompt("s", "p", arguments=tuple(PromptArgument(name) for name in ("a", "b", "c")))
     assert arguments_of(prompt, written_arguments(values)) == values
 
 
 def test_words_fill_the_arguments_in_order_and_the_last_takes_the_rest() -> None:
-    prompt = Prompt("s", "p", arguments=(PromptArgument("city"), PromptArgument("what")))
+    prompt = ServerPrompt("s", "p", arguments=(PromptArgument("city"), PromptArgument("what")))
     assert arguments_of(prompt, "Oslo the weather of today") == {"city": "Oslo", "what": "the weather of today"}
     assert arguments_of(prompt, 'what=rain "New York"') == {"what": "rain", "city": "New York"}
     assert arguments_of(prompt, "Oslo x=1 y") == {"city": "Oslo", "what": "x=1 y"}
     assert arguments_of(prompt, "") == {}
     with pytest.raises(UsageError, match="takes no arguments"):
-        arguments_of(Prompt("s", "p"), "something")
+        arguments_of(ServerPrompt("s", "p"), "something")
 
 
 def test_a_template_is_followed_while_a_uri_is_typed() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from console_app.mcp_client.lines import ENDLESS, KEPT_OF_OVERSIZED, LineSplitter, Oversized, find_id
+from console_app.mcp_client.lines import ENDLESS, OVERSIZED_EXCERPT, LineSplitter, Oversized, find_id
 
 
 @given(st.lists(st.binary(max_size=30).map(lambda line: line.replace(b"\n", b""))), st.integers(1, 7))
@@ -22,7 +22,7 @@ def test_a_line_over_the_limit_is_told_once_while_it_arrives_and_once_at_its_end
     head, body, tail = b'{"jsonrpc":"2.0","id":4,', b"x" * 20_000, b'"end"}'
     (early,) = splitter.feed(head + body)
     assert isinstance(early, Oversized)
-    assert early.head == (head + body)[:KEPT_OF_OVERSIZED]
+    assert early.head == (head + body)[:OVERSIZED_EXCERPT]
     assert not early.whole
     late, after = splitter.feed(tail + b"\nnext\n")
     assert isinstance(late, Oversized)

@@ -11,6 +11,7 @@ from console_app.mcp_client.asking import Asking
 from console_app.mcp_client.sampling import ProviderSampler
 from tests.mcp_client.conftest import Reports, StartHub, program
 from tests.mcp_client.people import OneAnswer, Person
+from tests.patience import PATIENCE
 
 SERVER = program("modern_server.py", name="modern")
 
@@ -55,7 +56,7 @@ async def test_changes_are_told_on_a_stream_that_is_kept_open(start_hub: StartHu
 
     bench.hub.on_update = on_update
     await bench.hub.subscribe("modern", "note://a")
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE):
         while not seen.is_set():  # the stream is opened anew in the background
             await bench.call("touch", uri="note://a")
     assert told[0] == ("modern", "note://a")

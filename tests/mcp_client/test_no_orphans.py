@@ -13,6 +13,7 @@ import psutil
 import pytest
 
 from tests.mcp_client.conftest import FIXTURES, StartHub, faulty
+from tests.patience import PATIENCE
 
 CONSOLE = """
 import asyncio, sys
@@ -34,7 +35,7 @@ asyncio.run(main())
 
 
 async def _all_gone(pids: list[int]) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE):
         while any(_alive(pid) for pid in pids):  # noqa: ASYNC110 -- other people's processes: nothing tells of their end
             await asyncio.sleep(0.02)
 

@@ -13,6 +13,7 @@ from console_app.domain.tools import Outcome
 from console_app.mcp_client import exchange, instructions
 from console_app.mcp_client.status import ServerState, ServerStatus
 from tests.mcp_client.conftest import Bench, Reports, StartHub, faulty, program
+from tests.patience import PATIENCE
 
 SERVER = program("asking_server.py", name="asking")
 
@@ -103,7 +104,7 @@ async def test_subscriptions_and_the_log_level_hold_over_a_reconnect(start_hub: 
     await bench.hub.set_log_level("error")
     await bench.hub.reconnect("asking")
     heard: set[str] = set()
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE):
         while not heard >= {"logging/setLevel error", "resources/subscribe note://1/0"}:
             heard = set(json.loads((await bench.call("seen")).content))
 

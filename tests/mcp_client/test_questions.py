@@ -9,13 +9,14 @@ from typing import Any
 
 import pytest
 
-from console_app.domain.ports import FinishChunk, TextChunk
+from console_app.domain.ports.provider import FinishChunk, TextChunk
 from console_app.domain.questions import Elicitation, ElicitationAnswer, SamplingRequest
 from console_app.domain.tools import Outcome
 from console_app.mcp_client.asking import Asking, open_in_browser
 from console_app.mcp_client.sampling import ProviderSampler
 from tests.mcp_client.conftest import Bench, Reports, StartHub, program
 from tests.mcp_client.people import OneAnswer, Person
+from tests.patience import PATIENCE
 
 SERVER = program("asking_server.py", name="asking")
 
@@ -86,7 +87,7 @@ async def test_calls_side_by_side_ask_at_once_and_each_gets_its_answer(start_hub
     person.free.clear()
     bench = await start_hub(SERVER, asking=Asking(person))
     calls = [asyncio.create_task(said(bench, "form")) for _ in range(3)]
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE):
         while len(person.asked) < 3:
             await person.news.wait()
             person.news.clear()
@@ -136,7 +137,7 @@ async def test_a_question_that_may_be_of_several_calls_is_withdrawn_with_the_las
     person.free.clear()
     bench = await start_hub(SERVER, asking=Asking(person))
     calls = [asyncio.create_task(bench.call(tool, reports)) for tool in ("form", "form")]
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE):
         while len(person.asked) < 2:
             await person.news.wait()
             person.news.clear()
@@ -144,7 +145,7 @@ async def test_a_question_that_may_be_of_several_calls_is_withdrawn_with_the_las
     await asyncio.wait([calls[0]])
     assert person.withdrawn == 0
     calls[1].cancel()
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE):
         while person.withdrawn < 2:
             await person.news.wait()
             person.news.clear()
@@ -206,10 +207,15 @@ async def test_a_server_asks_the_current_model_once_it_was_allowed(start_hub: St
     }
     (asked,) = person.asked
     assert isinstance(asked, SamplingRequest)
-    assert (asked.server, asked.call_id, asked.max_tokens, asked.system) == ("asking", "call1", 50, "Be brief.")
+    assert (asked.server, asked.call_id, asked.sampling.max_tokens, asked.system) == (
+        "asking",
+        "call1",
+        50,
+        "Be brief.",
+    )
     (request,) = model.requests
     assert [message.content for message in request.messages] == ["Capital of France?\n\n[image]"]
-    assert (request.system, request.max_tokens, request.tools) == ("Be brief.", 50, ())
+    assert (request.system, request.sampling.max_tokens, request.tools) == ("Be brief.", 50, ())
     assert [(usage.input_tokens, usage.cost) for usage in reports.usage] == [(12, 0.5)]
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from console_app.config.mcp_servers import ServerConfig
-from console_app.domain.ports import Invocation
+from console_app.domain.ports.toolset import Invocation
 from console_app.domain.tools import Outcome, ToolSpec
 from console_app.mcp_client.status import ServerState
 from tests.mcp_client.conftest import Reports, StartHub, faulty
@@ -28,9 +28,9 @@ LATE = Invocation("late", ToolSpec(name="odd_work", server="odd", tool="work"), 
         (ServerConfig(name="odd", command="/etc"), "/etc can't be run: permission denied"),
         (faulty("exits"), "exited with code 2: error: no API token given"),
         (faulty("garbage"), "is not an MCP server: its output starts with 'Welcome to the wrong program'"),
-        (faulty("hang", timeout=0.5), "no answer to the handshake in time; it last said: loading models..."),
+        (faulty("hang", timeout=2), "no answer to the handshake in time; it last said: loading models..."),
         (
-            faulty("quiet-garbage", timeout=0.5),
+            faulty("quiet-garbage", timeout=2),
             "is not an MCP server: its output starts with 'Server started on port 3000'",
         ),
         (

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.patience import PATIENCE
+
 ROOT = Path(__file__).parents[2]
 _OURS = ("FANOUT_", "OPENAI_", "ANTHROPIC_", "OLLAMA_", "COVERAGE_")
 
@@ -60,7 +62,7 @@ class Fanout:
         *arguments: str,
         stdin: bytes = b"",
         env: Mapping[str, str] | None = None,
-        timeout: float = 50,
+        timeout: float = PATIENCE,
         **options: Any,
     ) -> Done:
         """Runs it to its end."""

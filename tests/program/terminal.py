@@ -23,6 +23,8 @@ from pathlib import Path
 
 import pyte
 
+from tests.patience import PATIENCE
+
 KEYS = {
     "enter": "\r",
     "tab": "\t",
@@ -177,9 +179,9 @@ class Terminal:
             self._feed()
             return "\n".join(line.rstrip() for line in self.screen.display)
 
-    def wait_until(self, seen: Callable[[str], object], timeout: float = 20.0) -> bool:
-        """Whether `seen(screen text)` became true in time."""
-        end = time.monotonic() + timeout
+    def wait_until(self, seen: Callable[[str], object]) -> bool:
+        """Whether `seen(screen text)` became true."""
+        end = time.monotonic() + PATIENCE
         while True:
             with self._more:
                 count = len(self.raw)
@@ -191,32 +193,38 @@ class Terminal:
             with self._more:
                 self._more.wait_for(lambda: len(self.raw) > count, min(left, 0.5))  # noqa: B023
 
-    def expect(self, pattern: str, timeout: float = 20.0) -> str:
+    def expect(self, pattern: str) -> str:
         """The screen once it matches `pattern` (multi-line); fails with the screen when it never does."""
         regex = re.compile(pattern, re.MULTILINE)
-        if self.wait_until(regex.search, timeout):
+        if self.wait_until(regex.search):
             return self.text()
         state = "running" if self.process.poll() is None else f"ended with {self.process.returncode}"
-        raise NotSeen(f"not seen in {timeout:g} s: {pattern} (the program is {state})\n{self.text()}")
+        raise NotSeen(f"never seen: {pattern} (the program is {state})\n{self.text()}")
 
-    def expect_gone(self, pattern: str, timeout: float = 20.0) -> str:
+    def expect_gone(self, pattern: str) -> str:
         """The screen once it no longer matches `pattern`."""
         regex = re.compile(pattern, re.MULTILINE)
-        if self.wait_until(lambda text: not regex.search(text), timeout):
+        if self.wait_until(lambda text: not regex.search(text)):
             return self.text()
-        raise NotSeen(f"still there after {timeout:g} s: {pattern}\n{self.text()}")
+        raise NotSeen(f"still there: {pattern}\n{self.text()}")
 
-    def press_until(self, key: str, gone: str) -> None:
-        """Presses a key, once a while, until it counted: in the half second after a change a board takes none."""
-        for _ in range(30):
-            self.press(key)
-            if self.wait_until(lambda text: gone not in text, timeout=1.5):
-                return
-        raise NotSeen(f"{key} never counted\n{self.text()}")
+    def decide(self, key: str, named: str) -> None:
+        """Presses a key of a board once it counts: till then, half a second after each change, its keys are faint.
 
-    def wait_exit(self, timeout: float = 10.0) -> int:
+        `named` is how the board names it, beginning with the key.
+        """
+        if not self.wait_until(lambda _: self._is_bold(named)):
+            raise NotSeen(f"{named} never counted\n{self.text()}")
+        self.press(key)
+
+    def _is_bold(self, text: str) -> bool:
+        with self._more:
+            places = [(y, line.find(text)) for y, line in enumerate(self.screen.display)]
+            return any(x >= 0 and self.screen.buffer[y][x].bold for y, x in places)
+
+    def wait_exit(self) -> int:
         """The exit status, once the program has ended and its last bytes were read."""
-        status = self.process.wait(timeout)
+        status = self.process.wait(PATIENCE)
         count = -1
         while count != len(self.raw):
             count = len(self.raw)

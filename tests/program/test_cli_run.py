@@ -7,7 +7,6 @@ import os
 import select
 import signal
 import subprocess
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from typing import Any
 import psutil
 import pytest
 
+from tests.patience import PATIENCE
 from tests.program.process import Fanout
 from tests.wire_bytes import Answer, Call, Text
 from tests.wire_server import Hang, Reply, WireServer
@@ -92,7 +92,7 @@ def read_events(process: subprocess.Popen[bytes], until: Callable[[dict[str, Any
 def test_a_signal_ends_every_running_call_with_its_result_and_the_process_in_time(
     fanout: Fanout, server: WireServer, number: signal.Signals
 ) -> None:
-    server.script(Answer(Text("Working."), *[long_task(60)] * 4))
+    server.script(Answer(Text("Working."), *[long_task(3600)] * 4))
     process = fanout.start("run", *model(server), "--output-format", "stream-json", "go")
     started: list[str] = []
 
@@ -104,35 +104,32 @@ def test_a_signal_ends_every_running_call_with_its_result_and_the_process_in_tim
     read_events(process, all_run)
     children = psutil.Process(process.pid).children(recursive=True)
     assert children
-    sent = time.monotonic()
     process.send_signal(number)
     assert process.stdout is not None
     assert process.stderr is not None
     # Not communicate(): it reads past the buffer, in which lines behind the last event may stand.
     with process:  # its pipes are closed in the end
         out, err = process.stdout.read(), process.stderr.read()
-    took = time.monotonic() - sent
     events = [json.loads(line) for line in out.splitlines()]
     assert process.returncode == 130
     finished = {event["call_id"]: event["outcome"] for event in events if event["type"] == "call.finished"}
     assert finished == dict.fromkeys(started, "cancelled")
     assert events[-1]["type"] == "turn.finished"
     assert err.decode().splitlines()[-1] == "fanout: Interrupted."
-    assert took < 5
-    psutil.wait_procs(children, timeout=10)
+    psutil.wait_procs(children, timeout=PATIENCE)
     assert not any(child.is_running() for child in children)
 
 
 def test_a_signal_while_servers_start_ends_the_process_too(fanout: Fanout) -> None:
     mark = fanout.cwd / "started"
     os.mkfifo(mark)
-    program = f"import time; open({str(mark)!r}, 'w').close(); time.sleep(60)"
+    program = f"import time; open({str(mark)!r}, 'w').close(); time.sleep(3600)"
     servers = {"mcpServers": {"slow": {"command": "python", "args": ["-c", program]}}}
     fanout.write("home/mcp.json", json.dumps(servers))
     process = fanout.start("run", "hello")
     with open(mark):  # opens when the server runs
         process.send_signal(signal.SIGTERM)
-        out, err = process.communicate(timeout=20)
+        out, err = process.communicate(timeout=PATIENCE)
     assert (process.returncode, out) == (130, b"")
     assert b"Traceback" not in err
 
@@ -145,7 +142,7 @@ def test_a_reader_who_stops_reading_does_not_keep_a_signal_from_ending_the_proce
     assert process.stdout is not None
     select.select([process.stdout], [], [], 30)  # something has come, and nobody reads it: the pipe fills up
     process.send_signal(signal.SIGTERM)
-    assert process.wait(20) == 130
+    assert process.wait(PATIENCE) == 130
     process.communicate()
 
 
@@ -156,8 +153,8 @@ def test_a_reader_who_goes_away_ends_the_turn_quietly(fanout: Fanout, server: Wi
     assert process.stdout is not None
     read_events(process, lambda event: event["type"] == "text.delta")
     process.stdout.close()
-    server.wait_closed_early(1, 30)
-    assert process.wait(20) == 1
+    server.wait_closed_early(1)
+    assert process.wait(PATIENCE) == 1
     assert process.stderr is not None
     assert process.stderr.read() == b""
     process.stderr.close()
@@ -168,7 +165,7 @@ def test_a_pipe_that_never_ends_is_not_waited_for_beside_a_prompt(fanout: Fanout
     reading, writing = os.pipe()
     try:
         process = fanout.start("run", "--no-mcp", *model(server), "go", stdin=reading)
-        out, err = process.communicate(timeout=30)
+        out, err = process.communicate(timeout=PATIENCE)
     finally:
         os.close(reading)
         os.close(writing)

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import PATIENCE
 from tests.program.process import Fanout
 from tests.program.terminal import Terminal
 
@@ -30,20 +31,20 @@ import os, sys
 from pathlib import Path
 from console_app import resources
 from console_app.tui.app import FanoutApp
-from console_app.tui.first_paint import Opening
+from console_app.tui.main_screen.first_paint import StartupParts
 
 def load():
     print(*sys.modules, sep="\\n", file=open(os.environ["MODULES"], "w"))
     sys.exit()
 
-FanoutApp(Opening(load, Path("history"), [resources.themes_dir()], "fanout-dark", Path())).run(headless=True)
+FanoutApp(StartupParts(load, Path("history"), [resources.themes_dir()], "fanout-dark", Path())).run(headless=True)
 """
 
 # The real program with a fault put into it.
 FAULTY = """
 import sys
 from console_app import console
-from console_app.tui.screens.opening import OpeningScreen
+from console_app.tui.main_screen.startup_screen import StartupScreen
 def fault(*_, **__): raise RuntimeError("the fault sk-canary-0123456789abcdef")
 {where} = fault
 sys.argv = ["fanout", "--no-mcp"]
@@ -105,7 +106,7 @@ def test_the_prompt_answers_while_the_rest_is_loaded_and_what_was_sent_is_sent_t
         terminal.press("enter")
         terminal.type("next")
         held.write_text('{"mcpServers": {}}')
-        terminal.expect_gone("Try one", timeout=40)
+        terminal.expect_gone("Try one")
         terminal.expect(r"│ next +│")
         terminal.press("ctrl+c", "ctrl+d")
         assert terminal.wait_exit() == 0
@@ -117,7 +118,7 @@ def test_keys_that_quit_do_so_while_it_loads(console: Open, held: Path, keys: li
     with console("--mcp-config", str(held)) as terminal:
         terminal.expect(READY)
         terminal.press(*keys)
-        assert terminal.wait_exit(20) == 0
+        assert terminal.wait_exit() == 0
         assert terminal.left_changed() == []
 
 
@@ -126,7 +127,7 @@ def test_signals_end_it_while_it_loads(console: Open, held: Path, number: signal
     with console("--mcp-config", str(held)) as terminal:
         terminal.expect(READY)
         terminal.signal(number)
-        assert terminal.wait_exit(20) == 128 + number
+        assert terminal.wait_exit() == 128 + number
         assert terminal.left_changed() == []
 
 
@@ -148,7 +149,7 @@ def test_what_is_wrong_is_one_line_and_exit_code_2(
         fanout.write("home/config.toml", text)
     with (tmp_path / "err").open("wb") as err, console(*arguments, stderr=err.fileno()) as terminal:
         terminal.type("typed\r")
-        assert terminal.wait_exit(30) == 2
+        assert terminal.wait_exit() == 2
         assert terminal.left_changed() == []
     told = (tmp_path / "err").read_text()
     assert told.startswith("fanout: ")
@@ -163,20 +164,20 @@ def test_nothing_that_the_first_paint_has_no_use_for_is_imported_before_it(fanou
         env=fanout.environment({"MODULES": str(listed), "TERM": "xterm-256color"}),
         cwd=fanout.cwd,
         check=True,
-        timeout=60,
+        timeout=PATIENCE,
     )
     names = set(listed.read_text().split())
-    assert "console_app.tui.screens.opening" in names
+    assert "console_app.tui.main_screen.startup_screen" in names
     assert HEAVY.isdisjoint(names)
     assert HEAVY_OF_OURS.isdisjoint(name.split(".")[1] for name in names if name.startswith("console_app."))
 
 
-@pytest.mark.parametrize("where", ["OpeningScreen.on_mount", "console.open_services"])
+@pytest.mark.parametrize("where", ["StartupScreen.on_mount", "console.open_services"])
 def test_an_internal_error_leaves_one_file_one_line_and_a_clean_terminal(fanout: Fanout, where: str) -> None:
     environment = fanout.environment({"TERM": "xterm-256color", "OPENAI_API_KEY": "canary-key-in-the-environment"})
     argv = [sys.executable, "-P", "-c", FAULTY.format(where=where)]
     with Terminal(argv, env=environment, cwd=fanout.cwd) as terminal:
-        assert terminal.wait_exit(30) == 1
+        assert terminal.wait_exit() == 1
         assert terminal.left_changed() == []
         last = bytes(terminal.raw).rpartition(b"\x1b[?25h")[2].decode()
         assert re.search(r"fanout: .*RuntimeError.* What happened: \S+crash-\S+\.txt", last)

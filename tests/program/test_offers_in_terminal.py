@@ -6,6 +6,7 @@ import json
 import sys
 from pathlib import Path
 
+from tests.patience import PATIENCE
 from tests.program.process import Fanout
 from tests.program.terminal import Terminal
 
@@ -24,7 +25,7 @@ def test_a_prompt_and_a_resource_are_completed_sent_and_read(tmp_path: Path) -> 
     script = fanout.write("script.toml", SCRIPT)
     argv = fanout.argv("-m", f"scripted/{script}")
     with Terminal(argv, env=fanout.environment({"TERM": "xterm-256color"}), cwd=fanout.cwd, rows=24, columns=80) as it:
-        it.expect("● 1 server", timeout=40)
+        it.expect("● 1 server")
         it.type("/notes:rev")
         it.expect("Review code: Asks for a review")
         it.press("tab")
@@ -46,5 +47,5 @@ def test_a_prompt_and_a_resource_are_completed_sent_and_read(tmp_path: Path) -> 
         it.expect("notes: Resource not found")
         it.expect("read @notes:note://nowhere")
         it.press("ctrl+c", "ctrl+c", "ctrl+c")
-        assert it.process.wait(20) == 0
+        assert it.process.wait(PATIENCE) == 0
     assert b"]52;c;eA==" not in it.raw

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import PATIENCE
+
 ROOT = Path(__file__).parents[2]
 QUESTION = "Calculate these three things: (1) 355/113, (2) sqrt(2), (3) e^pi"
 
@@ -21,7 +23,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheel of this checkout, built without a network."""
     folder = tmp_path_factory.mktemp("wheel")
     command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(folder), str(ROOT)]
-    subprocess.run(command, check=True, capture_output=True, timeout=120)
+    subprocess.run(command, check=True, capture_output=True, timeout=PATIENCE)
     return next(folder.glob("*.whl"))
 
 
@@ -32,7 +34,7 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     venv.create(home, with_pip=False)
     site = Path(sysconfig.get_path("purelib", vars={"base": str(home), "platbase": str(home)}))
     command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--target", str(site)]
-    subprocess.run([*command, str(wheel)], check=True, capture_output=True, timeout=120)
+    subprocess.run([*command, str(wheel)], check=True, capture_output=True, timeout=PATIENCE)
     # A path file is not read for the path files inside what it names, so the checkout itself stays out of sight.
     (site / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
     return home / "bin"
@@ -50,7 +52,7 @@ def test_the_wheel_carries_themes_and_servers_and_no_tests(wheel: Path) -> None:
 def test_the_wheel_does_the_main_job_outside_the_checkout(installed: Path, tmp_path: Path) -> None:
     env = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "FANOUT_HOME": str(tmp_path / "fanout"), "LANG": "C.UTF-8"}
     command = [str(installed / "python"), "-m", "console_app", "run", "--output-format", "json", QUESTION]
-    done = subprocess.run(command, env=env, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, env=env, cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 0, done.stderr
     calls = json.loads(done.stdout)["calls"]
     assert [call["content"] for call in calls] == ["3.1415929203539825", "1.4142135623730951", "23.140692632779263"]

@@ -16,6 +16,7 @@ import pytest
 
 from tests.escape_reader import read
 from tests.hostile import PAYLOADS
+from tests.patience import PATIENCE
 from tests.program.process import Fanout
 from tests.program.terminal import Terminal
 from tests.wire_bytes import Answer, Text
@@ -25,9 +26,10 @@ READY = "Ask, or / for commands"
 # The real program with a fault put into it.
 FAULTY = """
 import sys
-from console_app.tui.screens import chat
+from console_app.tui.main_screen.screen import ChatScreen
+from console_app.tui.main_screen.shown_conversation import ShownConversation
 def fault(*_, **__): raise RuntimeError("the fault sk-canary-0123456789abcdef")
-chat.ChatScreen.{method} = fault
+{method} = fault
 sys.argv = ["fanout", "--no-mcp"]
 from console_app.cli import main
 main()
@@ -51,17 +53,17 @@ def state_of(process: int) -> str:
 
 
 def until_state(process: int, letter: str) -> None:
-    end = time.monotonic() + 10
+    end = time.monotonic() + PATIENCE
     while state_of(process) != letter:
         assert time.monotonic() < end, f"never {letter}"
         time.sleep(0.01)
 
 
 def test_an_internal_error_leaves_one_file_one_line_and_a_clean_terminal(fanout: Fanout) -> None:
-    argv = [sys.executable, "-P", "-c", FAULTY.format(method="on_mount")]
+    argv = [sys.executable, "-P", "-c", FAULTY.format(method="ChatScreen.on_mount")]
     env = {"OPENAI_API_KEY": "canary-key-in-the-environment"}
     with console(fanout, argv=argv, env=env) as terminal:
-        assert terminal.wait_exit(30) == 1
+        assert terminal.wait_exit() == 1
         assert terminal.left_changed() == []
         last = bytes(terminal.raw).rpartition(b"\x1b[?25h")[2].decode()
         assert re.search(r"fanout: ended by an internal error, RuntimeError\. What happened: \S+crash-\S+\.txt", last)
@@ -91,7 +93,7 @@ def test_a_command_that_fails_by_our_fault_says_where_it_is_written_down(fanout:
 
 
 def test_an_event_that_can_not_be_shown_is_a_line_and_the_console_goes_on(fanout: Fanout) -> None:
-    argv = [sys.executable, "-P", "-c", FAULTY.format(method="_show")]
+    argv = [sys.executable, "-P", "-c", FAULTY.format(method="ShownConversation.show")]
     with console(fanout, argv=argv) as terminal:
         terminal.expect(READY)
         terminal.type("hello\r")
@@ -101,7 +103,7 @@ def test_an_event_that_can_not_be_shown_is_a_line_and_the_console_goes_on(fanout
 
 
 def test_a_key_whose_action_fails_is_a_line_and_the_console_goes_on(fanout: Fanout) -> None:
-    argv = [sys.executable, "-P", "-c", FAULTY.format(method="action_cycle_mode")]
+    argv = [sys.executable, "-P", "-c", FAULTY.format(method="ChatScreen.action_cycle_mode")]
     with console(fanout, argv=argv) as terminal:
         terminal.expect(READY)
         terminal.press("shift+tab")
@@ -115,7 +117,7 @@ def test_a_window_that_is_closed_ends_the_program(fanout: Fanout, controlling: b
     with console(fanout, controlling=controlling) as terminal:
         terminal.expect(READY)
         terminal.hang_up()
-        assert terminal.process.wait(15) == 129
+        assert terminal.process.wait(PATIENCE) == 129
 
 
 def test_a_terminal_that_takes_no_bytes_can_be_ended(fanout: Fanout) -> None:
@@ -126,7 +128,7 @@ def test_a_terminal_that_takes_no_bytes_can_be_ended(fanout: Fanout) -> None:
             terminal.write(f"{number} words ".encode())
             terminal.resize(20 + number % 20, 200)
         terminal.signal(signal.SIGTERM)
-        assert terminal.process.wait(20) == 128 + signal.SIGTERM
+        assert terminal.process.wait(PATIENCE) == 128 + signal.SIGTERM
 
 
 def test_ctrl_z_gives_the_terminal_back_and_fg_takes_it_again(fanout: Fanout) -> None:
@@ -170,7 +172,7 @@ def test_a_paste_of_hostile_text_is_text(fanout: Fanout) -> None:
         for payload in PAYLOADS:
             terminal.paste(payload.replace("\x1b[201~", "") + " ")
         terminal.type("the end")
-        terminal.expect("the end", timeout=45)
+        terminal.expect("the end")
         assert read(terminal.whole()).faults == []
         assert terminal.process.poll() is None
 
@@ -179,7 +181,7 @@ def test_five_megabytes_pasted_are_answered(fanout: Fanout) -> None:
     with console(fanout) as terminal:
         terminal.expect(READY)
         terminal.paste("a line of a log \x1b[31m\n" * 230_000)
-        terminal.expect(r"\[Pasted 230,000 lines\]", timeout=40)
+        terminal.expect(r"\[Pasted 230,000 lines\]")
         terminal.type("still here")
         terminal.expect("still here")
 
@@ -239,7 +241,7 @@ def test_hostile_answers_through_the_whole_program_are_text(fanout: Fanout) -> N
     with WireServer() as server:
         server.script(Answer(Text(" | ".join(PAYLOADS).replace("\ud800", "") + "\n\nThe end.")))
         with console(fanout, "-m", "openai/m", "--base-url", server.base_url("openai-chat"), "go") as terminal:
-            terminal.expect(r"The end\.", timeout=40)
+            terminal.expect(r"The end\.")
             terminal.press("ctrl+d")
             assert terminal.wait_exit() == 0
             found = read(bytes(terminal.raw), newlines=True)
@@ -256,7 +258,7 @@ def test_inside_tmux(fanout: Fanout, tmp_path: Path) -> None:
         return subprocess.run([*base, "capture-pane", "-p"], capture_output=True, text=True, check=False).stdout
 
     def expect(text: str) -> None:
-        end = time.monotonic() + 20
+        end = time.monotonic() + PATIENCE
         while text not in screen():
             assert time.monotonic() < end, screen()
             time.sleep(0.05)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
-from console_app.domain.ports import CallClosed, CallOpened, Chunk, FinishChunk, ModelRequest, TextChunk
+from console_app.domain.ports.provider import CallClosed, CallOpened, Chunk, FinishChunk, ModelRequest, TextChunk
 from console_app.domain.tools import Outcome, ToolCall, ToolSpec
 from console_app.providers.offline import OfflineProvider
 

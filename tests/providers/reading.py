@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from console_app.domain.endpoint import ProviderConfig
 from console_app.domain.errors import ProviderError
 from console_app.domain.messages import AssistantMessage, UserMessage
-from console_app.domain.ports import (
+from console_app.domain.ports.provider import (
     CallBroken,
     CallClosed,
     CallDelta,
@@ -17,14 +18,14 @@ from console_app.domain.ports import (
     ModelRequest,
     NoticeChunk,
     ReasoningChunk,
-    ReasoningKept,
+    ReasoningFinished,
     RetryChunk,
     TextChunk,
     UsageChunk,
 )
+from console_app.domain.sampling import Sampling
 from console_app.domain.tools import ToolCall, ToolSpec
 from console_app.providers.factory import open_provider
-from console_app.providers.provider_config import ProviderConfig
 from console_app.providers.retrying import RetryPolicy
 from console_app.providers.wire_provider import WireProvider
 from tests.wire_bytes import Api
@@ -52,7 +53,8 @@ class Waits:
 def provider_at(server: WireServer, api: Api, waits: Waits | None = None, **config: Any) -> WireProvider:
     """A provider of `api` that talks to `server`."""
     fields: dict[str, Any] = {"name": "test", "model": "test-model", "base_url": server.base_url(api), "api_key": KEY}
-    settings = ProviderConfig(api=api, **fields | config)
+    sampling = Sampling(**{name: config.pop(name) for name in list(config) if name in Sampling.model_fields})
+    settings = ProviderConfig(api=api, sampling=sampling, **fields | config)
     provider = open_provider(settings)
     policy = RetryPolicy(settings.max_tries, (waits or Waits()).sleep, lambda: 0.0)
     return type(provider)(settings, retry=policy)
@@ -157,7 +159,7 @@ def message_of(chunks: Iterable[Chunk]) -> AssistantMessage:
     return AssistantMessage(
         content=text_of(chunks),
         tool_calls=tuple(ToolCall(id=id, name=name, arguments=text or "{}") for id, (name, text) in calls),
-        reasoning=tuple(chunk.reasoning for chunk in chunks if isinstance(chunk, ReasoningKept)),
+        reasoning=tuple(chunk.reasoning for chunk in chunks if isinstance(chunk, ReasoningFinished)),
     )
 
 

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from console_app.domain.errors import AnswerInterrupted
-from console_app.domain.ports import CallClosed, CallDelta, CallOpened, ModelRequest, TextChunk
+from console_app.domain.ports.provider import CallClosed, CallDelta, CallOpened, ModelRequest, TextChunk
 from tests.providers import strict_wire
 from tests.providers.reading import (
     ASK,
@@ -264,17 +264,17 @@ async def test_one_call_an_answer_is_asked_for_where_the_api_can(server: WireSer
     assert asked == ([None, False, False, None] if api == "anthropic" else [True, False, False, None])
 
 
-async def test_an_endpoint_without_keys_gets_none(
+async def test_a_server_on_this_machine_without_a_key_gets_a_placeholder(
     server: WireServer, api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-from-the-environment")
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-from-the-environment")
     server.script(Answer(Text("hi")))
-    provider = provider_at(server, api, api_key=None, needs_key=False)
+    provider = provider_at(server, api, api_key=None)
     assert text_of((await read(provider))[0]) == "hi"
     await provider.close()
-    assert "authorization" not in server.requests[0].headers
-    assert "x-api-key" not in server.requests[0].headers
+    assert server.requests[0].headers["authorization"] == "Bearer none"
+    assert "sk-" not in str(server.requests[0].headers)
 
 
 async def test_headers_of_the_environment_go_to_no_other_host(

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from console_app.domain.ports import Chunk
-from console_app.providers.answer import Answer as Decoder
+from console_app.domain.ports.provider import Chunk
+from console_app.providers.answer import WireAnswer as Decoder
 from console_app.providers.answer_stream import read_answer
 from console_app.providers.anthropic_answer import AnthropicAnswer
 from console_app.providers.openai_chat_answer import ChatAnswer

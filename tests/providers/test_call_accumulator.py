@@ -8,14 +8,26 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from console_app.domain.ports import Chunk
-from console_app.providers.call_accumulator import CallAccumulator
+from console_app.domain.ports.provider import Chunk
+from console_app.providers.call_accumulator import CallAccumulator, Label
+from console_app.providers.openai_chat_calls import ChatCalls
 from tests.providers.reading import assert_well_formed, broken_of, calls_of, deltas_of
 
 NAMES = ("get", "get_all", "calculator_evaluate")
 values = st.one_of(st.integers(), st.text(max_size=6), st.lists(st.integers(), max_size=2), st.just({"}": "{"}))
 objects = st.dictionaries(st.text(max_size=4), values, max_size=3).map(lambda value: json.dumps(value, indent=1))
 whole_calls = st.lists(st.tuples(st.sampled_from(NAMES), objects), min_size=1, max_size=5)
+
+
+class Gathered:
+    """Fragments as Chat Completions labels them."""
+
+    def __init__(self, out: list[Chunk]) -> None:
+        self.calls = CallAccumulator(out)
+        self._fragments = ChatCalls(self.calls, NAMES)
+
+    def fragment(self, key: int | None, id: str = "", name: str = "", arguments: Any = None) -> None:
+        self._fragments.fragment(Label(key, id), name, arguments)
 
 
 def pieces(draw: Any, text: str) -> list[str]:
@@ -37,7 +49,7 @@ def test_calls_one_after_the_other(
     calls: list[tuple[str, str]], data: st.DataObject, keys: str, ids: str, repeat: bool, split_names: bool
 ) -> None:
     out: list[Chunk] = []
-    gathered = CallAccumulator(out, NAMES)
+    gathered = Gathered(out)
     for number, (name, arguments) in enumerate(calls):
         key = {"own": number, "same": 0, "none": None}[keys]
         id = f"call_{number}" if ids == "own" else ""
@@ -50,7 +62,7 @@ def test_calls_one_after_the_other(
         for piece in pieces(data.draw, arguments):
             repeated = name if repeat and ids == "own" and not split_names else ""
             gathered.fragment(key, id if repeated else "", repeated, piece)
-    gathered.finish("finished")
+    gathered.calls.finish()
     assert_well_formed(out)
     assert not broken_of(out)
     assert calls_of(out) == calls
@@ -61,7 +73,7 @@ def test_calls_one_after_the_other(
 @given(calls=whole_calls, data=st.data())
 def test_calls_in_turns(calls: list[tuple[str, str]], data: st.DataObject) -> None:
     out: list[Chunk] = []
-    gathered = CallAccumulator(out, NAMES)
+    gathered = Gathered(out)
     waiting: list[tuple[int, str]] = []
     for number, (name, arguments) in enumerate(calls):
         gathered.fragment(number, f"call_{number}", name)
@@ -73,7 +85,7 @@ def test_calls_in_turns(calls: list[tuple[str, str]], data: st.DataObject) -> No
         gathered.fragment(number, arguments=rest[:size])
         if rest[size:]:
             waiting.append((number, rest[size:]))
-    gathered.finish("finished")
+    gathered.calls.finish()
     assert_well_formed(out)
     assert calls_of(out) == calls
 
@@ -89,24 +101,24 @@ def test_calls_in_turns(calls: list[tuple[str, str]], data: st.DataObject) -> No
         ),
         max_size=12,
     ),
-    st.sampled_from(["finished", "length", "cut"]),
+    st.sampled_from(["", "the token limit"]),
 )
-def test_any_fragments_give_each_call_one_end(fragments: list[Any], ending: Any) -> None:
+def test_any_fragments_give_each_call_one_end(fragments: list[Any], cut: str) -> None:
     out: list[Chunk] = []
-    gathered = CallAccumulator(out, NAMES)
+    gathered = Gathered(out)
     for key, id, name, arguments in fragments:
         gathered.fragment(key, id, name, arguments)
-    gathered.finish(ending)
-    gathered.finish(ending)
+    gathered.calls.finish(cut)
+    gathered.calls.finish(cut)
     assert_well_formed(out)
-    assert len(gathered) == len(calls_of(out)) + len(broken_of(out))
+    assert len(gathered.calls) == len(calls_of(out)) + len(broken_of(out))
     for _, text in calls_of(out):
         assert text == "" or isinstance(json.loads(text), dict)
 
 
 def test_a_call_is_closed_when_the_next_begins_and_not_before() -> None:
     out: list[Chunk] = []
-    gathered = CallAccumulator(out, NAMES)
+    gathered = Gathered(out)
     gathered.fragment(0, "a", "get_all", '{"a": {}}')
     assert calls_of(out) == []
     gathered.fragment(1, "b", "get")
@@ -115,12 +127,13 @@ def test_a_call_is_closed_when_the_next_begins_and_not_before() -> None:
 
 def test_what_the_server_repeats_at_the_end_is_the_truth() -> None:
     out: list[Chunk] = []
-    gathered = CallAccumulator(out, NAMES)
-    gathered.fragment(0, "a", "get_all", '{"a": 1')
-    gathered.close(0, '{"a": 12}')
-    gathered.fragment(1, "b", "get_all")
-    gathered.close(1, '{"b": 1}')
-    gathered.finish("finished")
+    calls = CallAccumulator(out)
+    calls.begin(Label(0), "a", "get_all")
+    calls.fragment(Label(0), '{"a": 1')
+    calls.close(Label(0), '{"a": 12}')
+    calls.begin(Label(1), "b", "get_all")
+    calls.close(Label(1), '{"b": 1}')
+    calls.finish()
     assert calls_of(out) == [("get_all", '{"a": 12}'), ("get_all", '{"b": 1}')]
     assert deltas_of(out, 1) == '{"b": 1}'
 
@@ -132,8 +145,8 @@ def test_numbers_that_json_does_not_have_are_refused() -> None:
         ('{"a": ' + "1" * 5000 + "}", "Exceeds the limit"),
     ):
         out: list[Chunk] = []
-        gathered = CallAccumulator(out, NAMES)
+        gathered = Gathered(out)
         gathered.fragment(0, "a", "get_all", text)
-        gathered.finish("finished")
+        gathered.calls.finish()
         (problem,) = broken_of(out)
         assert reason in problem

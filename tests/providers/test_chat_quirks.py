@@ -268,6 +268,22 @@ async def test_an_emoji_cut_between_two_deltas(server: WireServer) -> None:
     assert text_of(chunks) == "ok 😀 \ufffd!"
 
 
+async def test_half_characters_are_replaced_wherever_they_stand(server: WireServer) -> None:
+    half = "\\ud83d"
+    events = [
+        chat_chunk({"reasoning_details": [{"type": "reasoning.text", "text": "a HALF!", "signature": "s HALF"}]}),
+        chat_call(0, id="id HALF", name="HALF name", arguments='{"a": "b HALF'),
+        chat_call(0, arguments='HALF c"}'),
+        chat_call(1, id="other", name=CALC, arguments='{"expression": "HALF'),
+        chat_call(1, arguments='LOW"}'),
+    ]
+    body = b"".join([*events, *END]).replace(b"HALF", half.encode()).replace(b"LOW", b"\\ude00")
+    chunks = await answer_to(server, "openai-chat", Reply([body]))
+    assert reasoning_of(chunks) == "a \ufffd!"
+    assert calls_of(chunks) == [("\ufffd name", '{"a": "b \ufffd\ufffd c"}'), (CALC, '{"expression": "😀"}')]
+    assert ids_of(chunks) == ["id \ufffd", "other"]
+
+
 async def test_line_separators_bom_and_bad_bytes(server: WireServer) -> None:
     events = [
         b"\xef\xbb\xbf",

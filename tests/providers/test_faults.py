@@ -47,16 +47,6 @@ def refusal(status: int, message: str, headers: dict[str, str] | None = None, **
 # -- before anything is sent
 
 
-@pytest.mark.parametrize(("api", "variable"), zip(APIS, ["OPENAI_API_KEY"] * 2 + ["ANTHROPIC_API_KEY"], strict=True))
-async def test_no_key_says_which_variable_to_set(server: WireServer, api: Api, variable: str) -> None:
-    provider = provider_at(server, api, base_url=None, api_key=None)
-    _, error = await read(provider)
-    assert error is not None
-    assert error.line == (
-        f"Model: no key for test. Set {variable} to a valid key, or run without one: --model offline/rehearsal."
-    )
-
-
 @every_api
 async def test_refused_connection(api: Api, server: WireServer) -> None:
     with socket.socket() as unused:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from console_app.domain.messages import Attachment, UserMessage
-from console_app.domain.ports import ModelRequest
+from console_app.domain.ports.provider import ModelRequest
 from console_app.engine.history import normalise
 from console_app.providers.pictures import LARGEST
 from tests.providers.reading import notices_of, provider_at, read, text_of

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
-from console_app.domain.ports import (
+from console_app.domain.ports.provider import (
     CallClosed,
     CallDelta,
     CallOpened,
@@ -24,6 +24,7 @@ from console_app.domain.ports import (
 from console_app.domain.tools import Outcome, ToolCall, ToolSpec
 from console_app.providers.offline import OfflineProvider
 from console_app.providers.offline.toolbox import required
+from tests.patience import PATIENCE
 from tests.providers.offline_play import AnyMessage, ask
 from tests.providers.offline_tools import EVERYTHING, FINISHED
 
@@ -160,7 +161,7 @@ async def test_a_stop_in_the_middle_ends_the_stream_at_once() -> None:
     task = asyncio.create_task(read())
     await first.wait()
     task.cancel()
-    done, _ = await asyncio.wait({task}, timeout=10)
+    done, _ = await asyncio.wait({task}, timeout=PATIENCE)
     assert done
     assert task.cancelled()
 
@@ -170,4 +171,4 @@ async def test_leaving_the_stream_ends_whoever_still_waits_for_a_word() -> None:
     async with OfflineProvider(pace=0.01).stream(request) as chunks:
         waiting = asyncio.create_task(anext(chunks, None))
         await asyncio.sleep(0)
-    assert await asyncio.wait_for(waiting, 10) is None
+    assert await asyncio.wait_for(waiting, PATIENCE) is None

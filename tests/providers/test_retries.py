@@ -8,7 +8,8 @@ from email.utils import formatdate
 
 import pytest
 
-from console_app.domain.ports import ModelRequest, RetryChunk
+from console_app.domain.ports.provider import ModelRequest, RetryChunk
+from console_app.domain.sampling import Sampling
 from console_app.providers.retrying import RetryPolicy, retry_after, status_may_pass
 from tests.providers.reading import (
     ASK,
@@ -139,7 +140,7 @@ def test_waits_are_spread() -> None:
     ],
 )
 async def test_a_refused_field_is_left_out_from_then_on(server: WireServer, api: Api, field: str, message: str) -> None:
-    request = ModelRequest(ASK.messages, tools=ASK.tools, temperature=0.5)
+    request = ModelRequest(ASK.messages, tools=ASK.tools, sampling=Sampling(temperature=0.5))
     server.script(Reply.json({"error": {"message": message}}, 400), Answer(Text("4")), Answer(Text("5")))
     provider = provider_at(server, api)
     chunks, error = await read(provider, request)

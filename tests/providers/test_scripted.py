@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from console_app.domain.errors import AnswerInterrupted, ConfigError, ContextOverflow, ProviderError
 from console_app.domain.messages import AssistantMessage, Reasoning, ToolMessage, UserMessage
-from console_app.domain.ports import (
+from console_app.domain.ports.provider import (
     CallBroken,
     CallClosed,
     CallDelta,
@@ -22,7 +22,7 @@ from console_app.domain.ports import (
     NoticeChunk,
     Provider,
     ReasoningChunk,
-    ReasoningKept,
+    ReasoningFinished,
     RetryChunk,
     TextChunk,
     TextRevised,
@@ -30,6 +30,7 @@ from console_app.domain.ports import (
 )
 from console_app.domain.tools import ToolSpec
 from console_app.providers.scripted import ScriptedProvider, parse_script, read_script
+from tests.patience import PATIENCE
 
 SCRIPTS = Path(__file__).parent / "scripts"
 EVALUATE = ToolSpec(name="calculator_evaluate", server="calculator", tool="evaluate")
@@ -91,7 +92,7 @@ steps = [
         NoticeChunk("careful", "warning"),
         ReasoningChunk("hm "),
         ReasoningChunk("so"),
-        ReasoningKept(Reasoning(provider="anthropic", text="hm so", data={"signature": "s"})),
+        ReasoningFinished(Reasoning(provider="anthropic", text="hm so", data={"signature": "s"})),
         TextChunk("a"),
         TextChunk(" "),
         TextChunk("b"),
@@ -195,7 +196,7 @@ async def test_a_hang_ends_when_the_turn_is_stopped() -> None:
     task = asyncio.create_task(read())
     await told.wait()
     task.cancel()
-    done, _ = await asyncio.wait({task}, timeout=10)
+    done, _ = await asyncio.wait({task}, timeout=PATIENCE)
     assert done
     assert task.cancelled()
 

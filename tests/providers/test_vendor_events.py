@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from console_app.domain.ports import ReasoningKept
+from console_app.domain.ports.provider import ReasoningFinished
 from tests.providers.reading import (
     answer_to,
     assert_well_formed,
@@ -144,7 +144,7 @@ async def test_the_parts_of_a_summary_are_paragraphs(server: WireServer) -> None
     end = Answer(Text("hi")).events("openai-responses")[1:]
     chunks = await answer_to(server, "openai-responses", Reply([*parts, *end]))
     assert reasoning_of(chunks) == "One.\n\nTwo."
-    (kept,) = [chunk.reasoning for chunk in chunks if isinstance(chunk, ReasoningKept)]
+    (kept,) = [chunk.reasoning for chunk in chunks if isinstance(chunk, ReasoningFinished)]
     assert (kept.text, kept.data) == ("One.\n\nTwo.", {})
 
 
@@ -169,5 +169,5 @@ async def test_a_whole_response_in_place_of_a_stream(server: WireServer) -> None
     chunks = await answer_to(server, "openai-responses", Reply.json(body))
     assert_well_formed(chunks)
     assert (text_of(chunks), calls_of(chunks)) == ("Let me see.", [(CALC, '{"expression": "1"}')])
-    (kept,) = [chunk.reasoning for chunk in chunks if isinstance(chunk, ReasoningKept)]
+    (kept,) = [chunk.reasoning for chunk in chunks if isinstance(chunk, ReasoningFinished)]
     assert kept.data["block"]["encrypted_content"] == "e"

@@ -11,6 +11,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from tests.patience import PATIENCE
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -41,7 +43,7 @@ class StdioClient:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.close()
-        assert self._process.wait(10) == 0
+        assert self._process.wait(PATIENCE) == 0
         self._process.stdout.close()
 
     def write(self, data: bytes) -> None:

@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from console_app.domain.tools import Outcome
-from console_app.servers.csv_chart import Chart, svg
+from console_app.servers.csv_chart import ChartRequest, svg
 from tests.mcp_client.conftest import Reports
 from tests.servers.conftest import Serve
 
@@ -162,7 +162,7 @@ numbers = st.one_of(st.none(), st.floats(-1e149, 1e149), st.integers(-1000, 1000
 def test_any_numbers_and_names_give_a_drawing_that_is_well_formed(
     kind: str, values: list[float | None], name: str
 ) -> None:
-    chart = Chart(name, kind, [name] * len(values), [(name, values), ("other", values)])  # type: ignore[arg-type]
+    chart = ChartRequest(name, kind, [name] * len(values), [(name, values), ("other", values)])  # type: ignore[arg-type]
     drawn = svg(chart)
     assert "nan" not in drawn.replace(name, "")
     ET.fromstring(drawn.encode("utf-8", "replace"))

@@ -16,6 +16,7 @@ from console_app.engine.engine import Engine
 from console_app.servers.web_pages import PageError, PageFetcher, plain_text
 from tests.engine.peers import Model, calls
 from tests.mcp_client.conftest import Bench, Reports
+from tests.patience import PATIENCE
 from tests.servers.conftest import Serve
 from tests.servers.web_stand_in import HTML, Page, WebStandIn, results_page, web_stand_in
 
@@ -176,3 +177,15 @@ async def test_a_search_that_fails_leaves_the_other_two(serve: Serve) -> None:
         assert [message.outcome for message in messages] == [Outcome.SUCCEEDED, Outcome.FAILED, Outcome.SUCCEEDED]
         assert "about 1" in messages[0].content
         assert messages[1].content.startswith("Tool execution failed: The search for “2” failed")
+
+
+async def test_forty_searches_are_under_way_at_once(serve: Serve) -> None:
+    async with web_stand_in(lambda query: results_page()) as web:
+        web.open_gates = False
+        bench = await serve("duckduckgo", FANOUT_SEARCH_URL=web.url)
+        queries = [f"query {number}" for number in range(40)]
+        searches = asyncio.gather(*(bench.call("search_and_fetch", query=query) for query in queries))
+        await asyncio.wait_for(asyncio.gather(*(web.asked[query].wait() for query in queries)), PATIENCE)
+        for query in queries:
+            web.gates[query].set()
+        assert {result.outcome for result in await searches} == {Outcome.SUCCEEDED}

@@ -20,6 +20,7 @@ from console_app.domain.approvals import ApprovalMode
 from console_app.engine.approval_gate import ApprovalGate
 from console_app.engine.engine import Engine
 from console_app.providers.offline import OfflineProvider
+from tests.patience import PATIENCE
 from tests.servers.conftest import Serve
 
 ROOT = Path(__file__).parents[2]
@@ -45,7 +46,7 @@ def run(folder: Path, prompt: str, *servers: str) -> Sequence[dict[str, Any]]:
         env=environment,
         capture_output=True,
         text=True,
-        timeout=50,
+        timeout=PATIENCE,
         check=False,
     )
     assert done.returncode == 0, done.stderr

@@ -26,6 +26,7 @@ from console_app.sessions.repair import closing_events
 from console_app.sessions.salvage import Wreck
 from console_app.sessions.store import Store
 from tests.engine.strict_history import check_messages
+from tests.patience import PATIENCE
 from tests.sessions.test_store import TURN, numbered
 
 NOBODY = 65534
@@ -153,7 +154,7 @@ async def test_sessions_of_a_damaged_file_that_can_be_read_are_in_the_new_one(tm
     await store.append(more)
     assert store.problem is None
     assert store.set_aside is not None
-    await asyncio.wait_for(done.wait(), 60)
+    await asyncio.wait_for(done.wait(), PATIENCE)
     assert store.salvaged == 6
     before["session3"] += more
     assert {name: await store.load(name) for name in before} == before

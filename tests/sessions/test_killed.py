@@ -9,14 +9,14 @@ from pathlib import Path
 
 from console_app.domain import events as ev
 from console_app.domain.messages import Reasoning
-from console_app.domain.ports import (
+from console_app.domain.ports.provider import (
     CallClosed,
     CallDelta,
     CallOpened,
     FinishChunk,
     ModelRequest,
     ReasoningChunk,
-    ReasoningKept,
+    ReasoningFinished,
     TextChunk,
 )
 from console_app.domain.tools import CallState, Outcome
@@ -46,7 +46,7 @@ ANSWERS: list[list[Line]] = [
     [
         ReasoningChunk("Three things, "),
         ReasoningChunk("at once."),
-        ReasoningKept(Reasoning(provider="anthropic", text=THOUGHT["thinking"], data=THOUGHT)),
+        ReasoningFinished(Reasoning(provider="anthropic", text=THOUGHT["thinking"], data=THOUGHT)),
         TextChunk("I look "),
         TextChunk("these up."),
         *call(0, '{"n": 1, "do": "succeed"}'),
@@ -122,12 +122,7 @@ def _as_shown(shown: Transcript, back: Transcript) -> None:
 async def _goes_on(back: Transcript, recovered: Sequence[ev.Event]) -> None:
     model, tools = Model([TextChunk("Here I am."), FinishChunk("stop")]), Tools()
     engine = engine_of(model, tools)
-    engine.begin(
-        recovered[-1].session_id,
-        history=back.history,
-        first_turn=max(event.turn for event in recovered) + 1,
-        first_seq=recovered[-1].seq + 1,
-    )
+    engine.go_on(recovered[-1].session_id, back)
     async with engine.start("go on") as turn:
         async for event in turn:
             assert event.seq > recovered[-1].seq

@@ -10,6 +10,9 @@ from textual.pilot import Pilot
 from textual.widgets import Input, TextArea
 
 from tests.tui.parts import at_rest
+from tests.tui.quiet import let_pilot_know
+
+let_pilot_know()
 
 
 @pytest.fixture

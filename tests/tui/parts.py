@@ -16,27 +16,28 @@ from textual.strip import Strip
 from console_app.config.tool_choice import Selection
 from console_app.domain.approvals import ApprovalMode
 from console_app.domain.events import Level
-from console_app.domain.ports import (
+from console_app.domain.ports.provider import (
     CallClosed,
     CallOpened,
-    CallReporter,
     Chunk,
     FinishChunk,
-    Invocation,
     ModelRequest,
     TextChunk,
-    Toolset,
     UsageChunk,
 )
+from console_app.domain.ports.toolset import CallReporter, Invocation, Toolset
 from console_app.domain.tools import Outcome, ToolAnnotations, ToolResult, ToolSpec
 from console_app.engine.approval_gate import ApprovalGate
 from console_app.engine.engine import Engine
 from console_app.mcp_client.status import ServerState, ServerStatus
 from console_app.tui.app import FanoutApp
-from console_app.tui.screens.chat import ChatScreen
-from console_app.tui.servers.desk import Offered, tokens_of
+from console_app.tui.main_screen.screen import ChatScreen
+from console_app.tui.servers.switches import Offered, tokens_of
 from console_app.tui.services import ConsoleServices
-from console_app.tui.settled_keys import SettledKeys
+from console_app.tui.transcript_view.view import ConversationView
+from tests.patience import PATIENCE
+from tests.tui.driven_time import DrivenTime
+from tests.tui.quiet import quiet
 
 THEMES = Path(__file__).parents[2] / "themes"
 NOW = 1_750_000_000.0  # a fixed clock for pictures
@@ -179,10 +180,16 @@ async def echo(invocation: Invocation, _reporter: CallReporter) -> str:
 def services(
     folder: Path, model: WrittenModel | None = None, tools: Toolset | None = None, **more: Any
 ) -> ConsoleServices:
-    """Services whose files are under `folder`. A fixed clock, unless one is given: pictures are of one moment."""
+    """Services whose files are under `folder`. Time stands still, unless a clock is given: pictures are of one moment.
+
+    `pass_by` lets it pass for the keys, and for how long calls took.
+    """
     gate = more.pop("gate", None) or ApprovalGate(ApprovalMode.AUTO)
     clock = more.pop("clock", lambda: NOW)
-    engine = Engine(provider=model or WrittenModel(), toolset=tools or Tools(), gate=gate, clock=clock)
+    timing = DrivenTime()
+    engine = Engine(
+        provider=model or WrittenModel(), toolset=tools or Tools(), gate=gate, clock=clock, monotonic=timing.now
+    )
     more.setdefault("servers", Desk(more.get("server_statuses", list[Server]), engine.toolset.tools))
     return ConsoleServices(
         engine=engine,
@@ -191,6 +198,7 @@ def services(
         theme_dirs=more.pop("theme_dirs", [THEMES]),
         working_folder=folder,
         clock=clock,
+        timing=timing,
         **more,
     )
 
@@ -223,12 +231,15 @@ def painted(console: App[Any]) -> list[Strip]:
 async def until(pilot: Pilot[Any], holds: Callable[[], bool], what: str = "") -> None:
     """Lets the console work until every key pressed has acted and `holds`; fails with the screen after a while."""
     loop = asyncio.get_running_loop()
-    deadline = loop.time() + 20
-    # The key that quits is under way for ever.
-    while (getattr(pilot.app, "key_under_way", False) and pilot.app.return_value is None) or not holds():
+    deadline = loop.time() + PATIENCE
+    await quiet()
+    pause = 0.005
+    while not holds():
         if loop.time() > deadline:
             raise AssertionError(f"never came: {what or holds}\n{seen(pilot.app)}")
-        await pilot.pause(0.01)
+        await asyncio.sleep(pause)
+        pause = min(pause * 1.5, 0.05)  # what takes long is looked at less often
+        await quiet()
 
 
 async def see(pilot: Pilot[Any], text: str) -> None:
@@ -237,17 +248,22 @@ async def see(pilot: Pilot[Any], text: str) -> None:
 
 
 async def at_rest(pilot: Pilot[Any]) -> None:
-    """Waits until the screen has stayed the same for a while, its colours too; what moves by itself is given up on."""
-    same, before = 0, list[Strip]()
-    for _ in range(100):
-        now = painted(pilot.app)
-        same, before = (same + 1 if now == before else 0), now
-        if same == 4:
-            return
-        await pilot.pause(0.02)
+    """Waits until the screen is as it stays: nothing goes on, and whatever changed is painted."""
+    await pilot.app.animator.wait_until_complete()
+    views = [view for screen in pilot.app.screen_stack for view in screen.query(ConversationView)]
+    await until(pilot, lambda: all(view.is_painted for view in views), "a conversation that is painted")
 
 
-def settle(keys: SettledKeys[Any]) -> None:
-    """Half a second passes for a board's keys."""
-    keys._since -= 1  # pyright: ignore[reportPrivateUsage]
-    keys._quiet -= 1  # pyright: ignore[reportPrivateUsage]
+async def pass_by(pilot: Pilot[Any], seconds: float = 1.0) -> None:
+    """Time passes for the keys of the console."""
+    timing = chat(pilot.app).services.timing
+    assert isinstance(timing, DrivenTime)
+    await timing.pass_by(seconds)
+
+
+async def decide(pilot: Pilot[Any], *keys: str) -> None:
+    """Keys that were meant: nothing happens for a while before each, and behind it."""
+    for key in keys:
+        await pass_by(pilot)
+        await pilot.press(key)
+        await pass_by(pilot)

@@ -9,17 +9,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pytest
 from textual.pilot import Pilot
 from textual.widgets import TextArea
 
 from console_app.domain.approvals import ApprovalMode
-from console_app.domain.ports import CallReporter, Invocation
+from console_app.domain.ports.toolset import CallReporter, Invocation
 from console_app.domain.todo import TodoItem
 from console_app.engine.approval_gate import ApprovalGate, Rule
-from console_app.tui.screens.arguments_editor import ArgumentsEditor
-from console_app.tui.widgets.approval_board import ApprovalBoard
-from console_app.tui.widgets.arguments_view import ArgumentsView
-from tests.tui.parts import Tools, WrittenModel, app, calls, chat, echo, say, see, seen, settle, until
+from console_app.providers.text_protocol import TextProtocol
+from console_app.tui.approvals.arguments_editor import ArgumentsEditor
+from console_app.tui.approvals.arguments_view import ArgumentsView
+from console_app.tui.approvals.board import ApprovalBoard
+from tests.tui.parts import Tools, WrittenModel, app, calls, chat, decide, echo, pass_by, say, see, seen, until
 
 THREE = (
     ("files_write", '{"path": "a.md", "content": "# One\\nline two"}'),
@@ -30,13 +32,13 @@ THREE = (
 
 @asynccontextmanager
 async def waiting(folder: Path, *arguments: tuple[str, str]) -> AsyncGenerator[tuple[Pilot[Any], ApprovalBoard]]:
-    """A console in which three calls (or these) wait, and whose board has a clock that the test moves."""
+    """A console in which three calls (or these) wait."""
     model = WrittenModel(calls(*(arguments or THREE)), say("All decided."))
     gate = ApprovalGate(ApprovalMode.ASK)
     console = app(folder, model, Tools({("files", "write"): echo}, read_only=False), gate=gate)
     async with console.run_test(size=(100, 40)) as pilot:
         await pilot.press(*"go", "enter")
-        board = chat(console).board
+        board = chat(console).boards.approvals
         count = len(arguments or THREE)
         await see(pilot, f"Approve 1 of {count}")
         yield pilot, board
@@ -46,11 +48,11 @@ async def reach(pilot: Pilot[Any], board: ApprovalBoard) -> None:
     """Goes to the board as a user does, and waits until its keys count."""
     await pilot.press("tab")
     await until(pilot, lambda: board.has_focus)
-    settle(board.desk.keys)
+    await pass_by(pilot)
 
 
 def outcomes(pilot: Pilot[Any]) -> list[str]:
-    return [str(call.outcome) for call in chat(pilot.app).transcript.calls.values()]
+    return [str(call.outcome) for call in chat(pilot.app).ui.shown.transcript.calls.values()]
 
 
 async def test_every_waiting_call_is_a_row_and_the_selected_one_shows_all_arguments(tmp_path: Path) -> None:
@@ -66,20 +68,37 @@ async def test_every_waiting_call_is_a_row_and_the_selected_one_shows_all_argume
         await see(pilot, "line two")
 
 
+async def test_for_a_call_that_only_its_shape_shows_no_rule_is_offered_and_yolo_asks(tmp_path: Path) -> None:
+    written = say('{"name": "files_write", "arguments": {"path": "a.md"}}')
+    model: Any = TextProtocol(WrittenModel(written, say("All decided.")))
+    gate = ApprovalGate(ApprovalMode.YOLO, [Rule("allow", "*")])
+    console = app(tmp_path, model, Tools({("files", "write"): echo}, read_only=False), gate=gate)
+    async with console.run_test(size=(100, 40)) as pilot:
+        await pilot.press(*"go", "enter")
+        await see(pilot, "unmarked in the answer's text")
+        await reach(pilot, chat(console).boards.approvals)
+        await see(pilot, "y once")
+        assert "a this session" not in seen(console)
+        await pilot.press("a", "A")
+        assert outcomes(pilot) == ["None"]
+        await decide(pilot, "y")
+        await until(pilot, lambda: outcomes(pilot) == ["succeeded"])
+        assert len(gate.rules) == 1
+
+
 async def test_a_key_too_early_decides_nothing(tmp_path: Path) -> None:
     async with waiting(tmp_path) as (pilot, board):
         await pilot.press("tab")
         await until(pilot, lambda: board.has_focus)
-        board.desk.keys._since += 60  # pyright: ignore[reportPrivateUsage]
         await pilot.press("y", "Y", "n", "N", "f")
-        await pilot.pause()
+        await pass_by(pilot)
         assert outcomes(pilot) == ["None", "None", "None"]
-        assert board.desk.stage == "choosing"
+        assert board.selection.stage == "choosing"
 
 
 async def test_what_was_typed_ahead_goes_to_the_prompt(tmp_path: Path) -> None:
-    async with waiting(tmp_path) as (pilot, board):
-        settle(board.desk.keys)
+    async with waiting(tmp_path) as (pilot, _board):
+        await pass_by(pilot, 0.5)
         await pilot.press("y", "e", "s")
         assert chat(pilot.app).prompt.text == "yes"
         assert outcomes(pilot) == ["None", "None", "None"]
@@ -89,16 +108,14 @@ async def test_what_was_typed_ahead_goes_to_the_prompt(tmp_path: Path) -> None:
 async def test_one_is_approved_one_denied_with_words_one_denied(tmp_path: Path) -> None:
     async with waiting(tmp_path) as (pilot, board):
         await reach(pilot, board)
-        await pilot.press("y")
+        await decide(pilot, "y")
         await see(pilot, "Approve 1 of 2")
-        settle(board.desk.keys)
         await pilot.press("f", *"not there", "enter")
         await see(pilot, "Approve 1 of 1")
-        settle(board.desk.keys)
-        await pilot.press("n")
+        await decide(pilot, "n")
         await see(pilot, "All decided.")
         assert outcomes(pilot) == ["succeeded", "denied", "denied"]
-        calls_by_order = list(chat(pilot.app).transcript.calls.values())
+        calls_by_order = list(chat(pilot.app).ui.shown.transcript.calls.values())
         assert "not there" in calls_by_order[1].content
         assert chat(pilot.app).focused is chat(pilot.app).prompt
 
@@ -106,7 +123,7 @@ async def test_one_is_approved_one_denied_with_words_one_denied(tmp_path: Path) 
 async def test_all_are_approved_at_once(tmp_path: Path) -> None:
     async with waiting(tmp_path) as (pilot, board):
         await reach(pilot, board)
-        await pilot.press("Y")
+        await decide(pilot, "Y")
         await see(pilot, "All decided.")
         assert outcomes(pilot) == ["succeeded"] * 3
 
@@ -114,7 +131,7 @@ async def test_all_are_approved_at_once(tmp_path: Path) -> None:
 async def test_all_are_denied_at_once(tmp_path: Path) -> None:
     async with waiting(tmp_path) as (pilot, board):
         await reach(pilot, board)
-        await pilot.press("N")
+        await decide(pilot, "N")
         await see(pilot, "All decided.")
         assert outcomes(pilot) == ["denied"] * 3
 
@@ -125,9 +142,9 @@ async def test_escape_leaves_the_calls_waiting(tmp_path: Path) -> None:
         await pilot.press("escape")
         await until(pilot, lambda: chat(pilot.app).prompt.has_focus)
         assert outcomes(pilot) == ["None", "None", "None"]
-        assert chat(pilot.app).driver.busy
+        assert chat(pilot.app).conversation.busy
         await pilot.press("escape")
-        await until(pilot, lambda: not chat(pilot.app).driver.busy)
+        await until(pilot, lambda: not chat(pilot.app).conversation.busy)
         assert outcomes(pilot) == ["cancelled"] * 3
         assert not board.is_waiting
 
@@ -136,7 +153,7 @@ async def test_the_board_takes_the_focus_from_an_empty_prompt_left_alone(tmp_pat
     async with waiting(tmp_path) as (pilot, board):
         prompt = chat(pilot.app).prompt
         assert prompt.has_focus
-        prompt.touched_at -= 60
+        await pass_by(pilot)
         await until(pilot, lambda: board.has_focus)
 
 
@@ -144,10 +161,7 @@ async def test_the_board_leaves_a_draft_alone(tmp_path: Path) -> None:
     async with waiting(tmp_path) as (pilot, board):
         prompt = chat(pilot.app).prompt
         await pilot.press("d")
-        prompt.touched_at -= 60
-        approvals = chat(pilot.app).shown.approvals
-        approvals._take_focus()
-        await pilot.pause()
+        await pass_by(pilot, 60)
         assert prompt.has_focus
         assert not board.has_focus
 
@@ -167,7 +181,7 @@ async def test_a_megabyte_of_arguments_scrolls(tmp_path: Path) -> None:
 async def test_a_session_rule_lets_the_tool_run_from_then_on(tmp_path: Path) -> None:
     async with waiting(tmp_path) as (pilot, board):
         await reach(pilot, board)
-        await pilot.press("a")
+        await decide(pilot, "a")
         await see(pilot, "All decided.")
         assert outcomes(pilot) == ["succeeded"] * 3
         rules = chat(pilot.app).services.engine.gate.rules
@@ -183,7 +197,8 @@ async def test_edited_arguments_run_and_the_model_hears_of_them(tmp_path: Path) 
         assert isinstance(editor, ArgumentsEditor)
         await see(pilot, "fits the tool")
         await pilot.press("ctrl+s")  # too early: the form has only just come
-        editor._opened_at -= 1  # pyright: ignore[reportPrivateUsage]
+        assert pilot.app.screen is editor
+        await pass_by(pilot)
         editor.query_one(TextArea).text = "{"
         await see(pilot, "not valid JSON")
         await pilot.press("ctrl+s")
@@ -192,7 +207,7 @@ async def test_edited_arguments_run_and_the_model_hears_of_them(tmp_path: Path) 
         await see(pilot, "changed; the model is told")
         await pilot.press("ctrl+s")
         await see(pilot, "All decided.")
-        (call,) = chat(pilot.app).transcript.calls.values()
+        (call,) = chat(pilot.app).ui.shown.transcript.calls.values()
         assert (call.arguments, call.edited) == ({}, True)
         assert call.content.endswith("\n\n{}")
 
@@ -219,27 +234,24 @@ async def test_a_call_that_cant_be_shown_cant_be_approved(tmp_path: Path) -> Non
         await pilot.press("2")
         await see(pilot, "can't be shown")
         for key in ("y", "Y", "a", "A"):
-            settle(board.desk.keys)
-            await pilot.press(key)
-            await pilot.pause(0.2)
+            await decide(pilot, key)
         assert outcomes(pilot) == ["None", "None"]
-        settle(board.desk.keys)
-        await pilot.press("n")
+        await decide(pilot, "n")
         await see(pilot, "Approve 1 of 1")
         assert outcomes(pilot) == ["None", "denied"]
 
 
-async def test_a_time_limit_of_waiting_is_counted_down_and_denies(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("limit", "shows"), [(90.0, "denied in 90 s"), (0.01, "All decided.")])
+async def test_a_time_limit_of_waiting_is_counted_down_and_denies(tmp_path: Path, limit: float, shows: str) -> None:
     model = WrittenModel(calls(THREE[0]), say("All decided."))
     tools = Tools({("files", "write"): echo}, read_only=False)
     console = app(tmp_path, model, tools, gate=ApprovalGate(ApprovalMode.ASK))
     engine = console._services.engine  # pyright: ignore[reportPrivateUsage]
-    engine.settings = replace(engine.settings, approval_timeout=3.0)
+    engine.settings = replace(engine.settings, approval_timeout=limit)
     async with console.run_test(size=(100, 40)) as pilot:
         await pilot.press(*"go", "enter")
-        await see(pilot, "denied in 3 s")
-        await see(pilot, "All decided.")
-        assert outcomes(pilot) == ["denied"]
+        await see(pilot, shows)
+        assert outcomes(pilot) == (["denied"] if limit < 1 else ["None"])
 
 
 async def test_a_call_that_always_asks_offers_no_rule(tmp_path: Path) -> None:
@@ -250,24 +262,23 @@ async def test_a_call_that_always_asks_offers_no_rule(tmp_path: Path) -> None:
     async with console.run_test(size=(100, 40)) as pilot:
         await pilot.press(*"go", "enter")
         await see(pilot, "Approve 1 of 1")
-        board = chat(console).board
+        board = chat(console).boards.approvals
         await reach(pilot, board)
         assert "this session" not in seen(console)
         assert "always asks" in seen(console)
-        await pilot.press("a", "A")
-        await pilot.pause(0.2)
+        await decide(pilot, "a", "A")
         assert outcomes(pilot) == ["None"]
 
 
 async def test_tab_leads_to_the_board_from_anywhere(tmp_path: Path) -> None:
     async with waiting(tmp_path) as (pilot, board):
-        chat(pilot.app).todo.show([TodoItem(content="Look")])
+        chat(pilot.app).boards.todo.show([TodoItem(content="Look")])
         await pilot.press("alt+up")
         await until(pilot, lambda: chat(pilot.app).view.has_focus)
         await pilot.press("tab")
         await until(pilot, lambda: board.has_focus)
-        chat(pilot.app).todo.focus()
-        await until(pilot, lambda: chat(pilot.app).todo.has_focus)
+        chat(pilot.app).boards.todo.focus()
+        await until(pilot, lambda: chat(pilot.app).boards.todo.has_focus)
         await pilot.press("tab")
         await until(pilot, lambda: board.has_focus)
 
@@ -275,7 +286,7 @@ async def test_tab_leads_to_the_board_from_anywhere(tmp_path: Path) -> None:
 async def test_a_denied_call_of_an_earlier_answer_runs_again_and_asks_again(tmp_path: Path) -> None:
     async with waiting(tmp_path, THREE[0]) as (pilot, board):
         await reach(pilot, board)
-        await pilot.press("n")
+        await decide(pilot, "n")
         await see(pilot, "All decided.")
         await pilot.press(*"next", "enter")
         await see(pilot, "That is all.")
@@ -283,7 +294,7 @@ async def test_a_denied_call_of_an_earlier_answer_runs_again_and_asks_again(tmp_
         await see(pilot, "Approve 1 of 1")
         assert not board.has_focus
         await reach(pilot, board)
-        await pilot.press("y")
+        await decide(pilot, "y")
         await until(pilot, lambda: outcomes(pilot) == ["succeeded"])
         await until(pilot, lambda: not board.is_waiting)
 
@@ -306,12 +317,12 @@ async def test_a_finished_call_runs_again_in_its_open_batch_and_after_it(tmp_pat
         await see(pilot, "1 running · 1 done")
         await pilot.press("tab", "alt+up", "r")
         await see(pilot, "[try 2]")
-        transcript = chat(console).transcript
+        transcript = chat(console).ui.shown.transcript
         await until(pilot, lambda: "run 3" in next(iter(transcript.calls.values())).content)
         await pilot.press("s")
         await see(pilot, "All decided.")
         assert outcomes(pilot) == ["succeeded", "interrupted"]
-        await until(pilot, lambda: not chat(console).driver.busy)
+        await until(pilot, lambda: not chat(console).conversation.busy)
         await pilot.press("r")
         await see(pilot, "[try 3]")
         await until(pilot, lambda: "run 4" in next(iter(transcript.calls.values())).content)

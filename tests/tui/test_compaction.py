@@ -9,7 +9,7 @@ from typing import Any
 from textual.pilot import Pilot
 
 from console_app.domain.errors import ContextOverflow
-from console_app.domain.ports import Chunk, FinishChunk, ModelRequest, TextChunk, UsageChunk
+from console_app.domain.ports.provider import Chunk, FinishChunk, ModelRequest, TextChunk, UsageChunk
 from console_app.engine.context import SUMMARY_OPENS
 from console_app.sessions.replay import Replay
 from tests.tui.parts import WrittenModel, app, chat, say, see, seen, until
@@ -18,8 +18,8 @@ from tests.tui.test_sessions_on_screen import console, library
 
 async def ask(pilot: Pilot[Any], text: str) -> None:
     screen = chat(pilot.app)
-    screen.send(text)
-    await until(pilot, lambda: not screen.driver.busy)
+    screen.prompt_area.send(text)
+    await until(pilot, lambda: not screen.conversation.busy)
 
 
 def using(tokens: int, text: str) -> list[Chunk]:
@@ -119,7 +119,7 @@ async def compacted(folder: Path) -> str:
             await ask(pilot, prompt)
         await pilot.press(*"/compact", "enter")
         await see(pilot, "Compacted")
-        await until(pilot, lambda: not chat(pilot.app).driver.busy)
+        await until(pilot, lambda: not chat(pilot.app).conversation.busy)
         await ask(pilot, "third")
         session = kept.session_id
     await kept.close()
@@ -147,7 +147,7 @@ async def test_a_compacted_session_comes_back_so_and_can_be_taken_back(tmp_path:
     kept = library(tmp_path)
     async with console(tmp_path, model, kept, resume=session).run_test(size=(110, 60)) as pilot:
         await see(pilot, "Five.")
-        assert chat(pilot.app).transcript.compaction is None
+        assert chat(pilot.app).ui.shown.transcript.compaction is None
         assert len(chat(pilot.app).services.engine.history) == 8
 
 
@@ -158,7 +158,7 @@ async def test_undoing_the_turn_before_leaves_the_summary_in_force_and_on_screen
             await ask(pilot, prompt)
         await pilot.press(*"/compact", "enter")
         await see(pilot, "Compacted")
-        await until(pilot, lambda: not chat(pilot.app).driver.busy)
+        await until(pilot, lambda: not chat(pilot.app).conversation.busy)
         await pilot.press(*"/undo", "enter")
         await until(pilot, lambda: "Two." not in seen(pilot.app))
         await see(pilot, "Compacted: the model reads a summary")
@@ -208,7 +208,7 @@ async def test_a_replay_shows_the_summary_where_it_was_made(tmp_path: Path) -> N
         assert lines.index("Two.") < lines.index("Compacted: the model reads a summary") < lines.index("third")
         await pilot.press(*"/compact", "enter")
         await pilot.pause()
-        assert not chat(pilot.app).driver.busy
+        assert not chat(pilot.app).conversation.busy
 
 
 async def test_escape_stops_a_compaction(tmp_path: Path) -> None:
@@ -218,7 +218,7 @@ async def test_escape_stops_a_compaction(tmp_path: Path) -> None:
             await ask(pilot, prompt)
         await pilot.press(*"/compact", "enter")
         await see(pilot, "Asking the model for a summary")
-        assert chat(pilot.app).driver.busy
+        assert chat(pilot.app).conversation.busy
         await pilot.press("escape")
         await see(pilot, "Not compacted: you stopped it.")
         await ask(pilot, "third")

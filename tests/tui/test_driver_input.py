@@ -5,13 +5,12 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 from textual import events
-from textual._xterm_parser import XTermParser
 
-from console_app.tui.driver import PASTE_END, PASTE_START, InputFeed
+from console_app.tui.terminal.driver import PASTE_END, PASTE_START, InputFeed
 
 
 def messages(*pieces: str) -> list[events.Event]:
-    feed = InputFeed(XTermParser())
+    feed = InputFeed()
     return [message for piece in pieces for message in feed.feed(piece) if isinstance(message, events.Event)]
 
 
@@ -54,3 +53,8 @@ def test_alt_enter_and_shift_enter_of_plain_terminals_are_told_from_enter() -> N
     assert keys(messages("\x1b\r")) == ["alt+enter"]
     assert keys(messages("\x1b[27;2;13~")) == ["shift+enter"]
     assert keys(messages("\r")) == ["enter"]
+
+
+def test_alt_and_a_digit_is_a_key_in_every_terminal() -> None:
+    assert keys(messages("\x1b1", "\x1b9", "\x1b[27;3;50~", "\x1b[51;3u")) == ["alt+1", "alt+9", "alt+2", "alt+3"]
+    assert keys(messages("1", "¡")) == ["1", "inverted_exclamation_mark"]

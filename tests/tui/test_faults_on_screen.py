@@ -5,13 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from console_app.domain import events as ev
-from console_app.tui import waiting
 from tests.program.process import Fanout
 from tests.program.terminal import Terminal
-from tests.tui.conversation.scenes import START, TinyApp, painted, screen_lines
+from tests.tui.transcript_view.scenes import START, TinyApp, painted, screen_lines
 from tests.wire_bytes import Answer, Text, chat_call, chat_chunk, sse
 from tests.wire_server import Cut, Hang, Reply, WireServer
 
@@ -147,27 +144,6 @@ def test_escape_ends_a_turn_whose_endpoint_says_nothing(tmp_path: Path) -> None:
         terminal.expect("stopped ·")
 
 
-async def test_silence_is_told_and_the_first_word_takes_it_away(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(waiting, "SILENCE", 0.02)
-    app = TinyApp()
-    async with app.run_test(size=(100, 20)) as pilot:
-        app.story.turn()
-        app.clock.now = START + 34
-
-        def told() -> bool:
-            return any("Still waiting for the model: 34 s" in line for line in screen_lines(app))
-
-        for _ in range(200):
-            await painted(pilot)
-            if told():
-                break
-            await pilot.pause(0.01)
-        assert told()
-        app.story.say("Hello", 35.0)
-        await painted(pilot)
-        assert not told()
-
-
 async def test_a_retry_counts_down_and_is_over_with_the_answer() -> None:
     app = TinyApp()
     async with app.run_test(size=(100, 20)) as pilot:
@@ -182,33 +158,3 @@ async def test_a_retry_counts_down_and_is_over_with_the_answer() -> None:
         app.story.say("Hello", 14.0)
         await painted(pilot)
         assert any(line.endswith("The model is overloaded. Try 2") for line in screen_lines(app))
-
-
-async def test_silence_in_the_middle_of_an_answer_is_told_but_not_while_a_call_works(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(waiting, "SILENCE", 0.02)
-    app = TinyApp()
-    async with app.run_test(size=(100, 20)) as pilot:
-
-        async def told(seconds: int) -> bool:
-            await pilot.pause(0.1)  # some looks of the timer
-            await painted(pilot)
-            return any(f"Still waiting for the model: {seconds} s" in line for line in screen_lines(app))
-
-        app.story.turn()
-        app.story.say("Let me", 10.0)
-        call = app.story.call(0, 11.0, started=11.0)
-        app.clock.now = START + 60
-        assert not await told(49)
-        app.story.finish(call, 50.0)
-        assert await told(10)
-        app.story.say(" see.", 60.0)
-        assert not await told(0)
-        app.clock.now = START + 95
-        assert await told(35)
-        app.story.send(ev.MessageAdded, 95.0, role="assistant", content="Let me see.")
-        assert not await told(35)
-        app.story.send(ev.TurnFinished, 95.0, outcome="completed")
-        app.clock.now = START + 195
-        assert not await told(100)

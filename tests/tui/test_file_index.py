@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from console_app.tui import file_index
-from console_app.tui.completion import Token, token_before
-from console_app.tui.file_index import FileIndex
+from console_app.tui.prompt.completion import Token, token_before
+from console_app.tui.prompt.file_index import FileIndex
 
 
 def write(folder: Path, *names: str) -> None:
@@ -24,10 +23,10 @@ async def test_the_name_counts_more_than_the_folders(tmp_path: Path) -> None:
     assert not any("node_modules" in path or ".git" in path for path in await FileIndex(tmp_path).find(""))
 
 
-async def test_a_huge_folder_is_walked_only_so_far(tmp_path: Path, monkeypatch) -> None:
-    write(tmp_path, *(f"d{n // 10}/f{n}" for n in range(100)))
-    monkeypatch.setattr(file_index, "MOST_FILES", 30)
-    assert len(file_index._walk(tmp_path)) == 30
+async def test_what_gitignore_leaves_out_is_not_found(tmp_path: Path) -> None:
+    write(tmp_path, "docs/a.md", "build/a.md", "docs/a.log")
+    (tmp_path / ".gitignore").write_text("build/\n*.log\n")
+    assert await FileIndex(tmp_path).find("a") == ["docs/a.md"]
 
 
 async def test_a_folder_that_is_gone_has_no_files(tmp_path: Path) -> None:
@@ -40,3 +39,5 @@ def test_tokens_are_read_before_the_cursor() -> None:
     assert token_before("/theme fj", 9, True) == Token("argument", "fj", 7, "theme")
     assert token_before("see @docs/a then", 11, False) == Token("file", "docs/a", 4)
     assert token_before("me@example.org", 14, True) is None
+    assert token_before('see @"a na', 10, True) == Token("file", "a na", 4)
+    assert token_before('see @"a name" then', 18, True) is None

@@ -17,12 +17,13 @@ from textual.widgets import OptionList
 
 from console_app.domain.errors import ConfigError
 from console_app.tui.app import FanoutApp
-from console_app.tui.first_paint import Opening
-from console_app.tui.screens.chat import ChatScreen
-from console_app.tui.screens.help import HelpScreen
-from console_app.tui.screens.opening import OpeningScreen
+from console_app.tui.main_screen.first_paint import StartupParts
+from console_app.tui.main_screen.help import HelpScreen
+from console_app.tui.main_screen.screen import ChatScreen
+from console_app.tui.main_screen.startup_screen import StartupScreen
+from console_app.tui.main_screen.welcome import EXAMPLES
 from console_app.tui.services import ConsoleServices
-from console_app.tui.widgets.welcome import EXAMPLES
+from tests.patience import PATIENCE
 from tests.tui.parts import THEMES, WrittenModel, seen, services, until
 
 
@@ -35,7 +36,7 @@ class Slow:
         self._make = lambda: services(folder, self.model, **more)
         self._fault = fault
         self.app = FanoutApp(
-            Opening(
+            StartupParts(
                 load=self._load,
                 history_path=folder / "history",
                 theme_dirs=[THEMES],
@@ -45,7 +46,7 @@ class Slow:
         )
 
     def _load(self) -> ConsoleServices:
-        assert self.go_on.wait(20)
+        assert self.go_on.wait(PATIENCE)
         if self._fault is not None:
             raise self._fault
         return self._make()
@@ -54,7 +55,7 @@ class Slow:
     async def opened(self, size: tuple[int, int] = (100, 30)) -> AsyncGenerator[Pilot[int]]:
         """The app with its first screen ready."""
         async with self.app.run_test(size=size) as pilot:
-            await until(pilot, lambda: isinstance(self.app.screen, OpeningScreen) and self.app.screen.ready)
+            await until(pilot, lambda: isinstance(self.app.screen, StartupScreen) and self.app.screen.ready)
             try:
                 yield pilot
             finally:
@@ -68,7 +69,7 @@ class Slow:
     async def loaded(self, pilot: Pilot[int]) -> ChatScreen:
         """The chat screen, with all keys passed on."""
         self.go_on.set()
-        await until(pilot, lambda: len(self.app.screen_stack) > 1 and not self.app.kept, "the chat screen")
+        await until(pilot, lambda: len(self.app.screen_stack) > 1 and not self.app.held, "the chat screen")
         await pilot.pause()
         screen = self.app.screen_stack[1]
         assert isinstance(screen, ChatScreen)
@@ -129,9 +130,49 @@ async def test_enter_sends_once_and_what_follows_it_is_the_next_prompt(slow: Slo
         await until(pilot, lambda: "one" in seen(slow.app))
         assert not slow.model.requests
         screen = await slow.loaded(pilot)
-        await until(pilot, lambda: len(slow.model.requests) == 1 and not screen.driver.busy)
+        await until(pilot, lambda: len(slow.model.requests) == 1 and not screen.conversation.busy)
         assert slow.model.requests[0].messages[-1].content == "one"
         assert screen.prompt.text == "two"
+
+
+async def test_what_is_sent_is_seen_at_once_and_stays_where_it_is(slow: Slow) -> None:
+    async with slow.opened() as pilot:
+        slow.typed(*"first words", "enter", *"second", "enter", *"dr")
+        await until(pilot, lambda: "▸ second" in seen(slow.app) and "│ dr" in seen(slow.app))
+        before = seen(slow.app)
+        assert "▌ first words" in before
+        assert "· Starting · esc takes it back" in before
+        assert "Try one" not in before
+        held = asyncio.Event()
+        slow.model.answers.append([held])
+        await slow.loaded(pilot)
+        await until(pilot, lambda: bool(slow.model.requests))
+        place = before.splitlines().index(" ▌ first words")
+        assert seen(slow.app).splitlines()[place] == " ▌ first words"
+        assert "▸ second" in seen(slow.app)
+        assert "│ dr" in seen(slow.app)
+
+
+async def test_escape_takes_back_what_was_sent_before_anything_is_loaded(slow: Slow) -> None:
+    async with slow.opened() as pilot:
+        slow.typed(*"first", "enter", *"second", "enter")
+        await until(pilot, lambda: "▸ second" in seen(slow.app))
+        await pilot.press("escape")
+        await until(pilot, lambda: "▌ second" in seen(slow.app) and "│ first" in seen(slow.app))
+        slow.typed("ctrl+u")
+        await until(pilot, lambda: "│ first" not in seen(slow.app))
+        await pilot.press("escape")
+        await until(pilot, lambda: "│ second" in seen(slow.app) and "Try one" in seen(slow.app))
+        screen = await slow.loaded(pilot)
+        assert (screen.prompt.text, screen.conversation.busy, slow.model.requests) == ("second", False, [])
+
+
+async def test_a_pasted_command_waits_and_runs(slow: Slow) -> None:
+    async with slow.opened() as pilot:
+        slow.app.post_message(events.Paste("/help"))
+        slow.typed("enter")
+        await slow.loaded(pilot)
+        await until(pilot, lambda: isinstance(slow.app.screen, HelpScreen))
 
 
 async def test_a_long_paste_is_sent_whole(slow: Slow) -> None:
@@ -180,7 +221,7 @@ async def test_a_click_on_an_example_sends_it(slow: Slow) -> None:
     [
         [*"one", "enter", *"two", "left", "enter", *"/keys", "escape", *"thr"],
         [*"a b", "ctrl+w", *"c", "ctrl+j", *"d", "up", *"e", "end", "enter", *"f?2/@", "backspace", "ctrl+u", *"g"],
-        ["up", *"?", "escape", "tab", "shift+tab", *"2", "enter", "ctrl+c", *"x", "ctrl+c", *"y"],
+        ["up", *"?", "escape", "tab", "shift+tab", *"2", "enter", *"x", "ctrl+c", *"y"],
     ],
     ids=["two prompts", "editing", "keys of the page"],
 )
@@ -190,8 +231,7 @@ async def test_keys_have_the_effect_that_they_have_later(tmp_path: Path, keys: S
             await before(pilot)
             slow.typed(*keys)
             screen = await slow.loaded(pilot)
-            await until(pilot, lambda: not screen.driver.busy)
-            await pilot.pause(0.3)
+            await until(pilot, lambda: not screen.conversation.busy and not slow.app.held)
             sent = [request.messages[-1].content for request in slow.model.requests]
             return (sent, screen.prompt.text, screen.prompt.selection, type(slow.app.screen))
 
@@ -238,7 +278,7 @@ async def test_left_while_it_loads_the_services_are_closed_all_the_same(tmp_path
     slow = Slow(tmp_path, close=close)
 
     async def leave(pilot: Pilot[int]) -> None:
-        await until(pilot, lambda: isinstance(slow.app.screen, OpeningScreen) and slow.app.screen.ready)
+        await until(pilot, lambda: isinstance(slow.app.screen, StartupScreen) and slow.app.screen.ready)
         await asyncio.sleep(0)
         slow.typed("ctrl+d")
         threading.Timer(0.2, slow.go_on.set).start()

@@ -21,12 +21,12 @@ from console_app.domain.todo import TodoItem, TodoStatus
 from console_app.domain.tools import Artifact, Outcome, ToolCall
 from console_app.domain.transcript import Transcript
 from console_app.tui.app import FanoutApp
-from console_app.tui.conversation.block import Block
 from console_app.tui.event_router import EventRouter
+from console_app.tui.transcript_view.block import Block
 from tests.escape_reader import read
 from tests.hostile import PAYLOADS
-from tests.tui.conversation.scenes import PALETTE
 from tests.tui.parts import Server, app, chat, see
+from tests.tui.transcript_view.scenes import PALETTE
 
 EXAMPLES = int(os.environ.get("HOSTILE_EXAMPLES", "200"))  # 10,000 for a night
 
@@ -85,7 +85,7 @@ def story(text: str, turn: int) -> Iterator[ev.Event]:
 class Page:
     """Stands for the view: keeps the blocks."""
 
-    room = 40
+    room = most_room = 40
     now = float("inf")  # all of it was stored long ago
 
     def __init__(self) -> None:
@@ -101,7 +101,7 @@ class Page:
         self.blocks.remove(block)
 
     def add_notice(self, level: ev.Level, text: str) -> None:
-        from console_app.tui.conversation.notice_blocks import NoticeBlock
+        from console_app.tui.transcript_view.notice_blocks import NoticeBlock
 
         self.add_block(NoticeBlock(level, text))
 
@@ -161,8 +161,8 @@ async def test_whole_screens_of_hostile_text_are_only_text(tmp_path: Path) -> No
         for turn in range(1, len(PAYLOADS), 5):
             payload = " ".join(PAYLOADS[turn - 1 : turn + 4])
             for event in story(payload, turn):
-                chat(console)._show(event)
-            chat(console).toast(payload)
+                chat(console).ui.show(event)
+            chat(console).ui.toast(payload)
             chat(console).view._flush()
             await pilot.pause()
             assert faults(console) == [], payload
@@ -221,7 +221,7 @@ async def test_a_window_of_any_size_is_only_text(tmp_path: Path) -> None:
     console = app(tmp_path, problems=PAYLOADS)
     async with console.run_test(size=(60, 20)) as pilot:
         for event in story(EVIL, 1):
-            chat(console)._show(event)
+            chat(console).ui.show(event)
         for size in ((1, 1), (3, 2), (20, 5), (200, 60), (2, 50), (80, 24)):
             await pilot.resize_terminal(*size)
             chat(console).view._flush()

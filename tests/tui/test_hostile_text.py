@@ -66,7 +66,7 @@ async def test_a_turn_its_approval_and_its_queue(tmp_path: Path) -> None:
     async with gate_console.run_test(size=(160, 50)) as pilot:
         await pilot.press(*"go", "enter")
         await see(pilot, "Approve 1 of 1")
-        chat(gate_console).send(HOSTILE)
+        chat(gate_console).prompt_area.send(HOSTILE)
         await see(pilot, f"▸ {SHOWN}")
         assert re.search(rf"path\s+│ {re.escape(SHOWN)}", seen(gate_console))
         clean(gate_console)
@@ -94,7 +94,7 @@ async def test_dialogs_and_lists(tmp_path: Path, keys: tuple[str, ...], text: st
 async def test_a_toast(tmp_path: Path) -> None:
     hostile = console(tmp_path)
     async with hostile.run_test(size=(160, 40), notifications=True) as pilot:
-        chat(hostile).toast(MARKUP)
+        chat(hostile).ui.toast(MARKUP)
         await see(pilot, MARKUP)
         clean(hostile)
 

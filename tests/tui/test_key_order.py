@@ -11,7 +11,7 @@ from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
 from textual.widgets import TextArea
 
-from console_app.tui.key_order import KeysInOrder
+from console_app.tui.terminal.key_order import KeysInOrder
 from tests.tui.parts import until
 
 

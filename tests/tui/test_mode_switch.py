@@ -10,9 +10,9 @@ from textual.pilot import Pilot
 
 from console_app.domain.approvals import ApprovalMode
 from console_app.engine.approval_gate import ApprovalGate, Rule
-from console_app.tui.mode_switch import ModeSwitch
-from console_app.tui.settled_keys import ALONE, SETTLE
-from tests.tui.parts import Tools, WrittenModel, app, calls, chat, echo, say, see, until
+from console_app.tui.approvals.mode_switch import ModeSwitch
+from console_app.tui.widgets.settled_keys import ALONE, SETTLE
+from tests.tui.parts import Tools, WrittenModel, app, calls, chat, echo, pass_by, say, see, until
 
 
 class Time:
@@ -95,7 +95,7 @@ async def press_mode(pilot: Pilot[Any], mode: ApprovalMode) -> None:
     """Shift+Tab as a person presses it, until it is on that mode."""
     modes = chat(pilot.app).modes
     while modes.shown is not mode:
-        modes._pressed -= 1  # pyright: ignore[reportPrivateUsage]
+        await pass_by(pilot, ALONE)
         await pilot.press("shift+tab")
 
 
@@ -109,10 +109,11 @@ async def test_what_waits_runs_as_far_as_the_mode_covers_it_and_it_is_said(tmp_p
         await go(pilot)
         await press_mode(pilot, ApprovalMode.YOLO)
         assert gate.mode is ApprovalMode.ASK
-        assert chat(console).board.is_waiting
+        assert chat(console).boards.approvals.is_waiting
+        await pass_by(pilot)
         await see(pilot, "2 calls that waited")
         await see(pilot, "Approve 1 of 1")
-        outcomes = [str(call.outcome) for call in chat(console).transcript.calls.values()]
+        outcomes = [str(call.outcome) for call in chat(console).ui.shown.transcript.calls.values()]
         assert outcomes == [
             "succeeded",
             "succeeded",
@@ -127,5 +128,6 @@ async def test_auto_lets_go_what_only_reads_of_what_waits(tmp_path: Path) -> Non
     async with console.run_test(size=(100, 40)) as pilot:
         await go(pilot)
         await press_mode(pilot, ApprovalMode.AUTO)
+        await pass_by(pilot)
         await see(pilot, "All done.")
-        await until(pilot, lambda: not chat(console).board.is_waiting)
+        await until(pilot, lambda: not chat(console).boards.approvals.is_waiting)

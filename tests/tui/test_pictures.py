@@ -11,10 +11,10 @@ import pytest
 from textual.pilot import Pilot
 
 from console_app.domain.approvals import ApprovalMode
-from console_app.domain.ports import CallReporter, Invocation
+from console_app.domain.ports.toolset import CallReporter, Invocation
 from console_app.engine.approval_gate import ApprovalGate
 from console_app.tui.app import FanoutApp
-from tests.tui.parts import Server, Tools, WrittenModel, app, calls, chat, echo, say, see, until
+from tests.tui.parts import Server, Tools, WrittenModel, app, calls, chat, echo, pass_by, say, see, until
 
 Compare = Callable[..., bool]
 SIZES = [(120, 40), (80, 24)]
@@ -76,8 +76,10 @@ def test_the_opening_page(snap_compare: Compare, tmp_path: Path, size: tuple[int
 def test_a_turn_with_a_queued_message(snap_compare: Compare, tmp_path: Path, size: tuple[int, int]) -> None:
     async def run(pilot: Pilot[Any]) -> None:
         await pilot.press(*"compare", "enter")
-        await until(pilot, lambda: any(c.progress for c in chat(pilot.app).transcript.calls.values()))
-        await until(pilot, lambda: sum(c.outcome is not None for c in chat(pilot.app).transcript.calls.values()) == 2)
+        await until(pilot, lambda: any(c.progress for c in chat(pilot.app).ui.shown.transcript.calls.values()))
+        await until(
+            pilot, lambda: sum(c.outcome is not None for c in chat(pilot.app).ui.shown.transcript.calls.values()) == 2
+        )
         await pilot.press(*"and in Hanoi?", "enter")
         await see(pilot, "and in Hanoi?")
         await see(pilot, "62 %")
@@ -93,13 +95,12 @@ def test_calls_that_wait_for_approval(snap_compare: Compare, tmp_path: Path, siz
     async def run(pilot: Pilot[Any]) -> None:
         await pilot.press(*"compare", "enter")
         await see(pilot, "Approve 1 of 3")
-        board = chat(pilot.app).board
+        board = chat(pilot.app).boards.approvals
         await pilot.press("tab")
         await until(pilot, lambda: board.has_focus)
         await pilot.press("3")
         await see(pilot, "Approve 3 of 3")
-        await until(pilot, lambda: board.desk.keys.settled)
-        board._paint_keys()
+        await pass_by(pilot)
 
     assert snap_compare(waiting, terminal_size=size, run_before=run)
 
@@ -117,13 +118,12 @@ def test_forty_calls_that_wait(snap_compare: Compare, tmp_path: Path, size: tupl
     async def run(pilot: Pilot[Any]) -> None:
         await pilot.press("g", "enter")
         await see(pilot, "Approve 1 of 40")
-        board = chat(pilot.app).board
+        board = chat(pilot.app).boards.approvals
         await pilot.press("tab")
         await until(pilot, lambda: board.has_focus)
         await pilot.press(*"jjjjj")
         await see(pilot, "Approve 6 of 40")
-        await until(pilot, lambda: board.desk.keys.settled)
-        board._paint_keys()
+        await pass_by(pilot)
 
     assert snap_compare(many, terminal_size=size, run_before=run)
 

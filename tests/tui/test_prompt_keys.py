@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -10,8 +12,10 @@ from textual import events
 from textual.app import App, ComposeResult
 
 from console_app.tui.app import FanoutApp
-from console_app.tui.pastes import Pastes
-from console_app.tui.widgets.prompt import Prompt
+from console_app.tui.prompt.completion import Completions, Token
+from console_app.tui.prompt.pastes import Pastes
+from console_app.tui.prompt.prompt import Prompt
+from console_app.tui.prompt.prompt_box import PromptBox
 from tests.tui.parts import WrittenModel, app, chat, say, see, until
 
 
@@ -66,7 +70,7 @@ async def test_up_brings_back_what_was_sent_and_down_what_was_being_written(tmp_
         prompt = chat(pilot.app).prompt
         for text in ("first", "second"):
             await pilot.press(*text, "enter")
-            await until(pilot, lambda: not chat(pilot.app).driver.busy)
+            await until(pilot, lambda: not chat(pilot.app).conversation.busy)
         await pilot.press("d", "up")
         assert prompt.text == "second"
         await pilot.press("up")
@@ -110,10 +114,10 @@ async def test_a_long_paste_is_a_placeholder_that_is_written_out_when_sent(tmp_p
 
 async def test_five_megabytes_are_pasted_without_a_pause(tmp_path: Path) -> None:
     async with app(tmp_path).run_test(size=(100, 30)) as pilot:
-        before = time.monotonic()
+        before = time.process_time()  # of this process alone, however busy the machine
         pilot.app.post_message(events.Paste("x" * 5_000_000))
         await until(pilot, lambda: "Pasted" in chat(pilot.app).prompt.text)
-        assert time.monotonic() - before < 5
+        assert time.process_time() - before < 5
         assert chat(pilot.app).prompt.text == "[Pasted 5,000,000 characters]"
 
 
@@ -256,3 +260,43 @@ async def test_a_prompt_of_no_width_shows_nothing(tmp_path: Path) -> None:
         await pilot.press("a")
         await pilot.press("backspace")
         assert pilot.app.query_one(Prompt).content_size.width == 0
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "may_be"),
+    [
+        ("read a @rep", "read @rep", ["read @rep", "read @report.md "]),
+        ("read @", "read @rep", ["read @report.md "]),
+    ],
+    ids=["elsewhere", "typed on"],
+)
+async def test_what_was_found_for_another_text_completes_nothing(
+    tmp_path: Path, before: str, now: str, may_be: list[str]
+) -> None:
+    """As when the text of a prompt that was refused comes back while the list for it is still open."""
+    for name in ("notes.md", "report.md"):
+        (tmp_path / name).touch()
+    looking = asyncio.Event()
+
+    async def servers(token: Token) -> AsyncIterator[Completions]:
+        if box.prompt.text == now:
+            looking.set()
+            await asyncio.Event().wait()
+        yield Completions()
+
+    class Writing(App[None]):
+        def get_theme_variable_defaults(self) -> dict[str, str]:
+            return {"muted": "#808080"}
+
+        def compose(self) -> ComposeResult:
+            yield PromptBox(tmp_path / "history", tmp_path, lambda _: (), servers)
+
+    async with Writing().run_test(size=(60, 20)) as pilot:
+        box = pilot.app.query_one(PromptBox)
+        box.prompt.focus()
+        box.prompt.put(before)
+        await until(pilot, lambda: box.popup.is_open)
+        box.prompt.put(now)
+        await looking.wait()
+        await pilot.press("tab")
+        assert box.prompt.text in may_be

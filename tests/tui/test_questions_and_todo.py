@@ -11,7 +11,7 @@ from typing import Any
 from textual.pilot import Pilot
 
 from console_app.domain import events as ev
-from tests.tui.parts import Answer, Tools, WrittenModel, app, calls, chat, echo, say, see, seen, settle, until
+from tests.tui.parts import Answer, Tools, WrittenModel, app, calls, chat, decide, echo, pass_by, say, see, seen, until
 
 QUESTION = (
     "fanout_ask_followup_question",
@@ -44,10 +44,10 @@ def sent(pilot: Pilot[Any]) -> list[str]:
 
 
 async def reach(pilot: Pilot[Any]) -> None:
-    board = chat(pilot.app).questions
+    board = chat(pilot.app).boards.questions
     await pilot.press("tab")
     await until(pilot, lambda: board.has_focus_within)
-    settle(board.keys)
+    await pass_by(pilot)
 
 
 async def test_a_question_is_answered_by_number(tmp_path: Path) -> None:
@@ -55,7 +55,7 @@ async def test_a_question_is_answered_by_number(tmp_path: Path) -> None:
         await see(pilot, "2 [@click=app.quit]x")
         await see(pilot, "asks you")
         await reach(pilot)
-        await pilot.press("2")
+        await decide(pilot, "2")
         await see(pilot, "Good.")
         assert sent(pilot)[-1] == "The user answered:\n[@click=app.quit]x"
         await until(pilot, lambda: chat(pilot.app).prompt.has_focus)
@@ -72,17 +72,16 @@ async def test_a_question_is_answered_in_your_own_words(tmp_path: Path) -> None:
 
 async def test_a_question_without_answers_takes_words_at_once_and_n_gives_none(tmp_path: Path) -> None:
     async with talking(tmp_path, calls(OPEN_QUESTION, OPEN_QUESTION), say("Good.")) as pilot:
-        board = chat(pilot.app).questions
+        board = chat(pilot.app).boards.questions
         await see(pilot, "A question, and 1 more")
         await reach(pilot)
         await pilot.press(*"Bo", "enter")
         await until(pilot, lambda: board.border_title == "A question")
         await pilot.press("escape")
         await until(pilot, lambda: board.has_focus)
-        settle(board.keys)
-        await pilot.press("n")
+        await decide(pilot, "n")
         await see(pilot, "Good.")
-        outcomes = [str(call.outcome) for call in chat(pilot.app).transcript.calls.values()]
+        outcomes = [str(call.outcome) for call in chat(pilot.app).ui.shown.transcript.calls.values()]
         assert outcomes == ["succeeded", "denied"]
         assert "does not want to answer" in sent(pilot)[-1]
 
@@ -91,7 +90,7 @@ async def test_what_is_typed_on_a_question_is_its_answer_and_what_was_typed_ahea
     async with talking(tmp_path, calls(QUESTION), say("Good.")) as pilot:
         await see(pilot, "Which format?")
         await pilot.press("tab")
-        await until(pilot, lambda: chat(pilot.app).questions.has_focus)
+        await until(pilot, lambda: chat(pilot.app).boards.questions.has_focus)
         await pilot.press("s")
         assert chat(pilot.app).prompt.text == "s"
         await pilot.press("backspace")
@@ -107,32 +106,31 @@ async def test_escape_leaves_a_question_open(tmp_path: Path) -> None:
         await reach(pilot)
         await pilot.press("escape")
         await until(pilot, lambda: chat(pilot.app).prompt.has_focus)
-        chat(pilot.app).prompt.touched_at -= 60
-        await pilot.pause(0.6)
-        assert chat(pilot.app).questions.is_asking
+        await pass_by(pilot, 60)
+        assert chat(pilot.app).boards.questions.is_asking
         assert chat(pilot.app).prompt.has_focus
         await reach(pilot)
-        await pilot.press("1")
+        await decide(pilot, "1")
         await see(pilot, "Good.")
 
 
 async def test_keys_typed_ahead_choose_no_answer(tmp_path: Path) -> None:
     async with talking(tmp_path, calls(QUESTION), say("Good.")) as pilot:
         await see(pilot, "Which format?")
-        board = chat(pilot.app).questions
+        board = chat(pilot.app).boards.questions
         await pilot.press("tab", "1", "escape")
         assert board.is_asking
-        settle(board.keys)
+        await reach(pilot)
         await pilot.press("1", "1", "2")
-        await pilot.pause(0.3)
+        await pass_by(pilot)
         assert board.is_asking
 
 
 async def test_the_question_takes_the_focus_from_an_empty_prompt(tmp_path: Path) -> None:
     async with talking(tmp_path, calls(QUESTION), say("Good.")) as pilot:
         await see(pilot, "Which format?")
-        chat(pilot.app).prompt.touched_at -= 60
-        await until(pilot, lambda: chat(pilot.app).questions.has_focus)
+        await pass_by(pilot)
+        await until(pilot, lambda: chat(pilot.app).boards.questions.has_focus)
 
 
 async def test_the_list_is_seen_and_your_changes_reach_the_model(tmp_path: Path) -> None:
@@ -141,7 +139,7 @@ async def test_the_list_is_seen_and_your_changes_reach_the_model(tmp_path: Path)
         await see(pilot, "1 of 2 done")
         assert "● done" in seen(pilot.app)
         await pilot.press(*"/todo", "enter")
-        await until(pilot, lambda: chat(pilot.app).todo.has_focus)
+        await until(pilot, lambda: chat(pilot.app).boards.todo.has_focus)
         await pilot.press("j", "space")
         await see(pilot, "2 of 2 done")
         await pilot.press("a", *"Write it", "enter")
@@ -149,7 +147,7 @@ async def test_the_list_is_seen_and_your_changes_reach_the_model(tmp_path: Path)
         await pilot.press("e", *" up", "enter")
         await see(pilot, "Write it up")
         await pilot.press("k", "k", "d")
-        await until(pilot, lambda: len(chat(pilot.app).todo.items) == 2)
+        await until(pilot, lambda: len(chat(pilot.app).boards.todo.items) == 2)
         await pilot.press("escape", *"on", "enter")
         await see(pilot, "Seen.")
         assert any("[x] Sum up\n[ ] Write it up" in text for text in sent(pilot))
@@ -165,7 +163,7 @@ async def test_a_list_begins_with_an_item_of_yours(tmp_path: Path) -> None:
     async with talking(tmp_path, say("Hello.")) as pilot:
         await see(pilot, "Hello.")
         await pilot.press(*"/todo", "enter")
-        await until(pilot, lambda: chat(pilot.app).todo.has_focus_within)
+        await until(pilot, lambda: chat(pilot.app).boards.todo.has_focus_within)
         await pilot.press(*"Water plants", "enter")
         await see(pilot, "0 of 1 done")
 
@@ -174,11 +172,11 @@ async def test_another_session_has_another_list(tmp_path: Path) -> None:
     async with talking(tmp_path, calls(TODO), say("Planned.")) as pilot:
         await see(pilot, "Planned.")
         await see(pilot, "1 of 2 done")
-        stored = [*chat(pilot.app).shown.transcript.todo]
+        stored = [*chat(pilot.app).ui.shown.transcript.todo]
         await pilot.press(*"/new", "enter")
         await until(pilot, lambda: "of 2 done" not in seen(pilot.app))
-        assert chat(pilot.app).todo.items == ()
-        await chat(pilot.app).show_stored([ev.TurnStarted(turn=1, prompt="go"), ev.TodoChanged(items=tuple(stored))])
+        assert chat(pilot.app).boards.todo.items == ()
+        await chat(pilot.app).ui.show_stored([ev.TurnStarted(turn=1, prompt="go"), ev.TodoChanged(items=tuple(stored))])
         await see(pilot, "1 of 2 done")
 
 
@@ -186,6 +184,6 @@ async def test_what_is_no_key_of_the_list_is_written(tmp_path: Path) -> None:
     async with talking(tmp_path, calls(TODO), say("Planned.")) as pilot:
         await see(pilot, "Planned.")
         await pilot.press(*"/todo", "enter")
-        await until(pilot, lambda: chat(pilot.app).todo.has_focus)
+        await until(pilot, lambda: chat(pilot.app).boards.todo.has_focus)
         await pilot.press(*"why")
         assert chat(pilot.app).prompt.text == "why"

@@ -15,10 +15,11 @@ from textual.pilot import Pilot
 
 from console_app.domain import events as ev
 from console_app.domain.approvals import ApprovalMode, Decision
-from console_app.domain.ports import CallReporter, Invocation
+from console_app.domain.ports.toolset import CallReporter, Invocation
 from console_app.engine.approval_gate import ApprovalGate
 from tests.engine.strict_history import check_events, check_history
-from tests.tui.parts import Tools, WrittenModel, app, calls, chat, say, seen, settle, until
+from tests.patience import PATIENCE
+from tests.tui.parts import Tools, WrittenModel, app, calls, chat, decide, pass_by, say, seen, until
 
 SETTLE, WAIT = "half a second passes", "the decision proves to be alone"
 ALLOWS = {"y", "a", "A", "Y", "e", "shift+tab", "r"}
@@ -58,12 +59,10 @@ class Lab:
 
 
 async def press(pilot: Pilot[Any], key: str) -> None:
-    screen = chat(pilot.app)
     if key == SETTLE:
-        settle(screen.board.desk.keys)
-        screen.modes._pressed -= 1  # pyright: ignore[reportPrivateUsage]
+        await pass_by(pilot, 0.5)
     elif key == WAIT:
-        await pilot.pause(0.2)
+        await pass_by(pilot, 0.2)
     else:
         await pilot.press(key)
 
@@ -76,17 +75,16 @@ async def end(pilot: Pilot[Any], lab: Lab) -> None:
             await pilot.press("escape")
     assert pilot.app.screen is screen
     lab.let_go.set()
-    limit = asyncio.get_running_loop().time() + 20
-    while screen.driver.busy:
+    limit = asyncio.get_running_loop().time() + PATIENCE
+    while screen.conversation.busy:
         assert asyncio.get_running_loop().time() < limit, seen(pilot.app)
-        if screen.board.is_waiting:
-            screen.board.focus()
-            if screen.board.desk.stage in ("rule", "words"):
+        if screen.boards.approvals.is_waiting:
+            screen.boards.approvals.focus()
+            if screen.boards.approvals.selection.stage in ("rule", "words"):
                 await pilot.press("escape")
-            settle(screen.board.desk.keys)
-            await pilot.press("N")
-        await pilot.pause(0.2)
-    assert not screen.board.is_waiting
+            await decide(pilot, "N")
+        await pilot.pause(0.01)
+    assert not screen.boards.approvals.is_waiting
 
 
 async def play(batch: list[str], keys: list[str]) -> None:
@@ -98,7 +96,7 @@ async def play(batch: list[str], keys: list[str]) -> None:
         console = app(Path(folder), model, lab.tools, gate=ApprovalGate(ApprovalMode.ASK), store=kept)
         async with console.run_test(size=(100, 40)) as pilot:
             await pilot.press(*"go", "enter")
-            await until(pilot, lambda: len(chat(console).board.desk.cases) == len(batch))
+            await until(pilot, lambda: len(chat(console).boards.approvals.selection.waiting) == len(batch))
             for key in keys:
                 await press(pilot, key)
             await end(pilot, lab)

@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
-from console_app.domain.ports import FinishChunk, TextChunk
+from console_app.domain.ports.provider import FinishChunk, TextChunk
 from console_app.domain.tools import Outcome
 from console_app.sessions.library import Library
 from console_app.sessions.replay import Replay
 from console_app.sessions.store import Store
+from console_app.tui.transcript_view.call_block import CallBlock
 from tests.tui.parts import (
     NOW,
     Tools,
@@ -58,8 +59,10 @@ async def talk(folder: Path, *prompts: str, model: WrittenModel | None = None) -
     async with running.run_test(size=(100, 40)) as pilot:
         for number, prompt in enumerate(prompts, 1):
             await pilot.press(*prompt, "enter")
-            await until(pilot, lambda n=number: sum(t.outcome is not None for t in chat(running).transcript.turns) == n)
-        await until(pilot, lambda: not chat(running).driver.busy)
+            await until(
+                pilot, lambda n=number: sum(t.outcome is not None for t in chat(running).ui.shown.transcript.turns) == n
+            )
+        await until(pilot, lambda: not chat(running).conversation.busy)
         shown, session = conversation(pilot), kept.session_id
     await kept.close()
     return session, shown
@@ -77,7 +80,7 @@ async def test_a_session_comes_back_as_it_was_and_the_model_knows_it(tmp_path: P
         await see(pilot, "Yes, both.")
         roles = [message.role for message in model.requests[0].messages]
         assert roles == ["user", "assistant", "tool", "tool", "assistant", "user"]
-        await until(pilot, lambda: not chat(pilot.app).driver.busy)
+        await until(pilot, lambda: not chat(pilot.app).conversation.busy)
     kept = library(tmp_path)
     events = await kept.store.load(session)
     assert [event.seq for event in events] == sorted({event.seq for event in events})
@@ -130,7 +133,7 @@ async def test_undo_takes_the_turn_from_screen_and_history_but_not_from_disk(tmp
         await see(pilot, "One.")
         await pilot.press(*"second", "enter")
         await see(pilot, "Two.")
-        await until(pilot, lambda: not chat(running).driver.busy)
+        await until(pilot, lambda: not chat(running).conversation.busy)
         await pilot.press(*"/undo", "enter")
         await until(pilot, lambda: "Two." not in seen(running))
         await until(pilot, lambda: chat(running).prompt.text == "second")
@@ -138,7 +141,7 @@ async def test_undo_takes_the_turn_from_screen_and_history_but_not_from_disk(tmp
         await see(pilot, "Three.")
         said = [message.content for message in model.requests[2].messages]
         assert said == ["first", "One.", "second again"]
-        await until(pilot, lambda: not chat(running).driver.busy)
+        await until(pilot, lambda: not chat(running).conversation.busy)
         session = kept.session_id
     await kept.close()
     kept = library(tmp_path)
@@ -157,7 +160,7 @@ async def test_a_fork_goes_on_from_a_message_and_leaves_the_other_alone(tmp_path
         await see(pilot, "One.")
         await pilot.press(*"second", "enter")
         await see(pilot, "Two.")
-        await until(pilot, lambda: not chat(running).driver.busy)
+        await until(pilot, lambda: not chat(running).conversation.busy)
         session = kept.session_id
         await pilot.press(*"/fork", "enter")
         await see(pilot, "before: second")
@@ -167,7 +170,7 @@ async def test_a_fork_goes_on_from_a_message_and_leaves_the_other_alone(tmp_path
         assert kept.session_id != session
         await pilot.press("enter")
         await see(pilot, "Three.")
-        await until(pilot, lambda: not chat(running).driver.busy)
+        await until(pilot, lambda: not chat(running).conversation.busy)
         assert (await kept.store.find(kept.session_id)).parent == session
         assert any(getattr(event, "content", "") == "Two." for event in await kept.store.load(session))
 
@@ -178,7 +181,7 @@ async def test_export_writes_a_file_that_was_not_there(tmp_path: Path, form: str
     async with running.run_test(size=(100, 40)) as pilot:
         await pilot.press(*"first", "enter")
         await see(pilot, "One.")
-        await until(pilot, lambda: not chat(running).driver.busy)
+        await until(pilot, lambda: not chat(running).conversation.busy)
         for _ in range(2):
             await pilot.press(*f"/export {form} out.{form}", "enter")
         await until(pilot, (tmp_path / f"out-2.{form}").exists)
@@ -192,10 +195,10 @@ async def test_new_begins_a_session_of_its_own(tmp_path: Path) -> None:
     async with running.run_test(size=(100, 40)) as pilot:
         await pilot.press(*"first", "enter")
         await see(pilot, "One.")
-        await until(pilot, lambda: not chat(running).driver.busy)
+        await until(pilot, lambda: not chat(running).conversation.busy)
         await pilot.press(*"/new", "enter", *"second", "enter")
         await see(pilot, "Two.")
-        await until(pilot, lambda: not chat(running).driver.busy)
+        await until(pilot, lambda: not chat(running).conversation.busy)
         assert [info.title for info in await kept.store.sessions()] == ["second", "first"]
 
 
@@ -266,7 +269,7 @@ async def test_a_locked_file_is_told_at_once_and_written_when_it_is_free(tmp_pat
         holder.close()
         await until(pilot, lambda: "not saved" not in seen(running))
         await see(pilot, "Sessions are written again")
-        await until(pilot, lambda: not chat(running).driver.busy)
+        await until(pilot, lambda: not chat(running).conversation.busy)
         events = await kept.store.load(kept.session_id)
         assert [event.type for event in events][-1] == "turn.finished"
 
@@ -298,7 +301,7 @@ async def test_a_damaged_file_is_told_and_what_can_be_read_of_it_can_be_opened(t
         await see(pilot, "The session file was damaged. It was kept as")
         await see(pilot, "1 session of the damaged file could be read")
         await see(pilot, "Here.")
-        await until(pilot, lambda: not chat(pilot.app).driver.busy)
+        await until(pilot, lambda: not chat(pilot.app).conversation.busy)
         await pilot.press(*f"/resume {session[:8]}", "enter")
         await see(pilot, "Well kept.")
     await kept.close()
@@ -314,6 +317,32 @@ async def test_a_replay_plays_what_happened_and_takes_no_prompt(tmp_path: Path) 
         await see(pilot, "Done so.")
         assert conversation(pilot) == shown
         assert "replay" in seen(pilot.app)
-        assert all(call.outcome is Outcome.SUCCEEDED for call in chat(pilot.app).transcript.calls.values())
+        assert all(call.outcome is Outcome.SUCCEEDED for call in chat(pilot.app).ui.shown.transcript.calls.values())
         await pilot.press(*"hello", "enter")
-        assert not chat(pilot.app).driver.busy
+        assert not chat(pilot.app).conversation.busy
+
+
+async def test_the_keys_reach_the_calls_of_a_session_that_came_back_and_of_its_copy(tmp_path: Path) -> None:
+    two = calls(("lab_echo", '{"n": 1}'), ("lab_echo", '{"n": 2}'))
+    session, _ = await talk(tmp_path, "look", "and", model=WrittenModel(two, say("Two came."), two, say("Two more.")))
+    async with console(tmp_path, resume=session).run_test(size=(100, 40)) as pilot:
+        screen = chat(pilot.app)
+        await see(pilot, "Two more.")
+        for forked in (False, True):
+            if forked:
+                await pilot.press(*"/fork", "enter")
+                await until(pilot, lambda: pilot.app.screen is not screen)
+                await pilot.press("enter")
+                await until(pilot, lambda: pilot.app.screen is screen)
+                await see(pilot, "Two more.")
+            await pilot.press("alt+2")
+            block = screen.view.cursor
+            assert isinstance(block, CallBlock)
+            assert block.selected
+            assert block.call is list(screen.ui.shown.transcript.calls.values())[3]
+            await pilot.press("r")
+            await until(pilot, lambda: screen.boards.approvals.is_waiting)
+            screen.conversation.stop()
+            await until(pilot, lambda: not screen.conversation.busy)
+            await pilot.press("escape")
+            assert screen.focused is screen.prompt

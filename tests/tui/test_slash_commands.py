@@ -8,7 +8,7 @@ from pathlib import Path
 from console_app.domain.approvals import CallPolicy
 from console_app.domain.errors import ConfigError
 from console_app.tui.commands.registry import parse
-from console_app.tui.widgets.completion_popup import CompletionPopup
+from console_app.tui.prompt.completion_popup import CompletionPopup
 from tests.tui.parts import Server, WrittenModel, app, chat, say, see, seen, until
 
 

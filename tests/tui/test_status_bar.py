@@ -9,7 +9,7 @@ import pytest
 
 from console_app.domain.approvals import ApprovalMode
 from console_app.engine.approval_gate import ApprovalGate
-from console_app.tui.widgets.status_bar import Status, pieces, tokens
+from console_app.tui.main_screen.status_bar import Status, pieces, tokens
 from tests.tui.parts import Server, Tools, WrittenModel, app, calls, echo, say, see, seen
 
 

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from console_app.config.crash_report import KEPT, write_report
+from console_app.config.crash_report import MOST_REPORTS, write_report
 from console_app.config.redaction import Redactor
-from console_app.tui.conversation.lines import Line
-from console_app.tui.conversation.notice_blocks import NoticeBlock
-from console_app.tui.palette import Palette
-from console_app.tui.survival import MANY, Survival
+from console_app.tui.main_screen.survival import MANY, Survival
+from console_app.tui.transcript_view.notice_blocks import NoticeBlock
+from console_app.tui.widgets.lines import Line
+from console_app.tui.widgets.palette import Palette
 from tests.tui.parts import app, chat, see
 
 
@@ -23,7 +23,7 @@ class Broken(NoticeBlock):
 async def test_a_block_that_can_not_be_drawn_is_a_row_among_the_others(tmp_path: Path) -> None:
     async with app(tmp_path).run_test(size=(120, 40)) as pilot:
         screen = chat(pilot.app)
-        screen.send("hello")
+        screen.prompt_area.send("hello")
         await see(pilot, "That is all.")
         screen.view.add_block(Broken("info", ""))
         screen.view.add_notice("info", "and on it goes")
@@ -45,14 +45,14 @@ def test_reports_are_private_few_and_without_values(tmp_path: Path) -> None:
     def fail(password: str) -> None:
         raise ValueError("it failed with Bearer abcdefghijklmnop and \x1b[2J")
 
-    for _ in range(KEPT + 3):
+    for _ in range(MOST_REPORTS + 3):
         with pytest.raises(ValueError, match="it failed") as caught:
             fail("2retnuh"[::-1])
         path = write_report(tmp_path, caught.value, Redactor())
         assert path is not None
         path.rename(path.with_name(f"crash-2020{len(list(tmp_path.iterdir())):04}.txt"))
     kept = list(tmp_path.iterdir())
-    assert len(kept) <= KEPT
+    assert len(kept) <= MOST_REPORTS
     text = kept[0].read_text()
     assert "Bearer (hidden) and ␛[2J" in text
     assert "hunter2" not in text

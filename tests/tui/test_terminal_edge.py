@@ -12,12 +12,13 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.color import Color
 
-from console_app.tui import terminal_writer
-from console_app.tui.driver import PIXELS_OFF, RESTORE
-from console_app.tui.terminal_edge import EDGE, cleaned
-from console_app.tui.terminal_writer import TerminalWriter
+from console_app.tui.terminal import writer as terminal_writer
+from console_app.tui.terminal.driver import PIXELS_OFF, RESTORE
+from console_app.tui.terminal.edge import EDGE, cleaned
+from console_app.tui.terminal.writer import TerminalWriter
 from tests.escape_reader import read
 from tests.hostile import CONTROL, PAYLOADS, UNICODE
+from tests.patience import PATIENCE
 
 REORDERING = UNICODE[:3]  # invisible letters are stopped where text and its neighbours are seen together
 
@@ -80,7 +81,7 @@ def test_a_terminal_that_stops_reading_never_holds_the_console_up(monkeypatch: p
     got = b""
     while not got.endswith(b"\x1b[?25h"):
         got += os.read(reader, 65_536)
-    assert recovered.wait(10)
+    assert recovered.wait(PATIENCE)
     assert 200_000 < len(got) < 500_000
     writer.stop()
     os.close(reader)
@@ -94,7 +95,7 @@ def test_a_terminal_that_is_gone_is_told_once_and_nothing_waits() -> None:
     writer = TerminalWriter(writing_end, recovered=lambda: None, lost=lost.set)
     writer.start()
     writer.write("anybody there?")
-    assert lost.wait(10)
+    assert lost.wait(PATIENCE)
     for _ in range(1000):
         writer.write("x" * 100_000)
     writer.stop()

@@ -10,10 +10,25 @@ from textual.pilot import Pilot
 
 from console_app.domain.errors import FanoutError, ProviderError
 from console_app.domain.events import Event
-from console_app.domain.ports import CallReporter, FinishChunk, Invocation, TextChunk
-from console_app.tui.widgets.queue_strip import QueueStrip
-from console_app.tui.widgets.status_bar import StatusBar
-from tests.tui.parts import Answer, Tools, WrittenModel, app, calls, chat, echo, say, see, seen, services, until
+from console_app.domain.ports.provider import FinishChunk, TextChunk
+from console_app.domain.ports.toolset import CallReporter, Invocation
+from console_app.tui.main_screen.status_bar import StatusBar
+from console_app.tui.prompt.queue_strip import QueueStrip
+from tests.tui.parts import (
+    Answer,
+    Tools,
+    WrittenModel,
+    app,
+    calls,
+    chat,
+    echo,
+    pass_by,
+    say,
+    see,
+    seen,
+    services,
+    until,
+)
 
 
 def held(text: str, gate: asyncio.Event) -> Answer:
@@ -47,9 +62,9 @@ async def test_escape_stops_the_turn_and_holds_the_queue_until_enter(tmp_path: P
         await pilot.press(*"one", "enter")
         await see(pilot, "Working")
         await pilot.press(*"two", "enter", "escape")
-        await until(pilot, lambda: not screen.driver.busy)
+        await until(pilot, lambda: not screen.conversation.busy)
         await see(pilot, "paused")
-        assert screen.transcript.turns[0].outcome == "cancelled"
+        assert screen.ui.shown.transcript.turns[0].outcome == "cancelled"
         assert len(model.requests) == 1
         await pilot.press("enter")
         await see(pilot, "Second answer.")
@@ -63,10 +78,10 @@ async def test_ctrl_c_stops_the_turn_when_the_prompt_is_empty(tmp_path: Path) ->
         await see(pilot, "Working")
         await pilot.press(*"draft", "ctrl+c")
         assert chat(console).prompt.text == ""
-        assert chat(console).driver.busy
+        assert chat(console).conversation.busy
         await pilot.press("ctrl+c")
-        await until(pilot, lambda: not chat(console).driver.busy)
-        assert chat(console).transcript.turns[0].outcome == "cancelled"
+        await until(pilot, lambda: not chat(console).conversation.busy)
+        assert chat(console).ui.shown.transcript.turns[0].outcome == "cancelled"
         assert console.return_value is None
 
 
@@ -97,9 +112,9 @@ async def test_what_was_steered_into_a_turn_that_is_stopped_first_waits_in_the_q
         await pilot.press(*"later", "enter")
         await pilot.press(*"faster", "ctrl+s")
         await pilot.press("escape")
-        await until(pilot, lambda: not chat(pilot.app).driver.busy)
-        assert list(chat(pilot.app).driver.queue) == ["faster", "later"]
-        assert chat(pilot.app).driver.paused
+        await until(pilot, lambda: not chat(pilot.app).conversation.busy)
+        assert list(chat(pilot.app).conversation.waiting) == ["faster", "later"]
+        assert chat(pilot.app).conversation.paused
         await pilot.press("enter")
         await see(pilot, "And first.")
         sent = [request.messages[-1].content for request in model.requests]
@@ -146,8 +161,8 @@ async def test_events_are_stored_before_they_are_shown(tmp_path: Path) -> None:
 
     store = Store()
     async with app(tmp_path, WrittenModel(say("Hi.")), store=store).run_test(size=(100, 30)) as pilot:
-        router = chat(pilot.app).driver._show
-        chat(pilot.app).driver._show = lambda event: (shown.append(event.seq), router(event))[1]
+        router = chat(pilot.app).ui.shown.show
+        chat(pilot.app).ui.shown.show = lambda event: (shown.append(event.seq), router(event))[1]
         await pilot.press(*"hi", "enter")
         await until(pilot, lambda: "turn.finished" in store.types)
     assert store.types[0] == "session.started"
@@ -164,7 +179,7 @@ async def test_a_store_that_fails_ends_the_turn_with_one_line(tmp_path: Path) ->
     async with app(tmp_path, store=Full()).run_test(size=(100, 30)) as pilot:
         await pilot.press(*"hi", "enter")
         await see(pilot, "the disk is full. Free some space.")
-        await until(pilot, lambda: not chat(pilot.app).driver.busy)
+        await until(pilot, lambda: not chat(pilot.app).conversation.busy)
 
 
 async def test_what_is_typed_over_the_conversation_goes_to_the_prompt(tmp_path: Path) -> None:
@@ -199,12 +214,12 @@ async def test_one_call_is_cancelled_and_its_sibling_ends(tmp_path: Path) -> Non
     async with app(tmp_path, model, Tools({("lab", "wait"): wait})).run_test(size=(100, 30)) as pilot:
         screen = chat(pilot.app)
         await pilot.press(*"go", "enter")
-        await until(pilot, lambda: sum(c.state == "running" for c in screen.transcript.calls.values()) == 2)
+        await until(pilot, lambda: sum(c.state == "running" for c in screen.ui.shown.transcript.calls.values()) == 2)
         await pilot.press("alt+up", "x")
-        await until(pilot, lambda: any(c.outcome == "cancelled" for c in screen.transcript.calls.values()))
+        await until(pilot, lambda: any(c.outcome == "cancelled" for c in screen.ui.shown.transcript.calls.values()))
         go.set()
         await see(pilot, "Both are in.")
-        assert sorted(str(c.outcome) for c in screen.transcript.calls.values()) == ["cancelled", "succeeded"]
+        assert sorted(str(c.outcome) for c in screen.ui.shown.transcript.calls.values()) == ["cancelled", "succeeded"]
 
 
 async def test_inspect_shows_request_and_result_whole(tmp_path: Path) -> None:
@@ -229,7 +244,7 @@ async def test_shift_tab_goes_through_the_approval_modes(tmp_path: Path) -> None
         bar = chat(pilot.app).query_one(StatusBar)
         modes = []
         for _ in range(3):
-            chat(pilot.app).modes._pressed -= 1
+            await pass_by(pilot)
             await pilot.press("shift+tab")
             modes.append(bar.status.mode.value)
         assert modes == ["yolo", "ask", "auto"]
@@ -249,7 +264,7 @@ async def test_a_turn_that_runs_is_stopped_when_the_console_is_left(tmp_path: Pa
     console = app(tmp_path, model, Tools({("lab", "wait"): wait}))
     async with console.run_test(size=(100, 30)) as pilot:
         await pilot.press(*"go", "enter")
-        await until(pilot, lambda: any(c.state == "running" for c in chat(console).transcript.calls.values()))
+        await until(pilot, lambda: any(c.state == "running" for c in chat(console).ui.shown.transcript.calls.values()))
         await pilot.press("ctrl+d")
     assert cancelled.is_set()
 

@@ -17,7 +17,7 @@ _STATUSES = {
     TodoStatus.COMPLETED: ("completed", "complete", "done", "finished"),
 }
 _BY_WORD = {word: status for status, words in _STATUSES.items() for word in words}
-_BOXES = {TodoStatus.PENDING: "[ ]", TodoStatus.IN_PROGRESS: "[-]", TodoStatus.COMPLETED: "[x]"}
+_MARKS = {TodoStatus.PENDING: "[ ]", TodoStatus.IN_PROGRESS: "[-]", TodoStatus.COMPLETED: "[x]"}
 
 
 def read_items(value: Any) -> tuple[TodoItem, ...]:
@@ -35,7 +35,7 @@ def read_items(value: Any) -> tuple[TodoItem, ...]:
 
 def as_checklist(items: Iterable[TodoItem]) -> str:
     """The list as Markdown, a line an item."""
-    return "\n".join(f"{_BOXES[item.status]} {item.content}" for item in items) or "(the list is empty)"
+    return "\n".join(f"{_MARKS[item.status]} {item.content}" for item in items) or "(the list is empty)"
 
 
 def open_items(items: Iterable[TodoItem]) -> list[TodoItem]:
@@ -46,10 +46,10 @@ def open_items(items: Iterable[TodoItem]) -> list[TodoItem]:
 def _of_text(text: str) -> list[TodoItem]:
     items: list[TodoItem] = []
     for line in text.splitlines():
-        if boxed := _LINE.match(line):
-            mark = boxed["mark"].lower()
+        if match := _LINE.match(line):
+            mark = match["mark"].lower()
             status = TodoStatus.COMPLETED if mark == "x" else TodoStatus.IN_PROGRESS if mark else TodoStatus.PENDING
-            items.append(TodoItem(content=_one_line(boxed["boxed"]), status=status))
+            items.append(TodoItem(content=_one_line(match["boxed"]), status=status))
         elif bullet := _BULLET.match(line):
             items.append(TodoItem(content=_one_line(bullet["text"])))
     if not items and text.strip():

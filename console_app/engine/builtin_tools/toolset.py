@@ -10,10 +10,11 @@ from pydantic import ValidationError
 
 from console_app.domain import events as ev
 from console_app.domain.errors import ToolError
-from console_app.domain.ports import CallReporter, Invocation, Toolset
+from console_app.domain.ports.toolset import CallReporter, Invocation, Toolset
 from console_app.domain.tools import Outcome, ToolResult, ToolSpec
-from console_app.engine import completion, results
-from console_app.engine.arguments import compact, encodable
+from console_app.engine import results
+from console_app.engine.arguments import compact
+from console_app.engine.builtin_tools import completion
 from console_app.engine.builtin_tools.specs import (
     FINISHED,
     QUESTION,
@@ -25,7 +26,7 @@ from console_app.engine.builtin_tools.specs import (
     wrong_with,
 )
 from console_app.engine.builtin_tools.todo_list import as_checklist
-from console_app.engine.call_run import CallRun
+from console_app.engine.call_execution import CallExecution
 from console_app.engine.session import Session
 
 DECLINED = "The user does not want to answer. Decide yourself, or end with what you need to know."
@@ -57,7 +58,7 @@ class AnswerTools:
     """A Toolset for one answer. `calls` gives the calls of the answer, `final_answer` what `finished` was told."""
 
     def __init__(
-        self, session: Session, emit: Callable[[ev.Event], None], calls: Callable[[], Sequence[CallRun]]
+        self, session: Session, emit: Callable[[ev.Event], None], calls: Callable[[], Sequence[CallExecution]]
     ) -> None:
         self.final_answer: str | None = None
         self._session = session
@@ -66,11 +67,9 @@ class AnswerTools:
         self._questions: dict[str, asyncio.Future[str | None]] = {}  # None: you don't want to answer
 
     def tools(self) -> Sequence[ToolSpec]:
-        """See Toolset."""
         return [*self._session.toolset.tools(), *SPECS.values()]
 
     async def call(self, invocation: Invocation, reporter: CallReporter) -> ToolResult:
-        """See Toolset."""
         if not invocation.spec.builtin:
             return await self._session.toolset.call(invocation, reporter)
         arguments, tool = dict(invocation.arguments), invocation.spec.tool
@@ -90,7 +89,7 @@ class AnswerTools:
         question = self._questions.get(call_id)
         if question is None or question.done() or not text.strip():
             return False
-        question.set_result(encodable(text.strip()))
+        question.set_result(text.strip())
         return True
 
     def decline(self, call_id: str) -> bool:
@@ -103,18 +102,17 @@ class AnswerTools:
 
     def _finish(self, finished: Finished) -> ToolResult:
         finish_todos = self._session.settings.finish_todos
-        if problem := completion.problem(self._calls(), self._session.todo, finish_todos=finish_todos):
+        if problem := completion.problem(self._calls(), self._session.transcript.todo, finish_todos=finish_todos):
             return ToolResult(outcome=Outcome.BLOCKED, content=problem, error=problem.splitlines()[0])
-        self.final_answer = encodable(finished.final_answer)
+        self.final_answer = finished.final_answer
         return ToolResult(outcome=Outcome.SUCCEEDED, content="Completed.")
 
     def _update(self, update: UpdateTodoList) -> ToolResult:
         if self._session.todo_edited:
             # The model writes over a list that it has not seen: yours stands, and it may look and write again.
             self._session.todo_edited = False
-            listed = as_checklist(self._session.todo)
+            listed = as_checklist(self._session.transcript.todo)
             return ToolResult(outcome=Outcome.SKIPPED, content=f"{EDITED_MEANWHILE}\n{listed}")
-        self._session.todo = update.todos
         self._emit(ev.TodoChanged(items=update.todos))
         return ToolResult(outcome=Outcome.SUCCEEDED, content=f"The to-do list is now:\n{as_checklist(update.todos)}")
 

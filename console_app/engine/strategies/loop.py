@@ -8,7 +8,7 @@ for 25 steps. A thought ends nothing. Calls beside a thought run and are its act
 
 from __future__ import annotations
 
-from console_app.engine.strategies.strategy import Answered, Ending, Phase, Strategy, TurnSteps
+from console_app.engine.strategies.strategy import Ending, Phase, StepResult, Strategy, TurnSteps
 
 MOST_CUTS = 3
 
@@ -47,7 +47,7 @@ class Loop:
         self._turn.notice("warning", f"{limit} The turn ends here.")
         return Ending("failed", limit)
 
-    def _judge(self, phase: Phase, answer: Answered) -> Ending | None:
+    def _judge(self, phase: Phase, answer: StepResult) -> Ending | None:
         """The ending that this answer makes, or None to go on."""
         turn = self._turn
         self._cuts = self._cuts + 1 if answer.error or answer.finish == "length" else 0
@@ -63,7 +63,7 @@ class Loop:
             return ended_by(turn, answer) if self._cuts >= MOST_CUTS else None
         if answer.empty and answer.finish in ("stop", "tool_calls") and not self._nudged:
             self._nudged = True
-            turn.say(NUDGE)
+            turn.add_message(NUDGE)
             return None
         if not answer.error and (turn.has_steering or self._has_to_go_on()):
             return None
@@ -78,10 +78,10 @@ class Loop:
             turn.notice("warning", "The model ended its turn with open items on the to-do list.")
             return False
         self._reminded = True
-        turn.say(f"{REMIND}\n{turn.open_todos}")
+        turn.add_message(f"{REMIND}\n{turn.open_todos}")
         return True
 
-    def _next(self, at: int, answer: Answered) -> int:
+    def _next(self, at: int, answer: StepResult) -> int:
         following = (at + 1) % len(self._phases)
         if not answer.calls and self._phases[at].label is None:
             return 0  # an answer that did not end the turn: a new cycle
@@ -95,12 +95,12 @@ class Loop:
         if ending := self._spent():
             return ending
         turn.notice("warning", f"Step limit of {turn.settings.max_steps} reached: one last answer, without tools.")
-        turn.say(CLOSING)
+        turn.add_message(CLOSING)
         answer = await turn.step(tool_choice="none")
         return Ending("step_limit", answer.error)
 
 
-def ended_by(turn: TurnSteps, answer: Answered) -> Ending:
+def ended_by(turn: TurnSteps, answer: StepResult) -> Ending:
     """The ending that the last answer makes; what the user should do about an answer that isn't whole is a notice."""
     if answer.error:
         return Ending("failed", answer.error)

@@ -11,8 +11,8 @@ from typing import Literal, Protocol
 
 from console_app.domain.events import Level, TurnOutcome
 from console_app.domain.messages import ThoughtLabel
-from console_app.domain.ports import FinishReason
-from console_app.engine.call_run import CallRun
+from console_app.domain.ports.provider import FinishReason
+from console_app.engine.call_execution import CallExecution
 from console_app.engine.settings import EngineSettings
 
 ToolChoice = Literal["auto", "none", "required"]
@@ -27,12 +27,12 @@ class Ending:
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class StepResult:
     """One answer after all of its calls have ended. `error` is set when the request failed or was cut off, `completed`
     is what the model gave to `finished`, where that was not refused."""
 
     text: str
-    calls: tuple[CallRun, ...]
+    calls: tuple[CallExecution, ...]
     finish: FinishReason | None
     error: str | None = None
     completed: str | None = None
@@ -72,7 +72,7 @@ class TurnSteps(Protocol):
 
     async def step(
         self, *, tool_choice: ToolChoice = "auto", note: str = "", label: ThoughtLabel | None = None
-    ) -> Answered:
+    ) -> StepResult:
         """One request, its answer and its calls.
 
         With `none` and no label, calls that come all the same are skipped. `note` is said to the model with this
@@ -80,7 +80,7 @@ class TurnSteps(Protocol):
         """
         ...
 
-    def say(self, text: str) -> None:
+    def add_message(self, text: str) -> None:
         """Adds a user message that Fanout wrote."""
         ...
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from console_app.domain.ports import ModelRequest
+from console_app.domain.ports.provider import ModelRequest
 from console_app.providers.offline.conversation import FINISHED, Called, OpenTurn, open_turn
 from console_app.providers.offline.planner import Plan, plan_all
 from console_app.providers.offline.report import code, failures, report
-from console_app.providers.offline.rule import Asked
+from console_app.providers.offline.rule import AskedPrompt
 from console_app.providers.offline.rules import RULES
-from console_app.providers.offline.toolbox import PlannedCall, Toolbox
+from console_app.providers.offline.toolbox import OfflineTools, PlannedCall
 
 CONNECT = (
     "To connect a real model, set `OPENAI_API_KEY` or `ANTHROPIC_API_KEY` and start again, "
@@ -25,31 +25,31 @@ _GREETING = re.compile(r"^\W*(?:hi|hello|hey|good (?:morning|evening|day)|thanks
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class OfflineAnswer:
     """What the model says, then the calls it asks for, all in one answer."""
 
     text: str
     calls: tuple[PlannedCall, ...] = ()
 
 
-def answer(request: ModelRequest) -> Answer:
+def answer(request: ModelRequest) -> OfflineAnswer:
     """The answer to `request`. It depends on nothing but the request."""
-    tools = Toolbox(request.tools)
+    tools = OfflineTools(request.tools)
     turn = open_turn(request.messages)
     called = tuple(one for one in turn.called if not one.call.name.endswith(FINISHED))
     if turn.blocked:
-        return Answer(_blocked(called, tools))
-    prompts = [Asked(text, earlier) for text, earlier in turn.prompts]
+        return OfflineAnswer(_blocked(called, tools))
+    prompts = [AskedPrompt(text, earlier) for text, earlier in turn.prompts]
     planned = plan_all(prompts, tools)
     remaining = _remaining(planned, turn, called)
     if remaining and request.tool_choice == "none":
-        return Answer(_only_words(called, remaining, tools))
+        return OfflineAnswer(_only_words(called, remaining, tools))
     if remaining:
         return _calls(planned, remaining if request.parallel else remaining[:1], continued=bool(called))
     return _last(request, turn, called, planned, tools)
 
 
-def capabilities(tools: Toolbox) -> str:
+def capabilities(tools: OfflineTools) -> str:
     """What the offline model is, what it can do with these tools, and how to get a real model."""
     able = [rule.can for rule in RULES if rule.able(tools)]
     lines = "\n".join(f"- {can}" for can in able)
@@ -71,7 +71,7 @@ def _remaining(planned: Plan, turn: OpenTurn, called: tuple[Called, ...]) -> tup
     return planned.calls[sum(one.ran for one in called) :]
 
 
-def _calls(planned: Plan, calls: tuple[PlannedCall, ...], *, continued: bool) -> Answer:
+def _calls(planned: Plan, calls: tuple[PlannedCall, ...], *, continued: bool) -> OfflineAnswer:
     arithmetic = all("expression" in call.arguments for call in calls)
     count = _NUMBERS[len(calls)] if len(calls) < len(_NUMBERS) else str(len(calls))
     if continued:
@@ -84,10 +84,12 @@ def _calls(planned: Plan, calls: tuple[PlannedCall, ...], *, continued: bool) ->
         text = f"I'll start these {count} calls together – none depends on another."
     if planned.problems and not continued:
         text = "\n\n".join((*planned.problems, text))
-    return Answer(text, calls)
+    return OfflineAnswer(text, calls)
 
 
-def _last(request: ModelRequest, turn: OpenTurn, called: tuple[Called, ...], planned: Plan, tools: Toolbox) -> Answer:
+def _last(
+    request: ModelRequest, turn: OpenTurn, called: tuple[Called, ...], planned: Plan, tools: OfflineTools
+) -> OfflineAnswer:
     """The answer that ends the turn, by the completion tool where there is one."""
     prompt = turn.prompts[-1][0] if turn.prompts else ""
     if called:
@@ -101,11 +103,11 @@ def _last(request: ModelRequest, turn: OpenTurn, called: tuple[Called, ...], pla
         text = hello + capabilities(tools)
     finish = tools.find((FINISHED,), text=("final_answer", "answer", "result", "message"))
     if finish and request.tool_choice != "none":
-        return Answer("", (finish.call(text=text),))
-    return Answer(text)
+        return OfflineAnswer("", (finish.call(text=text),))
+    return OfflineAnswer(text)
 
 
-def _blocked(called: tuple[Called, ...], tools: Toolbox) -> str:
+def _blocked(called: tuple[Called, ...], tools: OfflineTools) -> str:
     bad = failures(called)
     advice = (
         f"I can't complete this: {'a call' if bad == 1 else f'{bad} calls'} failed. Fix the cause and ask again, "
@@ -114,7 +116,7 @@ def _blocked(called: tuple[Called, ...], tools: Toolbox) -> str:
     return "\n\n".join(part for part in (report(called, tools), advice) if part)
 
 
-def _only_words(called: tuple[Called, ...], remaining: tuple[PlannedCall, ...], tools: Toolbox) -> str:
+def _only_words(called: tuple[Called, ...], remaining: tuple[PlannedCall, ...], tools: OfflineTools) -> str:
     """The answer when tools may not be used any more."""
     left = "\n".join(f"- {code(call.spec.label, 80)} {code(call.arguments)}" for call in remaining)
     done = report(called, tools)

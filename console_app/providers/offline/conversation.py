@@ -104,5 +104,5 @@ def _meant(prompt: str, earlier: History) -> str:
     """`again` means the newest earlier prompt that said what to do."""
     if not _AGAIN.fullmatch(prompt[:200]):
         return prompt
-    said = [one.content for one in earlier if isinstance(one, UserMessage) and one.origin == "user"]
-    return next((text for text in reversed(said) if not _AGAIN.fullmatch(text[:200])), prompt)
+    prompts = [one.content for one in earlier if isinstance(one, UserMessage) and one.origin == "user"]
+    return next((text for text in reversed(prompts) if not _AGAIN.fullmatch(text[:200])), prompt)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from console_app.providers.offline.rule import Asked, Finding
+from console_app.providers.offline.rule import AskedPrompt, RuleFinding
 from console_app.providers.offline.rules import RULES
-from console_app.providers.offline.toolbox import PlannedCall, Toolbox
+from console_app.providers.offline.toolbox import OfflineTools, PlannedCall
 
 READS = 8_000  # characters of a prompt that the rules look at
 CALLS = 64  # calls planned for one prompt
@@ -21,13 +21,13 @@ class Plan:
     problems: tuple[str, ...] = ()
 
 
-def plan(asked: Asked, tools: Toolbox) -> Plan:
+def plan(asked: AskedPrompt, tools: OfflineTools) -> Plan:
     """The calls that the rules find in one prompt."""
     problems: list[str] = []
     if len(asked.text) > READS:
         problems.append(f"Your message is long: I read its first {READS:,} characters only.")
         asked = replace(asked, text=asked.text[:READS])
-    findings: list[Finding] = []
+    findings: list[RuleFinding] = []
     for rule in RULES:
         for finding in list(rule.read(asked, tools)):
             findings.append(finding)
@@ -40,7 +40,7 @@ def plan(asked: Asked, tools: Toolbox) -> Plan:
     return Plan(tuple(calls[:CALLS]), tuple(dict.fromkeys(problems)))
 
 
-def plan_all(prompts: Sequence[Asked], tools: Toolbox) -> Plan:
+def plan_all(prompts: Sequence[AskedPrompt], tools: OfflineTools) -> Plan:
     """One plan for all prompts of a turn, those that joined while it ran last."""
     plans = [plan(asked, tools) for asked in prompts]
     return Plan(
@@ -49,5 +49,5 @@ def plan_all(prompts: Sequence[Asked], tools: Toolbox) -> Plan:
     )
 
 
-def _blank(text: str, finding: Finding) -> str:
+def _blank(text: str, finding: RuleFinding) -> str:
     return text[: finding.start] + " " * (finding.end - finding.start) + text[finding.end :]

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import AbstractAsyncContextManager
 
 from console_app.domain.messages import AssistantMessage
-from console_app.domain.ports import (
+from console_app.domain.ports.provider import (
     CallClosed,
     CallDelta,
     CallOpened,
@@ -17,7 +17,7 @@ from console_app.domain.ports import (
     TextChunk,
     UsageChunk,
 )
-from console_app.providers.offline.answer import Answer, answer
+from console_app.providers.offline.answer import OfflineAnswer, answer
 from console_app.providers.playback import Beat, playing
 from console_app.providers.word_count import request_words, words
 
@@ -51,6 +51,11 @@ class OfflineProvider:
         """How tools are offered."""
         return "offline"
 
+    @property
+    def no_pictures(self) -> str:
+        """Why it sees none."""
+        return "it goes by words"
+
     def stream(self, request: ModelRequest) -> AbstractAsyncContextManager[AsyncIterator[Chunk]]:
         """Streams the answer to `request`; it fails in no way."""
         return playing(self._beats(request))
@@ -69,7 +74,7 @@ class OfflineProvider:
         yield Beat(FinishChunk("tool_calls" if reply.calls else "stop"))
 
 
-def _call_beats(reply: Answer, before: int, pause: float) -> Iterator[Beat]:
+def _call_beats(reply: OfflineAnswer, before: int, pause: float) -> Iterator[Beat]:
     # All are announced before the first is complete: an instant tool would else be done before the next has a panel.
     for index, call in enumerate(reply.calls):
         yield Beat(CallOpened(index, f"offline_{before + index + 1}", call.spec.name), pause)
@@ -83,5 +88,5 @@ def _calls_before(request: ModelRequest) -> int:
     return sum(len(message.tool_calls) for message in request.messages if isinstance(message, AssistantMessage))
 
 
-def _output_words(reply: Answer) -> int:
+def _output_words(reply: OfflineAnswer) -> int:
     return words(reply.text) + sum(1 + words(call.arguments) for call in reply.calls)

@@ -13,7 +13,7 @@ from typing import Any, cast
 from console_app.domain.safe_text import one_line, visible
 from console_app.domain.tools import Outcome
 from console_app.providers.offline.conversation import Called
-from console_app.providers.offline.toolbox import Toolbox
+from console_app.providers.offline.toolbox import OfflineTools
 
 _BRIEF = 200  # characters of a result in a line or a table cell
 _LINES, _BLOCK = 12, 1_500  # lines and characters of a result shown as a block
@@ -34,7 +34,7 @@ _FAILED: dict[Outcome, tuple[str, str]] = {
 _PREFIX = "Tool execution failed: "  # what the engine writes before a tool's own error
 
 
-def report(called: Sequence[Called], tools: Toolbox) -> str:
+def report(called: Sequence[Called], tools: OfflineTools) -> str:
     """The answer to a turn whose calls are all done, as Markdown."""
     good = [one for one in called if one.result.outcome is Outcome.SUCCEEDED]
     bad = [one for one in called if one.result.outcome is not Outcome.SUCCEEDED]
@@ -69,7 +69,7 @@ def _cell(text: str) -> str:
     return code(text).replace("|", "\\|")
 
 
-def _good(one: Called, tools: Toolbox) -> str:
+def _good(one: Called, tools: OfflineTools) -> str:
     content = one.result.content.strip()
     expression = _expression(one)
     if expression is not None:
@@ -92,7 +92,7 @@ def _block(content: str) -> str:
     return block
 
 
-def _bad(one: Called, tools: Toolbox) -> str:
+def _bad(one: Called, tools: OfflineTools) -> str:
     what = _FAILED[one.result.outcome][0]
     why = one_line(one.result.content, _BRIEF).removeprefix(_PREFIX).rstrip(".")
     expression = _expression(one)
@@ -100,7 +100,7 @@ def _bad(one: Called, tools: Toolbox) -> str:
     return f"- {name} {what}" + (f": {code(why)}." if why else ".")
 
 
-def _title(one: Called, tools: Toolbox) -> str:
+def _title(one: Called, tools: OfflineTools) -> str:
     """`server.tool` with the shortest of its arguments, to tell two calls of one tool apart."""
     label = one_line(tools.label(one.call.name), 80).replace("*", "")
     values = [value for value in _arguments(one).values() if isinstance(value, str) and 0 < len(value) <= 60]

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
-from console_app.providers.offline.toolbox import PlannedCall, Toolbox
+from console_app.providers.offline.toolbox import OfflineTools, PlannedCall
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AskedPrompt:
     """One prompt. What earlier rules took out of `text` is blank, so that positions stay; `earlier` came before it."""
 
     text: str
@@ -18,7 +18,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class RuleFinding:
     """What a rule recognised in `text[start:end]`: calls to make, or a problem to tell in one sentence."""
 
     start: int
@@ -28,7 +28,7 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class AnswerRule:
     """One thing that the offline model can do.
 
     `can` says it in words with a prompt to try; `able` whether the tools for it are on; `read` recognises it.
@@ -36,8 +36,8 @@ class Rule:
 
     name: str
     can: str
-    able: Callable[[Toolbox], bool]
-    read: Callable[[Asked, Toolbox], Iterable[Finding]]
+    able: Callable[[OfflineTools], bool]
+    read: Callable[[AskedPrompt, OfflineTools], Iterable[RuleFinding]]
 
 
 def missing(what: str, tools: str) -> str:

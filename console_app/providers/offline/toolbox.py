@@ -41,7 +41,7 @@ class Match:
         return PlannedCall(self.spec, json.dumps(arguments, ensure_ascii=False))
 
 
-class Toolbox:
+class OfflineTools:
     """The tools that are on now."""
 
     def __init__(self, tools: Sequence[ToolSpec]) -> None:

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
 
 from console_app.domain.events import Level
-from console_app.domain.ports import FinishReason
+from console_app.domain.ports.provider import FinishReason
 
 Times = Annotated[int, Field(ge=1, le=10_000_000)]
 Seconds = Annotated[float, Field(ge=0, le=86_400)]
@@ -86,6 +86,7 @@ class RetryStep(_Part):
 
     retry: str
     attempt: Annotated[int, Field(ge=1)] = 1
+    most: Annotated[int, Field(ge=1)] | None = None
     delay: Seconds = 1.0
 
 
@@ -133,7 +134,7 @@ Step = Annotated[
 ]
 
 
-class Usage(_Part):
+class ScriptedUsage(_Part):
     """Tokens and cost (US dollars) that the answer reports."""
 
     input: Annotated[int, Field(ge=0)]
@@ -149,7 +150,7 @@ class ScriptAnswer(_Part):
     when: str = ""
     times: Annotated[int, Field(ge=0)] = 1
     finish: FinishReason | None = None  # None: tool_calls when it calls, else stop
-    usage: Usage | None = None  # None: counted in words
+    usage: ScriptedUsage | None = None  # None: counted in words
 
 
 class Script(_Part):

@@ -10,7 +10,7 @@ from typing import Any, assert_never, cast
 
 from console_app.domain.errors import AnswerInterrupted, ContextOverflow, ProviderError, ToolsRefused
 from console_app.domain.messages import Reasoning
-from console_app.domain.ports import (
+from console_app.domain.ports.provider import (
     CallBroken,
     CallClosed,
     CallDelta,
@@ -19,7 +19,7 @@ from console_app.domain.ports import (
     ModelRequest,
     NoticeChunk,
     ReasoningChunk,
-    ReasoningKept,
+    ReasoningFinished,
     RetryChunk,
     TextChunk,
     TextRevised,
@@ -134,7 +134,7 @@ def _step(step: Step, player: Player) -> Iterator[Beat]:
             if step.cut == "error":
                 yield Beat(AnswerInterrupted("the connection was lost", "Ask again to go on."))
         case RetryStep():
-            yield Beat(RetryChunk(step.attempt, step.delay, player.fill(step.retry)))
+            yield Beat(RetryChunk(step.attempt, step.delay, player.fill(step.retry), step.most))
             yield Beat(None, step.delay)
         case NoticeStep():
             yield Beat(NoticeChunk(player.fill(step.notice), step.level))
@@ -162,7 +162,7 @@ def _reasoning(step: ReasoningStep, player: Player) -> Iterator[Beat]:
         player.pieces += 1
         yield Beat(ReasoningChunk(piece), player.pause(step.rate))
     if step.provider:
-        yield Beat(ReasoningKept(Reasoning(provider=step.provider, text=text, data=step.data)))
+        yield Beat(ReasoningFinished(Reasoning(provider=step.provider, text=text, data=step.data)))
 
 
 def _call(step: CallStep, player: Player) -> Iterator[Beat]:

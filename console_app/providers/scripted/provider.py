@@ -8,7 +8,7 @@ from pathlib import Path
 
 from console_app.domain.errors import ProviderError
 from console_app.domain.messages import ToolMessage, UserMessage
-from console_app.domain.ports import Chunk, ModelRequest
+from console_app.domain.ports.provider import Chunk, ModelRequest
 from console_app.providers.playback import Beat, playing
 from console_app.providers.scripted.format import Script
 from console_app.providers.scripted.player import Player, play
@@ -47,9 +47,9 @@ class ScriptedProvider:
         """Nothing is held open."""
 
     def _beats(self, request: ModelRequest, number: int) -> Iterator[Beat]:
-        said = [one.content for one in request.messages if isinstance(one, UserMessage) and one.origin == "user"]
+        prompts = [one.content for one in request.messages if isinstance(one, UserMessage) and one.origin == "user"]
         results = [one.content for one in request.messages if isinstance(one, ToolMessage)]
-        prompt = said[-1] if said else ""
+        prompt = prompts[-1] if prompts else ""
         index = self._next(prompt)
         if index is None and self._script.repeat:
             self._uses = [0] * len(self._uses)

@@ -1,8 +1,10 @@
 """A provider around another that gives tools to models which can only write them as text.
 
 - `text` and `xml` describe the tools in the prompt from the start, in a dialect.
-- `auto` offers the API's own tools first. When the endpoint refuses them, or the model writes calls into its text and
-  none of its own, it goes over to text by itself, in the dialect that the model wrote, says so, and remembers it.
+- `auto` offers the API's own tools, with every request; only when the endpoint refuses them does it go over to text,
+  and says so. Of the text it reads calls in marked dialects, and none at all once the model has made a call of its own
+  in the conversation, or where the endpoint is the vendor's own. Nothing of this is kept: a new start begins anew.
+- `native` reads no calls from text.
 """
 
 from __future__ import annotations
@@ -11,9 +13,10 @@ from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing, asynccontextmanager
 from typing import Literal
 
-from console_app.dialects import DIALECTS
+from console_app.dialects import ReadingLevel
 from console_app.domain.errors import ProviderError, ToolsRefused
-from console_app.domain.ports import (
+from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
+from console_app.domain.ports.provider import (
     CallBroken,
     CallClosed,
     CallDelta,
@@ -24,30 +27,32 @@ from console_app.domain.ports import (
     NoticeChunk,
     Provider,
     TextChunk,
+    no_pictures,
 )
-from console_app.domain.tools import ToolSpec
-from console_app.providers.text_protocol.memory import ProtocolMemory
+from console_app.domain.tools import Outcome, ToolSpec
 from console_app.providers.text_protocol.reading import AnswerReader
 from console_app.providers.text_protocol.rendering import as_text
 
-Mode = Literal["auto", "text", "xml"]
+Mode = Literal["auto", "native", "text", "xml"]
 DEFAULT = "hermes_json"
 CODE = "qwen3_coder_xml"  # values as they are: code needs no JSON escapes, which small models get wrong
 XML = "roo_xml"
 
 
 class TextProtocol:
-    """See the module. `dialect` is the one to ask for; None: the remembered one, else Hermes JSON (or Roo's XML)."""
+    """A provider of text calls, in one of the modes above. `dialect` is the one to ask for; None: by the model's name
+    and its tools (or Roo's XML). `official`: the endpoint is that of a vendor whose models call natively.
+    """
 
     def __init__(
-        self, inner: Provider, mode: Mode = "auto", *, dialect: str | None = None, memory: ProtocolMemory | None = None
+        self, inner: Provider, mode: Mode = "auto", *, dialect: str | None = None, official: bool = False
     ) -> None:
         self._inner = inner
-        self._mode = mode
-        self._memory = memory or ProtocolMemory()
-        remembered = self._memory.recall(self._key) if mode == "auto" else None
-        self._by_text = mode != "auto" or remembered is not None
-        self._dialect = dialect or remembered or (XML if mode == "xml" else None)
+        self._mode: Mode = mode
+        self._official = official
+        self._by_text = mode in ("text", "xml")
+        self._called_natively = False  # in the conversation that is going on
+        self._dialect = dialect or (XML if mode == "xml" else None)
 
     @property
     def inner(self) -> Provider:
@@ -65,8 +70,13 @@ class TextProtocol:
         return self._inner.model
 
     @property
+    def no_pictures(self) -> str:
+        """What is known of the wrapped provider's model."""
+        return no_pictures(self._inner)
+
+    @property
     def protocol(self) -> str:
-        """`native` until text is needed, then `text`; `xml` where that was asked for."""
+        """`native` unless the endpoint refused tools, then `text`; `xml` where that was asked for."""
         if not self._by_text:
             return self._inner.protocol
         return "xml" if self._mode == "xml" else "text"
@@ -104,17 +114,18 @@ class TextProtocol:
                         yield chunk
                 return
             except ToolsRefused:
-                self._go_over(self._dialect_for(request.tools))
-                yield NoticeChunk(
-                    f"{self._key} takes no tools: they are offered as text ({self._dialect}) from now on."
-                )
+                if self._mode == "native":
+                    raise
+                self._by_text = True
+                dialect = self._dialect_for(request.tools)
+                yield NoticeChunk(f"{self._key} takes no tools: they are offered as text ({dialect}) from now on.")
         async with aclosing(self._read(request, self._dialect_for(request.tools))) as chunks:
             async for chunk in chunks:
                 yield chunk
 
     async def _read(self, request: ModelRequest, dialect: str | None) -> AsyncGenerator[Chunk]:
         """One request, natively when `dialect` is None; calls are read from the text while no native one came."""
-        reader = AnswerReader(request.tools, dialect) if request.tools and request.tool_choice != "none" else None
+        reader = self._reader(request, dialect)
         sent = as_text(request, dialect) if dialect is not None else request
         finished = False
         try:
@@ -129,13 +140,14 @@ class TextProtocol:
                                 yield read
                         case CallOpened() | CallDelta() | CallClosed() | CallBroken():
                             # The API's own calls count, and then none that is only written.
+                            self._called_natively = True
                             for read in reader.withdraw():
                                 yield read
                             reader = None
                             yield chunk
                         case FinishChunk():
                             finished = True
-                            for read in self._end(reader, chunk, dialect):
+                            for read in _end(reader, chunk):
                                 yield read
                         case _:
                             yield chunk
@@ -145,19 +157,52 @@ class TextProtocol:
                     yield read
             raise
 
-    def _end(self, reader: AnswerReader, finish: FinishChunk, dialect: str | None) -> list[Chunk]:
-        chunks, asked = reader.finish(finish.reason)
-        if reader.meant and dialect is None:
-            self._go_over(reader.dialect or DEFAULT)
-            chunks.append(
-                NoticeChunk(f"{self._key} writes its tool calls as text ({self._dialect}): they are read from there.")
-            )
-        return [*chunks, FinishChunk("tool_calls" if asked and finish.reason == "stop" else finish.reason)]
+    def _reader(self, request: ModelRequest, dialect: str | None) -> AnswerReader | None:
+        if not request.tools or request.tool_choice == "none":
+            return None
+        if dialect is not None:
+            return AnswerReader(request.tools, dialect, inputs=_inputs(request))
+        if not any(isinstance(message, AssistantMessage) or _stands_for_more(message) for message in request.messages):
+            self._called_natively = False  # a new conversation
+        self._called_natively = self._called_natively or self._stands_called(request)
+        as_is = self._official or self._mode == "native"
+        level: ReadingLevel = "none" if as_is or self._called_natively else "marked"
+        return AnswerReader(request.tools, None, level, inputs=_inputs(request), as_is=as_is)
 
-    def _go_over(self, dialect: str) -> None:
-        self._by_text = True
-        self._dialect = dialect if dialect in _WRITABLE else DEFAULT
-        self._memory.remember(self._key, self._dialect)
+    def _stands_called(self, request: ModelRequest) -> bool:
+        """Whether the history holds a native call of this model; one of an old session, that names none, is its own."""
+        return any(
+            call.origin == "native" and call.model in ("", self._key)
+            for message in request.messages
+            if isinstance(message, AssistantMessage)
+            for call in message.tool_calls
+        )
+
+
+def _end(reader: AnswerReader, finish: FinishChunk) -> list[Chunk]:
+    chunks, asked = reader.finish(finish.reason)
+    return [*chunks, FinishChunk("tool_calls" if asked and finish.reason == "stop" else finish.reason)]
+
+
+def _stands_for_more(message: UserMessage | AssistantMessage | ToolMessage) -> bool:
+    """Whether it may be the summary of a conversation that went before."""
+    return isinstance(message, UserMessage) and message.origin == "fanout"
+
+
+def _inputs(request: ModelRequest) -> list[str]:
+    """The texts that the model was given: what tools returned, what was attached or pasted, what servers say of
+    themselves. A result that says what was wrong with a call holds the model's own words."""
+    return [
+        request.system,
+        *(spec.description for spec in request.tools),
+        *(message.content for message in request.messages if not _is_its_own(message)),
+    ]
+
+
+def _is_its_own(message: UserMessage | AssistantMessage | ToolMessage) -> bool:
+    return isinstance(message, AssistantMessage) or (
+        isinstance(message, ToolMessage) and message.outcome is Outcome.INVALID
+    )
 
 
 def _takes_code(spec: ToolSpec) -> bool:
@@ -166,4 +211,3 @@ def _takes_code(spec: ToolSpec) -> bool:
 
 
 _CODE_PARAMETERS = frozenset({"code", "new_string", "old_string", "new_text", "old_text", "patch", "diff", "script"})
-_WRITABLE = frozenset(row.name for row in DIALECTS if row.form is not None)

@@ -7,22 +7,24 @@ announced as soon as their name is sure and closed only by `finish`; what proves
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 
 from console_app.dialects import (
     CallArgumentsDelta,
+    CallNamed,
     CallRetracted,
     ParsedCall,
-    Problem,
+    ReadingLevel,
     Rewritten,
     ScanEvent,
     Scanner,
+    ScanProblem,
     ScanResult,
     ToolSignature,
     VisibleText,
 )
-from console_app.dialects import CallOpened as NameRead
-from console_app.domain.ports import (
+from console_app.domain.ports.provider import (
     CallBroken,
     CallClosed,
     CallDelta,
@@ -37,19 +39,33 @@ from console_app.domain.ports import (
 )
 from console_app.domain.tools import ToolSpec
 
+UNMARKED = "unmarked in the answer's text: only its shape shows that it is a call"
+QUOTED = "maybe quoted: it stands in what the model was given"
+_ESCAPED_BLANK = re.compile(r"\\+[nrt]")
+
 
 class AnswerReader:
-    """Reads one answer. `raw` is all of its text so far, as it came."""
+    """Reads one answer. `raw` is all of its text so far, as it came. `level`: which calls are read from it; what is
+    not read at its level is told in a notice. `inputs` are the texts that the model was given, as results of tools.
+    `as_is`: the text is shown just as it came, with level "none".
+    """
 
-    def __init__(self, tools: Sequence[ToolSpec], prefer: str | None) -> None:
-        self._known = frozenset(spec.name for spec in tools)
-        self._scanner = Scanner([ToolSignature(spec.name, spec.input_schema) for spec in tools], prefer)
+    def __init__(
+        self,
+        tools: Sequence[ToolSpec],
+        prefer: str | None,
+        level: ReadingLevel = "all",
+        *,
+        inputs: Sequence[str] = (),
+        as_is: bool = False,
+    ) -> None:
+        self._level: ReadingLevel = level
+        self._inputs = inputs
+        self._as_is = as_is
+        self._scanner = Scanner([ToolSignature(spec.name, spec.input_schema) for spec in tools], prefer, level)
         self._raw: list[str] = []
         self._shown: list[str] = []
         self._names: dict[int, str] = {}  # of the calls that are announced now
-        self.dialect: str | None = None
-        self.meant = False
-        """Whether the answer calls a tool there is: one of no tool may be data that only looks like a call."""
 
     @property
     def raw(self) -> str:
@@ -59,21 +75,25 @@ class AnswerReader:
     def feed(self, text: str) -> list[Chunk]:
         """The chunks that more text gives."""
         self._raw.append(text)
-        return self._chunks(self._scanner.feed(text))
+        chunks = self._chunks(self._scanner.feed(text))
+        return [TextChunk(text)] if self._as_is else chunks
 
     def finish(self, reason: FinishReason | None) -> tuple[list[Chunk], bool]:
         """The chunks that the end gives, and whether the answer asked for calls. None: the answer was cut off."""
         result = self._scanner.finish("length" if reason in ("length", None) else reason)
+        if self._as_is:
+            return _left_as_text(result), False
         chunks = self._chunks(self._scanner.tail_events)
         if result.reasoning.strip():
             chunks.append(ReasoningChunk(result.reasoning.strip()))
         calls = self._calls(result)
-        self.dialect = result.dialect
-        self.meant = not self._known.isdisjoint(self._names.values())
-        return [*chunks, *calls, *_notices(result)], bool(self._names)
+        left = [] if self._level == "all" else _left_as_text(result)
+        return [*chunks, *calls, *_notices(result), *left], bool(self._names)
 
     def withdraw(self) -> list[Chunk]:
         """No call of this text counts: announced ones are dropped, and the text is shown as it came."""
+        if self._as_is:
+            return []
         chunks: list[Chunk] = [CallDropped(index) for index in self._names]
         self._names.clear()
         raw, shown = self.raw, "".join(self._shown)
@@ -90,7 +110,7 @@ class AnswerReader:
                 case VisibleText(text):
                     self._shown.append(text)
                     chunks.append(TextChunk(text))
-                case NameRead(index, name):
+                case CallNamed(index, name):
                     chunks += self._open(index, name)
                 case CallArgumentsDelta(index, text):
                     if index in self._names:
@@ -118,6 +138,7 @@ class AnswerReader:
             for problem in result.problems
             if problem.index is not None and problem.index not in calls and problem.kind in ("truncated", "invalid")
         }
+        given = [_folded(text) for text in self._inputs] if calls else []
         chunks: list[Chunk] = [
             CallDropped(index) for index in self._names if index not in calls and index not in broken
         ]
@@ -126,15 +147,23 @@ class AnswerReader:
             if call := calls.get(index):
                 arguments = json.dumps(call.arguments, ensure_ascii=False)
                 chunks += self._open(index, call.name)
-                chunks.append(CallClosed(index, arguments, raw=call.raw, repaired=call.repaired, sure=False))
+                why = self._must_ask(call, given)
+                chunks.append(
+                    CallClosed(index, arguments, raw=call.raw, repaired=call.repaired, sure=False, must_ask=why)
+                )
             else:
                 problem = broken[index]
                 chunks += self._open(index, problem.name or "unreadable")
                 chunks.append(CallBroken(index, _sentence(problem, result.calls), raw=problem.raw))
         return chunks
 
+    def _must_ask(self, call: ParsedCall, given: Sequence[str]) -> str:
+        if self._level != "all" and not call.marked:
+            return UNMARKED
+        return QUOTED if any(_stands_in(text, call) for text in given) else ""
 
-def _sentence(problem: Problem, calls: Sequence[ParsedCall]) -> str:
+
+def _sentence(problem: ScanProblem, calls: Sequence[ParsedCall]) -> str:
     """What was wrong with a call, where, and which of its siblings were read."""
     what = problem.message.strip().rstrip(".")
     cut = " It was cut off." if problem.kind == "truncated" and "cut off" not in what else ""
@@ -155,4 +184,37 @@ def _notices(result: ScanResult) -> list[Chunk]:
         NoticeChunk(f"{problem.message} (line {problem.line}, column {problem.column} of the answer)", "warning")
         for problem in result.problems
         if problem.index is None and problem.kind in ("truncated", "invalid")
+    ]
+
+
+def _stands_in(text: str, call: ParsedCall) -> bool:
+    """Whether a folded text holds the call as it was written, or its tool's name and each argument in any notation."""
+    if _folded(call.raw) in text:
+        return True
+    return _folded(call.name) in text and all(
+        re.search(re.escape(_folded(name)) + r"\W{0,8}" + re.escape(_folded(_written(value))), text)
+        for name, value in (call.arguments or {"": {}}).items()
+    )
+
+
+def _written(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _folded(text: str) -> str:
+    """Without blanks and backslashes: a model lays JSON out anew, and reads it out of JSON that holds it escaped."""
+    return "".join(_ESCAPED_BLANK.sub(" ", text).replace("\\", "").split())
+
+
+def _left_as_text(result: ScanResult) -> list[Chunk]:
+    """What seems to call a tool there is, and was not read as a call: one notice for all of an answer."""
+    left = [problem for problem in result.problems if problem.kind == "ignored" and problem.name is not None]
+    if not left:
+        return []
+    first, more = left[0], f" So do {len(left) - 1} more places." if len(left) > 1 else ""
+    return [
+        NoticeChunk(
+            f"The answer seems to call {first.name} in its text (line {first.line}); nothing was run. "
+            f"{first.message}{more}"
+        )
     ]

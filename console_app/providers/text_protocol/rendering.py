@@ -15,7 +15,8 @@ from typing import Any
 from console_app.dialects import ToolSignature, render_calls
 from console_app.dialects.prompting import render_results, stop_strings, system_section
 from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
-from console_app.domain.ports import ModelRequest
+from console_app.domain.ports.provider import ModelRequest
+from console_app.domain.sampling import Sampling
 from console_app.domain.tools import ToolCall, ToolSpec
 
 AnyMessage = UserMessage | AssistantMessage | ToolMessage
@@ -49,7 +50,7 @@ def as_text(request: ModelRequest, dialect: str) -> ModelRequest:
         tools = [_Tool(spec.name, spec.description, spec.input_schema) for spec in request.tools]
         section = system_section(dialect, tools, parallel=request.parallel)
         system = f"{system}\n\n{section}" if system else section
-    stops = tuple(dict.fromkeys([*request.stop, *stop_strings(dialect)])) if request.tools else request.stop
+    stops = Sampling(stop=tuple(stop_strings(dialect)) if request.tools else None)
     return replace(
         request,
         system=system,
@@ -57,7 +58,7 @@ def as_text(request: ModelRequest, dialect: str) -> ModelRequest:
         tools=(),
         tool_choice="auto",
         parallel=True,
-        stop=stops,
+        sampling=Sampling.merged(request.sampling, stops),
     )
 
 

@@ -2,42 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
 
 from console_app.mcp_client.typed_names import command_of
-from console_app.tui.commands.registry import parse
-from console_app.tui.completion import Completion, Token
-from console_app.tui.widgets.prompt_box import choices
-
-if TYPE_CHECKING:
-    from console_app.tui.commands.registry import Command, CommandRegistry
-    from console_app.tui.screens.chat import ChatScreen
+from console_app.tui.commands.registry import Command, CommandRegistry, parse
+from console_app.tui.prompt.completion import Completion, Token
+from console_app.tui.prompt.prompt_box import choices
 
 
 class CommandLine:
-    """The commands of one chat screen."""
+    """The commands of one console. `is_prompt` says whether a name can only be that of a server's prompt."""
 
-    def __init__(self, screen: ChatScreen, commands: CommandRegistry) -> None:
-        self._screen = screen
+    def __init__(
+        self, commands: CommandRegistry, is_prompt: Callable[[str], bool], toast: Callable[[str], None]
+    ) -> None:
         self._commands = commands
+        self._is_prompt = is_prompt
+        self._toast = toast
 
     def read(self, text: str) -> tuple[str, str] | None:
         """(name, rest) of a prompt that is a command; None for one that only looks like it."""
         asked = command_of(text)
-        return asked if asked is not None and self._screen.offers.is_prompt(asked[0]) else parse(text)
+        return asked if asked is not None and self._is_prompt(asked[0]) else parse(text)
 
     def find(self, name: str) -> Command | None:
         """The command of that name; None, and said, where there is none."""
         if (command := self._commands.get(name)) is None:
             nearest = self._commands.nearest(name)
             meant = f"Did you mean /{nearest}? " if nearest else ""
-            self._screen.toast(f"There is no command /{name}. {meant}/help lists them.")
+            self._toast(f"There is no command /{name}. {meant}/help lists them.")
         return command
 
     def run(self, command: Command, rest: str = "") -> None:
         """Runs a command with the text behind its name."""
-        command.run(self._screen, rest)
+        command.run(rest)
 
     def completions(self, token: Token) -> Sequence[Completion]:
         """What can stand in place of `token`, best first."""
@@ -47,4 +45,4 @@ class CommandLine:
                 for command in self._commands.match(token.query)
             ]
         command = self._commands.get(token.command)
-        return choices(token.query, command.choices(self._screen)) if command else ()
+        return choices(token.query, command.choices()) if command else ()

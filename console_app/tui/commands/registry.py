@@ -5,30 +5,35 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from console_app.tui.completion import best
+from console_app.tui.widgets.fuzzy import best
 
-if TYPE_CHECKING:
-    from console_app.tui.screens.chat import ChatScreen
-
+# The order in which help and the palette list them; what is not named here comes last.
+_ORDER = """
+    help keys model theme policy mcp tools call timeline new sessions resume rename fork undo export clear copy
+    permissions todo editor context compact log doctor quit
+""".split()  # noqa: SIM905  a list of words is easier read and changed
 MOST_MATCHES = 50  # of a list that scrolls
 _LINE = re.compile(r"/([a-z][a-z-]*)(?:\s+(.*))?", re.IGNORECASE | re.DOTALL)
 
 
-def _no_choices(_screen: ChatScreen) -> Sequence[str]:
+def _no_choices() -> Sequence[str]:
     return ()
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One command. `run` gets the chat screen and the text behind the name; `choices` completes that text."""
+    """One command. `run` gets the text behind the name; `choices` completes that text."""
 
     name: str
     about: str
-    run: Callable[[ChatScreen, str], None]
+    run: Callable[[str], None]
     argument: str = ""  # what may follow the name, as help shows it
-    choices: Callable[[ChatScreen], Sequence[str]] = _no_choices
+    choices: Callable[[], Sequence[str]] = _no_choices
+
+
+def _place(command: Command) -> int:
+    return _ORDER.index(command.name) if command.name in _ORDER else len(_ORDER)
 
 
 class CommandRegistry:
@@ -37,6 +42,11 @@ class CommandRegistry:
     def __init__(self, commands: Sequence[Command] = ()) -> None:
         self._commands = {command.name: command for command in commands}
         self._offered: dict[str, Command] = {}
+
+    def add(self, commands: Iterable[Command]) -> None:
+        """More commands of the console, in the order in which they are listed."""
+        known = sorted((*self._commands.values(), *commands), key=_place)
+        self._commands = {command.name: command for command in known}
 
     def __iter__(self) -> Iterator[Command]:
         return iter((*self._commands.values(), *self._offered.values()))

@@ -2,33 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from console_app.domain.tools import ToolSpec
-from console_app.engine.given_calls import GivenCall
-from console_app.tui.conversation.wording import plural
+from console_app.engine.manual_calls import ManualCall
+from console_app.tui.forms.call_form import CallForm
 from console_app.tui.forms.earlier import EarlierCalls
-from console_app.tui.screens.call_form import CallForm
-from console_app.tui.screens.confirm import Answer, Confirm
-from console_app.tui.screens.pick_list import Choice, PickList
+from console_app.tui.transcript_view.wording import plural
+from console_app.tui.widgets.confirm import Confirm, ConfirmChoice
+from console_app.tui.widgets.pick_list import Choice, PickList
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from textual.app import App
 
-    from console_app.tui.services import ConsoleServices
 
-
-async def fill_in(app: App[int], services: ConsoleServices, label: str, tell: Callable[[str], None]) -> list[GivenCall]:
+async def fill_in(
+    app: App[int], tools: Sequence[ToolSpec], calls_path: Path | None, label: str, tell: Callable[[str], None]
+) -> list[ManualCall]:
     """The calls to send; none when it was left. Begins with the tool called `label`, if there is one."""
-    earlier = EarlierCalls(services.calls_path)
-    table = {spec.label: spec for spec in services.engine.toolset.tools()}
+    earlier = EarlierCalls(calls_path)
+    table = {spec.label: spec for spec in tools}
     if not table:
         tell("No tool is on. Ctrl+L shows the servers.")
         return []
     if label and label not in table:
         tell(f"No tool is called {label}. Pick one.")
-    calls: list[GivenCall] = []
+    calls: list[ManualCall] = []
     spec = table.get(label)
     while True:
         if spec is None:
@@ -55,12 +57,12 @@ def _tool_list(table: dict[str, ToolSpec], earlier: EarlierCalls, waiting: int) 
     return PickList("Call a tool", [Choice(label, table[label].description) for label in labels], note=note)
 
 
-async def _rest(app: App[int], calls: list[GivenCall]) -> list[GivenCall]:
+async def _rest(app: App[int], calls: list[ManualCall]) -> list[ManualCall]:
     """Left with calls filled in already: asks what becomes of them."""
     if not calls:
         return []
     question = f"{plural(len(calls), 'call')} filled in already and not sent."
     answer = await app.push_screen_wait(
-        Confirm("Calls", question, [Answer("r", "run", "run"), Answer("d", "drop", "drop")])
+        Confirm("Calls", question, [ConfirmChoice("r", "run", "run"), ConfirmChoice("d", "drop", "drop")])
     )
     return calls if answer == "run" else []

@@ -77,13 +77,13 @@ def fields_of(typed: Typed, before: Mapping[str, Any]) -> dict[str, Any]:
         command, *arguments = shlex.split(target)
         own = {"command": command} | ({"args": arguments} if arguments else {}) | ({"env": values} if values else {})
         gone = {"url", "serverUrl", "httpUrl", "headers", "auth"}
-    kept = {
+    other = {
         key: value for key, value in before.items() if key not in {"command", "args", "env", "url", "headers", *gone}
     }
     if is_address(target) != bool(before.get("url")):
-        kept.pop("type", None)
-        kept.pop("transport", None)
-    return own | kept
+        other.pop("type", None)
+        other.pop("transport", None)
+    return own | other
 
 
 def explained(typed: Typed) -> str:

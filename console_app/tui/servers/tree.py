@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 from console_app.config.tool_choice import Item, Selection
 from console_app.domain.safe_text import one_line
-from console_app.tui.servers.desk import Offered, ServerDesk
+from console_app.tui.servers.switches import Offered, ServerSwitches
 
 if TYPE_CHECKING:
     from console_app.mcp_client.status import RejectedTool, ServerStatus
@@ -59,10 +59,10 @@ def _unmarked(_item: Item) -> str:
 
 
 class SwitchTree:
-    """The servers of a desk, as they would be after saving."""
+    """The servers of `switches`, as they would be after saving."""
 
-    def __init__(self, desk: ServerDesk, mark: Callable[[Item], str] | None = None) -> None:
-        self._desk = desk
+    def __init__(self, switches: ServerSwitches, mark: Callable[[Item], str] | None = None) -> None:
+        self._switches = switches
         self._mark = mark or _unmarked
         self._items: dict[str, list[Offered]] = {}
         self._haystacks: dict[Item, str] = {}
@@ -73,11 +73,11 @@ class SwitchTree:
         self.refresh()
 
     def refresh(self) -> None:
-        """Reads the desk anew; what you changed and hasn't been saved stays."""
-        self.statuses = self._desk.statuses()
+        """Reads them anew; what you changed and hasn't been saved stays."""
+        self.statuses = self._switches.statuses()
         names = {status.name for status in self.statuses}
         self._items = {name: [] for name in names}
-        for item in self._desk.offered():
+        for item in self._switches.offered():
             if item.server in names:
                 self._items[item.server].append(item)
         self._haystacks = {
@@ -96,7 +96,7 @@ class SwitchTree:
 
     def is_saved_on(self, server: str) -> bool:
         """Whether the server is on as saved."""
-        return self._desk.selection.servers.get(server, self._desk.default_on(server))
+        return self._switches.selection.servers.get(server, self._switches.default_on(server))
 
     def is_on(self, server: str) -> bool:
         """Whether the server would be on."""
@@ -104,7 +104,7 @@ class SwitchTree:
 
     def is_item_on(self, key: Item) -> bool:
         """Whether a thing would be on, given that its server is."""
-        return (key not in self._desk.selection.off) != (key in self._flipped_items)
+        return (key not in self._switches.selection.off) != (key in self._flipped_items)
 
     def mark(self, server: str) -> Mark:
         """The three-state switch of a server."""
@@ -122,15 +122,15 @@ class SwitchTree:
     @property
     def selection(self) -> Selection:
         """What saving would keep."""
-        servers = {name: on for name, on in self._desk.selection.servers.items() if name not in self._flipped}
+        servers = {name: on for name, on in self._switches.selection.servers.items() if name not in self._flipped}
         for name in self._flipped:
-            if self.is_on(name) != self._desk.default_on(name):
+            if self.is_on(name) != self._switches.default_on(name):
                 servers[name] = self.is_on(name)
-        return Selection(servers, self._desk.selection.off ^ self._flipped_items)
+        return Selection(servers, self._switches.selection.off ^ self._flipped_items)
 
     def totals(self, *, saved: bool = False) -> tuple[int, int]:
         """(tools on, their tokens in every request), as it would be or as `saved`."""
-        off = self._desk.selection.off
+        off = self._switches.selection.off
         found = [
             item.tokens
             for server, items in self._items.items()
@@ -176,7 +176,7 @@ class SwitchTree:
         (self._flipped.discard if self.is_saved_on(name) is on else self._flipped.add)(name)
 
     def _set_items(self, items: Sequence[Offered], on: bool) -> None:
-        off = self._desk.selection.off
+        off = self._switches.selection.off
         for item in items:
             (self._flipped_items.discard if (item.key not in off) is on else self._flipped_items.add)(item.key)
 

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from textual.strip import Strip
 from textual.widget import Widget
 
-from console_app.tui.conversation.lines import Line, fit
-from console_app.tui.palette import Palette
 from console_app.tui.servers import paint
 from console_app.tui.servers.tree import ItemRow, NoteRow, Row, ServerRow, SwitchTree
+from console_app.tui.widgets.lines import Line, fit
+from console_app.tui.widgets.palette import Palette
 from console_app.tui.widgets.row_list import RowList
 
 
@@ -36,7 +36,6 @@ class ServerTree(RowList):
         return self.rows[self.cursor] if 0 <= self.cursor < len(self.rows) else None
 
     def paint_row(self, row: int, width: int, palette: Palette) -> Line:
-        """See RowList."""
         return paint.paint_row(self.rows[row], width, palette, self._clock(), chosen=row == self.cursor)
 
 

@@ -12,14 +12,14 @@ from rich.cells import cell_len
 from rich.style import Style
 
 from console_app.domain.safe_text import one_line
-from console_app.domain.transcript_parts import Call, Step, Turn
-from console_app.tui.conversation.call_group import brief_of
-from console_app.tui.conversation.call_lane import state_style
-from console_app.tui.conversation.lines import Line, Piece, crop, fit, pieces_width
-from console_app.tui.conversation.wording import measured, plural, seconds, state_of
-from console_app.tui.palette import Palette
+from console_app.domain.transcript_parts import CallView, StepView, TurnView
 from console_app.tui.timeline.axis import Window, ticks
 from console_app.tui.timeline.spans import Phase, Span, figures, spans_of, step_figures, steps_with_calls
+from console_app.tui.transcript_view.call_group import brief_of
+from console_app.tui.transcript_view.call_lane import state_style
+from console_app.tui.transcript_view.wording import measured, plural, seconds, state_of
+from console_app.tui.widgets.lines import Line, Piece, crop, fit, pieces_width
+from console_app.tui.widgets.palette import Palette
 
 PAINTED: tuple[Phase, ...] = ("arguments", "queue", "run", "wait")  # a later one over an earlier one
 GLYPHS: dict[Phase, str] = {"arguments": "·", "queue": "┈", "wait": "╍", "run": "▆"}
@@ -33,7 +33,7 @@ TIME_CELLS = 9
 class CallRow:
     """A call's line."""
 
-    call: Call
+    call: CallView
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +41,13 @@ class StepRow:
     """The line above the calls of one answer."""
 
     number: int
-    step: Step
+    step: StepView
 
 
 Row = CallRow | StepRow
 
 
-def rows_of(turn: Turn) -> list[Row]:
+def rows_of(turn: TurnView) -> list[Row]:
     """The rows of a turn: its answers' calls in call order, each answer under a line if there are several."""
     steps = steps_with_calls(turn)
     rows: list[Row] = []
@@ -75,14 +75,14 @@ class Columns:
         return cls(label, max(width - label - time - 4, 4), time)
 
 
-def label_of(call: Call) -> str:
+def label_of(call: CallView) -> str:
     """`server.tool` and the arguments in brief, safe and in one line."""
     name = f"{call.server}.{call.tool}" if call.server else call.name
     brief = brief_of(call, 30)
     return f"{one_line(name, 40)} {brief}".rstrip()
 
 
-def bar_cells(call: Call, window: Window, cells: int, now: float) -> list[tuple[str, Span | None]]:
+def bar_cells(call: CallView, window: Window, cells: int, now: float) -> list[tuple[str, Span | None]]:
     """The bar as one glyph a cell, each with the span it belongs to."""
     line: list[tuple[str, Span | None]] = [(" ", None)] * cells
     for cell, _ in ticks(window, cells):
@@ -107,7 +107,7 @@ def bar_cells(call: Call, window: Window, cells: int, now: float) -> list[tuple[
     return line
 
 
-def phase_style(phase: Phase, call: Call, palette: Palette) -> Style:
+def phase_style(phase: Phase, call: CallView, palette: Palette) -> Style:
     """The colour of a phase; that of a run is its call's state."""
     if phase == "run":
         return state_style(call, palette)
@@ -115,7 +115,7 @@ def phase_style(phase: Phase, call: Call, palette: Palette) -> Style:
 
 
 def paint_call(
-    call: Call, columns: Columns, width: int, window: Window, now: float, palette: Palette, *, chosen: bool
+    call: CallView, columns: Columns, width: int, window: Window, now: float, palette: Palette, *, chosen: bool
 ) -> Line:
     """One call."""
     glyph, _ = state_of(call, now)
@@ -157,7 +157,7 @@ def paint_axis(columns: Columns, width: int, window: Window, palette: Palette) -
     return fit([(start, palette.base), ("".join(line), palette.muted)], width, palette.base)
 
 
-def time_of(call: Call, now: float) -> str:
+def time_of(call: CallView, now: float) -> str:
     """How long a call ran; of one that never did, nothing."""
     if call.started_at is None:
         return "–" if call.finished_at is not None else ""
@@ -166,7 +166,7 @@ def time_of(call: Call, now: float) -> str:
     return measured(call.finished_at - call.started_at)
 
 
-def summary(turn: Turn, now: float, palette: Palette) -> list[Piece]:
+def summary(turn: TurnView, now: float, palette: Palette) -> list[Piece]:
     """Wall against summed time, and what is not work: all in one line."""
     sums = figures(turn, now)
     pieces: list[Piece] = [

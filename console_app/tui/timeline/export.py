@@ -10,8 +10,7 @@ from xml.sax.saxutils import escape
 from console_app.domain.errors import FanoutError
 from console_app.domain.safe_text import one_line
 from console_app.domain.tools import Outcome
-from console_app.domain.transcript_parts import Call, Turn
-from console_app.tui.conversation.wording import measured, plural, state_of
+from console_app.domain.transcript_parts import CallView, TurnView
 from console_app.tui.timeline.axis import Window, ticks
 from console_app.tui.timeline.chart import (
     GLYPHS,
@@ -22,7 +21,8 @@ from console_app.tui.timeline.chart import (
     rows_of,
     time_of,
 )
-from console_app.tui.timeline.spans import PHASES, WORDS, Phase, figures, outcome_word, reach, spans_of
+from console_app.tui.timeline.spans import PHASES, WORDS, Phase, figures, reach, spans_of
+from console_app.tui.transcript_view.wording import measured, plural, state_of
 
 TEXT_WIDTH = 120
 SVG_WIDTH, LABEL, TIME, ROW, TOP = 960, 300, 70, 22, 76  # pixels
@@ -42,14 +42,14 @@ COLOURS: Mapping[str, str] = {
 }
 
 
-class ExportError(FanoutError):
+class TimelineExportError(FanoutError):
     """The chart could not be written."""
 
     title = "Export"
 
 
-def write(turn: Turn, now: float, kind: Literal["svg", "txt"], folder: Path) -> Path:
-    """Writes the chart into `folder` under a name that is free there. Raises ExportError."""
+def write(turn: TurnView, now: float, kind: Literal["svg", "txt"], folder: Path) -> Path:
+    """Writes the chart into `folder` under a name that is free there. Raises TimelineExportError."""
     text = as_svg(turn, now) if kind == "svg" else as_text(turn, now)
     for number in range(1, 1000):
         path = folder / f"timeline-{turn.number}{'' if number == 1 else f'-{number}'}.{kind}"
@@ -59,12 +59,14 @@ def write(turn: Turn, now: float, kind: Literal["svg", "txt"], folder: Path) -> 
         except FileExistsError:
             continue
         except OSError as error:
-            raise ExportError(f"can't write {path}: {error.strerror or error}.", "Start Fanout elsewhere.") from None
+            raise TimelineExportError(
+                f"can't write {path}: {error.strerror or error}.", "Start Fanout elsewhere."
+            ) from None
         return path
-    raise ExportError(f"{folder} has a thousand timelines of this turn already.", "Take some away.")
+    raise TimelineExportError(f"{folder} has a thousand timelines of this turn already.", "Take some away.")
 
 
-def as_text(turn: Turn, now: float, width: int = TEXT_WIDTH) -> str:
+def as_text(turn: TurnView, now: float, width: int = TEXT_WIDTH) -> str:
     """The chart in plain characters."""
     rows, window = rows_of(turn), Window.whole(*reach(turn, now))
     columns = Columns.for_width(width, rows)
@@ -77,14 +79,14 @@ def as_text(turn: Turn, now: float, width: int = TEXT_WIDTH) -> str:
         if isinstance(row, CallRow):
             bar = "".join(glyph for glyph, _ in bar_cells(row.call, window, columns.bar, now))
             label = _padded(f"{state_of(row.call, now)[0]} {label_of(row.call)}", columns.label)
-            lines.append(f" {label} {bar} {time_of(row.call, now):>{columns.time}}  {outcome_word(row.call)}")
+            lines.append(f" {label} {bar} {time_of(row.call, now):>{columns.time}}  {state_of(row.call, 0.0)[1]}")
         else:
             lines.append(f" Answer {row.number}")
     lines += ["", "  ".join(f"{GLYPHS[phase]} {WORDS[phase]}" for phase in PHASES)]
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
-def as_svg(turn: Turn, now: float) -> str:
+def as_svg(turn: TurnView, now: float) -> str:
     """The chart as a drawing that stands alone; all text is escaped, and a title on each bar says what it is."""
     rows = rows_of(turn)
     window = Window.whole(*reach(turn, now))
@@ -116,7 +118,7 @@ def as_svg(turn: Turn, now: float) -> str:
     return "\n".join([*parts, "</svg>"]) + "\n"
 
 
-def _svg_call(call: Call, window: Window, bar: int, y: int, now: float) -> list[str]:
+def _svg_call(call: CallView, window: Window, bar: int, y: int, now: float) -> list[str]:
     parts = [_text(8, y + 15, one_line(label_of(call), 36))]
     for span in spans_of(call, now):
         start, stop = window.cell(span.begin, bar), window.cell(span.end, bar)
@@ -131,7 +133,7 @@ def _svg_call(call: Call, window: Window, bar: int, y: int, now: float) -> list[
     return parts
 
 
-def _colour(phase: Phase, call: Call) -> str:
+def _colour(phase: Phase, call: CallView) -> str:
     if phase != "run" or call.outcome is None:
         return COLOURS[phase]
     if call.outcome is Outcome.SUCCEEDED:
@@ -142,8 +144,8 @@ def _colour(phase: Phase, call: Call) -> str:
 def _text(
     x: int, y: int, text: str, *, fill: str = "foreground", weight: str = "", size: int = 0, anchor: str = ""
 ) -> str:
-    given = (("font-weight", weight), ("font-size", size or ""), ("text-anchor", anchor))
-    more = "".join(f' {name}="{value}"' for name, value in given if value)
+    attributes = (("font-weight", weight), ("font-size", size or ""), ("text-anchor", anchor))
+    more = "".join(f' {name}="{value}"' for name, value in attributes if value)
     return f'<text x="{x}" y="{y}" fill="{COLOURS[fill]}"{more}>{_safe(text)}</text>'
 
 
@@ -151,7 +153,7 @@ def _safe(text: str) -> str:
     return escape(one_line(text).replace("\ufffe", "?").replace("\uffff", "?"))  # which XML can't hold
 
 
-def _sums(turn: Turn, now: float) -> str:
+def _sums(turn: TurnView, now: float) -> str:
     sums = figures(turn, now)
     return (
         f"{plural(sums.calls, 'call')} · wall {measured(sums.wall)} · summed {measured(sums.summed)} · "

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from console_app.domain.tools import CallState, Outcome
-from console_app.domain.transcript_parts import Call, Step, Turn
+from console_app.domain.tools import CallState
+from console_app.domain.transcript_parts import CallView, StepView, TurnView
 
 Phase = Literal["arguments", "queue", "wait", "run"]
 PHASES: tuple[Phase, ...] = ("arguments", "queue", "wait", "run")  # as they follow each other
@@ -20,8 +20,6 @@ WORDS: dict[Phase, str] = {
     "wait": "waits for you",
     "run": "runs",
 }
-
-_STATES = {CallState.ANNOUNCED: "preparing"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +53,7 @@ class Figures:
         return max(self.summed - self.wall, 0.0)
 
 
-def spans_of(call: Call, now: float) -> list[Span]:
+def spans_of(call: CallView, now: float) -> list[Span]:
     """The spans of a call up to `now`, in time order; without those of no length, but with its runs."""
     end = now if call.finished_at is None else call.finished_at
     ready = call.ready_at if call.ready_at is not None else call.started_at if call.started_at is not None else end
@@ -75,7 +73,7 @@ def spans_of(call: Call, now: float) -> list[Span]:
     return [span for span in spans if span.phase == "run" or span.end > span.begin]
 
 
-def _before(call: Call, begin: float, end: float, *, queue: bool) -> Iterator[Span]:
+def _before(call: CallView, begin: float, end: float, *, queue: bool) -> Iterator[Span]:
     """What went on in a stretch beside a run: waiting for you, and the rest in the queue."""
     at = begin
     for since, until in call.waits:
@@ -90,12 +88,12 @@ def _before(call: Call, begin: float, end: float, *, queue: bool) -> Iterator[Sp
         yield Span("queue", at, end)
 
 
-def steps_with_calls(turn: Turn) -> list[Step]:
+def steps_with_calls(turn: TurnView) -> list[StepView]:
     """The answers of a turn that called something."""
     return [step for step in turn.steps if step.batch.calls]
 
 
-def figures(turn: Turn, now: float) -> Figures:
+def figures(turn: TurnView, now: float) -> Figures:
     """The sums of a turn."""
     parts = [step_figures(step.batch.calls, now) for step in steps_with_calls(turn)]
     return Figures(
@@ -107,7 +105,7 @@ def figures(turn: Turn, now: float) -> Figures:
     )
 
 
-def step_figures(calls: Sequence[Call], now: float) -> Figures:
+def step_figures(calls: Sequence[CallView], now: float) -> Figures:
     """The sums of the calls of one answer."""
     spans = [span for call in calls for span in spans_of(call, now)]
     runs = [span for span in spans if span.phase == "run" and not span.superseded]
@@ -119,7 +117,7 @@ def _total(spans: Iterable[Span], phase: Phase) -> float:
     return sum(span.seconds for span in spans if span.phase == phase and not span.superseded)
 
 
-def reach(turn: Turn, now: float) -> tuple[float, float]:
+def reach(turn: TurnView, now: float) -> tuple[float, float]:
     """When the chart of a turn begins and ends: from the first call that was announced to the last that ended."""
     calls = [call for step in turn.steps for call in step.batch.calls]
     begin = min((call.announced_at for call in calls), default=turn.started_at)
@@ -127,15 +125,8 @@ def reach(turn: Turn, now: float) -> tuple[float, float]:
     return begin, max(*ends, begin + 0.001) if ends else begin + 1.0
 
 
-def is_live(turn: Turn) -> bool:
+def is_live(turn: TurnView) -> bool:
     """Whether the chart of a turn still moves."""
     return turn.outcome is None or any(
         call.state is not CallState.FINISHED for step in turn.steps for call in step.batch.calls
     )
-
-
-def outcome_word(call: Call) -> str:
-    """How a call ended, or what it does, in a word or two."""
-    if call.outcome is None:
-        return "waits for you" if call.waits_for_you else _STATES.get(call.state, call.state.value)
-    return "done" if call.outcome is Outcome.SUCCEEDED else call.outcome.value.replace("_", " ")

@@ -7,7 +7,7 @@ from textual.content import Content
 from textual.screen import Screen
 from textual.widget import Widget
 
-from console_app.tui.key_names import key_name
+from console_app.tui.terminal.key_names import key_name
 
 
 class KeyHints(Widget):

@@ -14,8 +14,8 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from console_app.tui.conversation.lines import Line, fit
-from console_app.tui.palette import Palette, build_palette
+from console_app.tui.widgets.lines import Line, fit
+from console_app.tui.widgets.palette import Palette, build_palette
 
 
 class RowList(ScrollView, can_focus=True):

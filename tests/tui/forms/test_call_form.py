@@ -13,9 +13,9 @@ from textual.pilot import Pilot
 
 from console_app.domain.tools import ToolSpec
 from console_app.tui.app import FanoutApp
+from console_app.tui.forms.call_form import CallForm
 from console_app.tui.forms.earlier import EarlierCalls
 from console_app.tui.forms.fields import form_of, parse_scalar
-from console_app.tui.screens.call_form import CallForm
 from tests.tui.parts import Tools, WrittenModel, app, chat, echo, see, seen, until
 
 FORECAST = {
@@ -63,7 +63,7 @@ async def opened(pilot: Pilot[Any], label: str = "weather.forecast") -> None:
 
 
 def ran(console_app: FanoutApp) -> list[dict[str, Any] | None]:
-    return [call.arguments for call in chat(console_app).transcript.calls.values() if call.outcome is not None]
+    return [call.arguments for call in chat(console_app).ui.shown.transcript.calls.values() if call.outcome is not None]
 
 
 async def test_a_filled_in_form_runs_without_a_model(tmp_path: Path) -> None:
@@ -74,7 +74,7 @@ async def test_a_filled_in_form_runs_without_a_model(tmp_path: Path) -> None:
         await until(pilot, lambda: bool(ran(console_app)))
         assert ran(console_app) == [{"city": "Oslo", "unit": "kelvin", "days": 3, "hourly": True}]
         await see(pilot, "weather · forecast")
-        await until(pilot, lambda: not chat(console_app).driver.busy)
+        await until(pilot, lambda: not chat(console_app).conversation.busy)
         engine = chat(console_app).services.engine
         assert [message.role for message in engine.history] == ["user", "assistant", "tool"]
         assert isinstance(engine.provider, WrittenModel)
@@ -89,7 +89,7 @@ async def test_what_is_wrong_is_said_beside_its_field_and_nothing_runs(tmp_path:
         await see(pilot, "must be at most 14")
         await pilot.press("ctrl+s")
         await until(pilot, lambda: seen(console_app).count("✗ is needed") == 2)
-        assert chat(console_app).transcript.calls == {}
+        assert chat(console_app).ui.shown.transcript.calls == {}
         await pilot.press(*"Lima")  # the cursor went to the first mistake
         await until(pilot, lambda: seen(console_app).count("✗ is needed") == 1)
 
@@ -135,7 +135,7 @@ async def test_several_calls_are_sent_at_once(tmp_path: Path) -> None:
         await see(pilot, "1 more call will run with it: calc.add")
         await pilot.press(*"Oslo", "tab", "right", "ctrl+s")
         await until(pilot, lambda: len(ran(console_app)) == 2)
-        turn = chat(console_app).transcript.turns[0]
+        turn = chat(console_app).ui.shown.transcript.turns[0]
         assert len(turn.steps[0].batch.calls) == 2
 
 
@@ -161,7 +161,7 @@ async def test_escape_runs_nothing(tmp_path: Path) -> None:
         await opened(pilot)
         await pilot.press(*"Oslo", "escape")
         await until(pilot, lambda: len(console_app.screen_stack) == 1)
-        assert chat(console_app).transcript.calls == {}
+        assert chat(console_app).ui.shown.transcript.calls == {}
 
 
 async def test_a_call_typed_whole_runs_at_once_and_a_wrong_one_is_said(tmp_path: Path) -> None:

@@ -19,8 +19,9 @@ from console_app.config.tool_choice import Selection, load_selection
 from console_app.domain.tools import ToolSpec
 from console_app.mcp_client.hub import Hub
 from console_app.tui.app import FanoutApp
-from console_app.tui.screens.servers import ServersScreen
-from console_app.tui.servers.desk import HubDesk
+from console_app.tui.servers.screen import ServersScreen
+from console_app.tui.servers.switches import HubSwitches
+from tests.patience import PATIENCE
 from tests.tui.parts import Desk, Server, Tools, app, echo, see, seen, until
 
 TOOLS = Tools({("weather", "forecast"): echo, ("weather", "warnings"): echo, ("files", "write"): echo})
@@ -204,7 +205,7 @@ async def test_it_is_of_use_in_a_small_terminal(tmp_path: Path, size: tuple[int,
 
 
 @pytest.fixture
-async def real(tmp_path: Path) -> AsyncIterator[tuple[HubDesk, Hub, Paths]]:
+async def real(tmp_path: Path) -> AsyncIterator[tuple[HubSwitches, Hub, Paths]]:
     paths = Paths.find({"FANOUT_HOME": str(tmp_path / "home")})
     bundled = tmp_path / "bundled.json"
     bundled.write_text(
@@ -212,16 +213,16 @@ async def real(tmp_path: Path) -> AsyncIterator[tuple[HubDesk, Hub, Paths]]:
     )
     choice = ServerChoice(load_mcp_config(bundled).servers, bundled, bundled=True)
     hub = Hub(choice.servers, log_dir=tmp_path / "logs", files_dir=tmp_path / "files")
-    found = HubDesk(hub, paths, tmp_path, choice, Selection())
+    found = HubSwitches(hub, paths, tmp_path, choice, Selection())
     hub.on_change = found.changed
     await hub.start()
-    await hub.ready(30)
+    await hub.ready(PATIENCE)
     yield found, hub, paths
     await hub.close()
 
 
 async def test_saving_switches_real_servers_and_is_kept_for_the_folder(
-    tmp_path: Path, real: tuple[HubDesk, Hub, Paths]
+    tmp_path: Path, real: tuple[HubSwitches, Hub, Paths]
 ) -> None:
     found, hub, paths = real
     console_app = app(tmp_path, servers=found)
@@ -237,7 +238,7 @@ async def test_saving_switches_real_servers_and_is_kept_for_the_folder(
 
 
 async def test_a_server_is_added_connected_and_written_beside_the_bundled_ones(
-    tmp_path: Path, real: tuple[HubDesk, Hub, Paths]
+    tmp_path: Path, real: tuple[HubSwitches, Hub, Paths]
 ) -> None:
     found, hub, paths = real
     console_app = app(tmp_path, servers=found)

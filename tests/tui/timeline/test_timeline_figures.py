@@ -140,5 +140,5 @@ def test_hostile_text_can_not_break_the_drawing(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_can_not_be_written_is_said(tmp_path: Path) -> None:
-    with pytest.raises(export.ExportError, match="can't write"):
+    with pytest.raises(export.TimelineExportError, match="can't write"):
         export.write(weather().transcript.turns[0], START + 9, "txt", tmp_path / "missing")

@@ -11,10 +11,10 @@ import pytest
 from textual.pilot import Pilot
 
 from console_app.domain import events as ev
-from console_app.domain.ports import CallReporter, Invocation
+from console_app.domain.ports.toolset import CallReporter, Invocation
 from console_app.tui.app import FanoutApp
-from console_app.tui.screens.text_dialog import TextDialog
-from console_app.tui.screens.timeline import TimelineScreen
+from console_app.tui.timeline.screen import TimelineScreen
+from console_app.tui.widgets.text_dialog import TextDialog
 from tests.tui.parts import NOW, Tools, WrittenModel, app, calls, chat, echo, say, see, seen, until
 from tests.tui.timeline.turns import START, Told, weather
 
@@ -28,7 +28,7 @@ def console(folder: Path, told: Told, now: float = 9.0) -> FanoutApp:
 
     def with_transcript() -> Any:
         screen = chat_screen()
-        screen.call_later(lambda: setattr(screen.shown, "transcript", told.transcript))  # once it is mounted
+        screen.call_later(lambda: setattr(screen.ui.shown, "transcript", told.transcript))  # once it is mounted
         return screen
 
     console_app.get_default_screen = with_transcript  # pyright: ignore[reportAttributeAccessIssue]
@@ -102,13 +102,15 @@ async def test_enter_goes_to_the_panel_and_i_inspects_while_the_turn_runs(tmp_pa
         await pilot.press("ctrl+t")
         await see(pilot, "No turn has called a tool yet.")
         await pilot.press("escape", *"go", "enter")
-        await until(pilot, lambda: any(call.started_at for call in chat(console_app).transcript.calls.values()))
+        await until(
+            pilot, lambda: any(call.started_at for call in chat(console_app).ui.shown.transcript.calls.values())
+        )
         await pilot.press("ctrl+t")
         await see(pilot, "a.slow")
         clock[0] += 42
         await see(pilot, "42.0 s")
         hold.set()
-        await until(pilot, lambda: all(call.outcome for call in chat(console_app).transcript.calls.values()))
+        await until(pilot, lambda: all(call.outcome for call in chat(console_app).ui.shown.transcript.calls.values()))
         await see(pilot, "done")
         await pilot.press("down", "enter")
         await until(pilot, lambda: len(console_app.screen_stack) == 1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from console_app.providers.offline.rule import Rule
+from console_app.providers.offline.rule import AnswerRule
 from console_app.providers.offline.rules.arithmetic import ARITHMETIC
 from console_app.providers.offline.rules.demo import DEMO
 from console_app.providers.offline.rules.files import FILES
@@ -13,4 +13,4 @@ from console_app.providers.offline.rules.searches import SEARCHES
 from console_app.providers.offline.rules.slides import SLIDES
 from console_app.providers.offline.rules.todo import TODO
 
-RULES: tuple[Rule, ...] = (NAMED_CALLS, TODO, SLIDES, FILES, SEARCHES, ORDERS, DEMO, ARITHMETIC, LIMITS)
+RULES: tuple[AnswerRule, ...] = (NAMED_CALLS, TODO, SLIDES, FILES, SEARCHES, ORDERS, DEMO, ARITHMETIC, LIMITS)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from console_app.providers.offline.rule import Asked, Finding, Rule, missing
+from console_app.providers.offline.rule import AnswerRule, AskedPrompt, RuleFinding, missing
 from console_app.providers.offline.rules.expressions import Expression
-from console_app.providers.offline.toolbox import Match, Toolbox
+from console_app.providers.offline.toolbox import Match, OfflineTools
 
 _NUMBERED = re.compile(r"(?<![\w).])(?:\((\d{1,2}|[a-h])\)|(\d{1,2}|[a-h])[.)])[ \t]+(?![-+*/^=][ \t])", re.IGNORECASE)
 _BULLET = re.compile(r"^[ \t]*[-*•][ \t]+", re.MULTILINE)
@@ -23,7 +23,7 @@ _DATE = re.compile(r"\d{4}[-/]\d{1,2}[-/]\d{1,2}|\d{1,2}[-/]\d{1,2}[-/]\d{4}|24/
 _WEAK = frozenset({"+", "-", "/", "//", "%"})
 
 
-def _calculator(tools: Toolbox) -> Match | None:
+def _calculator(tools: OfflineTools) -> Match | None:
     return tools.find(("evaluate", "calculate", "calc", "calculator", "compute"), expression=("expression", "expr"))
 
 
@@ -76,19 +76,19 @@ def _sure(text: str, start: int, expression: Expression, *, cue: bool) -> bool:
     return bool(not expression.operators <= _WEAK or cue or whole)
 
 
-def _read(asked: Asked, tools: Toolbox) -> Iterator[Finding]:
+def _read(asked: AskedPrompt, tools: OfflineTools) -> Iterator[RuleFinding]:
     calculator = _calculator(tools)
-    told = False
+    reported = False
     for start, end, expression in expressions(asked.text):
         if calculator:
-            yield Finding(start, end, (calculator.call(expression=expression),))
+            yield RuleFinding(start, end, (calculator.call(expression=expression),))
         else:
             problem = missing(f"work out `{expression}`", "`evaluate(expression)` of a calculator")
-            yield Finding(start, end, problem="" if told else problem)
-            told = True
+            yield RuleFinding(start, end, problem="" if reported else problem)
+            reported = True
 
 
-ARITHMETIC = Rule(
+ARITHMETIC = AnswerRule(
     name="arithmetic",
     can="work out arithmetic: `(1) 355/113, (2) sqrt(2), (3) e^pi`",
     able=lambda tools: _calculator(tools) is not None,

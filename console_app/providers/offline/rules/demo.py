@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Any
 
-from console_app.providers.offline.rule import Asked, Finding, Rule, missing
+from console_app.providers.offline.rule import AnswerRule, AskedPrompt, RuleFinding, missing
 from console_app.providers.offline.rules.wording import COUNT, QUOTED, count_of, unquoted
-from console_app.providers.offline.toolbox import Match, PlannedCall, Toolbox
+from console_app.providers.offline.toolbox import Match, OfflineTools, PlannedCall
 
 _SECONDS = r"(?:s|secs?|seconds?)\b"
 _DURATIONS = (
@@ -31,7 +31,7 @@ _FAILURE = re.compile(
     r"|\bfail\s+(?:with|saying)\b",
     re.IGNORECASE,
 )
-_SAID = re.compile(rf"[^\n\"'`“‘]{{0,40}}({QUOTED})")
+_QUOTE = re.compile(rf"[^\n\"'`“‘]{{0,40}}({QUOTED})")
 _BIG = re.compile(
     r"\b(?:big|large|huge)\s+(?:result|output|answer|text)\s+(?:of|with)\s+(\d{1,9})\s*(k|m)?(?:i?b|bytes?)\b",
     re.IGNORECASE,
@@ -39,7 +39,7 @@ _BIG = re.compile(
 _DEFAULT_SECONDS = 3.0
 
 
-def _long_task(tools: Toolbox) -> Match | None:
+def _long_task(tools: OfflineTools) -> Match | None:
     return tools.find(
         ("long_task",),
         task=("task", "name"),
@@ -47,14 +47,14 @@ def _long_task(tools: Toolbox) -> Match | None:
     )
 
 
-def _tasks(asked: Asked, tools: Toolbox) -> Iterator[Finding]:
+def _tasks(asked: AskedPrompt, tools: OfflineTools) -> Iterator[RuleFinding]:
     number = 0
     for found in _TASKS.finditer(asked.text):
         if not found[3] and not (found[2] and _RUN.search(asked.text, max(0, found.start() - 30), found.start())):
             continue  # a task may be anything
         tool = _long_task(tools)
         if tool is None:
-            yield Finding(found.start(), found.end(), problem=missing("run a long task", "`demo.long_task`"))
+            yield RuleFinding(found.start(), found.end(), problem=missing("run a long task", "`demo.long_task`"))
             continue
         durations = [min(float(one), 3600.0) for one in _NUMBER.findall(found[3] or "")] or [_DEFAULT_SECONDS]
         count = max(count_of(found[1]), len(durations))
@@ -63,46 +63,50 @@ def _tasks(asked: Asked, tools: Toolbox) -> Iterator[Finding]:
             number += 1
             seconds = durations[min(index, len(durations) - 1)]
             calls.append(tool.call(task=f"task {number}", seconds=int(seconds) if seconds.is_integer() else seconds))
-        yield Finding(found.start(), found.end(), tuple(calls))
+        yield RuleFinding(found.start(), found.end(), tuple(calls))
 
 
-def _updates(asked: Asked, tools: Toolbox) -> Iterator[Finding]:
+def _updates(asked: AskedPrompt, tools: OfflineTools) -> Iterator[RuleFinding]:
     for found in _UPDATES.finditer(asked.text):
         tool = tools.find(("status_updates",), stages=("stages",))
         if tool is None:
-            yield Finding(found.start(), found.end(), problem=missing("show status updates", "`demo.status_updates`"))
+            yield RuleFinding(
+                found.start(), found.end(), problem=missing("show status updates", "`demo.status_updates`")
+            )
             continue
         count = count_of(found[2]) if found[2] else 4
         stages: Any = count
         if tool.kind("stages") == "array":
             stages = [f"stage {index + 1}" for index in range(count)]
-        yield Finding(found.start(), found.end(), tuple(tool.call(stages=stages) for _ in range(count_of(found[1]))))
+        yield RuleFinding(
+            found.start(), found.end(), tuple(tool.call(stages=stages) for _ in range(count_of(found[1])))
+        )
 
 
-def _failures(asked: Asked, tools: Toolbox) -> Iterator[Finding]:
+def _failures(asked: AskedPrompt, tools: OfflineTools) -> Iterator[RuleFinding]:
     for found in _FAILURE.finditer(asked.text):
         tool = tools.find(("fail",), message=("message", "error"))
         if tool is None:
             continue
-        said = _SAID.match(asked.text, found.end(), found.end() + 400)
-        message = unquoted(said[1]) if said else "a failure you asked for"
-        yield Finding(found.start(), said.end() if said else found.end(), (tool.call(message=message),))
+        quote = _QUOTE.match(asked.text, found.end(), found.end() + 400)
+        message = unquoted(quote[1]) if quote else "a failure you asked for"
+        yield RuleFinding(found.start(), quote.end() if quote else found.end(), (tool.call(message=message),))
 
 
-def _big(asked: Asked, tools: Toolbox) -> Iterator[Finding]:
+def _big(asked: AskedPrompt, tools: OfflineTools) -> Iterator[RuleFinding]:
     for found in _BIG.finditer(asked.text):
         tool = tools.find(("big",), size=("bytes", "size"))
         if tool is None:
             continue
         scale = {"k": 1_000, "m": 1_000_000}.get((found[2] or "").lower(), 1)
-        yield Finding(found.start(), found.end(), (tool.call(size=min(int(found[1]) * scale, 100_000_000)),))
+        yield RuleFinding(found.start(), found.end(), (tool.call(size=min(int(found[1]) * scale, 100_000_000)),))
 
 
-def _read(asked: Asked, tools: Toolbox) -> Iterator[Finding]:
+def _read(asked: AskedPrompt, tools: OfflineTools) -> Iterator[RuleFinding]:
     return chain(_tasks(asked, tools), _updates(asked, tools), _failures(asked, tools), _big(asked, tools))
 
 
-DEMO = Rule(
+DEMO = AnswerRule(
     name="demo",
     can="show calls that take their time: `run two long tasks of 6 s`, `show status updates`",
     able=lambda tools: _long_task(tools) is not None,

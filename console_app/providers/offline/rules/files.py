@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 from itertools import chain
 
-from console_app.providers.offline.rule import Asked, Finding, Rule, missing
+from console_app.providers.offline.rule import AnswerRule, AskedPrompt, RuleFinding, missing
 from console_app.providers.offline.rules.wording import AND, QUOTED, unquoted
-from console_app.providers.offline.toolbox import Match, Toolbox
+from console_app.providers.offline.toolbox import Match, OfflineTools
 
 _FILE = r"[\"'`]?(?:[\w.~-]*/)*(?:[\w-][\w.-]*\.[A-Za-z]\w{0,7}|README|LICENSE|Makefile|Dockerfile)\b[\"'`]?"
 _READ = re.compile(
@@ -34,54 +34,54 @@ _FOLDERS = ("path", "directory", "dir", "folder")
 _HERE = frozenset({"", "this", "current", "working", "my"})  # in “list the files in this folder”
 
 
-def _reader(tools: Toolbox) -> Match | None:
+def _reader(tools: OfflineTools) -> Match | None:
     return tools.find(("read_file", "read_text_file", "read", "cat"), path=_PATHS)
 
 
-def _lister(tools: Toolbox) -> Match | None:
+def _lister(tools: OfflineTools) -> Match | None:
     return tools.find(("list_files", "list_directory", "list_dir", "list", "ls"), maybe_path=_FOLDERS)
 
 
-def _searcher(tools: Toolbox) -> Match | None:
+def _searcher(tools: OfflineTools) -> Match | None:
     return tools.find(("search_files", "grep", "search_text"), what=("query", "text", "pattern"), maybe_path=_FOLDERS)
 
 
-def _reads(asked: Asked, tools: Toolbox) -> Iterator[Finding]:
+def _reads(asked: AskedPrompt, tools: OfflineTools) -> Iterator[RuleFinding]:
     for found in _READ.finditer(asked.text):
         paths = [name.strip("\"'`") for name in _NAME.findall(found[1])]
         if tool := _reader(tools):
-            yield Finding(found.start(), found.end(), tuple(tool.call(path=path) for path in paths))
+            yield RuleFinding(found.start(), found.end(), tuple(tool.call(path=path) for path in paths))
         else:
             problem = missing(f"read `{', '.join(paths)}`", "`files.read_file`")
-            yield Finding(found.start(), found.end(), problem=problem)
+            yield RuleFinding(found.start(), found.end(), problem=problem)
 
 
-def _lists(asked: Asked, tools: Toolbox) -> Iterator[Finding]:
+def _lists(asked: AskedPrompt, tools: OfflineTools) -> Iterator[RuleFinding]:
     for found in _LIST.finditer(asked.text):
         tool = _lister(tools)
         if tool is None:
-            yield Finding(found.start(), found.end(), problem=missing("list files", "`files.list_directory`"))
+            yield RuleFinding(found.start(), found.end(), problem=missing("list files", "`files.list_directory`"))
             continue
         folder = unquoted(found[1] or "")
         path = "." if folder.lower() in _HERE else folder
-        yield Finding(found.start(), found.end(), (tool.call(path=path),))
+        yield RuleFinding(found.start(), found.end(), (tool.call(path=path),))
 
 
-def _searches(asked: Asked, tools: Toolbox) -> Iterator[Finding]:
+def _searches(asked: AskedPrompt, tools: OfflineTools) -> Iterator[RuleFinding]:
     for found in _SEARCH.finditer(asked.text):
         tool = _searcher(tools)
         if tool is None:
-            yield Finding(found.start(), found.end(), problem=missing("search files", "`files.search_files`"))
+            yield RuleFinding(found.start(), found.end(), problem=missing("search files", "`files.search_files`"))
             continue
         call = tool.call(what=unquoted(found[1] or found[2]), path=".")
-        yield Finding(found.start(), found.end(), (call,))
+        yield RuleFinding(found.start(), found.end(), (call,))
 
 
-def _read(asked: Asked, tools: Toolbox) -> Iterator[Finding]:
+def _read(asked: AskedPrompt, tools: OfflineTools) -> Iterator[RuleFinding]:
     return chain(_reads(asked, tools), _lists(asked, tools), _searches(asked, tools))
 
 
-FILES = Rule(
+FILES = AnswerRule(
     name="files",
     can="read, list and search files: `read README.md and list the files in docs/`",
     able=lambda tools: (_reader(tools) or _lister(tools)) is not None,

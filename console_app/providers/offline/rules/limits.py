@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 
 from console_app.providers.offline.report import code
-from console_app.providers.offline.rule import Asked, Finding, Rule
-from console_app.providers.offline.toolbox import Toolbox
+from console_app.providers.offline.rule import AnswerRule, AskedPrompt, RuleFinding
+from console_app.providers.offline.toolbox import OfflineTools
 
 _BEYOND = re.compile(
     r"\b(?:write|compose|explain|describe|translate|summari[sz]e|compare|review|fix|debug|refactor|implement|improve"
@@ -17,11 +17,11 @@ _BEYOND = re.compile(
 _MOST = 3
 
 
-def _read(asked: Asked, tools: Toolbox) -> Iterator[Finding]:
+def _read(asked: AskedPrompt, tools: OfflineTools) -> Iterator[RuleFinding]:
     for number, found in enumerate(_BEYOND.finditer(asked.text)):
         if number < _MOST:
             problem = f"{code(found[0], 80)} is beyond me: I only follow rules."
-            yield Finding(found.start(), found.end(), problem=problem)
+            yield RuleFinding(found.start(), found.end(), problem=problem)
 
 
-LIMITS = Rule(name="limits", can="", able=lambda tools: False, read=_read)
+LIMITS = AnswerRule(name="limits", can="", able=lambda tools: False, read=_read)

@@ -9,8 +9,8 @@ from typing import Any, NoReturn, cast
 
 from console_app.domain.safe_text import one_line
 from console_app.domain.tools import ToolSpec
-from console_app.providers.offline.rule import Asked, Finding, Rule
-from console_app.providers.offline.toolbox import PlannedCall, Toolbox, required
+from console_app.providers.offline.rule import AnswerRule, AskedPrompt, RuleFinding
+from console_app.providers.offline.toolbox import OfflineTools, PlannedCall, required
 
 _WITH_JSON = re.compile(r"(?<![\w.-])([A-Za-z_][\w-]*(?:\.[\w-]+){0,3})[ \t`]*(\()?[ \t`]*(?=\{)")
 _ALONE = re.compile(
@@ -25,7 +25,7 @@ def _refuse(constant: str) -> NoReturn:
 _JSON = json.JSONDecoder(parse_constant=_refuse)
 
 
-def _read(asked: Asked, tools: Toolbox) -> Iterator[Finding]:
+def _read(asked: AskedPrompt, tools: OfflineTools) -> Iterator[RuleFinding]:
     at = 0
     while found := _WITH_JSON.search(asked.text, at):
         finding = _with_json(asked.text, found, tools)
@@ -37,12 +37,12 @@ def _read(asked: Asked, tools: Toolbox) -> Iterator[Finding]:
         if spec := tools.lookup(line[1]):
             lacking = required(spec)
             if lacking:
-                yield Finding(line.start(), line.end(), problem=_lacks(spec, lacking))
+                yield RuleFinding(line.start(), line.end(), problem=_lacks(spec, lacking))
             else:
-                yield Finding(line.start(), line.end(), (PlannedCall(spec, "{}"),))
+                yield RuleFinding(line.start(), line.end(), (PlannedCall(spec, "{}"),))
 
 
-def _with_json(text: str, found: re.Match[str], tools: Toolbox) -> Finding | None:
+def _with_json(text: str, found: re.Match[str], tools: OfflineTools) -> RuleFinding | None:
     name, start = found[1], found.start()
     spec = tools.lookup(name)
     if spec is None and "." not in name:
@@ -53,16 +53,18 @@ def _with_json(text: str, found: re.Match[str], tools: Toolbox) -> Finding | Non
     except (ValueError, RecursionError) as error:
         end = len(text) if line_end < 0 else line_end
         why = error.msg if isinstance(error, json.JSONDecodeError) else one_line(str(error), 80)
-        return Finding(
+        return RuleFinding(
             start, end, problem=f"I did not call `{one_line(name, 80)}`: its arguments are not JSON ({why})."
         )
     if spec is None:
         known = ", ".join(f"`{one_line(tool.label, 60)}`" for tool in tools.tools[:8]) or "none"
-        return Finding(start, end, problem=f"There is no tool `{one_line(name, 80)}` on. Those that are on: {known}.")
+        return RuleFinding(
+            start, end, problem=f"There is no tool `{one_line(name, 80)}` on. Those that are on: {known}."
+        )
     lacking = [key for key in required(spec) if key not in cast("dict[str, Any]", value)]
     if lacking:
-        return Finding(start, end, problem=_lacks(spec, lacking))
-    return Finding(start, end, (PlannedCall(spec, text[found.end() : end]),))
+        return RuleFinding(start, end, problem=_lacks(spec, lacking))
+    return RuleFinding(start, end, (PlannedCall(spec, text[found.end() : end]),))
 
 
 def _lacks(spec: ToolSpec, keys: list[str] | tuple[str, ...]) -> str:
@@ -70,7 +72,7 @@ def _lacks(spec: ToolSpec, keys: list[str] | tuple[str, ...]) -> str:
     return f"I did not call `{one_line(spec.label, 80)}`: it needs {names}."
 
 
-NAMED_CALLS = Rule(
+NAMED_CALLS = AnswerRule(
     name="named calls",
     can='call any tool you name with its arguments: `server.tool {"key": "value"}`, several at once',
     able=lambda tools: bool(tools.tools),

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-from console_app.providers.offline.rule import Asked, Finding, Rule, missing
+from console_app.providers.offline.rule import AnswerRule, AskedPrompt, RuleFinding, missing
 from console_app.providers.offline.rules.wording import QUOTED, unquoted
-from console_app.providers.offline.toolbox import Match, PlannedCall, Toolbox
+from console_app.providers.offline.toolbox import Match, OfflineTools, PlannedCall
 
 _ID = r"(?:(?:number|no\.?|id)\s*)?#?((?:[A-Za-z]{1,5}-)?\d{1,12})\b"
 _OF_CUSTOMER = re.compile(
@@ -25,19 +25,19 @@ _REVENUE = re.compile(r"\b(?:total\s+)?revenue(?:\s+(?:summary|report|total))?\b
 _IDS = ("order_id", "order_number", "id", "order", "number")
 
 
-def _of_customer(tools: Toolbox) -> Match | None:
+def _of_customer(tools: OfflineTools) -> Match | None:
     return tools.find(("find_orders", "search_orders"), customer=("customer", "customer_name", "name"))
 
 
-def _revenue(tools: Toolbox) -> Match | None:
+def _revenue(tools: OfflineTools) -> Match | None:
     return tools.find(("revenue_summary", "get_revenue_summary"))
 
 
-def _new_status(tools: Toolbox) -> Match | None:
+def _new_status(tools: OfflineTools) -> Match | None:
     return tools.find(("update_order_status",), order=_IDS, status=("status", "new_status"))
 
 
-_READERS: tuple[tuple[re.Pattern[str], str, Callable[[Toolbox], Match | None], tuple[str, ...]], ...] = (
+_READERS: tuple[tuple[re.Pattern[str], str, Callable[[OfflineTools], Match | None], tuple[str, ...]], ...] = (
     (_OF_CUSTOMER, "find_orders", _of_customer, ("customer",)),
     (_STATUS, "update_order_status", _new_status, ("order", "status")),
     (_ONE, "get_order", lambda tools: tools.find(("get_order",), order=_IDS), ("order",)),
@@ -50,7 +50,7 @@ def _call(tool: Match, names: tuple[str, ...], found: re.Match[str]) -> PlannedC
     return tool.call(**{name: unquoted(group) for name, group in zip(names, found.groups(), strict=True)})
 
 
-def _read(asked: Asked, tools: Toolbox) -> Iterator[Finding]:
+def _read(asked: AskedPrompt, tools: OfflineTools) -> Iterator[RuleFinding]:
     taken: list[tuple[int, int]] = []
     for pattern, name, find, names in _READERS:
         for found in pattern.finditer(asked.text):
@@ -61,13 +61,13 @@ def _read(asked: Asked, tools: Toolbox) -> Iterator[Finding]:
                 continue
             taken.append(found.span())
             if tool:
-                yield Finding(found.start(), found.end(), (_call(tool, names, found),))
+                yield RuleFinding(found.start(), found.end(), (_call(tool, names, found),))
             else:
                 problem = missing(f"look up “{found[0].strip()}”", f"`order_database.{name}`")
-                yield Finding(found.start(), found.end(), problem=problem)
+                yield RuleFinding(found.start(), found.end(), problem=problem)
 
 
-ORDERS = Rule(
+ORDERS = AnswerRule(
     name="orders",
     can="look up orders: `look up all orders for customer 'Acme Corp' and the total revenue summary`",
     able=lambda tools: (_of_customer(tools) or _revenue(tools)) is not None,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from console_app.providers.offline.rule import Asked, Finding, Rule, missing
+from console_app.providers.offline.rule import AnswerRule, AskedPrompt, RuleFinding, missing
 from console_app.providers.offline.rules.wording import COUNT, listed
-from console_app.providers.offline.toolbox import Match, Toolbox
+from console_app.providers.offline.toolbox import Match, OfflineTools
 
 _SEARCH = re.compile(
     r"\b(?:search(?:ing)?\s+(?:(?:the\s+)?(?:web|internet)\s+|online\s+)?(?:for|about)\b|google\b"
@@ -20,12 +20,12 @@ _END = re.compile(
 _AND_FOR = re.compile(r"(?:,\s*|\s+)and\s+(?:also\s+)?for\s+", re.IGNORECASE)
 
 
-def _searcher(tools: Toolbox) -> Match | None:
+def _searcher(tools: OfflineTools) -> Match | None:
     names = ("search_and_fetch", "web_search", "search_web", "duckduckgo_search", "search")
     return tools.find(names, query=("query", "q"), maybe_results=("max_results",))
 
 
-def _read(asked: Asked, tools: Toolbox) -> Iterator[Finding]:
+def _read(asked: AskedPrompt, tools: OfflineTools) -> Iterator[RuleFinding]:
     for found in _SEARCH.finditer(asked.text):
         text = found[1]
         if stop := _END.search(text):
@@ -33,13 +33,13 @@ def _read(asked: Asked, tools: Toolbox) -> Iterator[Finding]:
         end = found.start(1) + len(text)
         tool = _searcher(tools)
         if tool is None:
-            yield Finding(found.start(), end, problem=missing("search the web", "`duckduckgo.search_and_fetch`"))
+            yield RuleFinding(found.start(), end, problem=missing("search the web", "`duckduckgo.search_and_fetch`"))
             continue
         queries = listed(_AND_FOR.sub(", ", text), split_and=False)
-        yield Finding(found.start(), end, tuple(tool.call(query=query, results=3) for query in queries))
+        yield RuleFinding(found.start(), end, tuple(tool.call(query=query, results=3) for query in queries))
 
 
-SEARCHES = Rule(
+SEARCHES = AnswerRule(
     name="searches",
     can="search the web: `search for 'structured concurrency', 'trio' and 'asyncio'`",
     able=lambda tools: _searcher(tools) is not None,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from console_app.providers.offline.rule import Asked, Finding, Rule, missing
+from console_app.providers.offline.rule import AnswerRule, AskedPrompt, RuleFinding, missing
 from console_app.providers.offline.rules.wording import COUNT, QUOTED, count_of, unquoted
-from console_app.providers.offline.toolbox import Match, Toolbox
+from console_app.providers.offline.toolbox import Match, OfflineTools
 
 _SLIDES = re.compile(
     rf"\b(?:create|make|write|build|generate|prepare|draft)\s+(?:me\s+)?(?:an?\s+)?(?:({COUNT})[\s-]slides?\s+)?"
@@ -21,7 +21,7 @@ _POINTS = ("What it is", "Why it matters", "An example")
 _MOST_SLIDES = 20
 
 
-def _maker(tools: Toolbox) -> Match | None:
+def _maker(tools: OfflineTools) -> Match | None:
     return tools.find(
         ("markdown_to_pptx", "create_pptx", "create_presentation"),
         markdown=("markdown_content", "markdown", "content"),
@@ -42,20 +42,20 @@ def _draft(topic: str, slides: int) -> str:
     return "\n".join(parts)
 
 
-def _read(asked: Asked, tools: Toolbox) -> Iterator[Finding]:
+def _read(asked: AskedPrompt, tools: OfflineTools) -> Iterator[RuleFinding]:
     for found in _SLIDES.finditer(asked.text):
         tool = _maker(tools)
         if tool is None:
             problem = missing("make a presentation", "`pptx_generator.markdown_to_pptx`")
-            yield Finding(found.start(), found.end(), problem=problem)
+            yield RuleFinding(found.start(), found.end(), problem=problem)
             continue
         topic = unquoted(found[2])
         file = re.sub(r"[^\w]+", "_", topic.lower()).strip("_")[:60] or "slides"
         call = tool.call(markdown=_draft(topic, count_of(found[1])), file=f"{file}.pptx")
-        yield Finding(found.start(), found.end(), (call,))
+        yield RuleFinding(found.start(), found.end(), (call,))
 
 
-SLIDES = Rule(
+SLIDES = AnswerRule(
     name="slides",
     can="draft an outline as slides: `create a one-slide PowerPoint about parallel computing`",
     able=lambda tools: _maker(tools) is not None,

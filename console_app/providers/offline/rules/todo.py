@@ -10,9 +10,9 @@ from typing import Any, cast
 
 from console_app.domain.messages import AssistantMessage, ToolMessage
 from console_app.domain.tools import Outcome
-from console_app.providers.offline.rule import Asked, Finding, Rule, missing
+from console_app.providers.offline.rule import AnswerRule, AskedPrompt, RuleFinding, missing
 from console_app.providers.offline.rules.wording import QUOTED, listed, unquoted
-from console_app.providers.offline.toolbox import Match, Toolbox, kind_of, properties
+from console_app.providers.offline.toolbox import Match, OfflineTools, kind_of, properties
 
 _LIST = r"(?:(?:my|the|our)\s+)?to[\s-]?do(?:s|\s+(?:list|items?))?\b"
 _ADD = (
@@ -35,7 +35,7 @@ _WORDS = {
     "in_progress": ("in_progress", "doing", "active"),
     "completed": ("completed", "done"),
 }
-_BOXES = {"pending": "[ ]", "in_progress": "[-]", "completed": "[x]"}
+_MARKS = {"pending": "[ ]", "in_progress": "[-]", "completed": "[x]"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +44,13 @@ class _Item:
     state: str = "pending"
 
 
-def _list_tool(tools: Toolbox) -> Match | None:
+def _list_tool(tools: OfflineTools) -> Match | None:
     return tools.find(
         ("update_todo_list", "todo_write", "update_todos"), items=("todos", "items", "todo_list", "tasks")
     )
 
 
-def _read(asked: Asked, tools: Toolbox) -> Iterator[Finding]:
+def _read(asked: AskedPrompt, tools: OfflineTools) -> Iterator[RuleFinding]:
     added = [found for pattern in _ADD for found in pattern.finditer(asked.text)]
     tool = _list_tool(tools)
     items = _current(asked, tool) if tool else []
@@ -60,7 +60,7 @@ def _read(asked: Asked, tools: Toolbox) -> Iterator[Finding]:
     if not spans:
         return
     if tool is None:
-        yield Finding(*spans[0], problem=missing("change the to-do list", "`update_todo_list`"))
+        yield RuleFinding(*spans[0], problem=missing("change the to-do list", "`update_todo_list`"))
     else:
         for found in ticked:
             state = "in_progress" if "progress" in found[2].lower() else "completed"
@@ -68,12 +68,12 @@ def _read(asked: Asked, tools: Toolbox) -> Iterator[Finding]:
             items = [_Item(item.text, state) if item.text.casefold() == text else item for item in items]
         new = [text for found in added for text in listed(found[1])]
         items += [_Item(text) for text in dict.fromkeys(new) if text.casefold() not in known]
-        yield Finding(*spans[0], (tool.call(items=_written(items, tool)),))
+        yield RuleFinding(*spans[0], (tool.call(items=_written(items, tool)),))
     for start, end in spans[1:]:
-        yield Finding(start, end)
+        yield RuleFinding(start, end)
 
 
-def _current(asked: Asked, tool: Match) -> list[_Item]:
+def _current(asked: AskedPrompt, tool: Match) -> list[_Item]:
     """The list as the newest successful call of the tool left it."""
     done = {
         message.tool_call_id
@@ -96,8 +96,8 @@ def _parsed(arguments: str, key: str) -> list[_Item]:
         return []
     if isinstance(value, str):
         marks = {" ": "pending", "x": "completed", "X": "completed"}
-        boxes = [box for line in value.splitlines() if (box := _CHECKBOX.match(line))]
-        return [_Item(box[2].strip(), marks.get(box[1], "in_progress")) for box in boxes]
+        matches = [match for line in value.splitlines() if (match := _CHECKBOX.match(line))]
+        return [_Item(match[2].strip(), marks.get(match[1], "in_progress")) for match in matches]
     items: list[_Item] = []
     for one in cast("list[Any]", value) if isinstance(value, list) else []:
         if isinstance(one, str):
@@ -116,7 +116,7 @@ def _written(items: Sequence[_Item], tool: Match) -> Any:
     """The list in the shape that the tool's schema gives it."""
     schema = properties(tool.spec).get(tool.keys["items"])
     if kind_of(schema) == "string":
-        return "\n".join(f"{_BOXES[item.state]} {item.text}" for item in items)
+        return "\n".join(f"{_MARKS[item.state]} {item.text}" for item in items)
     of: Any = cast("dict[str, Any]", schema).get("items") if isinstance(schema, dict) else None
     if kind_of(of) == "string":
         return [item.text for item in items]
@@ -138,7 +138,7 @@ def _state(state: str, schema: object) -> str:
     return next((word for word in _WORDS[state] if word in names), state)
 
 
-TODO = Rule(
+TODO = AnswerRule(
     name="to-do list",
     can="keep a to-do list: `add 'Check for coolness' to the to-do list`",
     able=lambda tools: _list_tool(tools) is not None,

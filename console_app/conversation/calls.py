@@ -1,0 +1,65 @@
+"""What you do to a single call: cancel it, run it again, give it more time, or answer what it asks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from console_app.conversation.ui_port import UiPort
+from console_app.domain.errors import FanoutError
+
+if TYPE_CHECKING:
+    from console_app.conversation.conversation import Conversation
+
+NOT_ASKED = "That question isn't open any more."
+OCCUPIED = "Something else is about to run. The call can run again after it."
+
+
+class Calls:
+    """Of one conversation. What can't be done is said, and why."""
+
+    def __init__(self, conversation: Conversation, ui: UiPort) -> None:
+        self._conversation = conversation
+        self._ui = ui
+
+    def cancel(self, call_id: str) -> None:
+        """Ends a call; its siblings live."""
+        if (running := self._conversation.calls_of) is not None:
+            running.cancel_call(call_id)
+
+    def run_again(self, call_id: str, arguments: dict[str, Any] | None = None) -> None:
+        """Runs a call again, as it was or with other arguments (which is an approval)."""
+        conversation, turn = self._conversation, self._conversation.turn
+        if turn is not None:
+            done = turn.retry(call_id) if arguments is None else turn.edit_and_run(call_id, arguments)
+            if not done:
+                self._ui.toast("That call's answer has gone to the model. It can run again once the turn has ended.")
+        elif conversation.busy:
+            again = conversation.calls_of is not None
+            self._ui.toast("A call is running again already. This one can after it." if again else OCCUPIED)
+        else:
+            try:
+                conversation.rerun(call_id, arguments)
+            except FanoutError as error:
+                self._ui.toast(error.line)
+
+    def extend(self, call_id: str) -> None:
+        """Gives a running call its whole time again."""
+        running = self._conversation.calls_of
+        if running is not None and running.extend_call(call_id):
+            self._ui.toast("It has its whole time again.")
+        else:
+            self._ui.toast("That call doesn't run any more.")
+
+    def send_now(self) -> None:
+        """The results that are there go to the model; the other calls end as interrupted."""
+        turn = self._conversation.turn
+        if turn is None:
+            self._ui.toast("No answer waits for this call: it runs again by itself.")
+        elif not turn.send_now():
+            self._ui.toast("The answer still streams: more calls may come. Then s sends what there is.")
+
+    def answer(self, call_id: str, text: str | None) -> None:
+        """Answers what the model asks by a call; None leaves it without an answer."""
+        turn = self._conversation.turn
+        if turn is None or not (turn.decline(call_id) if text is None else turn.answer(call_id, text)):
+            self._ui.toast(NOT_ASKED)

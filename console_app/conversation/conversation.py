@@ -1,0 +1,388 @@
+"""One conversation: a queue of prompts and one activity (a turn, a rerun, a compaction, or none), each event stored
+before it is shown, in slices so that a front end can answer its keys.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from console_app.conversation.delivery import Delivery
+from console_app.conversation.ui_port import UiPort
+from console_app.domain.errors import FanoutError, UsageError
+from console_app.domain.events import Event
+from console_app.domain.messages import Attachment, UserMessage
+from console_app.engine import manual_calls
+from console_app.engine.turn import Turn
+
+if TYPE_CHECKING:
+    from console_app.conversation.attachments import Attachments
+    from console_app.domain.ports.store import SessionStore
+    from console_app.engine.compaction import Compacting
+    from console_app.engine.engine import Engine
+    from console_app.engine.rerun import Rerun
+
+MANUAL = "/call "  # how a prompt begins that is calls made by hand
+CLOSING = 4.0  # seconds that running calls get to end when the conversation closes
+STEERED = "It joins at the next step."
+BUSY = "something else runs, or is about to"
+
+T = TypeVar("T")
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A prompt whose turn has not begun: it waits for servers to connect, say, or for what it names at one."""
+
+    text: str
+    since: float  # seconds of the conversation's clock
+
+
+@dataclass(frozen=True, slots=True)
+class _Queued:
+    """A prompt in the queue. `typed` is what of it names things, where some was pasted; `message` is ready to go."""
+
+    text: str
+    typed: str | None = None
+    message: UserMessage | None = None
+
+
+async def _at_once() -> None:
+    """Nothing has to be waited for."""
+
+
+class Conversation:
+    """See the module. What it does between two turns is a task of its own; `close` ends it."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        store: SessionStore | None,
+        ui: UiPort,
+        *,
+        ready: Callable[[], Awaitable[None]] = _at_once,
+        attachments: Attachments | None = None,
+        attached: Callable[[Sequence[Attachment]], None] = lambda _: None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        """`ready` returns when a turn may begin. `store` None keeps nothing. `attachments` gives what prompts name, and
+        `attached` is told what went with one."""
+        self.engine = engine
+        self._delivery = Delivery(store, ui)
+        self._ui = ui
+        self._ready = ready
+        self._attachments = attachments
+        self._attached = attached
+        self._clock = clock
+        self.paused = False  # a stopped turn holds the queue back until you send again
+        self.composing = False  # what the oldest prompt names is being asked for
+        self.changing = asyncio.Lock()  # held by a turn, and by what changes the conversation between two
+        self.last_turn: Turn | None = None  # the one that ran last, or runs
+        self._queue: deque[_Queued] = deque()
+        self._sent_at = 0.0
+        self._before: asyncio.Future[Any] | None = None  # what the oldest prompt waits for before its turn
+        self._called_off = False  # the oldest prompt was given back: the next one sent takes its place
+        self._task: asyncio.Task[None] | None = None
+        self._opened = False  # the session's first event is out
+
+    # What goes on
+
+    @property
+    def activity(self) -> Turn | Rerun | Compacting | None:
+        """What runs now, until the last of its tasks has ended."""
+        return self.engine.activity
+
+    @property
+    def turn(self) -> Turn | None:
+        """The turn that runs."""
+        return self.activity if isinstance(self.activity, Turn) else None
+
+    @property
+    def calls_of(self) -> Turn | Rerun | None:
+        """What runs now and has calls, which can be approved and cancelled."""
+        from console_app.engine.compaction import Compacting
+
+        return None if isinstance(self.activity, Compacting) else self.activity
+
+    @property
+    def busy(self) -> bool:
+        """Whether something runs, or is about to."""
+        return self._task is not None and not self._task.done()
+
+    @property
+    def on_its_way(self) -> Sent | None:
+        """The prompt that is next to have its turn, and only waits for what that needs."""
+        if not self._queue or not self.busy or self.paused or self.activity is not None:
+            return None
+        return Sent(self._queue[0].text, self._sent_at)
+
+    @property
+    def waiting(self) -> Sequence[str]:
+        """The prompts behind the one that is on its way, or behind what runs."""
+        queue = [prompt.text for prompt in self._queue]
+        return queue if self.on_its_way is None else queue[1:]
+
+    # What you say
+
+    def send(self, text: str, *, typed: str | None = None, message: UserMessage | None = None) -> None:
+        """Sends a prompt, after what is queued already; in its old place when it had been called off.
+
+        `typed` is what of it may name files and resources, where some of it was pasted and may be anybody's; `message`
+        is for a prompt whose message was made already.
+        """
+        prompt = _Queued(text, typed, message)
+        if self._called_off:
+            self._queue.appendleft(prompt)
+        else:
+            self._queue.append(prompt)
+        self.resume()
+
+    def resume(self) -> bool:
+        """Lets the queue go on; False when there is nothing in it or it does already."""
+        start = bool(self._queue) and not self.busy and not self._delivery.closing
+        if start or self.paused:
+            self._sent_at = self._clock()
+        self.paused = self._called_off = False
+        if start:
+            self._task = asyncio.create_task(self._run(), name="turns")
+        self._ui.changed()
+        return start
+
+    async def steer(self, text: str, *, typed: str | None = None) -> None:
+        """Sends a message into the running turn, once what it names is there; without a turn it is a prompt."""
+        asked = self._composed(_Queued(text, typed))
+        try:
+            message = None if asked is None else await asked
+        except FanoutError as error:
+            self._ui.tell("error", error.line)
+            self._ui.give_back(text)
+            return
+        if (turn := self.turn) is not None and turn.running:
+            turn.steer(message or text)
+            self._ui.toast(STEERED)
+        else:
+            self.send(text, typed=typed, message=message)
+
+    def take_back(self) -> str | None:
+        """Removes the newest queued prompt and gives it, or None."""
+        if not self._queue:
+            return None
+        text = self._queue.pop().text
+        if self._before is not None and not self._queue:
+            self._before.cancel()
+        self._ui.changed()
+        return text
+
+    def call_off(self) -> str | None:
+        """Gives back the prompt that is on its way, None when there is none; those behind it wait until you send."""
+        if self.on_its_way is None:
+            return None
+        self.stop()
+        text = self._give_back()
+        self._called_off = bool(self._queue)
+        return text
+
+    def _give_back(self) -> str:
+        text = self._queue.popleft().text
+        self.paused = bool(self._queue)
+        self._ui.changed()
+        return text
+
+    def stop(self, why: str = "") -> bool:
+        """Stops what runs, `why` for people; False when nothing does or it is being stopped already."""
+        activity = self.activity
+        if activity is None and self.busy and not self.paused:
+            self.paused = True  # it has not begun: it stays in the queue
+            if self._before is not None:
+                self._before.cancel()
+            self._ui.changed()
+            return True
+        if activity is None or not activity.running:
+            return False
+        activity.cancel(why)
+        return True
+
+    async def ended(self) -> None:
+        """Returns when nothing runs any more, and what is queued waits for you."""
+        while self._task is not None:
+            await asyncio.wait({self._task})
+
+    async def close(self) -> None:
+        """Stops everything and waits until its tasks have ended. What still happens is stored, and not shown."""
+        self._delivery.closing = True
+        self._queue.clear()
+        if (task := self._task) is None:
+            return
+        if not self.stop() and self.activity is None:
+            task.cancel()
+        await asyncio.wait({task}, timeout=CLOSING)
+        task.cancel()
+
+    # Between turns
+
+    def rerun(self, call_id: str, arguments: dict[str, Any] | None = None) -> None:
+        """Runs a call of an earlier answer again. Raises ToolError when it can't be, UsageError when something runs."""
+        self._must_be_idle()
+        self._between_turns(self.engine.rerun(call_id, arguments), "a call again")
+
+    def compact(self) -> None:
+        """Has a summary made of the older turns. Raises UsageError when there is nothing to, or something runs."""
+        self._must_be_idle()
+        self._between_turns(self.engine.compact(), "compaction")
+
+    async def undo_compaction(self) -> bool:
+        """Takes the newest summary back; False when there is none. Raises UsageError while something runs."""
+        self._must_be_idle()
+        async with self.changing:
+            event = self.engine.undo_compaction()
+            if event is not None:
+                await self.deliver(event)
+        return event is not None
+
+    async def deliver(self, event: Event) -> None:
+        """Stores one event that belongs to no turn, then shows it."""
+        await self._delivery.one(event)
+
+    def another_session(self) -> None:
+        """The next turn opens a session of its own, or goes on with a stored one."""
+        self._opened = False
+
+    def _must_be_idle(self) -> None:
+        if self.busy or self.changing.locked():
+            raise UsageError(BUSY, "Try again when it is over.")
+
+    def _between_turns(self, activity: Rerun | Compacting, name: str) -> None:
+        async def play() -> None:
+            try:
+                async with self.changing:
+                    await self._play(activity)
+            finally:
+                self._task = None
+                self._ui.changed()
+                if self._queue and not self.paused:
+                    self.resume()
+
+        self._task = asyncio.create_task(play(), name=name)
+
+    # Turns
+
+    async def _run(self) -> None:
+        """Runs the queue until it is empty or paused."""
+        try:
+            while self._queue and not self.paused:
+                prompt = self._queue[0]
+                message = await self._message(prompt)
+                if message is None:
+                    continue  # called off, or it can't be had: the queue is paused, or another one
+                async with self.changing:
+                    if self._is_next(prompt) and await self._session_begun() and self._is_next(prompt):
+                        await self._turn_of(self._queue.popleft(), message)
+        finally:
+            self._task = None
+            self._ui.changed()
+
+    def _is_next(self, prompt: _Queued) -> bool:
+        return bool(self._queue) and self._queue[0] is prompt and not self.paused
+
+    async def _session_begun(self) -> bool:
+        """Whether the first event of the session is out; where it can't be, the queue is paused."""
+        if not self._opened:
+            try:
+                await self.deliver(self.engine.session_event())
+            except Exception as error:
+                self.paused = True
+                self._delivery.failed(error)
+                return False
+            self._opened = True
+        return True
+
+    async def _message(self, prompt: _Queued) -> UserMessage | None:
+        """The message of a prompt once its turn may begin; None when it can't be had or was called off."""
+        if (await self._waited_for(self._ready())).cancelled():
+            return None
+        if (asked := self._composed(prompt)) is None:
+            return prompt.message or UserMessage(content=prompt.text)
+        self.composing = True
+        self._ui.changed()
+        try:
+            composed = await self._waited_for(asked)
+        finally:
+            self.composing = False
+            self._ui.changed()
+        if composed.cancelled():
+            return None
+        error = composed.exception()
+        if error is None:
+            return composed.result()
+        if self._is_next(prompt):
+            self.paused = True
+            self._ui.tell("error", error.line if isinstance(error, FanoutError) else repr(error))
+            if self._ui.give_back(prompt.text):
+                self._give_back()
+        return None
+
+    def _composed(self, prompt: _Queued) -> Awaitable[UserMessage] | None:
+        """The message of a prompt that names something, None for one that doesn't."""
+        ready = prompt.message is not None or prompt.text.startswith(MANUAL)
+        if ready or self._attachments is None or not self._attachments.may_name(prompt.text):
+            return None
+        return self._compose(self._attachments, prompt)
+
+    async def _compose(self, attachments: Attachments, prompt: _Queued) -> UserMessage:
+        try:
+            composed = await attachments.compose(prompt.text, prompt.typed)
+        except FanoutError:
+            raise
+        except Exception as error:
+            log.exception("a message could not be put together")
+            raise FanoutError(f"the message could not be put together: {error!r}. /log has the details.") from error
+        for notice in composed.notices:
+            self._ui.tell("warning", notice)
+        self._attached(composed.message.attachments)
+        return composed.message
+
+    async def _waited_for(self, work: Awaitable[T]) -> asyncio.Future[T]:
+        """What the oldest prompt needs before its turn, done: it may have been cancelled, by calling the prompt off."""
+        self._before = before = asyncio.ensure_future(work)
+        try:
+            await asyncio.wait({before})
+        finally:
+            before.cancel()
+            self._before = None
+        return before
+
+    async def _turn_of(self, prompt: _Queued, message: UserMessage) -> None:
+        outcome = "failed"
+        unsent: Sequence[UserMessage] = ()
+        try:
+            self.last_turn = turn = self._begin(prompt, message)
+            outcome = await self._play(turn)
+            unsent = turn.unsent_messages
+        except UsageError as error:
+            self._ui.tell("error", error.line)
+        finally:
+            self._sent_at = self._clock()  # of the next one: it was queued until now
+            if not self._delivery.closing:
+                self._queue.extendleft(_Queued(one.source or one.content, message=one) for one in reversed(unsent))
+            self.paused = (outcome == "cancelled" or bool(unsent)) and bool(self._queue)
+            self._ui.changed()
+
+    def _begin(self, prompt: _Queued, message: UserMessage) -> Turn:
+        """The turn of a prompt; of calls made by hand, one that asks no model. Raises UsageError."""
+        if prompt.message is not None or not prompt.text.startswith(MANUAL):
+            return self.engine.start(message)
+        known = {spec.label for spec in self.engine.toolset.tools()}
+        return self.engine.start_manual(prompt.text, manual_calls.read(prompt.text.removeprefix(MANUAL), known))
+
+    async def _play(self, activity: Turn | Rerun | Compacting) -> str:
+        """Shows all that happens in a turn, or in what is done between two; how the turn ended."""
+        async with activity:
+            self._ui.changed()
+            return await self._delivery.all_of(activity)

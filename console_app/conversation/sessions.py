@@ -1,0 +1,287 @@
+"""The session a conversation is kept in: another one is opened, this one is forked, renamed, undone, exported.
+
+The library stores and the front end shows; here is what happens in between, and what is said when it can't be done.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from console_app.conversation.collector import Collector
+from console_app.conversation.ui_port import UiPort
+from console_app.domain.errors import FanoutError
+from console_app.domain.safe_text import one_line
+from console_app.domain.transcript import Transcript
+
+if TYPE_CHECKING:
+    from console_app.conversation.conversation import Conversation
+    from console_app.sessions.library import Library, Opened
+    from console_app.sessions.places import ForkPoint
+    from console_app.sessions.tables import SessionInfo
+
+EXPORT_FORMATS = {"md": "markdown", "html": "html", "jsonl": "jsonl"}
+EXPORTS_ABOUT = {"md": "Markdown", "html": "a page", "jsonl": "events, to import"}
+NOT_KEPT = "Sessions are not kept in this console (--no-save, or save_sessions in the configuration)."
+READ_ONLY = "This session is open to read only. /fork makes a copy to go on with, /new begins another."
+BUSY = "A turn is running. Esc stops it."
+CHANGING = "Another session is being opened."
+LONG = 5_000  # events of a session that are many
+
+
+class Sessions:
+    """Of one conversation. What asks the user must run in a task of its own."""
+
+    def __init__(
+        self, conversation: Conversation, library: Library | None, ui: UiPort, folder: Path, *, replayed: bool = False
+    ) -> None:
+        """`folder` is where exports go; `replayed` is for a conversation that is only watched."""
+        self._conversation = conversation
+        self._ui = ui
+        self._folder = folder
+        self._replayed = replayed
+        self._loading = asyncio.Lock()
+        self._collector = Collector()
+        self.library = library
+        self.disk = Disk(library, ui) if library is not None else None
+
+    @property
+    def read_only(self) -> bool:
+        """Whether nothing can be sent in this session."""
+        return self._replayed or (self.library is not None and self.library.read_only)
+
+    async def settled(self) -> None:
+        """Returns when no session is being loaded."""
+        async with self._loading:
+            pass
+
+    # Another session in place of this one
+
+    def begin(self) -> bool:
+        """/new: nothing of this conversation goes to the model again. False while something runs."""
+        if self._is_busy():
+            return False
+        self._conversation.engine.begin()
+        if self.library is not None:
+            self.library.begin()
+        self._conversation.another_session()
+        self._ui.show_new()
+        self._ui.changed()
+        # Once the front end has let go of what it showed.
+        asyncio.get_running_loop().call_soon(self._collector.session_opened, False)
+        return True
+
+    async def resume(self, prefix: str) -> None:
+        """Goes on with the session whose id begins so."""
+        if (library := self.kept()) is None:
+            return
+        try:
+            await self.open((await library.store.find(prefix)).id)
+        except FanoutError as error:
+            self._ui.tell("error", error.line)
+
+    async def open(self, session_id: str, *, read_only: bool = False) -> None:
+        """Goes on with a stored session. Raises FanoutError where it can't be read."""
+        from console_app.sessions.library import collector_at_rest
+
+        if (library := self.kept()) is None:
+            return
+        changing = self._conversation.changing
+        if self._conversation.activity is not None or (changing.locked() and not self._loading.locked()):
+            self._ui.toast(BUSY)
+            return
+        async with self._loading, changing:
+            opened = await self._opened(library, session_id, read_only)
+            if opened is None:
+                self._give_back()
+                return
+            self._conversation.another_session()
+            with collector_at_rest():
+                await self._ui.show_stored(opened.events)
+                transcript = Transcript.of(opened.events)
+            self._collector.session_opened(len(opened.events) > LONG)
+            self._conversation.engine.go_on(opened.info.id, transcript)
+            if opened.read_only:
+                self._ui.toast(READ_ONLY, seconds=8)
+                self._give_back()
+        self._ui.changed()
+
+    async def _opened(self, library: Library, session_id: str, read_only: bool) -> Opened | None:
+        """The session, or what the user wants of one that is open elsewhere; None for nothing."""
+        from console_app.sessions.library import SessionInUse
+
+        try:
+            return await library.open(session_id, read_only=read_only)
+        except SessionInUse as error:
+            options = {"fork": "a copy to go on with", "read": "only to read it"}
+            how = await self._ui.choose(f"“{one_line(error.info.title, 40)}” is open in another console", options)
+        if not how:
+            return None
+        other = await library.store.fork(session_id) if how == "fork" else session_id
+        return await library.open(other, read_only=how == "read")
+
+    def _give_back(self) -> None:
+        """A prompt that waited for its session, which did not open: back to who wrote it, not into another session."""
+        prompts: list[str] = []
+        while (text := self._conversation.take_back()) is not None:
+            prompts.insert(0, text)
+        if prompts and not self._ui.give_back("\n\n".join(prompts)):
+            for text in prompts:
+                self._ui.tell("warning", f"Not sent: {text}")
+
+    # This session
+
+    async def fork(self, turn: str = "") -> None:
+        """/fork: a copy up to a turn, or up to a message that you pick, to go on with."""
+        from console_app.sessions.places import ForkPoint, end_of_turn, places
+
+        if (library := self.kept(begun=True)) is None or self._is_busy():
+            return
+        try:
+            events = await library.store.load(library.session_id)
+            if turn:
+                end = end_of_turn(events, int(turn)) if turn.isdecimal() else None
+                point = ForkPoint("", end, int(turn)) if end is not None else None
+                if point is None:
+                    self._ui.toast(f"There is no turn {one_line(turn, 20)}. /fork alone shows all places.")
+            else:
+                point = await self._pick([*places(events), ForkPoint("behind everything", events[-1].seq, 0)])
+            if point is None or self._is_busy():
+                return
+            await self.open(await library.store.fork(library.session_id, point.up_to))
+            if point.prompt:
+                self._ui.give_back(point.prompt)
+        except FanoutError as error:
+            self._ui.tell("error", error.line)
+
+    async def _pick(self, points: list[ForkPoint]) -> ForkPoint | None:
+        """The one that the user picks of them, the newest first."""
+        by_label = {f"{number}. {point.label}": point for number, point in enumerate(points, 1)}
+        picked = await self._ui.choose("Fork", dict.fromkeys(reversed(by_label), ""))
+        return by_label.get(picked or "")
+
+    async def undo(self) -> None:
+        """/undo: the newest turn leaves the conversation; its prompt comes back to be changed."""
+        turn = self._conversation.engine.transcript.turn
+        if turn is not None:
+            await self.rewind(turn.number)
+        else:
+            self._ui.toast(READ_ONLY if self.read_only else "There is nothing to undo.")
+
+    async def rewind(self, turn: int) -> None:
+        """Takes the turns from `turn` on out of the conversation; the prompt of that one comes back."""
+        engine, prompt, undone = self._conversation.engine, None, 0
+        if self.read_only:
+            self._ui.toast(READ_ONLY)
+            return
+        if self._is_busy():
+            return
+        async with self._conversation.changing:
+            while (newest := engine.transcript.turn) is not None and newest.number >= turn:
+                event = engine.undo_turn()
+                if event is None:
+                    break
+                await self._conversation.deliver(event)
+                prompt, undone = newest.prompt, undone + 1
+        if prompt is None:
+            self._ui.toast("There is nothing to undo.")
+            return
+        self._ui.give_back(prompt)
+        what = "The last turn is" if undone == 1 else f"The last {undone} turns are"
+        self._ui.toast(f"{what} undone; nothing that tools did is. /fork can bring it back.")
+
+    async def rename(self, title: str = "", session_id: str = "") -> None:
+        """Gives this session, or another one, a title; asks for it where there is none."""
+        if (library := self.kept(begun=not session_id)) is None:
+            return
+        try:
+            info = await library.store.find(session_id or library.session_id)
+            if wanted := title or await self._ui.ask("Rename", f"instead of: {one_line(info.title, 60)}"):
+                await library.store.rename(info.id, wanted)
+                if info.id == library.session_id:
+                    self._ui.toast(f"This session is called “{one_line(wanted, 60)}”.")
+        except FanoutError as error:
+            self._ui.tell("error", error.line)
+
+    async def delete(self, info: SessionInfo) -> None:
+        """Removes a session for good, once that was confirmed. Raises FanoutError for one that is open."""
+        if (library := self.kept()) is not None and await self._ui.choose(
+            f"Delete “{one_line(info.title, 50)}”?", {"keep": "keep it", "delete": "for good"}
+        ) == "delete":
+            await library.delete(info.id)
+
+    async def export(self, form: str = "", path: str = "", session_id: str = "") -> None:
+        """Writes this session, or another one, to a file; asks for the form where there is none."""
+        from console_app.sessions.export import export, write_new
+
+        if (library := self.kept(begun=not session_id)) is None:
+            return
+        form = form or await self._ui.choose("Export as", EXPORTS_ABOUT) or ""
+        if form not in EXPORT_FORMATS:
+            if form:
+                self._ui.toast(f"A session can't be exported as {one_line(form, 20)}: {', '.join(EXPORT_FORMATS)} can.")
+            return
+        session_id = session_id or library.session_id
+        try:
+            info, events = await library.store.find(session_id), await library.store.load(session_id)
+            text = await asyncio.to_thread(export, events, EXPORT_FORMATS[form], info.title)
+            name = _expanded(path) if path else Path(f"fanout-{session_id[:8]}.{form}")
+            written = await asyncio.to_thread(write_new, self._folder / name, text)
+        except FanoutError as error:
+            self._ui.toast(error.line, seconds=8)
+        else:
+            self._ui.toast(f"Exported to {written}.", seconds=8)
+
+    def kept(self, *, begun: bool = False) -> Library | None:
+        """The library; None, and said why, where nothing is kept, or with `begun` nothing of this session yet."""
+        if self.library is None:
+            self._ui.toast(NOT_KEPT)
+        elif begun and not self.library.session_id:
+            self._ui.toast("Nothing was said in this session yet.")
+            return None
+        return self.library
+
+    def _is_busy(self) -> bool:
+        if self._loading.locked():
+            self._ui.toast(CHANGING)
+            return True
+        if self._conversation.busy:
+            self._ui.toast(BUSY)
+        return self._conversation.busy
+
+
+def _expanded(path: str) -> Path:
+    """A path that was typed; a user who isn't there is a name like any other."""
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:
+        return Path(path)
+
+
+class Disk:
+    """Says once what became of the file that sessions are kept in, as it happens."""
+
+    def __init__(self, library: Library, ui: UiPort) -> None:
+        self._store = library.store
+        self._ui = ui
+        self._problem: str | None = None
+        self._set_aside: Path | None = None
+        self._told_salvaged = False
+        self._store.on_change = self._changed
+
+    def _changed(self) -> None:
+        store, ui = self._store, self._ui
+        if store.set_aside != self._set_aside:
+            self._set_aside = store.set_aside
+            ui.tell("warning", f"The session file was damaged. It was kept as {store.set_aside}.")
+        elif store.salvaged is not None and not self._told_salvaged:
+            self._told_salvaged = True
+            kept = "1 session" if store.salvaged == 1 else f"{store.salvaged} sessions"
+            ui.tell("info", f"{kept} of the damaged file could be read, in whole or in part, and can be opened.")
+        if store.problem is not None:
+            ui.tell("warning", store.problem.line)
+        elif self._problem is not None:
+            ui.tell("info", "Sessions are written again; nothing was lost meanwhile.")
+        self._problem = None if store.problem is None else store.problem.line
+        ui.changed()

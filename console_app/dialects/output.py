@@ -1,0 +1,266 @@
+"""The output of a scan: what each stretch of the answer turned out to be, what was shown, and the result at the end."""
+
+import re
+from bisect import bisect_right
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from console_app.dialects.draft import CallAttempt, Draft
+from console_app.dialects.model import (
+    Arguments,
+    CallArgumentsDelta,
+    CallNamed,
+    CallRetracted,
+    ErrorKind,
+    ParsedCall,
+    Rewritten,
+    ScanEvent,
+    ScanProblem,
+    ScanResult,
+    VisibleText,
+)
+from console_app.dialects.source import Source
+from console_app.dialects.table import BY_NAME
+
+RAW_LIMIT = 500
+BESIDE_TEXT = "nothing marks it as one, and the answer holds other text"
+
+
+@dataclass
+class Segment:
+    """A stretch of the answer. `provisional` calls wait for the end: fenced ones for there being no other,
+    whole ones (of unknown tools) for there being nothing else at all. `alone`: the calls count only if there is
+    no text in the answer; so do whole ones. `replacement` replaces the text of a segment that is shown otherwise.
+    """
+
+    kind: Literal["text", "calls", "thought", "dropped"]
+    start: int
+    end: int
+    attempts: list[CallAttempt] = field(default_factory=list[CallAttempt])
+    provisional: Literal["", "fenced", "whole"] = ""
+    alone: bool = False
+    replacement: str | None = None
+
+
+class ScanOutput:
+    """Keeps the segments in order and tells what becomes visible as soon as it is sure to be text."""
+
+    def __init__(self, src: Source, events: list[ScanEvent]) -> None:
+        self._src = src
+        self._events = events
+        self.segments: list[Segment] = []
+        self.mark = 0
+        self.floor = 0
+        self.has_text = False
+        self.attempts = 0
+        self.unfenced = False
+        self._alone = False
+        """Calls wait for there being no text at all; white space after them waits too, for its place is after them."""
+        self._notes: list[tuple[int, int, str, str | None]] = []
+        self._shown: list[str] = []
+
+    def show(self, upto: int) -> None:
+        """Everything from the mark to here is text."""
+        if upto <= self.mark:
+            return
+        text = self._src.text(self.mark, upto)
+        if not self.has_text and not text.isspace():
+            self.has_text = True
+            self._demote_alone()
+        if not self._alone:
+            self._emit(text)
+        if (
+            self.segments
+            and self.segments[-1].kind == "text"
+            and self.segments[-1].replacement is None
+            and self.segments[-1].end == self.mark
+        ):
+            self.segments[-1].end = upto
+        else:
+            self.segments.append(Segment("text", self.mark, upto))
+        self.mark = upto
+
+    def drop(self, upto: int, kind: Literal["thought", "dropped"] = "dropped", replacement: str | None = None) -> None:
+        """What stands from the mark to here is not shown."""
+        self.segments.append(Segment(kind, self.mark, upto, replacement=replacement))
+        if replacement and kind == "dropped":
+            self.segments[-1].kind = "text"
+            self.has_text = True
+            self._emit(replacement)
+        self.mark = self.floor = upto
+
+    def take(
+        self, draft: Draft, upto: int, provisional: Literal["", "fenced", "whole"] = "", alone: bool = False
+    ) -> None:
+        """What stands from the mark to here are the calls of `draft`; `alone`: if there is nothing else."""
+        alone = alone or provisional == "whole"
+        self.segments.append(Segment("calls", self.mark, upto, list(draft.attempts), provisional, alone))
+        self.attempts += len(draft.attempts)
+        self.unfenced = self.unfenced or not provisional
+        self._alone = self._alone or alone
+        self.mark = self.floor = upto
+
+    @property
+    def cut_off(self) -> bool:
+        """Whether the answer's end cut off the last of its calls."""
+        last = self.segments[-1].attempts if self.segments else []
+        return bool(last) and last[-1].failure == "truncated"
+
+    def awaits(self, token: str) -> bool:
+        """Whether the last call lacks this closing token."""
+        for segment in reversed(self.segments):
+            if segment.attempts:
+                last = segment.attempts[-1]
+                return not last.closed and token in BY_NAME[last.dialect].closes
+        return False
+
+    def extend(self, upto: int, arguments: Arguments) -> None:
+        """The last call reaches to here, with these arguments; what was shown after it was not text."""
+        while self.segments[-1].kind != "calls":
+            self.segments.pop()
+        segment = self.segments[-1]
+        delta = self._src.text(segment.attempts[-1].end, upto)
+        self._events.append(CallArgumentsDelta(self.attempts - 1, delta))
+        segment.attempts[-1] = replace(segment.attempts[-1], arguments=arguments, end=upto)
+        segment.end = self.mark = self.floor = upto
+        self.has_text = any(segment.kind == "text" and self._text_of(segment).strip() for segment in self.segments)
+
+    def note(self, start: int, end: int, why: str, name: str | None = None) -> None:
+        """Something was ignored, and people may want to know why; `name` is a tool that it seemed to call."""
+        self._notes.append((start, end, why, name))
+
+    def forget(self, closer: int) -> None:
+        """All before the mark was reasoning: no text, no calls. The last `closer` characters ended it."""
+        for index, attempt in enumerate(self._attempts()):
+            if attempt.failure is None:
+                self._events.append(CallRetracted(index))
+        self.segments = [Segment("thought", 0, self.mark - closer)]
+        self.attempts = 0
+        self.has_text = self.unfenced = self._alone = False
+        self._notes.clear()
+
+    def _emit(self, text: str) -> None:
+        self._shown.append(text)
+        self._events.append(VisibleText(text))
+
+    def _demote_alone(self) -> None:
+        """Calls that had to be all of the answer are text after all; those after them move up."""
+        if not self._alone:
+            return
+        self._alone, waiting = False, False
+        before = self._attempts()
+        for segment in self.segments:
+            if segment.alone:
+                self._demote_segment(segment)
+                waiting = True
+            if waiting and segment.kind == "text":
+                self._emit(self._text_of(segment))
+        after = self._attempts()
+        self.attempts = len(after)
+        self._renumber(before, after)
+
+    def _attempts(self) -> list[CallAttempt]:
+        return [attempt for segment in self.segments for attempt in segment.attempts]
+
+    def _demote_segment(self, segment: Segment) -> None:
+        name = next((attempt.name for attempt in segment.attempts if attempt.known), None)
+        if segment.alone and name is not None:
+            why = BESIDE_TEXT
+        else:
+            why = "an example in a fence" if segment.provisional == "fenced" else "no tool has this name"
+        self.note(segment.start, segment.end, f"not taken as a call: {why}", name)
+        segment.kind, segment.provisional, segment.alone, segment.attempts = "text", "", False, []
+
+    def finish(self, cut_short: bool) -> ScanResult:
+        """Decide what was provisional and make the result; `cut_short` when a token limit ended the answer."""
+        before = self._attempts()
+        for segment in self.segments:
+            if segment.provisional == "fenced" and self.unfenced:
+                self._demote_segment(segment)
+        for segment in self.segments:
+            if segment.alone and self.has_text:
+                self._demote_segment(segment)
+        attempts = self._attempts()
+        if cut_short and attempts and attempts[-1].failure is None and not attempts[-1].closed:
+            why = "the token limit was reached before the call was closed"
+            attempts[-1] = replace(attempts[-1], failure="truncated", why=why, arguments=None)
+        self._renumber(before, attempts)
+        content = self._content()
+        if _folded("".join(self._shown)) != _folded(content):
+            self._events.append(Rewritten(content))
+        thoughts = (segment for segment in self.segments if segment.kind == "thought")
+        reasoning = "\n\n".join(text for segment in thoughts if (text := self._text_of(segment).strip()))
+        calls, problems = self._report(attempts)
+        error: ErrorKind | None = None
+        if any(attempt.failure for attempt in attempts):
+            error = "truncated" if any(attempt.failure == "truncated" for attempt in attempts) else "invalid"
+        return ScanResult(calls, content, reasoning, error, calls[0].dialect if calls else None, problems)
+
+    def _renumber(self, before: list[CallAttempt], after: list[CallAttempt]) -> None:
+        """Tell what changed: calls that are none after all are retracted, and so are those whose index moves."""
+        if len(before) == len(after) and all(
+            old.failure == new.failure for old, new in zip(before, after, strict=True)
+        ):
+            return
+        for index, attempt in enumerate(before):
+            if attempt.failure is None:
+                self._events.append(CallRetracted(index))
+        for index, attempt in enumerate(after):
+            if attempt.failure is None and attempt.name:
+                self._events.append(CallNamed(index, attempt.name, attempt.dialect))
+
+    def _content(self) -> str:
+        return "".join(self._text_of(segment) for segment in self.segments if segment.kind == "text").strip()
+
+    def _text_of(self, segment: Segment) -> str:
+        return segment.replacement if segment.replacement is not None else self._src.text(segment.start, segment.end)
+
+    def _report(self, attempts: list[CallAttempt]) -> tuple[tuple[ParsedCall, ...], tuple[ScanProblem, ...]]:
+        calls: list[ParsedCall] = []
+        problems: list[ScanProblem] = []
+        place = _Places(self._src.text(0, self._src.length))
+        for index, attempt in enumerate(attempts):
+            raw = place.text[attempt.start : attempt.end]
+            if attempt.failure is None and attempt.arguments is not None:
+                name = attempt.name or ""
+                calls.append(
+                    ParsedCall(
+                        index, name, attempt.arguments, attempt.dialect, raw, attempt.start, attempt.end,
+                        attempt.repaired, attempt.known, attempt.marked,
+                    )
+                )  # fmt: skip
+                if attempt.repaired:
+                    message = f"The call of {name} was mended: {', '.join(attempt.repaired)}."
+                    problems.append(place.problem("repaired", message, attempt.start, attempt.end, name, index))
+            elif attempt.failure is not None:
+                called = f"The call of {attempt.name}" if attempt.name else "A call"
+                state = "was cut off" if attempt.failure == "truncated" else "could not be read"
+                message = f"{called} {state}: {attempt.why}."
+                problems.append(
+                    place.problem(attempt.failure, message, attempt.start, attempt.end, attempt.name, index)
+                )
+        for start, end, why, name in self._notes:
+            problems.append(place.problem("ignored", f"{why[:1].upper()}{why[1:]}.", start, end, name, None))
+        problems.sort(key=lambda problem: problem.start)
+        return tuple(calls), tuple(problems)
+
+
+class _Places:
+    """Lines and columns of offsets."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._breaks = [found.end() for found in re.finditer("\n", text)]
+
+    def problem(
+        self, kind: Literal["truncated", "invalid", "repaired", "ignored"], message: str, start: int, end: int,
+        name: str | None, index: int | None,
+    ) -> ScanProblem:  # fmt: skip
+        line = bisect_right(self._breaks, start)
+        column = start - (self._breaks[line - 1] if line else 0)
+        raw = self.text[start : min(end, start + RAW_LIMIT)]
+        return ScanProblem(kind, message, start, end, line + 1, column + 1, raw, name, index)
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,160 @@
+"""What everything that reads one answer shares: the source, the tools, the output, and how a region is concluded."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal
+
+from console_app.dialects.context import Context
+from console_app.dialects.dialect import Dialect
+from console_app.dialects.draft import Draft, Reopening
+from console_app.dialects.model import ReadingLevel, ScanEvent
+from console_app.dialects.output import BESIDE_TEXT, ScanOutput
+from console_app.dialects.region import Region
+from console_app.dialects.source import Match, Reading, Source
+from console_app.dialects.table import BY_NAME
+from console_app.dialects.tool_schemas import ToolSchemas
+
+_ANYTHING = re.compile(r"[\s\S]*")
+
+
+@dataclass
+class ScanState:
+    """The state of one scan. `held`: what is being read may not be text, so it is not shown yet. `in_fence`:
+    the text is the body of a fence, where calls may stand on lines of their own. `blocked`: from here on
+    calls are made up. `shown_section`: the token that ends a section of calls that are only shown. `level`: which
+    calls count.
+    """
+
+    src: Source
+    tools: ToolSchemas
+    read_inner: "Callable[[ScanState, str], ScanOutput]"
+    prefer: str | None = None
+    level: ReadingLevel = "all"
+    held: bool = False
+    in_fence: bool = False
+    blocked: bool = False
+    fence_end: int = -1
+    fence_cued: bool = False
+    shown_section: str = ""
+    draft: Draft | None = None
+    reopening: Reopening | None = None
+    last_row: Dialect | None = None
+    unclosed_code: dict[int, int] = field(default_factory=dict[int, int])
+
+    def __post_init__(self) -> None:
+        self._events: list[ScanEvent] = []
+        self.output = ScanOutput(self.src, self._events)
+
+    def flush(self) -> list[ScanEvent]:
+        """The events since the last time."""
+        events = list(self._events)
+        self._events.clear()
+        return events
+
+    def new_draft(self, dialect: str, *, marked: bool | None = None, any_name: bool = True) -> Draft:
+        """The calls of a new region, which a marker opened if it does in the dialect, unless `marked` says otherwise;
+        `any_name`: calls of unknown tools may count.
+        """
+        if marked is None:
+            marked = dialect in BY_NAME and BY_NAME[dialect].marked
+        hopeless = self.level == "none" or (self.level == "marked" and not marked and self.output.has_text)
+        events: list[ScanEvent] = [] if hopeless else self._events
+        self.draft = Draft(
+            self.src, self.tools, dialect, self.output.attempts, events, marked=marked, any_name=any_name
+        )
+        return self.draft
+
+    def same_family(self, row: Dialect) -> Dialect:
+        """The row to call a dialect by, among those that read with the same grammar: the one that read the calls
+        before, else the one the model was asked to write.
+        """
+        if self.last_row is None and self.prefer is not None:
+            self.last_row = BY_NAME.get(self.prefer)
+        if self.last_row is None or self.last_row.body is not row.body:
+            self.last_row = row
+        return self.last_row
+
+    def read_body(self, row: Dialect, region: Region, marked: bool | None = None) -> Reading[Draft]:
+        """Let a row's grammar read what follows; nothing is concluded yet. `marked` as for `new_draft`."""
+        draft = self.new_draft(row.name, marked=marked)
+        yield from row.body.read(self.src, region, draft)
+        return draft
+
+    def conclude(self, draft: Draft, provisional: Literal["", "fenced", "whole"] = "", shown: bool = False) -> None:
+        """A region has been read up to here: its calls count, or, if it has none, it is text. `shown`: it is text in
+        any case, for it was quoted or announced as an example.
+        """
+        why = "it is quoted or an example" if shown else self._withheld(draft)
+        if why:
+            if draft.attempts:
+                names = (self.tools.resolve(attempt.name or "") for attempt in draft.attempts)
+                name = next(filter(None, names), None)
+                self.output.note(self.output.mark, self.src.at, f"not taken as a call: {why}", name)
+            self.refuse(draft)
+            return
+        draft.settle()
+        self.draft = None
+        self.reopening = draft.reopening if draft.calls else self.reopening if not draft.attempts else None
+        for start, end, why in draft.ignored:
+            self.output.note(start, end, f"not taken as a call: {why}")
+        if draft.answer is not None and not draft.attempts:
+            self.output.drop(self.src.at, replacement=draft.answer)
+        elif not draft.attempts:
+            self.output.show(self.src.at)
+        elif self.blocked:
+            draft.discard()
+            self.output.note(self.output.mark, self.src.at, "a call that follows results the model made up")
+            self.output.drop(self.src.at)
+        else:
+            alone = self.level == "marked" and not draft.marked
+            self.reopening = None if alone else self.reopening
+            self.output.take(draft, self.src.at, provisional, alone)
+
+    def _withheld(self, draft: Draft) -> str:
+        """Why what was read is no call at this level; "" when it is one, as far as is known by now."""
+        if self.level == "none":
+            return "this model has tools of its own to call"
+        if self.level == "all" or draft.marked:
+            return ""
+        if self.output.has_text:
+            return BESIDE_TEXT
+        fitting = all(
+            attempt.failure is None
+            and attempt.known
+            and self.tools.accepts(attempt.name or "", attempt.arguments or {})
+            for attempt in draft.attempts
+        )
+        return "" if fitting else "nothing marks it as one, and its arguments do not fit the tool"
+
+    def refuse(self, draft: Draft) -> None:
+        """What was read up to here is text after all."""
+        draft.discard()
+        self.draft = None
+        self.output.show(self.src.at)
+
+    def reopen(self, found: Match) -> None:
+        """The last call's value goes on to here, and what was taken for text after it is part of the value."""
+        assert self.reopening is not None, "only what can be reopened is"
+        end = self.src.offset(found.start())
+        self.output.show(end)
+        value = self.src.text(self.reopening.begin, end)
+        self.src.pos = found.end()
+        self.output.extend(self.src.at, self.reopening.arguments(value))
+
+    def cut(self, token: str, context: Context) -> Reading[None]:
+        """A result that only an endpoint could have written: it and all that follows is made up.
+
+        Where no call came before it may be ordinary text; it stays, but no call after it counts.
+        """
+        if self.level == "none" or (not self.output.attempts and not (context.line_start and token[0] in "<[")):
+            self.src.pos += len(token)
+            self.blocked = self.blocked or context.line_start
+            return
+        self.output.note(self.src.at, self.src.at + len(token), "results that the model made up, and all after them")
+        yield from self.src.skip(_ANYTHING)
+        self.output.drop(self.src.at)
+
+    def inner(self, body: str) -> ScanOutput:
+        """The output of a text within this one, read for itself."""
+        return self.read_inner(self, body)

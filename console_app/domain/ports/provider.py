@@ -1,0 +1,204 @@
+"""The port to a model: a request goes in, chunks come out.
+
+A provider turns its wire format into chunks; all that is odd about an endpoint is settled before a chunk leaves it.
+Text that comes in through a port is valid: no lone surrogates, which can be neither stored nor sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from typing import Literal, Protocol, runtime_checkable
+
+from console_app.domain.events import Level
+from console_app.domain.messages import AssistantMessage, Reasoning, ToolMessage, UserMessage
+from console_app.domain.sampling import Sampling
+from console_app.domain.tools import ToolSpec
+
+SLICE = 16  # chunks or events taken in one go before others may run: a burst of tokens must not starve the keys
+FinishReason = Literal["stop", "tool_calls", "length", "filtered"]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRequest:
+    """One request to a model. `messages` are already valid for every wire format (engine.history)."""
+
+    messages: tuple[UserMessage | AssistantMessage | ToolMessage, ...]
+    system: str = ""
+    tools: tuple[ToolSpec, ...] = ()
+    tool_choice: Literal["auto", "none", "required"] = "auto"
+    parallel: bool = True  # False asks for one call an answer, where the API can
+    sampling: Sampling = field(default_factory=Sampling)  # over what the provider was set to
+
+
+@dataclass(frozen=True, slots=True)
+class TextChunk:
+    """Visible text of the answer."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class TextRevised:
+    """The visible text so far was not all of it meant to be seen: `text` replaces everything since the start."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReasoningChunk:
+    """Reasoning, to be shown."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReasoningFinished:
+    """A whole piece of reasoning that joins the history."""
+
+    reasoning: Reasoning
+
+
+@dataclass(frozen=True, slots=True)
+class CallOpened:
+    """The name of a call is known. `index` is unique in the answer and in the order of the calls, from 0."""
+
+    index: int
+    id: str  # the provider's, "" when it gave none
+    name: str
+    origin: Literal["native", "text"] = "native"
+
+
+@dataclass(frozen=True, slots=True)
+class CallDelta:
+    """More of the JSON text of a call's arguments."""
+
+    index: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class CallClosed:
+    """The call's arguments are complete: `arguments` is their whole JSON text, "" when the model wrote none.
+
+    `sure` says that the provider marked the end of this call, so that it may start while the answer still streams.
+    `must_ask`, when not empty, is why a person has to approve this call, whatever rules and modes say.
+    """
+
+    index: int
+    arguments: str
+    raw: str = ""
+    repaired: tuple[str, ...] = ()
+    sure: bool = True
+    must_ask: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CallBroken:
+    """A call that can't be run: `problem` says in one sentence what could not be read, `raw` is what was there."""
+
+    index: int
+    problem: str
+    raw: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CallDropped:
+    """What looked like a call was none (text protocols only): its panel goes away."""
+
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class UsageChunk:
+    """Tokens of the request, as the provider counts them."""
+
+    input_tokens: int
+    output_tokens: int
+    cached_tokens: int | None = None
+    cost: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RetryChunk:
+    """The request failed before anything was shown and is about to be sent again."""
+
+    attempt: int
+    delay: float  # seconds
+    why: str
+    most: int | None = None  # tries there are at most, where that is known
+
+
+@dataclass(frozen=True, slots=True)
+class NoticeChunk:
+    """Something the user should know of the request (a fallback taken, a field refused)."""
+
+    text: str
+    level: Level = "info"
+
+
+@dataclass(frozen=True, slots=True)
+class FinishChunk:
+    """The model said that its answer is complete. Always the last chunk; a stream without it was cut off."""
+
+    reason: FinishReason
+
+
+Chunk = (
+    TextChunk
+    | TextRevised
+    | ReasoningChunk
+    | ReasoningFinished
+    | CallOpened
+    | CallDelta
+    | CallClosed
+    | CallBroken
+    | CallDropped
+    | UsageChunk
+    | RetryChunk
+    | NoticeChunk
+    | FinishChunk
+)
+
+
+class Provider(Protocol):
+    """A model behind an API. Errors leave it as ProviderError; a cut stream as AnswerInterrupted."""
+
+    @property
+    def name(self) -> str:
+        """The provider's name in the configuration, as `openai`."""
+        ...
+
+    @property
+    def model(self) -> str:
+        """The model's name, as the endpoint knows it."""
+        ...
+
+    @property
+    def protocol(self) -> str:
+        """How tools are offered: native, text, xml or offline. May change after a fallback."""
+        ...
+
+    def stream(self, request: ModelRequest) -> AbstractAsyncContextManager[AsyncIterator[Chunk]]:
+        """Sends `request`; leaving the context closes the connection at once."""
+        ...
+
+    async def close(self) -> None:
+        """Closes connections. A closed provider is not used again."""
+        ...
+
+
+@runtime_checkable
+class KnowsPictures(Protocol):
+    """What a provider may say beside."""
+
+    @property
+    def no_pictures(self) -> str:
+        """Why its model is shown no pictures, as far as that is known; "" where it may see."""
+        ...
+
+
+def no_pictures(provider: Provider) -> str:
+    """Why the model of `provider` is shown no pictures; "" where nothing is known against it."""
+    return provider.no_pictures if isinstance(provider, KnowsPictures) else ""

@@ -1,0 +1,123 @@
+"""Calls that a person asked for by hand, run as the one answer of a turn: no model takes part.
+
+So they go through the same engine as a model's calls: the same events, policy, deadlines and results.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator, AsyncIterator, Collection, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, cast
+
+from console_app.domain.approvals import DecidedBy
+from console_app.domain.errors import UsageError
+from console_app.domain.ports.provider import CallClosed, CallOpened, Chunk, FinishChunk, ModelRequest, TextChunk
+from console_app.domain.tools import ToolSpec
+from console_app.engine.approval_gate import ApprovalGate, Verdict
+
+if TYPE_CHECKING:
+    from console_app.engine.session import Session
+
+
+@dataclass(frozen=True, slots=True)
+class ManualCall:
+    """SERVER.TOOL and its arguments."""
+
+    label: str
+    arguments: Mapping[str, Any]
+
+
+def written(calls: Sequence[ManualCall]) -> str:
+    """The calls as one line of text, which `read` takes."""
+    return " ".join(f"{call.label} {json.dumps(dict(call.arguments), ensure_ascii=False)}" for call in calls)
+
+
+def read(text: str, known: Collection[str]) -> list[ManualCall]:
+    """`SERVER.TOOL JSON SERVER.TOOL JSON ...` as calls; JSON left out is {}. `known` are labels that may hold spaces.
+
+    Raises UsageError.
+    """
+    calls: list[ManualCall] = []
+    decoder, at = json.JSONDecoder(), 0
+    while rest := text[at:].strip():
+        at = len(text) - len(text[at:].lstrip())
+        brace = rest.find("{")
+        words = (rest if brace < 0 else rest[:brace]).strip()
+        if not words:
+            raise UsageError(f"the arguments {rest[:60]} belong to no tool", "Write SERVER.TOOL JSON.")
+        labels = [words] if words in known else words.split()
+        calls += [ManualCall(label, {}) for label in labels]
+        if brace < 0:
+            break
+        try:
+            value, end = decoder.raw_decode(text, at + brace)
+        except (ValueError, RecursionError) as error:
+            raise UsageError(f"the arguments of {labels[-1]} are no JSON: {error}") from None
+        calls[-1] = ManualCall(labels[-1], cast("dict[str, Any]", value))
+        at = end
+    return calls
+
+
+def find_tools(calls: Sequence[ManualCall], specs: Sequence[ToolSpec]) -> list[ToolSpec]:
+    """The tools of `calls`, or a UsageError with the nearest name there is."""
+    table = {spec.label: spec for spec in specs}
+    for call in calls:
+        if call.label not in table:
+            import difflib  # only needed to word an error
+
+            close = difflib.get_close_matches(call.label, table, 1, 0.5)
+            known = f"There are: {', '.join(table)}." if table else "No server has a tool."
+            raise UsageError(f"no tool is called {call.label}", f"Did you mean {close[0]}?" if close else known)
+    return [table[call.label] for call in calls]
+
+
+def session_for(session: Session, calls: Sequence[ManualCall]) -> Session:
+    """The session with the calls in place of the model; history, numbers and limits stay shared. Raises UsageError."""
+    specs = find_tools(calls, session.toolset.tools())
+    return replace(
+        session,
+        provider=ManualCallsProvider(calls, specs),
+        gate=TypedCallsGate(session.gate.mode, session.gate.rules, headless=session.gate.headless),
+        settings=replace(session.settings, strategy="agentic", builtin_tools=frozenset()),
+        todo_edited=False,  # the model is told of it in its own turn
+    )
+
+
+class TypedCallsGate(ApprovalGate):
+    """Who typed a call approved it; what a rule denies stays denied."""
+
+    def check(self, spec: ToolSpec, arguments: Mapping[str, Any], must_ask: str = "") -> Verdict:
+        verdict = super().check(spec, arguments, must_ask)
+        return Verdict("allow", "you asked for it yourself", DecidedBy.USER) if verdict.action == "ask" else verdict
+
+
+class ManualCallsProvider:
+    """A provider whose one answer is the given calls, and whose answer to their results is nothing more to do."""
+
+    name = "command"
+    model = "call"
+    protocol = "native"
+
+    def __init__(self, calls: Sequence[ManualCall], specs: Sequence[ToolSpec]) -> None:
+        self._calls = [(spec.name, json.dumps(dict(call.arguments))) for call, spec in zip(calls, specs, strict=True)]
+        self._answered = False
+
+    @asynccontextmanager
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[AsyncIterator[Chunk]]:
+        answered, self._answered = self._answered, True
+        yield self._done() if answered else self._answer()
+
+    async def close(self) -> None:
+        """See Provider."""
+
+    async def _answer(self) -> AsyncIterator[Chunk]:
+        for index, (name, arguments) in enumerate(self._calls):
+            yield CallOpened(index, "", name)
+            yield CallClosed(index, arguments)
+        yield FinishChunk("tool_calls")
+
+    async def _done(self) -> AsyncIterator[Chunk]:
+        yield TextChunk("Done.")
+        yield FinishChunk("stop")

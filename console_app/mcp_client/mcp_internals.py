@@ -1,0 +1,41 @@
+"""What the console leans on in the MCP SDK that the SDK doesn't promise: every use, with its reason, read in 2.3.0.
+
+`tests/program/test_library_internals.py` holds the table against the SDK that is installed and against the code.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from mcp.shared._stream_protocols import ReadStream, WriteStream
+
+__all__ = ["INTERNALS", "ReadStream", "WriteStream"]
+
+# module:Class.name, of a method with its parameters; and where and why it is used. Text, as the SDK loads slowly.
+INTERNALS: Final[dict[str, str]] = {
+    "async mcp.shared._stream_protocols:ReadStream.receive()": "wire.py stands between the SDK and any transport",
+    "async mcp.shared._stream_protocols:ReadStream.aclose()": "wire.py stands between the SDK and any transport",
+    "async mcp.shared._stream_protocols:WriteStream.send(item)": "wire.py stands between the SDK and any transport",
+    "async mcp.shared._stream_protocols:WriteStream.aclose()": "wire.py stands between the SDK and any transport",
+    "mcp.shared._context_streams:ContextReceiveStream.last_context": (
+        "wire.py: which request a message came with, over streamable HTTP; the SDK reads it with getattr, too"
+    ),
+    "async mcp.client.auth:OAuthClientProvider._initialize()": (
+        "oauth.py overrides it: without expiry and endpoints an expired token would be thrown away, never refreshed"
+    ),
+    "async mcp.client.auth:OAuthClientProvider._handle_token_response(response)": (
+        "oauth.py overrides it: keeps the endpoints for the next run"
+    ),
+    "async mcp.client.auth:OAuthClientProvider._perform_authorization_code_grant()": (
+        "oauth.py overrides it: a call's deadline is held while you sign in"
+    ),
+    "async mcp.client.auth:OAuthClientProvider._exchange_token_authorization_code(auth_code, code_verifier)": (
+        "oauth.py overrides it: the client's secret goes in the way that the server takes it"
+    ),
+    "mcp.client.auth:OAuthClientProvider.context": "oauth.py: the state that is kept between runs",
+    "mcp.client.auth.oauth2:OAuthContext.token_expiry_time": "oauth.py: kept between runs",
+    "mcp.client.auth.oauth2:OAuthContext.oauth_metadata": "oauth.py: kept between runs",
+    "mcp.client.auth.oauth2:OAuthContext.protected_resource_metadata": "oauth.py: kept between runs",
+    "mcp.client.auth.oauth2:OAuthContext.auth_server_url": "oauth.py: kept between runs",
+    "mcp.client.auth.oauth2:OAuthContext.client_info": "oauth.py: how the client's secret is sent",
+}

@@ -1,0 +1,65 @@
+"""Opens the console: paints at once, and loads what it runs on (`console.py`) behind the first paint.
+
+What is wrong in the settings is therefore found out with the screen already taken: it is given back first, then the one
+line is told, as it is for every command.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from argparse import Namespace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from console_app import resources
+from console_app.config.paths import Paths
+from console_app.config.startup_settings import read_startup_settings
+from console_app.tui.app import FanoutApp
+from console_app.tui.main_screen.first_paint import StartupParts
+
+if TYPE_CHECKING:
+    from console_app.tui.services import ConsoleServices
+
+
+def run_console(arguments: Namespace) -> int:
+    """Runs the console until it is left; the exit code. Raises FanoutError for what a flag or a file has wrong."""
+    for name in ("COLUMNS", "LINES"):  # as they were when the shell set them; the terminal knows its size
+        os.environ.pop(name, None)
+    app = FanoutApp(_startup_parts(arguments), prompt=arguments.prompt)
+    code = app.run() or 0
+    if app.failure is not None:
+        raise app.failure
+    if app.crash is not None:
+        where = app.crash_report or "the log (fanout config path)"
+        sys.stderr.write(f"fanout: ended by an internal error, {type(app.crash).__name__}. What happened: {where}\n")
+    return code
+
+
+def _startup_parts(arguments: Namespace) -> StartupParts:
+    paths = Paths.find()
+    cwd = Path(arguments.cwd or ".").absolute()
+    settings = read_startup_settings(paths, cwd=cwd, flag=arguments.theme, environ=os.environ)
+    return StartupParts(
+        load=partial(_load, arguments),
+        history_path=paths.history,
+        theme_dirs=(resources.themes_dir(), paths.themes),
+        theme=settings.theme,
+        working_folder=cwd,
+        keymap=settings.keys,
+        write_crash_report=partial(_write_crash_report, paths.state),
+    )
+
+
+def _load(arguments: Namespace) -> ConsoleServices:
+    from console_app.console import open_services  # with settings, engine and servers: longer than the first paint
+
+    return open_services(arguments)
+
+
+def _write_crash_report(folder: Path, error: BaseException) -> Path | None:
+    from console_app.config.crash_report import write_report
+    from console_app.config.redaction import Redactor
+
+    return write_report(folder, error, Redactor.of(os.environ), doing="opening")

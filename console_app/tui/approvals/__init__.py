@@ -1,0 +1,1 @@
+"""What waits for your decision, and the rules that decide in your place."""

@@ -1,0 +1,111 @@
+"""All arguments of a waiting call, painted row by row: names, values, what changed, and what can't be seen."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from rich.cells import cell_len
+from rich.segment import Segment
+from textual.geometry import Size
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from console_app.tui.approvals.arguments_text import (
+    ArgumentLine,
+    ArgumentRow,
+    argument_lines,
+    difference_lines,
+    name_column,
+    rows,
+)
+
+_MARKS = re.compile(r"<U\+[0-9A-F]{4,6}>|[\u2400-\u2421\u240d]")
+
+
+class ArgumentsView(ScrollView, can_focus=False):
+    """Shows what `show` is given; the board's keys scroll it."""
+
+    DEFAULT_CSS = """
+    ArgumentsView { background: $background; scrollbar-size-vertical: 1; overflow-x: hidden; overflow-y: auto; }
+    ArgumentsView > .arguments--name { color: $secondary; background: $background; }
+    ArgumentsView > .arguments--value { color: $foreground; background: $background; }
+    ArgumentsView > .arguments--new { color: $success; background: $background; }
+    ArgumentsView > .arguments--old { color: $muted; background: $background; }
+    ArgumentsView > .arguments--edge { color: $muted; background: $background; }
+    ArgumentsView > .arguments--hidden { color: $error; background: $background; text-style: bold; }
+    """
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "arguments--name",
+        "arguments--value",
+        "arguments--new",
+        "arguments--old",
+        "arguments--edge",
+        "arguments--hidden",
+    }
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._lines: list[ArgumentLine] = []
+        self._rows: list[ArgumentRow] = []
+        self._laid_out_for = 0
+
+    def show(self, arguments: Mapping[str, Any], before: Mapping[str, Any] | None, difference: str = "") -> None:
+        """Other arguments, from their first line on; before them, how the tool differs from what was trusted."""
+        self._lines = difference_lines(difference) + argument_lines(arguments, before)
+        self._laid_out_for = 0
+        self.lay_out(self.scrollable_content_region.width)
+        self.scroll_to(y=0, animate=False, immediate=True)
+
+    def lay_out(self, width: int) -> int:
+        """Breaks the lines for so many cells; how many rows they take."""
+        if width > 0 and width != self._laid_out_for:
+            self._laid_out_for = width
+            self._rows = rows(self._lines, width)
+            self.virtual_size = Size(width, len(self._rows))
+        self.refresh()
+        return len(self._rows)
+
+    def on_resize(self) -> None:
+        """The width decides where lines break."""
+        self.lay_out(self.scrollable_content_region.width)
+
+    @property
+    def place(self) -> str:
+        """Which rows are in view, in words; "" when all are."""
+        height, count = self.scrollable_content_region.height, len(self._rows)
+        if count <= height:
+            return ""
+        first = int(self.scroll_offset.y)
+        return f"{first + 1}-{min(first + height, count)} of {count:,} lines"
+
+    def render_line(self, y: int) -> Strip:
+        """One row of the screen."""
+        width, base = self.size.width, self.get_component_rich_style("arguments--value")
+        at = y + int(self.scroll_offset.y)
+        if at >= len(self._rows):
+            return Strip.blank(width, base)
+        row = self._rows[at]
+        mark = row.line.mark
+        style = self.get_component_rich_style(
+            {"+": "arguments--new", "-": "arguments--old"}.get(mark, "arguments--value")
+        )
+        edge = self.get_component_rich_style("arguments--edge")
+        column = name_column(self._lines)
+        name = self.get_component_rich_style("arguments--name")
+        pad = " " * max(column - cell_len(row.name), 0)
+        segments = [
+            Segment(f"{mark} ", style),
+            Segment(row.name + pad, name),
+            Segment(" ↳ " if row.wrapped else " │ ", edge),
+        ]
+        if cell_len(row.name) > column:
+            segments.pop()
+        hidden = self.get_component_rich_style("arguments--hidden")
+        last = 0
+        for found in _MARKS.finditer(row.text):
+            segments += [Segment(row.text[last : found.start()], style), Segment(found[0], hidden)]
+            last = found.end()
+        segments.append(Segment(row.text[last:], style))
+        return Strip(segments).adjust_cell_length(width, base)

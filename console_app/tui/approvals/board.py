@@ -1,0 +1,367 @@
+"""The calls that wait for you, above the prompt: each a row, the selected one with all its arguments.
+
+What a key decides is `ApprovalSelection`'s part; this paints it, and hands on only what proved to be meant.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from textual import events, getters, on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.message import Message
+from textual.timer import Timer
+from textual.widgets import Input, Static
+
+from console_app.domain.safe_text import one_line
+from console_app.tui.approvals.arguments_text import hidden_characters
+from console_app.tui.approvals.arguments_view import ArgumentsView
+from console_app.tui.approvals.board_lines import header, keys, row, rule_lines
+from console_app.tui.approvals.selection import ApprovalDecision, ApprovalSelection, PendingApproval
+from console_app.tui.widgets.settled_keys import ALONE, SETTLE
+from console_app.tui.widgets.timing import Timing
+from console_app.tui.widgets.typed_app import typed_app
+
+MOST_ROWS = 8
+SHARE = 0.6  # of the screen's height that the board may take
+AIRY = 14  # lines beside which an empty one, between the rows and what is selected, takes nothing away
+LOWEST = 4  # lines, below which nothing can be read and so nothing decided
+
+log = logging.getLogger(__name__)
+
+
+class ApprovalBoard(Vertical, can_focus=True):
+    """Shows waiting calls and says what was decided; it resolves nothing itself."""
+
+    app = getters.app(typed_app)
+
+    DEFAULT_CSS = """
+    ApprovalBoard {
+        height: auto; margin: 0 1; padding: 0 1; display: none;
+        border: heavy $warning; border-title-color: $warning; border-subtitle-color: $muted;
+    }
+    ApprovalBoard:blur { border: heavy $warning 60%; }
+    ApprovalBoard.-waiting { display: block; }
+    ApprovalBoard > Static { height: auto; text-wrap: nowrap; text-overflow: ellipsis; }
+    ApprovalBoard > .board--rule { display: none; }
+    ApprovalBoard > Input { display: none; height: 3; border: round $warning; background: $background; }
+    ApprovalBoard > Input:focus { border: round $warning; background-tint: $foreground 0%; }
+    ApprovalBoard.-words > Input { display: block; }
+    ApprovalBoard.-rule > .board--rule { display: block; }
+    ApprovalBoard.-rule > ArgumentsView { display: none; }
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("y", "press('once')", "once", id="board.once", show=False),
+        Binding("a", "press('session')", "this session", id="board.session", show=False),
+        Binding("A", "press('always')", "always: shows the rule first", id="board.always", show=False),
+        Binding("n", "press('deny')", "deny", id="board.deny", show=False),
+        Binding("f", "press('words')", "deny and say why", id="board.say_why", show=False),
+        Binding("e", "press('edit')", "edit the arguments", id="board.edit", show=False),
+        Binding("Y", "press('all')", "all", id="board.all", show=False),
+        Binding("N", "press('none')", "none", id="board.none", show=False),
+        Binding("enter", "confirm", "confirm the rule", id="board.confirm", show=False),
+        Binding("j,down,tab", "move(1)", "next", id="board.next", show=False),
+        Binding("k,up,shift+tab", "move(-1)", "previous", id="board.previous", show=False),
+        *(Binding(str(n), f"go({n})", f"row {n}", id=f"board.row{n}", show=False) for n in range(1, 10)),
+        Binding("pagedown,space", "scroll_arguments(1)", "more of the arguments", id="board.more", show=False),
+        Binding("pageup", "scroll_arguments(-1)", "back in the arguments", id="board.back", show=False),
+        Binding("escape", "leave", "later", id="board.later", show=False),
+    ]
+
+    @dataclass
+    class Decided(Message):
+        """You decided."""
+
+        decision: ApprovalDecision
+
+    @dataclass
+    class EditRequested(Message):
+        """The arguments of a waiting call are to be edited."""
+
+        call_id: str
+
+    @dataclass
+    class Refused(Message):
+        """A key can't do here what it is for."""
+
+        why: str
+
+    class Left(Message):
+        """Escape: the calls go on waiting, the focus should go back to the prompt."""
+
+    def __init__(
+        self,
+        *,
+        timing: Timing,
+        id: str | None = None,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        super().__init__(id=id)
+        self._timing = timing
+        self.selection = ApprovalSelection(timing.now, self._can_be_seen)
+        self.rules_path = ""  # where "always" writes its rule; "": nowhere, it holds for the session
+        self._now = now
+        self._first = 0  # row at the top
+        self._broken: set[str] = set()  # calls that can't be shown, and so not approved
+        self._clockwork: Timer | None = None
+
+    def compose(self) -> ComposeResult:
+        """Rows, what the selected one is, its arguments, a rule or words where asked for, the keys."""
+        yield Static(classes="board--rows")
+        yield Static(classes="board--header")
+        yield ArgumentsView()
+        yield Static(classes="board--rule")
+        yield Input(placeholder="Why not? The model reads this. Enter denies, escape goes back.")
+        yield Static(classes="board--keys")
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether a call waits."""
+        return bool(self.selection.waiting)
+
+    def show(self, waiting: Sequence[PendingApproval]) -> None:
+        """The calls that wait now; none hides the board."""
+        stage = self.selection.stage
+        if not self.selection.show(waiting):
+            return
+        if stage != self.selection.stage:
+            self._leave_stage()
+        self._broken &= {approval.call.id for approval in waiting}
+        self.set_class(bool(waiting), "-waiting")
+        self._keep_time(any(approval.until is not None for approval in waiting))
+        self._changed()
+
+    # -- keys
+
+    def on_key(self, event: events.Key) -> None:
+        """Every key, before what it does: one right behind another was not meant for the board."""
+        if self.has_focus:
+            self.selection.keys.pressed()
+            self._paint_keys()
+
+    def on_paste(self, event: events.Paste) -> None:
+        """A paste decides nothing."""
+        if self.has_focus:
+            event.stop()
+            self.selection.keys.changed()
+            self._changed_keys()
+
+    def action_press(self, what: Literal["once", "session", "always", "deny", "words", "edit", "all", "none"]) -> None:
+        """A key that decides, or begins to."""
+        selection = self.selection
+        if not self.has_focus or not self._on_screen():
+            return
+        if what in ("session", "always") and selection.current is not None and not selection.current.rules:
+            self.post_message(
+                self.Refused(f"{one_line(selection.current.call.label, 60)} always asks: no rule can change that.")
+            )
+            return
+        match what:
+            case "once":
+                held = selection.once()
+            case "all":
+                held = selection.all()
+            case "session":
+                held = selection.session()
+            case "always":
+                held = selection.always() and selection.keys.holds is not None
+                self.set_class(selection.stage == "rule", "-rule")
+                self._paint()
+            case "deny" | "none":
+                held = selection.deny(every=what == "none")
+            case "words":
+                held = False
+                if selection.ask_words():
+                    self.add_class("-words")
+                    self.query_one(Input).focus()
+            case "edit":
+                held = False
+                if selection.current is not None and selection.may_edit():
+                    self.post_message(self.EditRequested(selection.current.call.id))
+        if held:
+            self._timing.later(self, ALONE, self._meant)
+        self._changed_keys()
+
+    def action_confirm(self) -> None:
+        """Enter: only where a rule is shown."""
+        if self.selection.stage == "rule":
+            self.action_press("always")
+
+    def action_move(self, delta: int) -> None:
+        """To the next or previous row, round the ends; or rule."""
+        if self.selection.move(delta):
+            self._changed()
+
+    def action_go(self, number: int) -> None:
+        """To a row by its number."""
+        if self.selection.go(number - 1):
+            self._changed()
+
+    def action_scroll_arguments(self, direction: int) -> None:
+        """A page of the arguments."""
+        view = self.query_one(ArgumentsView)
+        view.scroll_relative(y=direction * max(view.size.height - 1, 1), animate=False, immediate=True)
+        self._paint_place()
+
+    def action_leave(self) -> None:
+        """Escape: first out of the words or the rule, then out of the board."""
+        if self.selection.back():
+            self._leave_stage()
+            self._changed()
+        else:
+            self.post_message(self.Left())
+
+    def on_click(self, event: events.Click) -> None:
+        """A click on a row selects it."""
+        rows = self.query_one(".board--rows", Static)
+        if rows.region.contains(event.screen_x, event.screen_y):
+            self.action_go(self._first + event.screen_y - rows.region.y + 1)
+
+    @on(Input.Submitted)
+    def _submit_feedback(self, event: Input.Submitted) -> None:
+        event.stop()
+        decision = self.selection.submit_feedback(event.value)
+        self._leave_stage()
+        self._changed()
+        if decision is not None:
+            self.post_message(self.Decided(decision))
+
+    def _meant(self) -> None:
+        """No other key came behind a decision; keys that are still on their way go first."""
+        self.app.call_later(self.call_later, self._decided)
+
+    def _decided(self) -> None:
+        decision = self.selection.take() if self._on_screen() else None
+        if decision is not None:
+            self._leave_stage()
+            self.post_message(self.Decided(decision))
+        self._changed()
+
+    def watch_has_focus(self, value: bool) -> None:
+        """The keys are named only where they work, and begin to count when the focus has come."""
+        super().watch_has_focus(value)
+        self.selection.keys.changed()
+        self._changed_keys()
+
+    def _leave_stage(self) -> None:
+        field = self.query_one(Input)
+        had_focus = field.has_focus
+        field.value = ""
+        self.remove_class("-words", "-rule")
+        if had_focus:
+            self.focus()
+
+    # -- painting
+
+    def _on_screen(self) -> bool:
+        """Whether what is being decided can be seen at all."""
+        return self.is_waiting and self.region.height >= LOWEST and self.screen.is_current
+
+    def _can_be_seen(self, approval: PendingApproval) -> bool:
+        return approval.call.id not in self._broken
+
+    def _keep_time(self, needed: bool) -> None:
+        if needed and self._clockwork is None:
+            self._clockwork = self.set_interval(1.0, self._paint_rows)
+        elif not needed and self._clockwork is not None:
+            self._clockwork.stop()
+            self._clockwork = None
+
+    def on_resize(self) -> None:
+        """The room decides how many rows and lines are shown."""
+        self._paint()
+
+    def _changed(self) -> None:
+        self._paint()
+        self._changed_keys()
+
+    def _changed_keys(self) -> None:
+        """The keys fade now, and come back once they count again."""
+        self._paint_keys()
+        self._timing.later(self, SETTLE + 0.02, self._paint_keys)
+
+    def _paint(self) -> None:
+        approval = self.selection.current
+        if approval is None or not self.is_attached:
+            return
+        try:
+            self._paint_approval(approval)
+        except Exception:
+            log.exception("the arguments of call %s can't be shown", approval.call.id)
+            self._broken.add(approval.call.id)
+            self.query_one(".board--header", Static).update(
+                Content.styled("This call can't be shown, so it can't be approved here. n denies it.", "$error")
+            )
+            self.query_one(ArgumentsView).styles.height = 0
+
+    def _paint_approval(self, approval: PendingApproval) -> None:
+        selection = self.selection
+        width = max(self.content_size.width, 20)
+        arguments = approval.call.arguments or {}
+        room = max(int(self.screen.size.height * SHARE) - 3 - self._paint_keys(), 3)
+        head = header(approval, hidden_characters(arguments), width)
+        room -= len(head)
+        self.query_one(".board--header", Static).update(Content("\n").join(head))
+        many = len(selection.waiting) > 1
+        airy = many and room >= AIRY
+        self.query_one(".board--rows", Static).styles.margin = (0, 0, int(airy), 0)
+        room -= airy
+        shown = min(len(selection.waiting), MOST_ROWS, max(room // 2, 1)) if many else 0
+        self._first = max(
+            min(self._first, selection.selected, len(selection.waiting) - shown), selection.selected - shown + 1, 0
+        )
+        self.query_one(".board--rows", Static).display = many
+        self._paint_rows(shown)
+        view = self.query_one(ArgumentsView)
+        view.show(arguments, approval.before, approval.changed)
+        lines = view.lay_out(width - 1)
+        view.styles.height = max(min(lines, room - shown), 1)
+        if selection.stage == "rule":
+            self.query_one(".board--rule", Static).update(
+                Content("\n").join(rule_lines(approval, selection.rule_choice, self.rules_path, width))
+            )
+        self.call_after_refresh(self._paint_place)
+
+    def _paint_rows(self, shown: int | None = None) -> None:
+        selection = self.selection
+        if not self.is_attached or not selection.waiting:
+            return
+        rows = self.query_one(".board--rows", Static)
+        count = shown if shown is not None else rows.size.height
+        label = max(len(one_line(approval.call.label, 40)) for approval in selection.waiting)
+        width, now = max(self.content_size.width, 20), self._now()
+        visible = list(enumerate(selection.waiting))[self._first : self._first + count]
+        lines = [row(n, approval, n == selection.selected, label, width, now) for n, approval in visible]
+        rows.update(Content("\n").join(lines))
+        title = f"Approve {selection.selected + 1} of {len(selection.waiting)}"
+        until = selection.waiting[selection.selected].until
+        self.border_title = title if until is None else f"{title} · denied in {max(until - now, 0):.0f} s"
+
+    def _paint_place(self) -> None:
+        if self.is_attached:
+            place = self.query_one(ArgumentsView).place
+            self.border_subtitle = f"{place} · space for more" if place and self.selection.stage != "rule" else ""
+
+    def _paint_keys(self) -> int:
+        """Paints the keys; how many lines they take."""
+        if not self.is_attached:
+            return 1
+        here = self.has_focus_within or self.has_focus
+        selection = self.selection
+        lines = keys(
+            selection.stage if here else "away",
+            max(self.content_size.width, 20),
+            counts=selection.keys.settled,
+            held=selection.keys.holds is not None,
+            rules=selection.current is not None and bool(selection.current.rules),
+        )
+        self.query_one(".board--keys", Static).update(Content("\n").join(lines))
+        return len(lines)

@@ -1,0 +1,44 @@
+"""Opens the form for a call's arguments, and says what of them can run: read, checked and judged as the engine does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from console_app.domain.safe_text import one_line
+from console_app.domain.tools import ToolSpec
+from console_app.domain.transcript_parts import CallView
+from console_app.engine import arguments as args
+from console_app.engine.approval import checked_edit
+from console_app.engine.approval_gate import ApprovalGate
+
+if TYPE_CHECKING:
+    from console_app.tui.approvals.arguments_editor import ArgumentsEditor
+
+
+def editor_for(
+    call: CallView, spec: ToolSpec | None, gate: ApprovalGate, *, accept: str, clock: Callable[[], float]
+) -> ArgumentsEditor:
+    """The form; a tool that is gone has no schema, and everything fits it."""
+    from console_app.tui.approvals.arguments_editor import ArgumentsEditor
+
+    return ArgumentsEditor(
+        f"Edit the arguments of {one_line(call.label, 60)}",
+        call.arguments or {},
+        spec.input_schema if spec else {},
+        checker(spec, gate),
+        accept=accept,
+        clock=clock,
+    )
+
+
+def checker(spec: ToolSpec | None, gate: ApprovalGate) -> Callable[[str], dict[str, Any]]:
+    """Reads the text of edited arguments; raises UnreadableArguments (a ValueError) for what can't run."""
+
+    def check(text: str) -> dict[str, Any]:
+        if not text.strip():
+            raise args.UnreadableArguments("the arguments are one JSON object; {} is none at all")
+        arguments = args.read(text)
+        return arguments if spec is None else checked_edit(gate, spec, arguments)
+
+    return check

@@ -1,0 +1,180 @@
+"""What waits for a decision, which of it is selected, and what a key decides: the board without its widget.
+
+It decides nothing by itself and knows no engine: a decision is a value that it hands back. Rows come and go under the
+cursor, which stays with its call; a new call stands at the end, so that nothing moves that is being read.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from console_app.conversation.permissions import ApprovalDecision, Scope
+from console_app.domain.approvals import Decision
+from console_app.domain.transcript_parts import CallView
+from console_app.tui.widgets.settled_keys import SettledKeys
+
+Stage = Literal["choosing", "rule", "words"]
+
+
+@dataclass(frozen=True, slots=True)
+class PendingApproval:
+    """A waiting call, and what there is to say of it. `until` is when it is denied by itself, as `at` of events."""
+
+    call: CallView
+    before: Mapping[str, Any] | None = None  # arguments of the same tool's last call
+    traits: str = ""  # what its server says that the tool does
+    rules: tuple[str, ...] = ()  # rules that would let it run, the closest first; none when it always asks
+    until: float | None = None
+    changed: str = ""  # how the tool differs from what was trusted, as a diff
+
+
+class ApprovalSelection:
+    """`can_be_seen` says whether a call is on screen as it is: what isn't can't be approved."""
+
+    def __init__(
+        self,
+        clock: Callable[[], float] = time.monotonic,
+        can_be_seen: Callable[[PendingApproval], bool] = lambda _: True,
+    ) -> None:
+        self.keys = SettledKeys[ApprovalDecision](clock)
+        self.waiting: list[PendingApproval] = []
+        self.selected = 0
+        self.stage: Stage = "choosing"
+        self.rule_choice = 0
+        self._can_be_seen = can_be_seen
+
+    @property
+    def current(self) -> PendingApproval | None:
+        """The selected one."""
+        return self.waiting[self.selected] if self.waiting else None
+
+    def show(self, waiting: Sequence[PendingApproval]) -> bool:
+        """What waits now, in any order; whether that is a change."""
+        fresh = {approval.call.id: approval for approval in waiting}
+        before = [approval.call.id for approval in self.waiting]
+        if set(fresh) == set(before):
+            return False
+        here = self.current.call.id if self.current else ""
+        remaining = [call_id for call_id in before if call_id in fresh]
+        order = [*remaining, *(call_id for call_id in fresh if call_id not in before)]
+        # The cursor stays with its call; without it, it goes to the row that took its place.
+        place = (
+            remaining.index(here)
+            if here in remaining
+            else sum(before.index(call_id) < self.selected for call_id in remaining)
+        )
+        self.waiting = [fresh[call_id] for call_id in order]
+        self.selected = min(place, max(len(order) - 1, 0))
+        if here not in fresh:
+            self.stage = "choosing"
+        self.keys.changed()
+        return True
+
+    def go(self, index: int) -> bool:
+        """Selects a row; the keys of before don't count for it."""
+        if not 0 <= index < len(self.waiting) or self.stage != "choosing":
+            return False
+        self.selected = index
+        self.keys.changed()
+        return True
+
+    def move(self, delta: int) -> bool:
+        """To the next or previous row, round the ends; or among the rules that could be written."""
+        if self.stage == "rule" and (approval := self.current) is not None:
+            self.rule_choice = (self.rule_choice + delta) % len(approval.rules)
+            self.keys.changed()
+            return True
+        return bool(self.waiting) and self.go((self.selected + delta) % len(self.waiting))
+
+    def back(self) -> bool:
+        """Out of the stage for a rule or words; False when there is nothing to leave."""
+        if self.stage == "choosing":
+            return False
+        self.stage = "choosing"
+        self.keys.changed()
+        return True
+
+    # What keys decide. Each is False when the key does not count now.
+
+    def once(self) -> bool:
+        """Run the selected call, this time."""
+        return self._approve([self.current] if self.current else [], "once")
+
+    def all(self) -> bool:
+        """Run every call that waits, this time."""
+        return self._approve(self.waiting, "once")
+
+    def session(self) -> bool:
+        """Run it, and calls of its tool without asking until the console is left."""
+        approval = self.current
+        return bool(approval and approval.rules) and self._approve([approval] if approval else [], "session")
+
+    def always(self) -> bool:
+        """First asks for the rule that would be written, then is the confirmation of it."""
+        approval = self.current
+        if approval is None or not approval.rules or not self._can_be_seen(approval):
+            return False
+        if self.stage == "rule":
+            rule = approval.rules[self.rule_choice]
+            return self.keys.decide(ApprovalDecision((approval.call.id,), Decision.ALLOW, "always", rule))
+        if self.stage != "choosing" or not self.keys.settled:
+            self.keys.changed()
+            return False
+        self.stage, self.rule_choice = "rule", 0
+        self.keys.changed()
+        return True
+
+    def deny(self, *, every: bool = False) -> bool:
+        """Deny the selected call, or every one."""
+        approvals = self.waiting if every else [self.current] if self.current else []
+        if self.stage != "choosing" or not approvals:
+            return False
+        return self.keys.decide(ApprovalDecision(tuple(approval.call.id for approval in approvals), Decision.DENY))
+
+    def ask_words(self) -> bool:
+        """Deny with words: opens the line for them."""
+        if self.stage != "choosing" or not self.waiting or not self.keys.settled:
+            self.keys.changed()
+            return False
+        self.stage = "words"
+        return True
+
+    def submit_feedback(self, words: str) -> ApprovalDecision | None:
+        """The words were sent."""
+        approval = self.current
+        if self.stage != "words" or approval is None:
+            return None
+        self.back()
+        return ApprovalDecision((approval.call.id,), Decision.DENY, feedback=words.strip() or None)
+
+    def may_edit(self) -> bool:
+        """Whether the key for editing counts: it only opens a form, which approves by a key of its own."""
+        if self.stage != "choosing" or not self.keys.settled or self.current is None:
+            self.keys.changed()
+            return False
+        return True
+
+    def take(self) -> ApprovalDecision | None:
+        """What was decided and has proved to be meant; None where a key, a change or a row that went came between."""
+        decision = self.keys.take()
+        ids = {approval.call.id for approval in self.waiting}
+        if decision is None or not ids.issuperset(decision.call_ids):
+            return None
+        if decision.scope == "always":
+            self.stage = "choosing"
+        self.keys.changed()
+        return decision
+
+    def _approve(self, approvals: Sequence[PendingApproval], scope: Scope) -> bool:
+        if self.stage != "choosing" or not approvals:
+            return False
+        if not all(self._can_be_seen(approval) for approval in approvals):
+            self.keys.changed()
+            return False
+        rule = approvals[0].rules[0] if scope == "session" else ""
+        return self.keys.decide(
+            ApprovalDecision(tuple(approval.call.id for approval in approvals), Decision.ALLOW, scope, rule)
+        )

@@ -1,0 +1,37 @@
+"""/context: what the model reads of the conversation, and what the next request would be made of."""
+
+from __future__ import annotations
+
+from console_app.domain.transcript import Transcript
+from console_app.engine.context import CHARACTERS_A_TOKEN, NEARLY_FULL, breakdown
+from console_app.engine.engine import Engine
+
+_BAR = 30  # cells of the meter
+
+
+def context_report(engine: Engine, transcript: Transcript, window: int | None) -> str:
+    """What /context shows: a meter, and what the next request would be made of."""
+    used = transcript.usage.context
+    lines: list[str] = []
+    if window:
+        share = min(used / window, 1.0)
+        filled = round(share * _BAR)
+        lines.append(f"{'█' * filled}{'░' * (_BAR - filled)}  {used:,} of {window:,} tokens ({share:.0%})")
+        lines.append(f"Compacted by itself from {NEARLY_FULL:.0%} on, before the next request.")
+    else:
+        lines.append(f"{used:,} tokens in the newest request; how many fit is not known (context_window says).")
+    settings = engine.settings
+    parts = breakdown(
+        settings.system_prompt,
+        engine.toolset.tools(),
+        transcript.history,
+        transcript.compaction,
+        settings.max_result_chars,
+    )
+    lines += ["", f"The next request, counted at {CHARACTERS_A_TOKEN} characters a token:"]
+    lines += [f"  {part.name:<13} {part.tokens:>9,} tokens   {part.messages:>5,} parts" for part in parts]
+    if (most := settings.max_result_chars) is not None:
+        lines += ["", f"Results of more than {most:,} characters lose their middle (max_result_chars)."]
+    if (compaction := transcript.compaction) is not None:
+        lines += ["", f"A summary stands for the oldest {compaction.covers:,} messages:", "", compaction.summary]
+    return "\n".join(lines)

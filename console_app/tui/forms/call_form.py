@@ -1,0 +1,157 @@
+"""Calls a tool by hand: a form made from its schema, or the JSON itself; several calls can be sent at once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, cast
+
+from textual import getters, on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical, VerticalScroll
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.types import CSSPathType
+from textual.widgets import Input, Static
+
+from console_app.domain.safe_text import one_line
+from console_app.domain.tools import ToolSpec
+from console_app.engine.manual_calls import ManualCall
+from console_app.tui.forms.field_widget import LEFT_OUT, FieldWidget
+from console_app.tui.forms.field_widgets import LinesWidget, ObjectWidget, widget_for
+from console_app.tui.forms.fields import Field, form_of
+from console_app.tui.transcript_view.json_view import brief_arguments
+from console_app.tui.widgets.key_hints import KeyHints
+from console_app.tui.widgets.pick_list import Choice, PickList
+from console_app.tui.widgets.typed_app import typed_app
+
+
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """What became of the form: the call, and whether to send what there is now or to fill in another one."""
+
+    call: ManualCall
+    then: Literal["run", "another"]
+
+
+class CallForm(ModalScreen[Filled | None]):
+    """The form of one tool. `batch` are calls that wait to be sent with this one; None as the result leaves it."""
+
+    CSS_PATH: ClassVar[CSSPathType | None] = ["../widgets/dialog.tcss", "form.tcss", "call_form.tcss"]
+    DEFAULT_CLASSES = "dialog form -tall"
+    AUTO_FOCUS = "Input, TextArea, ChoiceLine"
+
+    app = getters.app(typed_app)
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+s", "run", "run", tooltip="run the call, and those added before", id="call.run", priority=True),
+        Binding(
+            "ctrl+n", "another", "add another", tooltip="add it, and fill in one more", id="call.another", priority=True
+        ),
+        Binding("f2", "json", "form/JSON", tooltip="fill in the form, or write JSON", id="call.json", priority=True),
+        Binding("ctrl+r", "earlier", "earlier calls", id="call.earlier", priority=True),
+        Binding("tab", "app.focus_next", "next field", id="call.next", show=False, priority=True),
+        Binding("shift+tab", "app.focus_previous", "field before", id="call.previous", show=False, priority=True),
+        Binding("escape", "leave", "back", id="call.back"),
+    ]
+
+    def __init__(
+        self,
+        spec: ToolSpec,
+        *,
+        earlier: Sequence[dict[str, Any]] = (),
+        batch: Sequence[ManualCall] = (),
+        arguments: dict[str, Any] | None = None,
+    ) -> None:
+        super().__init__()
+        self._spec = spec
+        self._form = form_of(spec.input_schema)
+        self._raw = Field("", "json", required=True)
+        self._earlier = earlier
+        self._batch = batch
+        self._widget: FieldWidget = widget_for(self._form, LEFT_OUT if arguments is None else arguments, label="")
+
+    def compose(self) -> ComposeResult:
+        """What the tool says of itself, what waits, the form, the keys."""
+        with Vertical(id="box") as dialog:
+            title = f"Call {one_line(self._spec.label, 60)}"
+            dialog.border_title = Content(title)  # pyright: ignore[reportAttributeAccessIssue]
+            if self._spec.description:
+                yield Static(Content(one_line(self._spec.description, 600)), classes="note", id="about")
+            if self._batch:
+                yield Static(self._waiting(), classes="note", id="batch")
+            with VerticalScroll(can_focus=False):
+                yield self._widget
+            yield KeyHints()
+
+    def _waiting(self) -> Content:
+        calls = [f"{one_line(call.label, 40)} {brief_arguments(call.arguments, 30)}".rstrip() for call in self._batch]
+        count = f"{len(calls)} more call{'' if len(calls) == 1 else 's'} will run with it: "
+        return Content.styled(count, "$accent") + Content.styled(" · ".join(calls), "$foreground")
+
+    # -- values
+
+    def _read(self) -> dict[str, Any] | None:
+        """The arguments; None, with the cursor where it is wrong, when they can't be sent."""
+        value = self._widget.read()
+        wrong = self._widget.first_problem()
+        if wrong is None and not isinstance(value, dict):
+            wrong = self._widget
+            wrong.show_problem("must be one JSON object, as {}")
+        if wrong is not None:
+            wrong.focus_control()
+            wrong.scroll_visible(animate=False)
+            return None
+        return cast("dict[str, Any]", value)
+
+    async def _put(self, widget: FieldWidget) -> None:
+        place = self.query_one(VerticalScroll)
+        await place.remove_children()
+        self._widget = widget
+        await place.mount(widget)
+        widget.focus_control()
+
+    # -- keys
+
+    @on(Input.Submitted)
+    def _entered(self, event: Input.Submitted) -> None:
+        """Enter in a line runs it, as a form does."""
+        event.stop()
+        self.action_run()
+
+    def action_run(self) -> None:
+        """Ctrl+S."""
+        if (arguments := self._read()) is not None:
+            self.dismiss(Filled(ManualCall(self._spec.label, arguments), "run"))
+
+    def action_another(self) -> None:
+        """Ctrl+N."""
+        if (arguments := self._read()) is not None:
+            self.dismiss(Filled(ManualCall(self._spec.label, arguments), "another"))
+
+    async def action_json(self) -> None:
+        """F2: the other way of filling it in, with what is filled in now."""
+        if isinstance(self._widget, ObjectWidget):
+            value = self._widget.read()
+            await self._put(LinesWidget(self._raw, value, label=""))
+        elif (value := self._read()) is not None:
+            await self._put(widget_for(self._form, value, label=""))
+
+    def action_earlier(self) -> None:
+        """Ctrl+R: an earlier call's arguments."""
+        self.run_worker(self._take_earlier(), exclusive=True)
+
+    async def _take_earlier(self) -> None:
+        if not self._earlier:
+            self.notify("This tool was not called by hand before.", markup=False)
+            return
+        by_text = {json.dumps(arguments, ensure_ascii=False): arguments for arguments in self._earlier}
+        picked = await self.app.push_screen_wait(PickList("Earlier calls", [Choice(text) for text in by_text]))
+        if picked is not None:
+            await self._put(widget_for(self._form, by_text[picked], label=""))
+
+    def action_leave(self) -> None:
+        """Escape."""
+        self.dismiss(None)

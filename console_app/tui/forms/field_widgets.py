@@ -1,0 +1,296 @@
+"""The widgets of a form, one for each kind of field: a line, lines, choices, fields in a field, a list."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, cast
+
+from textual import on
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical
+from textual.widgets import Button, Input, Static, TextArea
+
+from console_app.domain.safe_text import is_safe
+from console_app.tui.forms.check_list import CheckList
+from console_app.tui.forms.choice_line import ChoiceLine
+from console_app.tui.forms.field_widget import LEFT_OUT, FieldWidget
+from console_app.tui.forms.fields import Field, parse_scalar
+
+
+class LineWidget(FieldWidget):
+    """A text or a number on one line."""
+
+    def control(self) -> ComposeResult:
+        value = self.value
+        text = "" if value is LEFT_OUT or value is None else value if isinstance(value, str) else json.dumps(value)
+        yield Input(
+            one_line_if_unsafe(text), select_on_focus=False, placeholder="" if self.field.required else "left out"
+        )
+
+    @property
+    def _text(self) -> str:
+        return self.query_one(Input).value
+
+    def is_blank(self) -> bool:
+        return not self._text
+
+    def take(self) -> tuple[Any, str]:
+        return parse_scalar(self.field, self._text)
+
+    @on(Input.Changed)
+    def _changed(self, event: Input.Changed) -> None:
+        """Wrong is said at once, what is not there yet only when it is to be sent."""
+        if not self.is_blank() or self.problem:
+            self.read()
+
+
+class LinesWidget(FieldWidget):
+    """A text of several lines, or JSON."""
+
+    def control(self) -> ComposeResult:
+        value = self.value
+        if value is LEFT_OUT:
+            text = ""
+        elif self.field.kind == "json" or not isinstance(value, str):
+            text = json.dumps(value, indent=2, ensure_ascii=False)
+            if not is_safe(text):
+                text = json.dumps(value, indent=2)
+        else:
+            text = value
+        area = TextArea(text, compact=True, tab_behavior="focus")
+        area.set_class(self.field.kind == "json", "-json")
+        yield area
+
+    @property
+    def _text(self) -> str:
+        return self.query_one(TextArea).text
+
+    def is_blank(self) -> bool:
+        return not self._text.strip() if self.field.kind == "json" else not self._text
+
+    def take(self) -> tuple[Any, str]:
+        return parse_scalar(self.field, self._text)
+
+    @on(TextArea.Changed)
+    def _changed(self, event: TextArea.Changed) -> None:
+        if not self.is_blank() or self.problem:
+            self.read()
+
+
+class ChoiceWidget(FieldWidget):
+    """Yes or no, or one of the values that the schema lists; an optional one can be left out."""
+
+    def control(self) -> ComposeResult:
+        values = self._values
+        chosen = next((at for at, one in enumerate(values) if one is self.value or _same(one, self.value)), 0)
+        labels = dict(zip(map(repr, self.field.choices), self.field.labels, strict=False))
+        yield ChoiceLine([labels.get(repr(value)) or _label_of(value, self.field.required) for value in values], chosen)
+
+    @property
+    def _values(self) -> list[Any]:
+        choices: list[Any] = [True, False] if self.field.kind == "switch" else list(self.field.choices)
+        if self.field.nullable and None not in choices:
+            choices.append(None)
+        return [LEFT_OUT, *choices]
+
+    def is_blank(self) -> bool:
+        return self.query_one(ChoiceLine).chosen == 0
+
+    def take(self) -> tuple[Any, str]:
+        value = self._values[self.query_one(ChoiceLine).chosen]
+        return value, self.field.problem(value)
+
+    @on(ChoiceLine.Changed)
+    def _changed(self) -> None:
+        if self.problem:
+            self.read()
+
+
+class ChoicesWidget(FieldWidget):
+    """Any number of the values that the schema lists, each at most once."""
+
+    def control(self) -> ComposeResult:
+        initial = cast("list[Any]", self.value) if isinstance(self.value, list) else []
+        checked = [at for at, choice in enumerate(self.field.choices) if any(_same(choice, one) for one in initial)]
+        labels = self.field.labels or tuple(_label_of(choice, required=True) for choice in self.field.choices)
+        yield CheckList(labels, checked)
+
+    def is_blank(self) -> bool:
+        """None chosen is left out where it may be, unless something stands in its place then."""
+        return not self.query_one(CheckList).checked and not self.field.required and not self.field.default
+
+    def take(self) -> tuple[Any, str]:
+        value = [self.field.choices[at] for at in self.query_one(CheckList).checked]
+        return value, self.field.problem(value)
+
+    @on(CheckList.Changed)
+    def _changed(self) -> None:
+        if self.problem:
+            self.read()
+
+
+class ObjectWidget(FieldWidget):
+    """Fields in a field."""
+
+    def control(self) -> ComposeResult:
+        initial = cast("Mapping[str, Any]", self.value) if isinstance(self.value, Mapping) else None
+        with Vertical(classes="inner" if self._label else "outer"):
+            for field in self.field.fields:
+                yield widget_for(field, _initial(field) if initial is None else initial.get(field.name, LEFT_OUT))
+            if not self.field.fields:
+                yield Static("It takes no arguments.", classes="note")
+
+    @property
+    def widgets(self) -> list[FieldWidget]:
+        """Those of its fields."""
+        return [child for child in self.query_one(".inner, .outer").children if isinstance(child, FieldWidget)]
+
+    def is_blank(self) -> bool:
+        """The arguments of a tool are an object even when it is empty."""
+        return bool(self._label) and all(widget.is_blank() for widget in self.widgets)
+
+    def _blank(self) -> tuple[Any, str]:
+        for widget in self.widgets:
+            widget.show_problem("")
+        if self.field.required and not self.field.nullable:
+            return self.take()
+        return super()._blank()
+
+    def take(self) -> tuple[Any, str]:
+        values = {widget.field.name: widget.read() for widget in self.widgets}
+        return {name: value for name, value in values.items() if value is not LEFT_OUT}, ""
+
+    def first_problem(self) -> FieldWidget | None:
+        return next((found for widget in self.widgets if (found := widget.first_problem())), super().first_problem())
+
+
+class ListWidget(FieldWidget):
+    """Any number of values of one kind."""
+
+    def control(self) -> ComposeResult:
+        listed = cast("list[Any]", self.value) if isinstance(self.value, list) else []
+        with Vertical(classes="inner"):
+            for value in listed:
+                yield ItemWidget(self._item(value))
+        yield _button("+ add one", "add")
+
+    def _item(self, value: Any) -> FieldWidget:
+        assert self.field.item is not None
+        return widget_for(self.field.item, value, label="")
+
+    @property
+    def items(self) -> list[ItemWidget]:
+        """Those of its values."""
+        return [child for child in self.query_one(".inner").children if isinstance(child, ItemWidget)]
+
+    def is_blank(self) -> bool:
+        """An empty list is left out where it may be, unless something stands in its place then."""
+        return not self.items and not self.field.required and not self.field.default
+
+    def take(self) -> tuple[Any, str]:
+        values = [item.widget.read() for item in self.items]
+        return values, self.field.problem(values)
+
+    def first_problem(self) -> FieldWidget | None:
+        inner = (item.widget.first_problem() for item in self.items)
+        return next((found for found in inner if found), super().first_problem())
+
+    async def on_button_pressed(self, event: Button.Pressed) -> None:
+        """Adds one, or takes one out."""
+        event.stop()
+        if event.button.has_class("add"):
+            assert self.field.item is not None
+            item = ItemWidget(self._item(_initial(self.field.item)))
+            await self.query_one(".inner").mount(item)
+            item.widget.focus_control()
+        elif event.button.has_class("remove") and isinstance(event.button.parent, ItemWidget):
+            await event.button.parent.remove()
+            self.query(".add").last(Button).focus()
+        self.show_problem("")
+
+
+class ItemWidget(Horizontal):
+    """One value of a list, and the button that takes it out."""
+
+    def __init__(self, widget: FieldWidget) -> None:
+        super().__init__()
+        self.widget = widget
+
+    def compose(self) -> ComposeResult:
+        """The value, then the button."""
+        yield self.widget
+        yield _button("remove", "remove")
+
+
+def _button(label: str, name: str) -> Button:
+    button = Button(label, compact=True, classes=name)
+    button.active_effect_duration = 0  # while it looks pressed, it would take no other press
+    return button
+
+
+def widget_for(field: Field, value: Any = LEFT_OUT, *, label: str | None = None) -> FieldWidget:
+    """The widget of a field; a value that its own control can't show is shown as JSON."""
+    if value is not LEFT_OUT and value is not None and not _shows(field, value):
+        as_json = Field(field.name, "json", field.title, field.about, field.required, field.nullable)
+        return LinesWidget(as_json, value, label=label)
+    match field.kind:
+        case "text" | "number" | "integer":
+            return LineWidget(field, value, label=label)
+        case "lines" | "json":
+            return LinesWidget(field, value, label=label)
+        case "switch" | "choice":
+            return ChoiceWidget(field, value, label=label)
+        case "object":
+            return ObjectWidget(field, value, label=label)
+        case "list":
+            return ListWidget(field, value, label=label)
+        case "choices":
+            return ChoicesWidget(field, value, label=label)
+
+
+def _shows(field: Field, value: Any) -> bool:
+    match field.kind:
+        case "text":
+            return isinstance(value, str) and one_line_if_unsafe(value) == value
+        case "lines":
+            return isinstance(value, str) and is_safe(value)
+        case "number" | "integer":
+            return isinstance(value, int | float) and not isinstance(value, bool)
+        case "switch":
+            return isinstance(value, bool)
+        case "choice":
+            return any(_same(value, choice) for choice in field.choices)
+        case "object":
+            known = {inner.name for inner in field.fields}
+            return isinstance(value, Mapping) and cast("Mapping[str, Any]", value).keys() <= known
+        case "list":
+            return isinstance(value, list)
+        case "choices":
+            listed = cast("list[Any]", value) if isinstance(value, list) else [value]
+            return all(any(_same(one, choice) for choice in field.choices) for one in listed)
+        case "json":
+            return True
+
+
+def one_line_if_unsafe(text: str) -> str:
+    """What a line can hold: a text with line breaks or unseen characters is no such text, and is shown as JSON."""
+    return text if is_safe(text) and not any(c in text for c in "\n\r\t") else json.dumps(text)
+
+
+def _initial(field: Field) -> Any:
+    return LEFT_OUT if field.default is None else field.default
+
+
+def _same(one: Any, other: Any) -> bool:
+    return type(one) is type(other) and one == other
+
+
+def _label_of(value: Any, required: bool) -> str:
+    if value is LEFT_OUT:
+        return "not chosen" if required else "left out"
+    if isinstance(value, str):
+        return value or '""'
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,136 @@
+"""A form of texts that a server asks for: the arguments of a prompt, or the names in a resource template.
+
+What the server proposes for a field appears behind the cursor as it is typed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, ClassVar, cast
+
+from textual import getters, on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical, VerticalScroll
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.suggester import Suggester
+from textual.types import CSSPathType
+from textual.widgets import Input, Static
+
+from console_app.domain.safe_text import is_safe, one_line
+from console_app.mcp_client.offers import PromptArgument
+from console_app.tui.forms.field_widget import FieldWidget
+from console_app.tui.forms.field_widgets import LineWidget, widget_for
+from console_app.tui.forms.fields import form_of
+from console_app.tui.widgets.key_hints import KeyHints
+from console_app.tui.widgets.typed_app import typed_app
+
+PAUSE = 0.15  # seconds of no typing before the server is asked
+
+Propose = Callable[[str, str, dict[str, str]], Awaitable[Sequence[str]]]
+"""(field, what is typed of it, the other fields) to what the server proposes."""
+
+
+async def _no_proposals(_name: str, _typed: str, _others: dict[str, str]) -> Sequence[str]:
+    return ()
+
+
+class ValuesForm(ModalScreen[dict[str, str] | None]):
+    """Gives the values that were filled in, those left out left out; None for Escape."""
+
+    CSS_PATH: ClassVar[CSSPathType | None] = ["../widgets/dialog.tcss", "form.tcss", "values_form.tcss"]
+    DEFAULT_CLASSES = "dialog form"
+    AUTO_FOCUS = "Input, TextArea"
+
+    app = getters.app(typed_app)
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+s", "go_on", "go on", id="values.go_on", priority=True),
+        Binding("tab", "app.focus_next", "next field", id="values.next", priority=True),
+        Binding("shift+tab", "app.focus_previous", "field before", id="values.previous", show=False, priority=True),
+        Binding("escape", "leave", "back", id="values.back"),
+    ]
+
+    def __init__(
+        self,
+        title: str,
+        about: str,
+        arguments: Sequence[PromptArgument],
+        initial: Mapping[str, str],
+        propose: Propose = _no_proposals,
+    ) -> None:
+        super().__init__()
+        self._title = title
+        self._about = about
+        self._propose = propose
+        fields = {one.name: {"type": "string", "description": one.description} for one in arguments}
+        needed = [one.name for one in arguments if one.required]
+        schema: dict[str, Any] = {"type": "object", "properties": fields, "required": needed}
+        self._widget: FieldWidget = widget_for(form_of(schema), dict(initial), label="")
+
+    def compose(self) -> ComposeResult:
+        """What it is for, the fields, the keys."""
+        with Vertical(id="box") as dialog:
+            dialog.border_title = Content(one_line(self._title, 80))  # pyright: ignore[reportAttributeAccessIssue]
+            if self._about:
+                yield Static(Content(one_line(self._about, 600)), classes="note", id="about")
+            with VerticalScroll(can_focus=False):
+                yield self._widget
+            yield KeyHints()
+
+    def on_mount(self) -> None:
+        """The cursor goes to the first field that is needed and empty; each line asks the server as it is typed."""
+        for line in self.query(LineWidget):
+            line.query_one(Input).suggester = _Proposals(self, line)
+        empty = [line for line in self.query(LineWidget) if line.field.required and line.is_blank()]
+        if empty:
+            empty[0].focus_control()
+
+    async def proposals(self, line: LineWidget, typed: str) -> Sequence[str]:
+        """What the server proposes for a line."""
+        name = line.field.name
+        others = {
+            other.field.name: other.query_one(Input).value
+            for other in self.query(LineWidget)
+            if other is not line and not other.is_blank()
+        }
+        return await self._propose(name, typed, others)
+
+    @on(Input.Submitted)
+    def _entered(self, event: Input.Submitted) -> None:
+        event.stop()
+        self.action_go_on()
+
+    def action_go_on(self) -> None:
+        """Ctrl+S, or Enter in a line."""
+        values = self._widget.read()
+        wrong = self._widget.first_problem()
+        if wrong is not None:
+            wrong.focus_control()
+            wrong.scroll_visible(animate=False)
+        else:
+            self.dismiss(cast("dict[str, str]", values))
+
+    def action_leave(self) -> None:
+        """Escape."""
+        self.dismiss(None)
+
+
+class _Proposals(Suggester):
+    """The first proposal that goes on from what is typed, once typing has paused."""
+
+    def __init__(self, form: ValuesForm, line: LineWidget) -> None:
+        super().__init__(use_cache=False, case_sensitive=True)
+        self._form = form
+        self._line = line
+
+    async def get_suggestion(self, value: str) -> str | None:
+        await asyncio.sleep(PAUSE)
+        if self._line.query_one(Input).value != value:
+            return None
+        for proposed in await self._form.proposals(self._line, value):
+            if proposed.startswith(value) and is_safe(proposed) and proposed.isprintable():
+                return proposed
+        return None

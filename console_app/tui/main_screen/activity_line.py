@@ -1,0 +1,82 @@
+"""The line above the prompt while anything runs: what, what it took so far, and the key that stops it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from textual.content import Content
+from textual.widget import Widget
+
+from console_app.tui.main_screen.activity_status import Doing
+from console_app.tui.main_screen.status_bar import tokens
+from console_app.tui.terminal.key_names import key_name
+from console_app.tui.transcript_view.wording import spinner
+
+LATE = "taking longer than expected"
+
+
+class ActivityLine(Widget):
+    """Paints what `at` gives. It has no clock: `look` is called by the one of the conversation, and where something
+    begins or ends. It takes a line only while something runs, so that a small terminal loses none to it at rest."""
+
+    DEFAULT_CSS = """
+    ActivityLine { height: 1; padding: 0 2; color: $foreground; text-wrap: nowrap; display: none; }
+    ActivityLine.-busy { display: block; }
+    """
+
+    def __init__(self, at: Callable[[float], Doing | None]) -> None:
+        super().__init__()
+        self._at = at
+        self._doing: Doing | None = None
+        self._glyph = ""
+        self._key = ""
+
+    def look(self, now: float) -> bool:
+        """Shows what runs at `now`; whether that changes with time alone."""
+        doing = self._at(now)
+        glyph = "" if doing is None else spinner(now) if doing.moves else "?"
+        if (doing, glyph) != (self._doing, self._glyph):
+            if (doing is None) is not (self._doing is None):
+                self.set_class(doing is not None, "-busy")
+                self._key = self._stop_key()
+            self._doing, self._glyph = doing, glyph
+            self.refresh()
+        return doing is not None and doing.moves
+
+    def render(self) -> Content:
+        """By importance: what runs and the key, then that it is late, then tokens, then what they cost."""
+        doing, width = self._doing, self.content_size.width
+        if doing is None:
+            return Content("")
+        key = Content.styled(self._key, "bold $primary") + Content.styled(f" {doing.stop}", "$foreground")
+        mark = "$secondary" if doing.moves else "$warning"
+        line = Content.styled(f"{self._glyph} ", mark) + Content.styled(
+            doing.what, "$foreground" if doing.moves else mark
+        )
+        room = width - key.cell_length - 2
+        line = line.truncate(max(room, 1), ellipsis=True)
+        for part in _details(doing):
+            if line.cell_length + part.cell_length > room:
+                break
+            line += part
+        return line + Content(" " * max(width - line.cell_length - key.cell_length, 2)) + key
+
+    def _stop_key(self) -> str:
+        """The key as it is bound now."""
+        for active in self.screen.active_bindings.values():
+            if active.binding.action == "stop":
+                return key_name(active.binding.key)
+        return "esc"
+
+
+def _details(doing: Doing) -> list[Content]:
+    parts: list[Content] = []
+    if doing.late:
+        parts.append(Content.styled(f" · {LATE}", "$warning"))
+    if doing.tokens:
+        parts.append(Content.styled(f"   {tokens(doing.tokens)} tokens", "$muted"))
+        if doing.cost:
+            parts.append(
+                Content.styled(f" · ${doing.cost:.3f}" if doing.cost < 1 else f" · ${doing.cost:.2f}", "$muted")
+            )
+    return parts

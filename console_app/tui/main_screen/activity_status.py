@@ -1,0 +1,180 @@
+"""What the console is busy with, in words: read from where it is true, at the moment when somebody looks. No widget.
+
+Only the pace of an answer is kept here, since no other state has it: whether the model thinks or writes, since when,
+and when it was last heard of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from console_app.conversation.readiness import Readiness, named
+from console_app.domain import events as ev
+from console_app.domain.tools import CallState
+from console_app.domain.transcript import Transcript
+from console_app.domain.transcript_parts import CallView
+
+if TYPE_CHECKING:
+    from console_app.conversation.conversation import Conversation, Sent
+
+LATE = 30.0  # seconds without news after which it takes longer than expected
+CHARACTERS_A_TOKEN = 4
+RATED = 1.0  # seconds of writing before a rate says anything
+
+
+@dataclass(frozen=True, slots=True)
+class Doing:
+    """What runs at a moment. `moves`: the words change with time alone."""
+
+    what: str
+    stop: str = "stop"  # what the key that stops it does
+    moves: bool = True
+    late: bool = False
+    tokens: int = 0  # of the turn so far, 0 while none are known
+    cost: float | None = None
+
+
+class Pace:
+    """How an answer comes in, folded from events. `writes` is False while the model thinks."""
+
+    def __init__(self) -> None:
+        self.writes = False
+        self.since = 0.0
+        self.news_at = 0.0
+        self.retry: ev.RetryScheduled | None = None
+        self._characters = 0
+
+    def heard(self, event: ev.Event) -> None:
+        """Cheap: it comes with every token."""
+        match event:
+            case ev.TextDelta() | ev.TextRevised():
+                self._sign(event.at, writes=True, characters=len(event.text))
+            case ev.CallArguments():
+                self._sign(event.at, writes=True, characters=len(event.delta))
+            case ev.CallAnnounced():
+                self._sign(event.at, writes=True)
+            case ev.ReasoningDelta() | ev.ThoughtDelta():
+                self._sign(event.at, writes=False)
+            case ev.TurnStarted() | ev.StepStarted():
+                self._begin(event.at, writes=False)
+            case ev.RetryScheduled():
+                self._begin(event.at + event.delay, writes=False)
+                self.retry = event
+            case _:
+                self.news_at = max(self.news_at, event.at)
+
+    def rate(self, now: float) -> float | None:
+        """About how many tokens a second are written; None while that can't be told."""
+        took = now - self.since
+        return self._characters / CHARACTERS_A_TOKEN / took if self.writes and took >= RATED else None
+
+    def _sign(self, at: float, *, writes: bool, characters: int = 0) -> None:
+        if self.writes is not writes or self.retry is not None:
+            self._begin(at, writes=writes)
+        self.news_at = at
+        self._characters += characters
+
+    def _begin(self, at: float, *, writes: bool) -> None:
+        self.writes, self.since, self.news_at = writes, at, at
+        self.retry, self._characters = None, 0
+
+
+class ActivityStatus:
+    """Of one console. `transcript` gives the one on screen."""
+
+    def __init__(self, conversation: Conversation, readiness: Readiness, transcript: Callable[[], Transcript]) -> None:
+        self.pace = Pace()
+        self._conversation = conversation
+        self._readiness = readiness
+        self._transcript = transcript
+
+    def at(self, now: float) -> Doing | None:
+        """What runs now; None when nothing does."""
+        conversation = self._conversation
+        if not conversation.busy:
+            return None
+        if (sent := conversation.on_its_way) is not None:
+            return Doing(self._before(sent, now), stop="take back", late=now - sent.since >= LATE)
+        tokens, cost = self._spent()
+        if conversation.turn is not None and not conversation.turn.running:
+            return Doing("stopping", tokens=tokens, cost=cost)
+        pace, calls = self.pace, list(self._transcript().open_calls.values())
+        doing = _calls(calls, self._began(calls), now)
+        if doing is None and pace.retry is not None and now < pace.since:
+            of = f"{pace.retry.attempt} of {pace.retry.most}" if pace.retry.most else f"try {pace.retry.attempt}"
+            doing = Doing(f"retrying in {_whole(pace.since - now + 0.5)} ({of})")
+        if doing is None:
+            doing = Doing(self._model(now), late=now - pace.news_at >= LATE)
+        return Doing(doing.what, moves=doing.moves, late=doing.late, tokens=tokens, cost=cost)
+
+    def waits_for(self, now: float) -> str:
+        """What a message that was sent waits for, to stand under it; "" for nothing worth saying."""
+        sent = self._conversation.on_its_way
+        if sent is None:
+            return ""
+        took = f", {_whole(now - sent.since)}" if now - sent.since >= 1 else ""
+        if self._conversation.composing:
+            return f"Reading what it names{took} · esc takes it back"
+        if servers := self._readiness.connecting:
+            without = "it" if len(servers) == 1 else "them"
+            return f"Waiting for {named(servers)}{took} · enter starts without {without}"
+        return f"Starting{took} · esc takes it back" if self._readiness.loading else ""
+
+    def _before(self, sent: Sent, now: float) -> str:
+        if self._conversation.composing:
+            what = "reading what it names"
+        elif servers := self._readiness.connecting:
+            what = f"connecting {named(servers)}"
+        else:
+            what = "starting"
+        return _timed(what, now - sent.since)
+
+    def _model(self, now: float) -> str:
+        pace = self.pace
+        if self._conversation.engine.compacting:
+            return _timed("compacting", now - pace.since)
+        if not pace.writes:
+            return _timed("thinking", now - pace.since)
+        rate = pace.rate(now) if now - pace.news_at < LATE else None
+        return "writing" if rate is None else f"writing · {rate:.0f} tok/s"
+
+    def _began(self, calls: list[CallView]) -> float | None:
+        """When the batch that is open began to run; of a call that runs again, when that did."""
+        step = self._transcript().step
+        if self._conversation.turn is not None and step is not None:
+            return step.batch.started_at
+        return min((call.started_at for call in calls if call.started_at is not None), default=None)
+
+    def _spent(self) -> tuple[int, float | None]:
+        turn = self._transcript().turn
+        return (turn.tokens, turn.cost) if self._conversation.turn is not None and turn is not None else (0, None)
+
+
+def _calls(calls: list[CallView], began: float | None, now: float) -> Doing | None:
+    """Of calls that have no result yet; None when the model is what is waited for."""
+    waiting = sum(call.waits_for_you for call in calls)
+    running = sum(call.state is CallState.RUNNING and not call.waits_for_you for call in calls)
+    queued = sum(call.state is CallState.QUEUED for call in calls)
+    if not running and not queued:
+        if not waiting:
+            return None
+        return Doing("waiting for you" if waiting == 1 else f"{waiting} waiting for you", moves=False)
+    counts = ((running, "running"), (queued, "queued"), (waiting, "waiting for you"))
+    parts = [f"{count} {word}" for count, word in counts if count]
+    if began is not None:
+        parts.append(_whole(now - began))
+    news = max((call.news_at for call in calls if call.state is CallState.RUNNING), default=now)
+    return Doing(" · ".join(parts), late=now - news >= LATE)
+
+
+def _timed(what: str, took: float) -> str:
+    """From the first second on, with how long it takes."""
+    return f"{what} {_whole(took)}" if took >= 1 else what
+
+
+def _whole(value: float) -> str:
+    """`4 s`, `1 m 05 s`: a duration that is read while it grows."""
+    whole = max(int(value), 0)
+    return f"{whole} s" if whole < 60 else f"{whole // 60} m {whole % 60:02} s"

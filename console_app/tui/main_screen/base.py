@@ -1,0 +1,67 @@
+"""What the main screen is before there is anything to talk to, and after: its keys and when it has room."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual import events, getters
+from textual.binding import Binding, BindingType
+from textual.screen import Screen
+
+from console_app.tui.main_screen.welcome import Welcome
+from console_app.tui.prompt.prompt import Prompt
+from console_app.tui.prompt.prompt_box import PromptBox
+from console_app.tui.widgets.too_small import TooSmall
+from console_app.tui.widgets.typed_app import typed_app
+
+
+class MainScreen(Screen[None]):
+    """The keys that the hints name. Imports next to nothing, since the first paint waits for it."""
+
+    app = getters.app(typed_app)
+
+    AUTO_FOCUS = "#prompt"
+    HORIZONTAL_BREAKPOINTS = TooSmall.BREAKPOINTS_ACROSS
+    VERTICAL_BREAKPOINTS = TooSmall.BREAKPOINTS_DOWN
+    BINDINGS: ClassVar[list[BindingType]] = [
+        # Two bindings of one key: the first that is enabled acts, and only what stops a turn is named in the hints.
+        Binding("escape", "stop", "stop", tooltip="stop the turn", id="chat.stop"),
+        Binding("escape", "close", "close what is open", id="chat.close", show=False),
+        Binding("ctrl+s", "steer", "steer", tooltip="send into the running turn", id="chat.steer"),
+        Binding("alt+up", "move_cursor(-1)", "previous panel", id="chat.panel_up", show=False),
+        Binding("alt+down", "move_cursor(1)", "next panel", id="chat.panel_down", show=False),
+        *(
+            Binding(f"alt+{n}", f"call_number({n})", "a call of the newest batch", id=f"chat.call_{n}", show=False)
+            for n in range(1, 10)
+        ),
+        Binding("shift+tab", "cycle_mode", "approvals", tooltip="approval mode: ask, auto, yolo", id="chat.mode"),
+        Binding("tab", "go_on", "to what waits for you, else on", id="chat.next", show=False),
+        Binding("ctrl+o", "toggle_all", "open all", tooltip="open or fold all results", id="chat.toggle_all"),
+        Binding("ctrl+t", "command('timeline')", "timeline", id="chat.timeline"),
+        Binding("ctrl+l", "command('mcp')", "servers", id="chat.servers"),
+        Binding("ctrl+r", "search_history", "search the prompt history", id="chat.history", show=False),
+        Binding("ctrl+g", "command('editor')", "write in $EDITOR", id="chat.editor", show=False),
+        Binding("f1", "command('help')", "help", id="chat.help"),
+        Binding("ctrl+d", "quit_if_empty", "quit on an empty prompt", id="chat.quit", show=False),
+        Binding("ctrl+c,super+c", "interrupt", "clear, stop, quit", id="chat.interrupt", show=False),
+    ]
+
+    def __init__(self) -> None:
+        # As most terminals are: classes that come with the first size would have every widget styled twice.
+        super().__init__(classes="-wide-enough -high-enough")
+
+    _resumed = False
+
+    prompt = getters.query_one("#prompt", Prompt)
+    box = getters.query_one(PromptBox)
+    welcome = getters.query_one(Welcome)
+
+    def on_screen_resume(self, event: events.ScreenResume) -> None:
+        """The first time all widgets have their styles from being mounted just before; looking at them takes a fifth of
+        the time of the first paint."""
+        event.refresh_styles, self._resumed = self._resumed, True
+
+    async def _on_resize(self, event: events.Resize) -> None:
+        """A size that is none any more is passed over: to lay out each of two would call for the other, for ever."""
+        if event.size != self.app.size:
+            event.prevent_default()

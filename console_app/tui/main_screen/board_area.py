@@ -1,0 +1,129 @@
+"""The boards above the prompt and the to-do list: composes them, and hands what you decide on them to the
+conversation."""
+
+from __future__ import annotations
+
+from textual import getters, on
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.widget import Widget
+
+from console_app.conversation.calls import Calls
+from console_app.conversation.conversation import Conversation
+from console_app.conversation.permissions import Permissions
+from console_app.domain.transcript_parts import CallView
+from console_app.tui.approvals.board import ApprovalBoard
+from console_app.tui.main_screen.console_ui import ConsoleUi
+from console_app.tui.main_screen.dialogs import Dialogs
+from console_app.tui.main_screen.todo_pane import TodoPane
+from console_app.tui.questions.board import HumanBoard
+from console_app.tui.questions.question_board import QuestionBoard
+from console_app.tui.services import ConsoleServices
+
+
+class BoardArea(Vertical):
+    """Of one main screen; a board takes room only while something waits for it."""
+
+    DEFAULT_CSS = "BoardArea { height: auto; }"
+
+    approvals = getters.query_one(ApprovalBoard)
+    human = getters.query_one(HumanBoard)
+    questions = getters.query_one(QuestionBoard)
+    todo = getters.query_one(TodoPane)
+
+    def __init__(
+        self,
+        ui: ConsoleUi,
+        services: ConsoleServices,
+        conversation: Conversation,
+        permissions: Permissions,
+        calls: Calls,
+        dialogs: Dialogs,
+    ) -> None:
+        super().__init__()
+        self._ui = ui
+        self._services = services
+        self._conversation = conversation
+        self._permissions = permissions
+        self._calls = calls
+        self._dialogs = dialogs
+
+    def compose(self) -> ComposeResult:
+        """Top to bottom."""
+        timing = self._services.timing
+        yield TodoPane()
+        yield ApprovalBoard(timing=timing, now=self._services.clock)
+        yield HumanBoard(model=lambda: self._services.engine.provider.model, timing=timing)
+        yield QuestionBoard(timing=timing)
+
+    @property
+    def places(self) -> list[tuple[str, Widget]]:
+        """The boards with keys of their own, for help."""
+        return [
+            ("On the approvals", self.approvals),
+            ("On what a server asks", self.human),
+            ("On a question", self.questions),
+            ("On the to-do list", self.todo),
+        ]
+
+    def on_mount(self) -> None:
+        """Where rules that are to stay are written."""
+        self.approvals.rules_path = self._permissions.rules_path
+
+    # What waits for an approval
+
+    @on(ApprovalBoard.Decided)
+    def _decided(self, event: ApprovalBoard.Decided) -> None:
+        self._permissions.decide(event.decision)
+
+    @on(ApprovalBoard.EditRequested)
+    def _edit_requested(self, event: ApprovalBoard.EditRequested) -> None:
+        if (call := self._ui.shown.transcript.calls.get(event.call_id)) is not None:
+            self.edit_waiting(call)
+
+    def edit_waiting(self, call: CallView) -> None:
+        """Lets a waiting call run with other arguments."""
+        self._ui.open(self._dialogs.edit_arguments, call, "runs it with these", self._permissions.run_edited)
+
+    @on(ApprovalBoard.Refused)
+    def _refused(self, event: ApprovalBoard.Refused) -> None:
+        self._ui.toast(event.why)
+
+    # What servers and the model ask
+
+    @on(HumanBoard.Replied)
+    def _replied(self, event: HumanBoard.Replied) -> None:
+        self._services.human.answer(event.asked, event.reply)
+
+    @on(HumanBoard.Closed)
+    def _question_closed(self) -> None:
+        self._ui.shown.boards.sync()
+
+    @on(HumanBoard.CopyRequested)
+    def _copy_address(self, event: HumanBoard.CopyRequested) -> None:
+        self._ui.copy(event.text)
+
+    @on(QuestionBoard.Answered)
+    def _answered(self, event: QuestionBoard.Answered) -> None:
+        self._calls.answer(event.call_id, event.text)
+
+    @on(QuestionBoard.Declined)
+    def _declined(self, event: QuestionBoard.Declined) -> None:
+        self._calls.answer(event.call_id, None)
+
+    @on(ApprovalBoard.Left)
+    @on(HumanBoard.Left)
+    @on(QuestionBoard.Left)
+    def _left(self) -> None:
+        self._ui.shown.boards.put_off()
+
+    # The to-do list
+
+    @on(TodoPane.Edited)
+    async def _todo_edited(self, event: TodoPane.Edited) -> None:
+        if (edited := self._services.engine.edit_todo(event.items)) is not None:
+            await self._conversation.deliver(edited)
+
+    @on(TodoPane.Left)
+    def _todo_left(self) -> None:
+        self.screen.query_one("#prompt").focus()

@@ -1,0 +1,153 @@
+"""Which calls wait for you or ask you, and when their boards take the focus: never from somebody who is typing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from console_app.conversation.permissions import helpful_rules, traits
+from console_app.conversation.question_queue import PendingQuestion, QuestionQueue
+from console_app.domain.tools import CallState
+from console_app.domain.transcript import Transcript
+from console_app.domain.transcript_parts import CallView
+from console_app.engine.engine import Engine
+from console_app.tui.approvals.board import ApprovalBoard
+from console_app.tui.approvals.selection import PendingApproval
+from console_app.tui.prompt.prompt import Prompt
+from console_app.tui.questions.board import HumanBoard
+from console_app.tui.questions.question_board import QuestionBoard
+from console_app.tui.widgets.timing import Later, Timing
+
+UNTOUCHED = 1.0  # seconds without a key in an empty prompt, after which the board takes the focus
+LOOK_EVERY = 0.25  # seconds between looks at that
+
+
+@dataclass(frozen=True, slots=True)
+class Boards:
+    """What may stand above the prompt, one at a time: calls to approve, what servers ask, what the model asks."""
+
+    approvals: ApprovalBoard
+    human: HumanBoard
+    questions: QuestionBoard
+
+
+Board = ApprovalBoard | HumanBoard | QuestionBoard
+
+
+class WaitingBoards:
+    """Keeps the boards in step with the transcript and with what servers ask: approvals first, the model's questions
+    last, and what a server asks in its place for as long as you are at it."""
+
+    def __init__(
+        self,
+        boards: Boards,
+        questions: QuestionQueue,
+        prompt: Prompt,
+        transcript: Transcript,
+        engine: Engine,
+        timing: Timing,
+    ) -> None:
+        self._board = boards.approvals
+        self._human = boards.human
+        self._questions = boards.questions
+        self._queue = questions
+        self._prompt = prompt
+        self._transcript = transcript
+        self._engine = engine
+        self._timing = timing
+        self._waiting: dict[str, PendingApproval] = {}
+        self._asking: set[str | PendingQuestion] = set()
+        self._put_off = False  # you left the board: it waits until a new call comes
+        self._timer: Later | None = None
+
+    def sync(self) -> None:
+        """Called when a call may have begun or ceased to wait."""
+        waiting = [call for call in self._transcript.open_calls.values() if call.state is CallState.WAITING]
+        asking = [call for call in self._transcript.open_calls.values() if call.asks]
+        fresh: set[str | PendingQuestion] = {*(call.id for call in asking), *self._queue.open}
+        if any(call.id not in self._waiting for call in waiting) or fresh - self._asking:
+            self._put_off = False
+        self._asking = fresh
+        self._waiting = {call.id: self._waiting.get(call.id) or self._approval(call) for call in waiting}
+        here = next((board for board in (self._board, self._human, self._questions) if _is_at(board)), None)
+        self._human.show(self._queue.open, self._label, hidden=bool(waiting) and here is not self._human)
+        in_place = here is self._human and self._human.is_asking
+        self._board.show(() if in_place else list(self._waiting.values()))
+        self._questions.show(() if waiting or self._human.is_asking else asking)
+        if wanted := self.wanted:
+            self._watch()
+        else:
+            self._stop()
+        if here is not None and wanted is not here:
+            (wanted or self._prompt).focus()
+
+    @property
+    def wanted(self) -> Board | None:
+        """The board that something waits on."""
+        if self._board.is_waiting:
+            return self._board
+        if self._human.is_asking:
+            return self._human
+        return self._questions if self._questions.is_asking else None
+
+    def put_off(self) -> None:
+        """Escape on the board."""
+        self._put_off = True
+        self._prompt.screen.set_focus(self._prompt)
+        self.sync()  # another board may have waited for this one
+
+    def _label(self, call_id: str) -> str:
+        call = self._transcript.calls.get(call_id)
+        return call.label if call is not None else ""
+
+    def _approval(self, call: CallView) -> PendingApproval:
+        spec = next((spec for spec in self._engine.toolset.tools() if spec.name == call.name), None)
+        limit = self._engine.settings.approval_timeout
+        return PendingApproval(
+            call,
+            self._before(call),
+            traits(spec) if spec else "",
+            helpful_rules(self._engine.gate, spec, call.arguments or {}) if spec and not call.always_asks else (),
+            None if limit is None else call.news_at + limit,
+            spec.changed if spec else "",
+        )
+
+    def _before(self, call: CallView) -> Mapping[str, Any] | None:
+        """The arguments of the same tool's last call before this one."""
+        last: Mapping[str, Any] | None = None
+        for other in self._transcript.calls.values():
+            if other is call:
+                break
+            if other.name == call.name and other.arguments is not None:
+                last = other.arguments
+        return last
+
+    def _watch(self) -> None:
+        if self._timer is None:
+            self._look_later()
+        self._take_focus()
+
+    def _look_later(self) -> None:
+        self._timer = self._timing.later(self._board, LOOK_EVERY, self._look)
+
+    def _look(self) -> None:
+        self._look_later()
+        self._take_focus()
+
+    def _stop(self) -> None:
+        if self._timer is not None:
+            self._timer.stop()
+            self._timer = None
+
+    def _take_focus(self) -> None:
+        """Takes the focus once the prompt is empty and was left alone for a second."""
+        idle = self._timing.now() - self._prompt.touched_at >= UNTOUCHED
+        wanted = self.wanted
+        if wanted and self._prompt.has_focus and not self._prompt.text and idle and not self._put_off:
+            wanted.focus()
+
+
+def _is_at(board: Board) -> bool:
+    focused = board.screen.focused
+    return focused is not None and (focused is board or board in focused.ancestors)

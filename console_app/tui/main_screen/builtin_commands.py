@@ -1,0 +1,262 @@
+"""The commands that come with the console. Each does what a key or a dialog does too; none holds state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from textual.widget import Widget
+
+from console_app.conversation.conversation import MANUAL, Conversation
+from console_app.conversation.permissions import Permissions
+from console_app.conversation.sessions import EXPORT_FORMATS, READ_ONLY, Sessions
+from console_app.domain.approvals import CallPolicy
+from console_app.domain.errors import FanoutError, UsageError
+from console_app.domain.safe_text import one_line
+from console_app.tui.approvals.mode_switch import ModeSwitch
+from console_app.tui.commands.context import context_report
+from console_app.tui.commands.registry import Command, CommandRegistry
+from console_app.tui.main_screen.board_area import BoardArea
+from console_app.tui.main_screen.console_ui import ConsoleUi
+from console_app.tui.main_screen.dialogs import Dialogs
+from console_app.tui.services import ConsoleServices
+from console_app.tui.themes import LoadedTheme
+
+RUNNING = "A turn is running. Esc stops it"
+
+
+def talk_commands(
+    ui: ConsoleUi,
+    services: ConsoleServices,
+    conversation: Conversation,
+    sessions: Sessions,
+    dialogs: Dialogs,
+    themes: Sequence[LoadedTheme],
+) -> list[Command]:
+    """What is done with the conversation, its sessions, its model and servers."""
+    return [
+        *dialog_commands(ui, services, dialogs, themes),
+        *session_commands(ui, conversation, sessions, services.clock),
+        *conversation_commands(ui, services, conversation, sessions, dialogs),
+        doctor_command(ui, services, dialogs),
+    ]
+
+
+def dialog_commands(
+    ui: ConsoleUi, services: ConsoleServices, dialogs: Dialogs, themes: Sequence[LoadedTheme]
+) -> list[Command]:
+    """What opens a dialog."""
+
+    def model(rest: str) -> None:
+        ui.open(dialogs.model, rest)
+
+    def theme(rest: str) -> None:
+        ui.open(dialogs.theme, themes, rest)
+
+    def policy(rest: str) -> None:
+        ui.open(dialogs.policy, rest)
+
+    def mcp(rest: str) -> None:
+        ui.open(dialogs.servers, rest)
+
+    def editor(_rest: str) -> None:
+        ui.open(dialogs.editor)
+
+    def log(_rest: str) -> None:
+        ui.open(dialogs.log)
+
+    def timeline(_rest: str) -> None:
+        ui.open(dialogs.timeline, ui.shown.transcript, ui.view.go_to_call)
+
+    def servers() -> Sequence[str]:
+        return [server.name for server in services.server_statuses()]
+
+    return [
+        Command("model", "choose the model that answers", model, "[PROVIDER/MODEL]"),
+        Command("theme", "choose the colours", theme, "[NAME]", lambda: [one.theme.name for one in themes]),
+        Command(
+            "policy",
+            "how the calls of one answer run",
+            policy,
+            "[parallel|sequential|single]",
+            lambda: [one.value for one in CallPolicy],
+        ),
+        Command("mcp", "servers and their tools, switched on and off", mcp, "[SERVER]", servers),
+        Command("tools", "servers and their tools, as /mcp", mcp, "[SERVER]", servers),
+        Command("timeline", "the calls of a turn in time, as a chart", timeline),
+        Command("editor", "write the prompt in $EDITOR", editor),
+        Command("log", "the program's log", log),
+    ]
+
+
+def session_commands(
+    ui: ConsoleUi, conversation: Conversation, sessions: Sessions, clock: Callable[[], float]
+) -> list[Command]:
+    """What is done with sessions."""
+
+    def new(_rest: str) -> None:
+        if conversation.busy:
+            ui.toast(f"{RUNNING}; then /new.")
+        else:
+            sessions.begin()
+
+    async def browse(query: str) -> None:
+        from console_app.tui.sessions.browse import browse
+
+        await browse(sessions, ui, clock, query)
+
+    def listed(rest: str) -> None:
+        ui.open(browse, rest)
+
+    def resume(rest: str) -> None:
+        ui.open(sessions.resume if rest else browse, rest)
+
+    def rename(rest: str) -> None:
+        ui.open(sessions.rename, rest)
+
+    def fork(rest: str) -> None:
+        ui.open(sessions.fork, rest)
+
+    def undo(_rest: str) -> None:
+        ui.open(sessions.undo)
+
+    def export(rest: str) -> None:
+        """[md|html|jsonl] [PATH]: what the path ends in says the form too."""
+        form, _, path = rest.partition(" ")
+        if form not in EXPORT_FORMATS:
+            path, suffix = rest, Path(rest).suffix.removeprefix(".")
+            form = suffix if suffix in EXPORT_FORMATS else "md"
+        ui.open(sessions.export, form, path.strip())
+
+    return [
+        Command("new", "start a new session; the model forgets this one", new),
+        Command("sessions", "go on with an older session, rename, fork, export or delete one", listed, "[WORDS]"),
+        Command("resume", "go on with an older session", resume, "[ID]"),
+        Command("rename", "give this session a title", rename, "[TITLE]"),
+        Command("fork", "go on with a copy of this session, from any message on", fork, "[TURN]"),
+        Command("undo", "take the last turn back", undo),
+        Command(
+            "export",
+            "write this session to a file",
+            export,
+            "[md|html|jsonl] [PATH]",
+            lambda: list(EXPORT_FORMATS),
+        ),
+    ]
+
+
+def conversation_commands(
+    ui: ConsoleUi,
+    services: ConsoleServices,
+    conversation: Conversation,
+    sessions: Sessions,
+    dialogs: Dialogs,
+) -> list[Command]:
+    """What is done with the conversation on screen."""
+
+    def call(rest: str) -> None:
+        if "{" in rest:
+            conversation.send(f"{MANUAL}{rest}")
+        else:
+            ui.open(dialogs.call, rest)
+
+    def clear(_rest: str) -> None:
+        if conversation.busy:
+            ui.toast(f"{RUNNING}; then /clear.")
+        else:
+            ui.view.clear()
+            ui.toast("Cleared. The model still knows the conversation; /new starts another.")
+
+    def copy(_rest: str) -> None:
+        turns = reversed(ui.shown.transcript.turns)
+        answer = next((step.text for turn in turns for step in reversed(turn.steps) if step.text), None)
+        if answer is None:
+            ui.toast("There is no answer to copy yet.")
+        else:
+            ui.copy(answer)
+
+    def context(_rest: str) -> None:
+        ui.open(dialogs.text, "Context", report)
+
+    def report() -> str:
+        return context_report(conversation.engine, ui.shown.transcript, services.context_window())
+
+    def compact(rest: str) -> None:
+        if sessions.read_only:
+            ui.toast(READ_ONLY)
+        elif conversation.busy:
+            ui.toast(f"{RUNNING}; then /compact.")
+        elif rest == "undo":
+            ui.open(undo_compaction)
+        elif rest:
+            ui.toast(f"/compact takes nothing, or undo; not {one_line(rest, 40)}.")
+        else:
+            try:
+                conversation.compact()
+            except UsageError:
+                ui.toast("There is nothing to compact: only the newest turns are left.")
+
+    async def undo_compaction() -> None:
+        if not await conversation.undo_compaction():
+            ui.toast("There is no compaction to take back.")
+        ui.changed()
+
+    def tools() -> Sequence[str]:
+        return [spec.label for spec in conversation.engine.toolset.tools()]
+
+    return [
+        Command("call", "call tools yourself, without a model", call, "[SERVER.TOOL [JSON] ...]", tools),
+        Command("clear", "clear the screen; the model still knows the conversation", clear),
+        Command("copy", "copy the last answer", copy),
+        Command("context", "what the model reads, and how full its window is", context),
+        Command("compact", "put a summary in place of older turns, for the model", compact, "[undo]"),
+    ]
+
+
+def doctor_command(ui: ConsoleUi, services: ConsoleServices, dialogs: Dialogs) -> Command:
+    """/doctor: the report of `fanout doctor`, on the servers that run already."""
+
+    def doctor(_rest: str) -> None:
+        if services.diagnose is None:
+            ui.toast("There is nothing to examine here. In a shell: fanout doctor.")
+        else:
+            ui.toast("Looking ...", 2)
+            ui.open(report)
+
+    async def report() -> None:
+        assert services.diagnose is not None
+        try:
+            text = "\n".join(await services.diagnose())
+        except FanoutError as error:
+            text = error.line
+        await dialogs.text("Doctor", lambda: text)
+
+    return Command("doctor", "what is wrong, and what to do about it", doctor)
+
+
+def screen_commands(
+    ui: ConsoleUi,
+    permissions: Permissions,
+    modes: ModeSwitch,
+    commands: CommandRegistry,
+    dialogs: Dialogs,
+    boards: BoardArea,
+    places: Sequence[tuple[str, Widget]],
+) -> list[Command]:
+    """What shows a part of the screen, or leaves it. `places` have keys of their own, which help names."""
+
+    def show_help(_rest: str) -> None:
+        ui.open(dialogs.help, commands.own, places)
+
+    def show_permissions(_rest: str) -> None:
+        from console_app.tui.approvals.permissions_screen import PermissionsScreen
+
+        ui.app.push_screen(PermissionsScreen(permissions, modes, ui.changed))
+
+    return [
+        Command("help", "keys and commands", show_help),
+        Command("keys", "keys and commands, as /help", show_help),
+        Command("permissions", "the mode and every rule: what may run without asking", show_permissions),
+        Command("todo", "the to-do list: change its states and words, add and delete", lambda _: boards.todo.open()),
+        Command("quit", "leave", lambda _: ui.app.exit(0)),
+    ]

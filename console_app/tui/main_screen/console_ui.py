@@ -1,0 +1,219 @@
+"""The main screen as the conversation and the rooms see it: where things are said, asked and shown."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from functools import partial
+from typing import TypeVar
+
+from textual.app import App
+from textual.screen import Screen
+
+from console_app.conversation.conversation import Conversation
+from console_app.domain import events as ev
+from console_app.domain.approvals import ApprovalMode
+from console_app.domain.events import Event, Level
+from console_app.tui.main_screen.activity_line import ActivityLine
+from console_app.tui.main_screen.activity_status import ActivityStatus
+from console_app.tui.main_screen.base import MainScreen
+from console_app.tui.main_screen.shown_conversation import ShownConversation
+from console_app.tui.main_screen.status import model_and_provider, read_status
+from console_app.tui.main_screen.status_bar import StatusBar
+from console_app.tui.main_screen.survival import Survival, line_of
+from console_app.tui.prompt.prompt import SENDS
+from console_app.tui.prompt.queue_strip import QueueStrip
+from console_app.tui.services import ConsoleServices
+from console_app.tui.transcript_view.view import ConversationView
+
+REFUSED_EVERY = 2.0  # seconds between two hints about keys that mean nothing
+
+T = TypeVar("T")
+
+
+class ConsoleUi:
+    """The `Ui` of one main screen. `connect` and `shown` are for the screen, which makes what stands there."""
+
+    shown: ShownConversation  # there once the screen is mounted
+
+    def __init__(self, screen: MainScreen, services: ConsoleServices, problems: Sequence[str]) -> None:
+        self._screen = screen
+        self._services = services
+        self._problems = list(problems)
+        self._survival = Survival()
+        self._model = ("", "")
+        self._refused_at = float("-inf")
+
+    def connect(self, conversation: Conversation, activity: ActivityStatus, mode: Callable[[], ApprovalMode]) -> None:
+        """What is shown: the conversation, what it is busy with, and the approval mode that you are on."""
+        self._conversation = conversation
+        self._activity = activity
+        self._mode = mode
+
+    # What happens
+
+    @property
+    def talking(self) -> bool:
+        """Whether there is a conversation on screen, and not the opening page."""
+        return self._screen.has_class("-talking")
+
+    @talking.setter
+    def talking(self, talking: bool) -> None:
+        self._screen.set_class(talking, "-talking")
+        self._screen.prompt.offering = not talking
+
+    @property
+    def view(self) -> ConversationView:
+        """The conversation's view."""
+        return self._screen.query_one("#conversation", ConversationView)
+
+    def show(self, event: ev.Event) -> None:
+        """See UiPort. An event that can't be shown is told: the turn goes on, the session is whole."""
+        try:
+            self.talking = True
+            self.shown.show(event)
+            self._activity.pace.heard(event)
+            if isinstance(event, ev.StepStarted | ev.UsageReported | ev.SessionStarted | ev.TurnFinished):
+                self.changed()
+        except Exception as error:
+            if not self.goes_on(error):
+                raise
+
+    def goes_on(self, error: Exception) -> bool:
+        """Tells of an internal error; False when there were so many that the console had better end."""
+        if not self._survival.goes_on(error):
+            return False
+        self.tell("error", line_of(error))
+        return True
+
+    def changed(self) -> None:
+        """See UiPort; for a server's state too."""
+        screen, conversation = self._screen, self._conversation
+        if not screen.is_attached or not screen.query(QueueStrip):
+            return  # the screen is going away, and the turn with it
+        self._show_sent()
+        screen.query_one(QueueStrip).show(conversation.waiting, conversation.paused)
+        busy = self._step() + "enter queues · ctrl+s steers · esc stops"
+        screen.prompt.border_subtitle = busy if conversation.busy else SENDS
+        screen.query_one(ActivityLine).look(self.view.now)
+        self.view.wake()
+        screen.refresh_bindings()
+        screen.query_one(StatusBar).status = read_status(self._services, self.shown.transcript, self._mode())
+        if (model := model_and_provider(self._services)) != self._model:
+            self._model = model
+            screen.welcome.tell(*model, self._services.model_hint)
+
+    def _show_sent(self) -> None:
+        """A message is in the conversation as soon as it is sent. Called off, with nothing else there, it is not."""
+        conversation, sent = self._conversation, self._conversation.on_its_way
+        if sent is not None:
+            self.talking = True
+        if sent is not None or conversation.turn is None:  # a turn's first event takes the place of what was sent
+            self.shown.sending(None if sent is None else sent.text, self._activity.waits_for)
+        if not conversation.busy and not self.shown.transcript.turns and not self.view.blocks:
+            self.talking = False
+
+    def _step(self) -> str:
+        """How far the turn is, from its second request on."""
+        turn, step = self._conversation.turn, self.shown.transcript.step
+        if turn is None or step is None or step.number < 2:
+            return ""
+        return f"step {step.number}/{turn.settings.max_steps} · "
+
+    async def next_slice(self) -> None:
+        """See UiPort: keys pass."""
+        await asyncio.sleep(0)
+
+    async def show_stored(self, events: Sequence[Event]) -> None:
+        """See UiPort."""
+        self.talking = True
+        await self.shown.show_stored(events)
+        self.changed()
+
+    def show_new(self) -> None:
+        """See UiPort."""
+        self.shown.clear()
+        self.talking = False
+
+    # Saying and asking
+
+    def tell(self, level: Level, text: str) -> None:
+        """A line that stays: in the conversation, or on the opening page while there is none."""
+        if self.talking:
+            self.view.add_notice(level, text)
+        else:
+            self._problems.append(text)
+            self.tell_problems()
+
+    def tell_problems(self) -> None:
+        """Shows on the opening page what was told before there was a conversation."""
+        self._screen.welcome.problems(self._problems)
+
+    def toast(self, text: str, seconds: float = 4) -> None:
+        """See UiPort."""
+        self._screen.notify(text, markup=False, timeout=seconds)
+
+    def refuse(self, why: str) -> None:
+        """A key did nothing, and why: said once for a word that was typed by mistake."""
+        now = self._services.timing.now()
+        if now - self._refused_at >= REFUSED_EVERY:
+            self._refused_at = now
+            self.toast(why)
+
+    async def choose(self, title: str, options: Mapping[str, str]) -> str | None:
+        """See UiPort: the first option is highlighted."""
+        from console_app.tui.widgets.pick_list import Choice, PickList
+
+        choices = [Choice(value, about) for value, about in options.items()]
+        return await self.push(PickList(title, choices, hint="arrows and enter"))
+
+    async def ask(self, title: str, hint: str = "") -> str | None:
+        """See UiPort."""
+        from console_app.tui.widgets.pick_list import PickList
+
+        return await self.push(PickList(title, (), hint=hint, free_text=True))
+
+    def give_back(self, text: str) -> bool:
+        """See UiPort: back into the prompt, unless something else is written there."""
+        if self.written:
+            return False
+        self.put(text)
+        return True
+
+    # What rooms and commands ask for
+
+    @property
+    def app(self) -> App[int]:
+        """The app."""
+        return self._screen.app
+
+    @property
+    def written(self) -> str:
+        """What stands in the prompt."""
+        return self._screen.prompt.text
+
+    def put(self, text: str) -> None:
+        """See Ui."""
+        self._screen.prompt.put(text)
+
+    async def push(self, screen: Screen[T]) -> T:
+        """See Ui."""
+        return await self._screen.app.push_screen_wait(screen)
+
+    def open(self, dialog: Callable[..., Awaitable[object]], *arguments: object) -> None:
+        """See Ui."""
+        self._screen.run_worker(partial(dialog, *arguments), group="dialog", exclusive=True)
+
+    def open_beside(self, work: Coroutine[object, object, None]) -> None:
+        """Runs what asks nobody, beside whatever is open."""
+        self._screen.run_worker(work)
+
+    def later(self, seconds: float, act: Callable[[], None]) -> None:
+        """See Ui: a task of a server's own knows nothing of the app that a timer needs."""
+        self._screen.call_later(self._screen.set_timer, seconds, act)
+
+    def copy(self, text: str) -> None:
+        """See Ui (OSC 52: over ssh and tmux too, where the terminal allows it)."""
+        self._screen.app.copy_to_clipboard(text)
+        lines = text.count("\n") + 1
+        self.toast(f"Copied {lines:,} lines." if lines > 1 else f"Copied {len(text):,} characters.")

@@ -1,0 +1,198 @@
+"""Opens the chat screen's dialogs and acts on their results. Each dialog is imported when it is first opened."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from console_app.conversation.conversation import MANUAL, Conversation
+from console_app.domain.approvals import CallPolicy
+from console_app.domain.errors import FanoutError
+from console_app.domain.safe_text import one_line
+from console_app.domain.tools import Artifact
+from console_app.domain.transcript import Transcript
+from console_app.domain.transcript_parts import CallView
+from console_app.engine import manual_calls
+from console_app.tui.main_screen.status import model_and_provider
+from console_app.tui.prompt.prompt import Prompt
+from console_app.tui.servers.offers import ServerOffers
+from console_app.tui.services import ConsoleServices
+from console_app.tui.themes import LoadedTheme
+from console_app.tui.transcript_view.call_text import call_text
+from console_app.tui.ui import Ui
+from console_app.tui.widgets.text_files import tail
+
+if TYPE_CHECKING:
+    from textual.widget import Widget
+
+    from console_app.tui.commands.registry import Command
+
+_POLICIES = {
+    CallPolicy.PARALLEL: "all calls of an answer at once",
+    CallPolicy.SEQUENTIAL: "one after the other, in order",
+    CallPolicy.SINGLE: "the first runs, the rest are put off",
+}
+
+
+class Dialogs:
+    """Of one console. Every method waits for a dialog, and is to be run by `Ui.open`."""
+
+    def __init__(
+        self,
+        ui: Ui,
+        services: ConsoleServices,
+        conversation: Conversation,
+        offers: ServerOffers,
+        prompt: Callable[[], Prompt],
+    ) -> None:
+        self._ui = ui
+        self._services = services
+        self._conversation = conversation
+        self._offers = offers
+        self._prompt = prompt
+
+    async def help(self, commands: Sequence[Command], places: Sequence[tuple[str, Widget]]) -> None:
+        """Keys, by the `places` that have some, and commands."""
+        from console_app.tui.main_screen.help import HelpScreen
+        from console_app.tui.main_screen.key_sections import key_sections
+
+        await self._ui.push(HelpScreen(key_sections(self._ui.app, places), commands))
+
+    async def model(self, name: str) -> None:
+        """Switches to `name`, or lets you pick."""
+        from console_app.tui.main_screen.model_picker import ModelPicker
+
+        model, provider = model_and_provider(self._services)
+        current = f"{provider}/{model}" if model else ""
+        picked = name or await self._ui.push(ModelPicker(self._services.known_models, current))
+        if not picked or picked == current:
+            return
+        try:
+            await self._services.switch_model(picked)
+        except FanoutError as error:
+            self._ui.tell("error", error.line)
+        else:
+            self._ui.changed()
+            self._ui.toast(f"{one_line(picked, 60)} answers from the next turn on.")
+
+    async def theme(self, themes: Sequence[LoadedTheme], name: str) -> None:
+        """Switches to the theme called `name`, or lets you pick of `themes`."""
+        from console_app.tui.main_screen.theme_picker import ThemePicker
+
+        names = [theme.theme.name for theme in themes]
+        if name and name not in names:
+            self._ui.tell("error", f"There is no theme {one_line(name, 40)}. There are: {', '.join(names)}.")
+            return
+        picked = name or await self._ui.push(ThemePicker(themes, self._ui.app.theme))
+        if picked is None:
+            return
+        self._ui.app.theme = picked
+        if self._services.remember_theme is not None:
+            try:
+                self._services.remember_theme(picked)
+            except FanoutError as error:
+                self._ui.tell("warning", error.line)
+
+    async def policy(self, name: str) -> None:
+        """How the calls of an answer run: as `name` says, or as you pick."""
+        from console_app.tui.widgets.pick_list import Choice, PickList
+
+        engine = self._services.engine
+        if name and name not in _POLICIES:
+            self._ui.toast(f"There is no policy {one_line(name, 40)}. There are: {', '.join(_POLICIES)}.")
+            return
+        choices = [Choice(policy.value, about) for policy, about in _POLICIES.items()]
+        now = engine.settings.policy_for(engine.provider.protocol).value
+        picked = name or await self._ui.push(PickList("Policy", choices, current=now))
+        if picked:
+            engine.settings = engine.settings.with_policy(CallPolicy(picked))
+            self._ui.changed()
+            self._ui.toast(f"Policy: {picked}, from the next answer on.")
+
+    async def history(self) -> None:
+        """Puts an older prompt into the prompt."""
+        from console_app.tui.prompt.history_search import HistorySearch
+
+        picked = await self._ui.push(HistorySearch(self._prompt().sent.entries))
+        if picked is not None:
+            self._ui.put(picked)
+
+    async def editor(self) -> None:
+        """The prompt in your editor."""
+        from console_app.tui.prompt.editor import edit
+
+        try:
+            self._ui.put(await edit(self._ui.app, self._prompt().expanded()))
+        except FanoutError as error:
+            self._ui.toast(error.line, seconds=10)
+
+    async def log(self) -> None:
+        """The program's log."""
+        await self.text("Log", lambda: tail(self._services.log_path), at_end=True, every=1.0)
+
+    async def servers(self, name: str) -> None:
+        """The servers with their switches, on the one called `name`."""
+        from console_app.tui.servers.screen import ServersScreen
+
+        switches, clock = self._services.servers, self._services.clock
+        if switches is None:
+            self._ui.toast("There are no servers in a replay.")
+            return
+        if await self._ui.push(ServersScreen(switches, clock, name, self._offers)):
+            self._ui.changed()
+
+    async def call(self, label: str) -> None:
+        """Calls made by hand: a form for each, until they are sent; they run as a turn that asks no model."""
+        from console_app.tui.forms.calling import fill_in
+
+        calls = await fill_in(
+            self._ui.app, self._services.engine.toolset.tools(), self._services.calls_path, label, self._ui.toast
+        )
+        if calls:
+            self._conversation.send(f"{MANUAL}{manual_calls.written(calls)}")
+
+    async def timeline(self, transcript: Transcript, go_to: Callable[[CallView], None]) -> None:
+        """A turn's calls in time; the one that is picked is gone to, or inspected too."""
+        from console_app.tui.timeline.screen import TimelineScreen
+
+        services = self._services
+        picked = await self._ui.push(TimelineScreen(transcript, services.clock, services.working_folder))
+        call = transcript.calls.get(picked[1]) if picked is not None else None
+        if picked is None or call is None:
+            return
+        go_to(call)
+        if picked[0] == "inspect":
+            await self.inspect(call)
+
+    async def inspect(self, call: CallView) -> None:
+        """What a call sent and got, whole."""
+        await self.text(one_line(call.label, 60), lambda: call_text(call, self._services.exchange(call.id)), every=0.5)
+
+    async def files(self, files: Sequence[Artifact], server: str) -> None:
+        """Opens a file or a link of a result of `server`; of several the one that is picked."""
+        from console_app.tui.servers.open_files import choose_and_open
+
+        read = partial(self._offers.read, server) if server and self._services.hub is not None else None
+        await choose_and_open(self._ui.app, files, self._ui.toast, read)
+
+    async def edit_arguments(self, call: CallView, accept: str, use: Callable[[str, dict[str, Any]], None]) -> None:
+        """A form for the arguments of a call; `use` gets its id and the new ones. `accept` says what that does."""
+        edited = await self._edited(call, accept)
+        if edited is not None:
+            use(call.id, edited)
+
+    async def _edited(self, call: CallView, accept: str) -> dict[str, Any] | None:
+        from console_app.tui.approvals.call_editing import editor_for
+
+        engine = self._services.engine
+        spec = next((spec for spec in engine.toolset.tools() if spec.name == call.name), None)
+        clock = self._services.timing.now
+        return await self._ui.push(editor_for(call, spec, engine.gate, accept=accept, clock=clock))
+
+    async def text(
+        self, title: str, read: Callable[[], str], *, at_end: bool = False, every: float | None = None
+    ) -> None:
+        from console_app.tui.widgets.text_dialog import TextDialog
+
+        await self._ui.push(TextDialog(title, read, at_end=at_end, every=every))

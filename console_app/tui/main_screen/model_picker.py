@@ -1,0 +1,52 @@
+"""Picks the model that answers; any `PROVIDER/MODEL` may be typed, listed or not."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+
+from console_app.domain.errors import FanoutError
+from console_app.tui.widgets.fuzzy import best
+from console_app.tui.widgets.pick_list import Choice, PickList
+
+
+class ModelPicker(PickList):
+    """The result is `PROVIDER/MODEL`. The list is asked for while the dialog is open already."""
+
+    def __init__(self, known_models: Callable[[], Awaitable[Sequence[str]]], current: str) -> None:
+        super().__init__(
+            "Model",
+            [Choice(current)] if current else [],
+            current=current,
+            hint="type to search, or any PROVIDER/MODEL",
+            note="asking what there is…",
+            free_text=True,
+        )
+        self._known_models = known_models
+        self._now = current
+        self._listed = False
+        self._wanted = ""  # typed and entered while the list was not there yet
+
+    def on_mount(self) -> None:
+        """Asks in the background."""
+        super().on_mount()
+        self.run_worker(self._ask(), exclusive=True)
+
+    async def _ask(self) -> None:
+        note = "a model that isn't listed can be typed"
+        try:
+            names = await self._known_models()
+        except FanoutError as error:
+            names, note = (), error.line
+        everything = list(dict.fromkeys([*filter(None, [self._now]), *names]))
+        self.offer([Choice(name) for name in everything], note)
+        self._listed = True
+        if self._wanted:
+            self.dismiss(next(iter(best(self._wanted, everything, 1)), self._wanted))
+
+    def typed(self, text: str) -> None:
+        """A part of a name waits for the list, so that it means a model that there is."""
+        if self._listed or "/" in text:
+            self.dismiss(text)
+        else:
+            self._wanted = text
+            self.offer([], f"taking the first model like {text} once they are listed · esc leaves")

@@ -1,0 +1,155 @@
+"""The prompt with what stands around it: what you send, take back, and pick from the opening page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from textual import on
+from textual.app import ComposeResult
+from textual.containers import Vertical
+
+from console_app.conversation.attachments import Attachments
+from console_app.conversation.conversation import Conversation
+from console_app.conversation.readiness import Readiness
+from console_app.conversation.sessions import READ_ONLY, Sessions
+from console_app.tui.commands.line import CommandLine
+from console_app.tui.main_screen.activity_line import ActivityLine
+from console_app.tui.main_screen.activity_status import ActivityStatus
+from console_app.tui.main_screen.console_ui import ConsoleUi
+from console_app.tui.main_screen.welcome import Welcome
+from console_app.tui.prompt.prompt import Prompt
+from console_app.tui.prompt.prompt_box import PromptBox
+from console_app.tui.prompt.queue_strip import QueueStrip
+from console_app.tui.servers.offers import ServerOffers
+from console_app.tui.services import ConsoleServices
+from console_app.tui.transcript_view.view import ConversationView
+
+
+class PromptArea(Vertical):
+    """Of one main screen."""
+
+    DEFAULT_CSS = "PromptArea { height: auto; }"
+
+    def __init__(
+        self,
+        ui: ConsoleUi,
+        services: ConsoleServices,
+        sessions: Sessions,
+        conversation: Conversation,
+        activity: ActivityStatus,
+        readiness: Readiness,
+        command_line: CommandLine,
+        offers: ServerOffers,
+        attachments: Attachments,
+    ) -> None:
+        super().__init__()
+        self._ui = ui
+        self._services = services
+        self._sessions = sessions
+        self._conversation = conversation
+        self._activity = activity
+        self._readiness = readiness
+        self._command_line = command_line
+        self._offers = offers
+        self._attachments = attachments
+
+    def compose(self) -> ComposeResult:
+        """Top to bottom."""
+        yield QueueStrip()
+        yield ActivityLine(self._activity.at)
+        yield PromptBox(
+            self._services.history_path,
+            self._services.working_folder,
+            self._command_line.completions,
+            self._offers.completions,
+            self._attachments.chips,
+            clock=self._services.timing.now,
+        )
+
+    @property
+    def prompt(self) -> Prompt:
+        """Where you type."""
+        return self.query_one(PromptBox).prompt
+
+    def look_again(self) -> None:
+        """What can be completed may be something else now."""
+        if self.is_attached and self.query("#prompt"):  # else it is going away
+            self.query_one(PromptBox).look_again()
+
+    def send(self, text: str, typed: str | None = None) -> None:
+        """Sends a prompt, now or after the turn that runs; `typed` is what of it was not pasted."""
+        if self._sessions.read_only:
+            self._ui.toast(READ_ONLY)
+            return
+        if not self._conversation.busy:  # who sends wants to see what comes of it, wherever they were reading
+            self.screen.query_one(ConversationView).action_scroll_end()
+        self._conversation.send(text, typed=typed)
+
+    def take(self, text: str, typed: str | None = None, taken: Callable[[], None] = lambda: None) -> None:
+        """Sends what was written, or runs the command that it is; calls `taken` before that, if it can be."""
+        command = self._command_line.read(text)
+        if command is None and self._sessions.read_only:
+            self._ui.toast(READ_ONLY)
+        elif command is None:
+            taken()
+            self.send(text, typed)
+        elif (known := self._command_line.find(command[0])) is not None:
+            taken()
+            known.run(command[1])
+
+    def steer(self) -> None:
+        """What is written joins the running turn at its next step."""
+        prompt = self.prompt
+        if text := prompt.expanded().strip():
+            typed = prompt.text
+            prompt.remember_and_clear()
+            self._ui.open_beside(self._conversation.steer(text, typed=typed))
+
+    def stop(self) -> bool:
+        """Stops what runs. A message whose turn has not begun goes back to the prompt, or to the queue while something
+        is written there. False when nothing runs."""
+        conversation = self._conversation
+        if conversation.on_its_way is None or self.prompt.text:
+            return conversation.stop()
+        if text := conversation.call_off():
+            self.prompt.put(text)
+        return True
+
+    @on(Prompt.Submitted)
+    def _submitted(self, event: Prompt.Submitted) -> None:
+        self.take(event.text, event.shown, self.prompt.remember_and_clear)
+
+    @on(Prompt.TakeBackRequested)
+    def _take_back(self) -> None:
+        conversation, prompt, welcome = self._conversation, self.prompt, self.screen.query_one(Welcome)
+        text = conversation.take_back() if conversation.waiting else None
+        if text is None and self._activity.waits_for(self._services.clock()):
+            text = conversation.call_off()
+        if text is not None:
+            prompt.put(text)
+        elif prompt.offering and welcome.highlighted is not None:
+            welcome.move(-1)
+        else:
+            prompt.show_older()
+
+    @on(Prompt.ExampleRequested)
+    def _example(self, event: Prompt.ExampleRequested) -> None:
+        """A digit, an arrow or Enter in an empty prompt."""
+        prompt, welcome = self.prompt, self.screen.query_one(Welcome)
+        enter = not event.move and not event.number
+        if self._conversation.paused and enter:
+            self._conversation.resume()
+        elif enter and self._conversation.on_its_way is not None and self._readiness.skip():
+            pass  # the turn begins without the servers that are not there yet
+        elif not prompt.offering:
+            return
+        elif event.move:
+            welcome.move(event.move)
+        elif event.number:
+            prompt.offer(welcome.examples[event.number - 1].text, str(event.number))
+        elif (example := welcome.highlighted) is not None:
+            self.send(example.text)
+
+    @on(Prompt.QuitRequested)
+    def _quit_requested(self) -> None:
+        self._ui.app.exit(0)

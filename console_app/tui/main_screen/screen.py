@@ -1,0 +1,351 @@
+"""The main screen: puts its parts together, starts them, and has the keys that work everywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from textual import events, getters, on
+from textual.app import ComposeResult
+from textual.message import Message
+
+from console_app.conversation.attachments import Attachments
+from console_app.conversation.calls import Calls
+from console_app.conversation.conversation import Conversation
+from console_app.conversation.permissions import Permissions
+from console_app.conversation.readiness import Readiness
+from console_app.conversation.sessions import Sessions
+from console_app.domain.ports.provider import no_pictures
+from console_app.domain.tools import CallState
+from console_app.tui.approvals.mode_switch import MODE_NOTES, ModeSwitch
+from console_app.tui.commands.line import CommandLine
+from console_app.tui.commands.registry import CommandRegistry
+from console_app.tui.main_screen.activity_line import ActivityLine
+from console_app.tui.main_screen.activity_status import ActivityStatus
+from console_app.tui.main_screen.base import MainScreen
+from console_app.tui.main_screen.board_area import BoardArea
+from console_app.tui.main_screen.boards import Boards
+from console_app.tui.main_screen.builtin_commands import screen_commands, talk_commands
+from console_app.tui.main_screen.console_ui import ConsoleUi
+from console_app.tui.main_screen.dialogs import Dialogs
+from console_app.tui.main_screen.prompt_area import PromptArea
+from console_app.tui.main_screen.shown_conversation import ShownConversation
+from console_app.tui.main_screen.start import ConsoleStart
+from console_app.tui.main_screen.status_bar import StatusBar
+from console_app.tui.main_screen.welcome import Welcome
+from console_app.tui.prompt.prompt import Prompt
+from console_app.tui.servers.news import ServerNews
+from console_app.tui.servers.offers import ServerOffers
+from console_app.tui.services import ConsoleServices
+from console_app.tui.themes import LoadedTheme
+from console_app.tui.transcript_view.view import ConversationView
+from console_app.tui.widgets.key_hints import KeyHints
+from console_app.tui.widgets.too_small import TooSmall
+
+AGAIN = 2.0  # seconds in which a second Ctrl+C quits
+
+
+class ChatScreen(MainScreen):
+    """The console's one main screen; dialogs open on top of it."""
+
+    view = getters.query_one("#conversation", ConversationView)
+    boards = getters.query_one(BoardArea)
+    prompt_area = getters.query_one(PromptArea)
+
+    def __init__(
+        self,
+        services: ConsoleServices,
+        themes: Sequence[LoadedTheme],
+        problems: Sequence[str],
+        *,
+        prompt: str | None = None,
+    ) -> None:
+        super().__init__()
+        engine = services.engine
+        engine.window = services.context_window
+        self.services = services
+        self.ui = ui = ConsoleUi(self, services, problems)
+        self.commands = CommandRegistry()
+        self.offers = ServerOffers(services.hub, ui, self.commands, lambda text: self.prompt_area.send(text))
+        self.attachments = Attachments(
+            services.working_folder, services.pictures_path, services.hub, lambda: no_pictures(engine.provider)
+        )
+        self.conversation = Conversation(
+            engine,
+            services.store,
+            ui,
+            ready=lambda: self._start.ready_to_send(self.sessions),
+            attachments=self.attachments,
+            attached=self.offers.was_read,
+            clock=services.clock,
+        )
+        self.sessions = Sessions(
+            self.conversation, services.library, ui, services.working_folder, replayed=services.replay is not None
+        )
+        self.permissions = Permissions(engine, lambda: self.conversation.calls_of, services.rules, ui)
+        self.calls = Calls(self.conversation, ui)
+        self.readiness = Readiness(services.server_statuses, services.connect)
+        self._start = ConsoleStart(services, self.readiness, ui)
+        self.activity = ActivityStatus(self.conversation, self.readiness, lambda: ui.shown.transcript)
+        self.modes = ModeSwitch(
+            self.permissions, partial(services.timing.later, self), self._mode_settled, services.timing.now
+        )
+        self.dialogs = Dialogs(ui, services, self.conversation, self.offers, lambda: self.prompt)
+        ui.connect(self.conversation, self.activity, lambda: self.modes.shown)
+        self._command_line = CommandLine(self.commands, self.offers.is_prompt, ui.toast)
+        self._themes = themes
+        self._news = ServerNews(services.server_statuses, ui.tell)
+        self._first_prompt = prompt
+        self._interrupted_at = float("-inf")
+
+    def compose(self) -> ComposeResult:
+        """Top to bottom."""
+        yield StatusBar()
+        yield Welcome(id="welcome")
+        yield ConversationView(id="conversation", clock=self.services.clock)
+        yield BoardArea(self.ui, self.services, self.conversation, self.permissions, self.calls, self.dialogs)
+        yield PromptArea(
+            self.ui,
+            self.services,
+            self.sessions,
+            self.conversation,
+            self.activity,
+            self.readiness,
+            self._command_line,
+            self.offers,
+            self.attachments,
+        )
+        yield KeyHints()
+        yield TooSmall()
+
+    # -- life
+
+    def on_mount(self) -> None:
+        """Paints first; everything that takes time comes after."""
+        if not self.query("#prompt"):
+            return  # left (by a signal, say) before there was anything to see
+        services, boards = self.services, self.boards
+        self.ui.shown = ShownConversation(
+            self.view,
+            Boards(boards.approvals, boards.human, boards.questions),
+            services.human,
+            boards.todo,
+            self.prompt,
+            services.engine,
+            services.timing,
+        )
+        places = [("In the prompt", self.prompt), ("Everywhere", self), ("On a panel", self.view), *boards.places]
+        ui, dialogs, commands = self.ui, self.dialogs, self.commands
+        commands.add(screen_commands(ui, self.permissions, self.modes, commands, dialogs, boards, places))
+        commands.add(talk_commands(ui, services, self.conversation, self.sessions, dialogs, self._themes))
+        services.on_servers_changed(self._servers_changed)
+        self.ui.tell_problems()
+        self.prompt.offering = True
+        self.view.on_beat(self.query_one(ActivityLine).look)
+        self.ui.changed()
+        self.set_focus(self.prompt)
+        self.call_after_refresh(self._begin)
+
+    async def on_unmount(self) -> None:
+        """The turn that runs is stopped, and its calls have ended, before the program does."""
+        self.services.human.close()
+        await self.conversation.close()
+
+    def _begin(self) -> None:
+        self.run_worker(self._start.run(self.sessions), name="start")
+        if self._first_prompt:
+            self.prompt_area.send(self._first_prompt)
+
+    async def _dispatch_message(self, message: Message) -> None:
+        """A message whose handler fails is a line on the screen; only one of the screen's making ends the console."""
+        try:
+            await super()._dispatch_message(message)
+        except Exception as error:
+            if isinstance(message, events.Compose | events.Mount) or not self.ui.goes_on(error):
+                raise
+
+    def _servers_changed(self) -> None:
+        self.ui.changed()  # a message may have waited for one
+        self._news.changed()
+        self.offers.changed()
+        self.call_later(self.prompt_area.look_again)
+
+    # -- the conversation's panels
+
+    @on(ConversationView.CallAction)
+    def _call_action(self, event: ConversationView.CallAction) -> None:
+        call = self.ui.shown.transcript.calls.get(event.call_id)
+        if call is None:
+            return
+        match event.action:
+            case "cancel":
+                self.calls.cancel(call.id)
+            case "inspect":
+                self.ui.open(self.dialogs.inspect, call)
+            case "retry":
+                self.calls.run_again(call.id)
+            case "edit" if call.state is CallState.WAITING:
+                self.boards.edit_waiting(call)
+            case "edit":
+                self.ui.open(self.dialogs.edit_arguments, call, "runs it again with these", self.calls.run_again)
+            case "extend":
+                self.calls.extend(call.id)
+            case "send":
+                self.calls.send_now()
+
+    @on(ConversationView.FilesRequested)
+    def _open_files(self, event: ConversationView.FilesRequested) -> None:
+        self.ui.open(self.dialogs.files, event.files, event.server)
+
+    @on(ConversationView.Left)
+    def _panels_left(self) -> None:
+        self.prompt.focus()
+
+    @on(ConversationView.Refused)
+    def _key_refused(self, event: ConversationView.Refused) -> None:
+        self.ui.refuse(event.why)
+
+    @on(ConversationView.FollowChanged)
+    def _follow_changed(self, event: ConversationView.FollowChanged) -> None:
+        """Who reads further up is told what goes on below."""
+        what = f"{event.below} new below" if event.below else "more below"
+        self.prompt.border_title = "" if event.following else f"↓ {what} · pgdn"
+
+    @on(ConversationView.CopyRequested)
+    def _copy(self, event: ConversationView.CopyRequested) -> None:
+        self.ui.copy(event.text)
+
+    @on(StatusBar.Clicked)
+    def _status_clicked(self, event: StatusBar.Clicked) -> None:
+        """What the bar names is changed by a click on it."""
+        if event.part == "mode":
+            self.action_cycle_mode()
+        else:
+            self.action_command(event.part)
+
+    @on(Welcome.Picked)
+    def _picked(self, event: Welcome.Picked) -> None:
+        self.prompt_area.send(event.text)
+
+    # -- keys
+
+    @on(Prompt.Left)
+    def _left(self) -> None:
+        """Tab: to what waits for you, else to the conversation."""
+        if not self._to_what_waits() and self.ui.talking and not self.view.enter():
+            self.view.focus()
+
+    def on_key(self, event: events.Key) -> None:
+        """What is typed goes to the prompt wherever the focus is, unless it is a key of the panel or board there.
+
+        The prompt and other fields stop what they write, so with the focus on one this is a key typed before it came.
+        """
+        if not event.is_printable or event.key in self.active_bindings:
+            return
+        event.stop()
+        self.set_focus(self.prompt)
+        self.prompt.insert(event.character or "")
+
+    def _to_what_waits(self) -> bool:
+        board = self.ui.shown.boards.wanted
+        if board is None or board.has_focus_within:
+            return False
+        board.focus()
+        return True
+
+    def action_go_on(self) -> None:
+        """Tab out of the prompt: to what waits for you too, else to the next part of the screen."""
+        if not self._to_what_waits():
+            self.focus_next()
+
+    def action_command(self, name: str) -> None:
+        """A key that does what a slash command does."""
+        if (command := self._command_line.find(name)) is not None:
+            command.run("")
+
+    def action_stop(self) -> None:
+        """Escape while something runs."""
+        self.prompt_area.stop()
+
+    def action_close(self) -> None:
+        """Escape otherwise: closes the completion list, else goes back to the prompt."""
+        if not self.box.close_completion():
+            self.prompt.focus()
+
+    def action_steer(self) -> None:
+        """Ctrl+S."""
+        self.prompt_area.steer()
+
+    def action_interrupt(self) -> None:
+        """Ctrl+C: copies a selection, clears the prompt, stops the turn; pressed again with nothing left, quits."""
+        if selected := self.get_selected_text() or self.prompt.selected_text:
+            self.ui.copy(selected)
+            self.clear_selection()
+            return
+        now = self.services.timing.now()
+        again, self._interrupted_at = now - self._interrupted_at < AGAIN, now
+        if self.prompt.text:
+            self.prompt.sent.leave()
+            self.prompt.put("")
+        elif self.prompt_area.stop():
+            pass
+        elif again:
+            self.app.exit(0)
+        else:
+            self.ui.toast("Press Ctrl+C again to quit.")
+
+    def action_quit_if_empty(self) -> None:
+        """Ctrl+D out of the prompt: quits like in it, unless something is written there."""
+        if not self.prompt.text:
+            self.app.exit(0)
+
+    def action_move_cursor(self, delta: int) -> None:
+        """Alt+Up, Alt+Down from outside the conversation."""
+        if self.ui.talking and not self.view.enter(delta):
+            self.ui.toast("There is no call yet.")
+
+    def action_call_number(self, number: int) -> None:
+        """Alt+1 to Alt+9."""
+        if self.ui.talking and not self.view.enter_call(number):
+            self.ui.toast(f"The newest answer has no call {number}.")
+
+    def action_scroll_conversation(self, direction: int) -> None:
+        """PgUp, PgDn in the prompt."""
+        target = self.view if self.ui.talking else self.welcome
+        if direction < 0:
+            target.scroll_page_up(animate=False)
+        else:
+            target.scroll_page_down(animate=False)
+
+    def action_toggle_all(self) -> None:
+        """Ctrl+O."""
+        self.view.toggle_all()
+
+    def action_cycle_mode(self) -> None:
+        """Shift+Tab: ask, auto, yolo, ask."""
+        if self.modes.next():
+            self.ui.toast(MODE_NOTES[self.modes.shown], seconds=2)
+        self.ui.changed()
+
+    def _mode_settled(self) -> None:
+        """A looser mode holds from now on, also for what waits."""
+        self.ui.changed()
+        if released := self.permissions.reconsider():
+            runs = "1 call that waited runs" if released == 1 else f"{released} calls that waited run"
+            self.ui.toast(f"Approvals: {self.modes.shown.value}. {runs} now.")
+
+    def action_search_history(self) -> None:
+        """Ctrl+R."""
+        self.ui.open(self.dialogs.history)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Which keys do something now; those that don't are neither named nor taken."""
+        match action:
+            case "stop":
+                return self.conversation.busy and not self.box.popup.is_open
+            case "steer":
+                return self.conversation.busy
+            case "toggle_all":
+                return self.ui.talking
+            case _:
+                return True

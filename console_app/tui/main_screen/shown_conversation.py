@@ -1,0 +1,102 @@
+"""The conversation that is on screen: what was told of it, its blocks, and the boards that it keeps in step."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from console_app.conversation.question_queue import QuestionQueue
+from console_app.domain import events as ev
+from console_app.domain.transcript import Transcript
+from console_app.engine.engine import Engine
+from console_app.tui.event_router import EventRouter
+from console_app.tui.main_screen.boards import Boards, WaitingBoards
+from console_app.tui.main_screen.todo_pane import TodoPane
+from console_app.tui.prompt.prompt import Prompt
+from console_app.tui.transcript_view.view import ConversationView
+from console_app.tui.transcript_view.waiting_blocks import Waits
+from console_app.tui.widgets.timing import Timing
+
+STORED_SLICE = 400  # events of a stored session between two looks at the keys: some 10 ms
+
+
+class ShownConversation:
+    """Of one chat screen, whose widgets it is given. `transcript` is another one after `clear`."""
+
+    def __init__(
+        self,
+        view: ConversationView,
+        boards: Boards,
+        questions: QuestionQueue,
+        todo: TodoPane,
+        prompt: Prompt,
+        engine: Engine,
+        timing: Timing,
+    ) -> None:
+        self._view = view
+        self._boards = boards
+        self._questions = questions
+        self._todo = todo
+        self._prompt = prompt
+        self._engine = engine
+        self._timing = timing
+        self._loading = False
+        self._begin()
+        questions.listen(self._asked)
+
+    def _asked(self) -> None:
+        # Servers ask from tasks of their own: what comes of it on screen is the screen's.
+        self._view.call_later(lambda: self.boards.sync())
+
+    def _begin(self) -> None:
+        self.transcript = Transcript()
+        self._router = EventRouter(self._view, self.transcript)
+        self.boards = WaitingBoards(
+            self._boards, self._questions, self._prompt, self.transcript, self._engine, self._timing
+        )
+
+    def sending(self, text: str | None, waits: Waits) -> None:
+        """Shows what is sent and has no turn yet: behind a stored conversation once that is there."""
+        if not self._loading:
+            self._router.sending(text, waits)
+
+    def show(self, event: ev.Event) -> None:
+        """Shows one event of a turn."""
+        self._router.show(event)
+        if isinstance(event, ev.CallFinished):
+            self._questions.call_ended(event.call_id)
+        match event:
+            case ev.TodoChanged():
+                self._todo.show(event.items)
+            case (
+                ev.ApprovalRequested()
+                | ev.ApprovalResolved()
+                | ev.CallRestarted()
+                | ev.QuestionAsked()
+                | ev.CallFinished()
+                | ev.TurnFinished()
+            ):
+                self.boards.sync()
+            case _:
+                pass
+
+    def clear(self) -> None:
+        """Forgets the conversation; what comes next belongs to another session."""
+        self._view.clear()
+        self._begin()
+        self.boards.sync()
+        self._todo.show(())
+
+    async def show_stored(self, stored: Sequence[ev.Event]) -> None:
+        """The conversation that `stored` tells of in place of this one, in slices so that keys pass."""
+        self.clear()
+        router = self._router
+        self._loading = True
+        try:
+            for at in range(0, len(stored), STORED_SLICE):
+                for event in stored[at : at + STORED_SLICE]:
+                    router.show(event)
+                await asyncio.sleep(0)
+        finally:
+            self._loading = False
+        self._todo.show(self.transcript.todo)

@@ -1,0 +1,57 @@
+"""How a console starts, behind its first paint: services load, a session that was asked for opens, servers connect."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+from console_app.conversation.readiness import Readiness, named
+from console_app.conversation.sessions import Sessions
+from console_app.domain.errors import FanoutError
+from console_app.domain.safe_text import one_line
+from console_app.tui.services import ConsoleServices
+from console_app.tui.ui import Ui
+
+log = logging.getLogger(__name__)
+
+
+class ConsoleStart:
+    """Of one console. What goes wrong is told, and the console is of use without."""
+
+    def __init__(self, services: ConsoleServices, readiness: Readiness, ui: Ui) -> None:
+        self._services = services
+        self._readiness = readiness
+        self._ui = ui
+        self._told_missing = False
+
+    async def run(self, sessions: Sessions) -> None:
+        """Returns when nothing has to be waited for any longer."""
+        try:
+            await asyncio.gather(self._services.start(), self._open(sessions))
+        except FanoutError as error:
+            self._ui.tell("error", error.line)
+        except Exception as error:
+            log.exception("starting the services failed")
+            what = one_line(repr(error), 200)
+            self._ui.tell("error", f"Fanout could not start everything: {what}. /log has the details.")
+        finally:
+            self._readiness.loaded()
+            self._ui.changed()
+        await self._readiness.connect()
+
+    async def _open(self, sessions: Sessions) -> None:
+        """What the command line asks for: a session to go on with, or one to play."""
+        if self._services.resume:
+            await sessions.resume(self._services.resume)
+        if self._services.replay is not None:
+            async for event in self._services.replay.play():
+                self._ui.show(event)
+
+    async def ready_to_send(self, sessions: Sessions) -> None:
+        """Returns when a turn may begin."""
+        await self._readiness.ready()
+        await sessions.settled()
+        if (missing := self._readiness.missing) and not self._told_missing:
+            self._told_missing = True
+            text = f"Started without {named(missing)}, still connecting. Its tools come once it is ready."
+            self._ui.tell("info", text)

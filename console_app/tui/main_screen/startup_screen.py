@@ -1,0 +1,118 @@
+"""The main screen before there is anything to talk to: the same picture, with a prompt that can be written in.
+
+A message can be sent, and is shown; its turn begins on the chat screen, which takes over what was written and sent.
+What is more than that waits for the chat screen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from textual import events, on
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.message import Message
+from textual.widgets import TextArea
+
+from console_app.tui.main_screen.base import MainScreen
+from console_app.tui.main_screen.sent_preview import SentPreview
+from console_app.tui.main_screen.status_bar import StatusBar
+from console_app.tui.main_screen.welcome import Welcome
+from console_app.tui.prompt.completion import Completion, Token
+from console_app.tui.prompt.prompt import SENDS, Prompt
+from console_app.tui.prompt.prompt_box import PromptBox
+from console_app.tui.prompt.queue_strip import QueueStrip
+from console_app.tui.widgets.key_hints import KeyHints
+from console_app.tui.widgets.too_small import TooSmall
+
+# What a text area's own keys do. Keys of the prompt's that do more than write in it are not among them.
+WRITING = {binding.action for binding in TextArea.BINDINGS if isinstance(binding, Binding)} | {"newline"}
+IN_A_TURN = ("steer", "toggle_all")  # actions of keys that do nothing before there is a conversation
+
+
+class StartupScreen(MainScreen):
+    """Status bar, opening page, prompt and hints. `picked` is the example that was clicked, `sent` what was sent."""
+
+    class Ready(Message):
+        """It can be written in."""
+
+        def __init__(self, screen: StartupScreen) -> None:
+            super().__init__()
+            self.screen = screen
+
+    def __init__(self, history_path: Path, working_folder: Path) -> None:
+        super().__init__()
+        self._history_path = history_path
+        self._working_folder = working_folder
+        self.picked: Welcome.Picked | None = None
+        self.ready = False  # to be written in
+        self.sent: list[str] = []  # the oldest first
+
+    def compose(self) -> ComposeResult:
+        """Top to bottom."""
+        yield StatusBar()
+        yield Welcome(id="welcome")
+        yield SentPreview(id="conversation")
+        yield QueueStrip()
+        yield PromptBox(self._history_path, self._working_folder, _nothing)
+        yield KeyHints()
+        yield TooSmall()
+
+    def on_mount(self) -> None:
+        """As the chat screen looks when nothing runs."""
+        self.prompt.border_subtitle = SENDS
+        self.set_focus(self.prompt)
+        self.ready = True
+        self.post_message(self.Ready(self))
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """The keys that the hints name."""
+        return bool(self.sent) if action == "stop" else action not in IN_A_TURN
+
+    def writes(self, event: events.Key | events.Paste) -> bool:
+        """Whether all that `event` does is to write in the prompt, to send a message or to take one back: it opens no
+        completions, picks nothing, runs nothing."""
+        if self.focused is not self.prompt:
+            return False
+        if isinstance(event, events.Paste):
+            return not event.text.lstrip().startswith("/")  # a command is the chat screen's to run
+        if event.is_printable:
+            return event.character != "@" and (bool(self.prompt.text) or event.character not in set("/?123"))
+        action = self.action_of(event)
+        return action in WRITING or (action == "submit" and not self.prompt.completing) or self._takes_back(event)
+
+    def _takes_back(self, event: events.Key) -> bool:
+        active = self.active_bindings.get(event.key)
+        return bool(self.sent) and active is not None and active.node is self and active.binding.action == "stop"
+
+    def action_of(self, event: events.Key | events.Paste) -> str:
+        """What the prompt's binding of a key does; "" when it has none."""
+        active = self.active_bindings.get(event.key) if isinstance(event, events.Key) else None
+        return active.binding.action if active is not None and active.node is self.prompt else ""
+
+    @on(Prompt.Submitted)
+    def _submitted(self, event: Prompt.Submitted) -> None:
+        self.prompt.remember_and_clear()
+        self.sent.append(event.text)
+        self._show_sent()
+
+    def action_stop(self) -> None:
+        """Escape: the message that would be first goes back to the prompt; while something is written there, none."""
+        if self.sent and not self.prompt.text:
+            self.prompt.put(self.sent.pop(0))
+            self._show_sent()
+
+    def _show_sent(self) -> None:
+        self.set_class(bool(self.sent), "-talking")
+        self.query_one(SentPreview).message = self.sent[0] if self.sent else ""
+        self.query_one(QueueStrip).show(self.sent[1:], paused=False)
+        self.refresh_bindings()
+
+    @on(Welcome.Picked)
+    def _picked(self, event: Welcome.Picked) -> None:
+        self.picked = event
+
+
+def _nothing(token: Token) -> Sequence[Completion]:
+    return ()

@@ -1,0 +1,63 @@
+"""What the status bar says, read from where it is true: engine, transcript, servers."""
+
+from __future__ import annotations
+
+from console_app.domain.approvals import ApprovalMode
+from console_app.domain.transcript import Transcript
+from console_app.engine.context import breakdown
+from console_app.tui.main_screen.status_bar import Status
+from console_app.tui.services import ConsoleServices
+
+
+def read_status(services: ConsoleServices, transcript: Transcript, mode: ApprovalMode) -> Status:
+    """The status as it is now, with the approval mode that you are on."""
+    engine = services.engine
+    model, provider = model_and_provider(services)
+    states = [str(server.state) for server in services.server_statuses()]
+    return Status(
+        model=model or "…",
+        provider=f"{provider} at {host}" if (host := services.endpoint_host()) else provider,
+        strategy=engine.settings.strategy,
+        policy=engine.settings.policy_for(engine.provider.protocol).value,
+        mode=mode,
+        servers_ready=states.count("ready"),
+        servers_starting=states.count("starting") + states.count("reconnecting"),
+        servers_failed=states.count("failed"),
+        tools=len(engine.toolset.tools()),
+        protocol=engine.provider.protocol,
+        context=_context(services, transcript),
+        context_window=services.context_window(),
+        cost=transcript.usage.cost,
+        storage=_storage(services),
+    )
+
+
+def _context(services: ConsoleServices, transcript: Transcript) -> int:
+    """Tokens of the newest request and its answer; about those of the next one where that is another by now."""
+    usage = transcript.usage
+    if not usage.stale or not usage.context:
+        return usage.context
+    settings, tools = services.engine.settings, services.engine.toolset.tools()
+    parts = breakdown(
+        settings.system_prompt, tools, transcript.history, transcript.compaction, settings.max_result_chars
+    )
+    return sum(part.tokens for part in parts)
+
+
+def _storage(services: ConsoleServices) -> str:
+    """What is wrong with keeping this session, in a few words; "" when nothing is."""
+    if services.replay is not None:
+        return "replay"
+    if (library := services.library) is None:
+        return ""
+    if library.read_only:
+        return "read only"
+    problem = library.store.problem
+    return "" if problem is None else f"not saved: {problem.reason}"
+
+
+def model_and_provider(services: ConsoleServices) -> tuple[str, str]:
+    """(model, provider) that answers."""
+    if services.model_label is not None:
+        return services.model_label()
+    return services.engine.provider.model, services.engine.provider.name

@@ -1,0 +1,67 @@
+"""Imports in a thread what the first table, approval, dialog or picker would otherwise import on the event loop.
+
+Nothing waits for it: it comes behind the first paint, the SDKs and the services. A test runs a console with a record of
+its imports, and names what is missing here.
+"""
+
+from __future__ import annotations
+
+import importlib
+import threading
+
+MODULES = (  # in the order in which a session is likely to need them
+    "textual.scrollbar",
+    "console_app.tui.widgets.text_dialog",
+    "console_app.tui.approvals.call_editing",
+    "console_app.tui.approvals.arguments_editor",
+    "console_app.tui.widgets.pick_list",
+    "console_app.tui.questions.view",
+    "console_app.tui.questions.views",
+    "console_app.tui.servers.screen",
+    "console_app.tui.timeline.screen",
+    "console_app.tui.main_screen.key_sections",
+    "console_app.tui.main_screen.help",
+    "console_app.tui.commands.palette_provider",
+    "console_app.tui.forms.call_form",
+    "console_app.tui.forms.calling",
+    "console_app.tui.forms.values_form",
+    "console_app.tui.prompt.history_search",
+    "console_app.tui.main_screen.theme_picker",
+    "console_app.tui.approvals.permissions_screen",
+    "console_app.tui.sessions.browse",
+    "console_app.tui.sessions.screen",
+    "console_app.tui.main_screen.model_picker",
+    "console_app.tui.servers.open_files",
+    "console_app.tui.prompt.editor",
+    "console_app.tui.servers.using",
+    "console_app.sessions.library",
+    "console_app.sessions.places",
+    "console_app.sessions.export",
+)
+LANGUAGES = ("python", "bash", "json", "diff", "javascript", "typescript", "html", "yaml", "toml", "sql")
+
+
+class WarmUp:
+    """One run of it, for a thread; `stop` ends it before its next import."""
+
+    def __init__(self) -> None:
+        self._stopped = threading.Event()
+
+    def stop(self) -> None:
+        """The console is left: what is not there yet is not needed any more."""
+        self._stopped.set()
+
+    def run(self, more: tuple[str, ...] = ()) -> None:
+        """Imports everything; `more` are modules of other floors that only pickers need."""
+        from console_app.tui.transcript_view.code import find_lexer
+        from console_app.tui.transcript_view.markdown_rows import parser
+
+        parser()
+        for name in (*MODULES, *more):
+            if self._stopped.is_set():
+                return
+            importlib.import_module(name)
+        for language in LANGUAGES:
+            if self._stopped.is_set():
+                return
+            find_lexer(language)

@@ -1,0 +1,138 @@
+"""What an empty conversation shows: which model answers, how to change that, and three prompts to try."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.content import Content
+from textual.message import Message
+from textual.widgets import OptionList, Static
+from textual.widgets.option_list import Option
+
+from console_app.domain.safe_text import one_line
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A prompt to try: `text` is sent, `about` says what it shows."""
+
+    text: str
+    about: str
+
+
+EXAMPLES = (
+    Example(
+        "Calculate these three things: (1) 355/113, (2) sqrt(2), (3) e^pi",
+        "three calls at once",
+    ),
+    Example(
+        'demo.long_task {"task": "index the archive", "duration_seconds": 6}\n'
+        'demo.long_task {"task": "warm the cache", "duration_seconds": 4}\n'
+        'demo.status_updates {"stages": 5}\n'
+        'calculator.evaluate {"expression": "2^64"}',
+        "four calls with progress; stop one with x",
+    ),
+    Example(
+        'demo.fail {"message": "on purpose"}\ncalculator.evaluate {"expression": "sqrt(144)"}',
+        "one that fails beside one that works",
+    ),
+)
+
+
+class ExampleList(OptionList, can_focus=False):
+    """The prompts; the keys come by way of the prompt, so it never takes the focus."""
+
+
+class Welcome(Vertical):
+    """Tells and offers. Picking is a message; the screen sends."""
+
+    DEFAULT_CSS = """
+    Welcome { height: 1fr; padding: 1 2; overflow-y: auto; scrollbar-size-vertical: 1; }
+    Welcome > .welcome--text { height: auto; }
+    Welcome > .welcome--problems { height: auto; margin-top: 1; display: none; }
+    Welcome > .welcome--try { height: auto; color: $muted; margin-top: 1; }
+    Welcome > ExampleList {
+        height: auto; max-height: 100%; border: none; padding: 0; margin-top: 1;
+        background: $background; scrollbar-size: 0 0;
+    }
+    Welcome > ExampleList > .option-list--option { padding: 0 1; }
+    Welcome > ExampleList > .option-list--option-highlighted { background: $panel; color: $foreground; }
+    """
+
+    examples: ClassVar[tuple[Example, ...]] = EXAMPLES
+
+    @dataclass
+    class Picked(Message):
+        """The example was clicked."""
+
+        text: str
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._facts = Content("\n")  # two lines, so that nothing moves when they are known
+
+    def compose(self) -> ComposeResult:
+        """Two lines, and the list."""
+        yield Static(self._facts, classes="welcome--text")
+        yield Static(classes="welcome--problems")
+        yield Static("Try one: press its number, or an arrow and enter.", classes="welcome--try", markup=False)
+        options = ExampleList(*(Option(_row(number, e)) for number, e in enumerate(self.examples, 1)), markup=False)
+        options.highlighted = None
+        yield options
+
+    def tell(self, model: str, provider: str, hint: str) -> None:
+        """Which model answers, and how to change it."""
+        name = Content.styled(one_line(model, 40) or "The first model listed", "bold $primary")
+        if provider == "offline":
+            first = name + Content(
+                " answers: the model built into Fanout. It works by rules, needs no key and no network."
+            )
+        else:
+            first = name + Content(f" of {one_line(provider, 40)} answers.")
+        how = hint or (
+            "For another model: set OPENAI_API_KEY or ANTHROPIC_API_KEY, or type /model."
+            if provider == "offline"
+            else "To change the model: type /model."
+        )
+        self._facts = first + Content("\n") + Content.styled(one_line(how), "$muted")
+        if self.is_attached:
+            self.query_one(".welcome--text", Static).update(self._facts)
+
+    def problems(self, lines: Sequence[str]) -> None:
+        """What went wrong at the start, a line each."""
+        field = self.query_one(".welcome--problems", Static)
+        field.display = bool(lines)
+        field.update(Content("\n").join([Content.styled(f"! {one_line(line)}", "$warning") for line in lines]))
+
+    def move(self, delta: int) -> None:
+        """Moves the highlight; up from the first takes it away."""
+        options = self.query_one(ExampleList)
+        if options.highlighted is None:
+            options.highlighted = 0 if delta > 0 else None
+        elif options.highlighted + delta < 0:
+            options.highlighted = None
+        else:
+            options.highlighted = min(options.highlighted + delta, len(self.examples) - 1)
+
+    @property
+    def highlighted(self) -> Example | None:
+        """The example that Enter would send."""
+        index = self.query_one(ExampleList).highlighted
+        return None if index is None else self.examples[index]
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        """A click."""
+        event.stop()
+        self.post_message(self.Picked(self.examples[event.option_index].text))
+
+
+def _row(number: int, example: Example) -> Content:
+    lines = example.text.split("\n")
+    text = Content.styled(f"{number}  ", "bold $primary") + Content(lines[0])
+    for line in lines[1:]:
+        text += Content(f"\n   {line}")
+    return text + Content.styled(f"\n   {example.about}", "$muted")

@@ -1,0 +1,222 @@
+"""Where you type: a text area that grows with its text, sends on Enter, remembers, and keeps line editing keys.
+
+It knows nothing of turns. It says what was sent, that completion keys were pressed, or that you want out of it; the
+screen decides what that means.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.message import Message
+from textual.strip import Strip
+from textual.widgets import TextArea
+
+from console_app.domain.safe_text import visible
+from console_app.tui.prompt.history import PromptHistory
+from console_app.tui.prompt.pastes import Pastes
+
+PLACEHOLDER = "Ask, or / for commands, @ for files"
+SENDS = "enter send · ctrl+j newline"  # on its border, when no turn runs
+
+
+class Prompt(TextArea):
+    """The prompt. `completing` is set by its box while the completion list is open."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "submit", "send", id="prompt.send", show=False),
+        Binding("shift+enter,ctrl+j,alt+enter", "newline", "new line", id="prompt.newline", show=False),
+        Binding("up", "older_or_up", "line up, or an older prompt", id="prompt.older", show=False),
+        Binding("down", "newer_or_down", "line down, or a newer prompt", id="prompt.newer", show=False),
+        Binding("tab", "complete_or_leave", "complete, or leave the prompt", id="prompt.leave", show=False),
+        Binding("ctrl+b", "cursor_left", "left", id="prompt.left", show=False),
+        Binding("ctrl+f", "cursor_right", "right", id="prompt.right", show=False),
+        Binding("alt+b", "cursor_word_left", "word left", id="prompt.word_left", show=False),
+        Binding("alt+f", "cursor_word_right", "word right", id="prompt.word_right", show=False),
+        Binding("ctrl+c,super+c", "screen.interrupt", "clear, stop, quit", id="prompt.interrupt", show=False),
+        Binding("ctrl+d", "delete_or_quit", "delete right, or quit", id="prompt.quit", show=False),
+        Binding("pageup", "screen.scroll_conversation(-1)", "scroll up", id="prompt.page_up", show=False),
+        Binding("pagedown", "screen.scroll_conversation(1)", "scroll down", id="prompt.page_down", show=False),
+        Binding("question_mark", "screen.command('help')", "help", id="prompt.help", show=False),
+    ]
+
+    @dataclass
+    class Submitted(Message):
+        """Enter: `text` is the whole of it, `shown` as it stood in the prompt (with placeholders for pastes)."""
+
+        text: str
+        shown: str
+
+    class TakeBackRequested(Message):
+        """Up in an empty prompt: the newest queued message is wanted back, if there is one."""
+
+    class ExampleRequested(Message):
+        """A key that may pick one of the offered prompts: `move` by arrows, or `number` by a digit, or Enter."""
+
+        def __init__(self, *, move: int = 0, number: int = 0) -> None:
+            super().__init__()
+            self.move = move
+            self.number = number
+
+    @dataclass
+    class CompletionMoved(Message):
+        """Up or Down while the completion list is open."""
+
+        delta: int
+
+    @dataclass
+    class CompletionAccepted(Message):
+        """Tab or Enter while the completion list is open; with `run`, what was completed is sent if it can be."""
+
+        run: bool
+
+    class Left(Message):
+        """Tab: the focus should go on."""
+
+    class QuitRequested(Message):
+        """Ctrl+D in an empty prompt."""
+
+    def __init__(
+        self, history_path: Path, *, id: str | None = None, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        super().__init__(id=id, placeholder=PLACEHOLDER, highlight_cursor_line=False, tab_behavior="focus")
+        self.cursor_blink = False  # a blinking cursor would repaint an idle program twice a second
+        self.completing = False
+        self.offering = False  # example prompts are on screen, and keys may pick one
+        self.sent = PromptHistory(history_path)
+        self.touched_at = float("-inf")  # by `clock`, when the last key or paste came
+        self._clock = clock
+        self._pastes = Pastes()
+        self._typed_for_offer: str | None = None
+
+    def render_line(self, y: int) -> Strip:
+        """One line. In a window of no width there is none: the text area would divide its placeholder by zero."""
+        return super().render_line(y) if self.content_size.width else Strip.blank(self.size.width)
+
+    # -- what others put in
+
+    def put(self, text: str) -> None:
+        """Replaces the text, with the cursor at its end."""
+        self._typed_for_offer = None
+        self.load_text(visible(text))
+        self.move_cursor(self.document.end)
+
+    def take_over(self, other: Prompt) -> None:
+        """Goes on with what was written in `other`, with the cursor where it is there."""
+        self._pastes = other._pastes
+        self.touched_at = other.touched_at
+        self.load_text(other.text)
+        self.selection = other.selection
+
+    def offer(self, text: str, typed: str) -> None:
+        """Shows `text` as if written, in place of the key `typed`: typing on brings back that key in its place."""
+        self.put(text)
+        self._typed_for_offer = typed
+
+    def expanded(self) -> str:
+        """The text with pastes written out."""
+        return self._pastes.expand(self.text)
+
+    def remember_and_clear(self) -> None:
+        """Puts the text into the history and empties the prompt."""
+        self.sent.add(self.text, self.expanded())
+        self.put("")
+
+    # -- keys
+
+    async def _on_key(self, event: events.Key) -> None:
+        self.touched_at = self._clock()
+        key = "shift+enter" if event.key == "shift+\r" else event.key
+        if (key == "enter" or (key == "question_mark" and not self.text)) and self._is_bound(key):
+            event.prevent_default()  # the text area would write it; the binding has it
+            return
+        if self.offering and not self.text and key in ("1", "2", "3"):
+            event.stop()
+            event.prevent_default()
+            self.post_message(self.ExampleRequested(number=int(key)))
+            return
+        if event.is_printable:
+            if self._typed_for_offer is not None:
+                self.put(self._typed_for_offer)
+            self.sent.leave()
+        self._typed_for_offer = None
+
+    async def _on_paste(self, event: events.Paste) -> None:
+        event.stop()
+        event.prevent_default()
+        self.touched_at = self._clock()
+        self._typed_for_offer = None
+        if result := self._replace_via_keyboard(self._pastes.take(event.text), *self.selection):
+            self.move_cursor(result.end_location)
+
+    def action_submit(self) -> None:
+        """Sends; a backslash at the end becomes a new line; an open completion list takes the key."""
+        if self.completing:
+            self.post_message(self.CompletionAccepted(run=True))
+        elif not self.text.strip():
+            self.post_message(self.ExampleRequested())
+        elif self.text.endswith("\\") and self.cursor_location == self.document.end:
+            self.action_delete_left()
+            self.insert("\n")
+        else:
+            self.post_message(self.Submitted(self.expanded(), self.text))
+
+    def action_newline(self) -> None:
+        """A new line at the cursor."""
+        self._replace_via_keyboard("\n", *self.selection)
+
+    def action_older_or_up(self) -> None:
+        """Up: in the list, in the text, and from its first line into the history."""
+        if self.completing:
+            self.post_message(self.CompletionMoved(-1))
+        elif not self._at_top():
+            self.action_cursor_up()
+        elif not self.text:
+            # A queued message, an example and the history all lie that way; the screen knows which is there.
+            self.post_message(self.TakeBackRequested())
+        else:
+            self.show_older()
+
+    def action_newer_or_down(self) -> None:
+        """Down: in the list, in the text, and from its last line back through the history."""
+        if self.completing:
+            self.post_message(self.CompletionMoved(1))
+        elif not self._at_bottom():
+            self.action_cursor_down()
+        elif (newer := self.sent.newer()) is not None:
+            self.put(newer)
+        elif not self.text:
+            self.post_message(self.ExampleRequested(move=1))
+
+    def show_older(self) -> None:
+        """Puts the prompt before this one in its place."""
+        if (older := self.sent.older(self.text)) is not None:
+            self.put(older)
+
+    def action_complete_or_leave(self) -> None:
+        """Tab."""
+        self.post_message(self.CompletionAccepted(run=False) if self.completing else self.Left())
+
+    def action_delete_or_quit(self) -> None:
+        """Ctrl+D."""
+        if self.text:
+            self.action_delete_right()
+        else:
+            self.post_message(self.QuitRequested())
+
+    def _is_bound(self, key: str) -> bool:
+        """Whether `key` is (still, after the user's configuration) a command of the prompt."""
+        active = self.screen.active_bindings.get(key)
+        return active is not None and active.node is self
+
+    def _at_top(self) -> bool:
+        return self.navigator.is_first_wrapped_line(self.cursor_location)
+
+    def _at_bottom(self) -> bool:
+        return self.navigator.is_last_wrapped_line(self.cursor_location)

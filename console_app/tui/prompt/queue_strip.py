@@ -1,0 +1,44 @@
+"""What you typed while a turn runs and waits to be sent: a line a message above the prompt."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from textual.content import Content
+from textual.reactive import reactive
+from textual.widget import Widget
+
+from console_app.domain.safe_text import one_line
+
+MOST_LINES = 3
+
+
+class QueueStrip(Widget):
+    """Shows `messages`, oldest first; hidden while there are none."""
+
+    DEFAULT_CSS = """
+    QueueStrip { height: auto; padding: 0 2; color: $muted; text-wrap: nowrap; display: none; }
+    QueueStrip.-waiting { display: block; }
+    """
+
+    messages: reactive[tuple[str, ...]] = reactive((), layout=True)
+    paused: reactive[bool] = reactive(False)
+
+    def show(self, messages: Sequence[str], paused: bool) -> None:
+        """What waits now; `paused` when a stopped turn holds it back."""
+        self.set_class(bool(messages), "-waiting")
+        self.paused = paused
+        self.messages = tuple(messages)
+
+    def render(self) -> Content:
+        """The oldest messages, how many more there are, and which key does what."""
+        width = max(self.content_size.width - 2, 10)
+        lines = [
+            Content.styled("▸ ", "$primary") + Content.styled(one_line(text, width), "$foreground")
+            for text in self.messages[:MOST_LINES]
+        ]
+        more = len(self.messages) - MOST_LINES
+        count = f"and {more} more · " if more > 0 else ""
+        how = "paused: enter sends · up takes back" if self.paused else "queued · up takes back"
+        lines.append(Content.styled(f"  {count}{how}", "$muted"))
+        return Content("\n").join(lines)

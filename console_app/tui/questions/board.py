@@ -1,0 +1,337 @@
+"""What servers ask you, above the prompt: one question at a time, the oldest first, with its form, page or request.
+
+It answers nothing itself: a reply is posted once its key proved to be meant. Forms are filled in only after a key that
+goes into them, so that what is typed ahead lands in no field and sends nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import events, getters, on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.message import Message
+from textual.widget import Widget
+from textual.widgets import Input, Static
+
+from console_app.conversation.question_queue import PendingQuestion, Reply
+from console_app.domain.safe_text import one_line
+from console_app.tui.widgets.key_lines import key_lines
+from console_app.tui.widgets.settled_keys import ALONE, SETTLE, SettledKeys
+from console_app.tui.widgets.timing import Timing
+from console_app.tui.widgets.typed_app import typed_app
+
+if TYPE_CHECKING:
+    from console_app.tui.questions.view import AskedView
+
+SHARE = 0.6  # of the screen's height that the board may take
+LOWEST = 4  # lines, below which nothing can be read and so nothing decided
+
+
+class HumanBoard(Vertical, can_focus=True):
+    """Shows the oldest open question."""
+
+    app = getters.app(typed_app)
+
+    DEFAULT_CSS = """
+    HumanBoard {
+        height: auto; margin: 0 1; padding: 0 1; display: none;
+        border: heavy $accent; border-title-color: $accent; border-title-style: bold; border-subtitle-color: $muted;
+    }
+    HumanBoard:blur { border: heavy $accent 60%; }
+    HumanBoard.-asking { display: block; }
+    HumanBoard > .human--keys { height: auto; margin-top: 1; }
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("y", "press('y')", "accept, open, allow once", id="asked.yes", show=False),
+        Binding("a", "press('a')", "allow for this session", id="asked.session", show=False),
+        Binding("n", "press('n')", "decline", id="asked.no", show=False),
+        Binding("x", "press('x')", "cancel: no answer", id="asked.cancel", show=False),
+        Binding("c", "copy", "copy the address", id="asked.copy", show=False),
+        Binding("enter", "enter", "fill in, go on, send", id="asked.enter", show=False),
+        Binding("ctrl+s", "send", "accept with what is filled in", id="asked.send", show=False, priority=True),
+        Binding("tab", "field(1)", "next field", id="asked.next", show=False),
+        Binding("shift+tab", "field(-1)", "field before", id="asked.previous", show=False),
+        Binding("j,down", "scroll(1)", "down", id="asked.down", show=False),
+        Binding("k,up", "scroll(-1)", "up", id="asked.up", show=False),
+        Binding("pagedown,space", "page(1)", "more", id="asked.more", show=False),
+        Binding("pageup", "page(-1)", "back", id="asked.back", show=False),
+        Binding("escape", "leave", "later", id="asked.later", show=False),
+    ]
+
+    @dataclass
+    class Replied(Message):
+        """You answered."""
+
+        asked: PendingQuestion
+        reply: Reply
+
+    @dataclass
+    class CopyRequested(Message):
+        """An address is to be copied."""
+
+        text: str
+
+    class Left(Message):
+        """Escape: the question goes on waiting, the focus should go back to the prompt."""
+
+    class Closed(Message):
+        """What was shown of a question that is gone was closed."""
+
+    def __init__(self, *, model: Callable[[], str], timing: Timing, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._timing = timing
+        self.keys = SettledKeys[tuple[PendingQuestion, Reply]](timing.now)
+        self._model = model
+        self._label: Callable[[str], str] = lambda _call_id: ""
+        self._open: list[PendingQuestion] = []
+        self._view: AskedView | None = None
+        self._replied: PendingQuestion | None = None
+
+    def compose(self) -> ComposeResult:
+        """The keys; the view of a question comes before them."""
+        yield Static(classes="human--keys")
+
+    # -- what is shown
+
+    @property
+    def is_asking(self) -> bool:
+        """Whether something is open, or what was being filled in is gone and not yet closed."""
+        return bool(self._open) or self._withdrawn
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether all of what is shown is there."""
+        return self._view is not None and self._view.is_ready
+
+    def show(self, open: Sequence[PendingQuestion], label: Callable[[str], str], *, hidden: bool = False) -> None:
+        """The open questions, the oldest first. `label` names the call of an id, "" where there is none."""
+        self._open, self._label = list(open), label
+        current = self._view.asked if self._view is not None else None
+        if current is not None and current not in self._open and not self._withdrawn:
+            self._gone(current)
+        if self._view is None and self._open:
+            self._begin(self._open[0])
+        self.set_class(self.is_asking and not hidden, "-asking")
+        self._paint()
+
+    @property
+    def _shown(self) -> AskedView | None:
+        """The view, once its parts are there."""
+        return self._view if self._view is not None and self._view.is_mounted else None
+
+    @property
+    def _withdrawn(self) -> bool:
+        return self._view is not None and self._view.withdrawn
+
+    def _gone(self, asked: PendingQuestion) -> None:
+        """What is shown isn't open any more: by your answer, or its call has ended under your hands."""
+        from console_app.tui.questions.view import WithdrawnView
+
+        inside = self._is_in_a_field
+        self._drop()
+        if inside and asked is not self._replied:
+            self._put(WithdrawnView(asked))
+
+    def _begin(self, asked: PendingQuestion) -> None:
+        from console_app.tui.questions.views import view_of  # 50 ms, with the forms: not at the start of the console
+
+        self._put(view_of(asked, self._model()))
+
+    def _put(self, view: AskedView) -> None:
+        self._view = view
+        self.mount(view, before=0)
+        self.keys.changed()
+        self.call_after_refresh(self._paint)
+
+    def _drop(self) -> None:
+        if self._view is not None:
+            if self._is_in_a_field:
+                self.screen.set_focus(self)
+            self._view.remove()
+            self._view = None
+
+    @property
+    def _fields(self) -> list[Widget]:
+        return [widget for widget in self._view.query(Widget) if widget.focusable] if self._view is not None else []
+
+    @property
+    def _is_in_a_field(self) -> bool:
+        focused = self.screen.focused
+        return focused is not None and focused is not self and self in focused.ancestors
+
+    # -- keys
+
+    def on_key(self, event: events.Key) -> None:
+        """Every key, before what it does: one right behind another was not meant for the board."""
+        if self.has_focus:
+            self.keys.pressed()
+        meant_here = self._withdrawn or (self._is_in_a_field and event.key not in self.screen.active_bindings)
+        if meant_here and event.is_printable:
+            event.stop()  # what no field takes was not meant for the prompt
+
+    def on_paste(self, event: events.Paste) -> None:
+        """A paste decides nothing."""
+        if self.has_focus:
+            event.stop()
+            self.keys.changed()
+
+    def action_press(self, key: str) -> None:
+        """A key that decides, on the board itself."""
+        if self.has_focus:
+            self._decide(key)
+
+    def action_enter(self) -> None:
+        """Into the form; in it, to the next field or, behind the last, sent. On what is gone: closed."""
+        if (view := self._shown) is None or not self._on_screen():
+            return
+        if not self.has_focus:
+            self._go_on()
+        elif not self.keys.settled:
+            self.keys.changed()
+            self._paint_keys()
+        elif self._withdrawn:
+            self._close()
+        else:
+            view.enter()
+
+    def action_send(self) -> None:
+        """Ctrl+S in the form; elsewhere it is no key of the board."""
+        if not self.has_focus and not self._withdrawn:
+            self._decide("y")
+
+    def action_field(self, delta: int) -> None:
+        """Through the fields, and from the ends of them to the board itself."""
+        places: list[Widget] = [self, *self._fields]
+        at = next((at for at, widget in enumerate(places) if widget.has_focus), 0)
+        if at or self.keys.settled:
+            places[(at + delta) % len(places)].focus()
+
+    def action_copy(self) -> None:
+        """The address of a page."""
+        if self.has_focus and self._view is not None and (text := self._view.text_to_copy):
+            self.post_message(self.CopyRequested(text))
+
+    def action_scroll(self, delta: int) -> None:
+        """A line of what is shown."""
+        self._scroll(delta)
+
+    def action_page(self, direction: int) -> None:
+        """A page of it."""
+        if (view := self._shown) is not None:
+            self._scroll(direction * max(view.body.size.height - 1, 1))
+
+    def action_leave(self) -> None:
+        """Escape: out of the fields, then out of the board."""
+        if not self.has_focus:
+            self.focus()
+        elif self._withdrawn:
+            self._close()
+        else:
+            self.post_message(self.Left())
+
+    @on(Input.Submitted)
+    def _submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        self._go_on()
+
+    def _go_on(self) -> None:
+        """Enter in a field: the next one, or all of it is sent."""
+        fields = self._fields
+        at = next((at for at, widget in enumerate(fields) if widget.has_focus), -1)
+        if 0 <= at < len(fields) - 1:
+            fields[at + 1].focus()
+        else:
+            self._decide("y")
+
+    def _decide(self, key: str) -> None:
+        view = self._shown
+        if view is None or not self._on_screen() or key not in dict(view.choices):
+            return
+        if not self.keys.settled:
+            self.keys.changed()
+        elif (reply := view.reply(key)) is not None and self.keys.decide((view.asked, reply)):
+            self._timing.later(self, ALONE, self._meant)
+        self._paint_keys()
+
+    def _meant(self) -> None:
+        """No other key came behind it; keys that are still on their way go first."""
+        self.app.call_later(self.call_later, self._reply)
+
+    def _reply(self) -> None:
+        decided = self.keys.take() if self._on_screen() else None
+        if decided is not None and decided[0] in self._open:
+            self._replied = decided[0]
+            self.post_message(self.Replied(*decided))
+        self._paint_keys()
+
+    def _close(self) -> None:
+        self._drop()
+        self.post_message(self.Closed())
+
+    def _scroll(self, lines: int) -> None:
+        if self.has_focus and (view := self._shown) is not None:
+            view.body.scroll_relative(y=lines, animate=False, immediate=True)
+            self._paint_place()
+
+    def watch_has_focus(self, value: bool) -> None:
+        """Keys count from now on."""
+        super().watch_has_focus(value)
+        self.keys.changed()
+        self._paint_keys()
+
+    def on_descendant_focus(self) -> None:
+        """The keys change with the focus."""
+        self._paint_keys()
+
+    def on_descendant_blur(self) -> None:
+        """And the way here is named elsewhere."""
+        self._paint_keys()
+
+    # -- painting
+
+    def _on_screen(self) -> bool:
+        return self.is_asking and self.region.height >= LOWEST and self.screen.is_current
+
+    def on_resize(self) -> None:
+        """The room decides how much is shown at once."""
+        self._paint()
+
+    def _paint(self) -> None:
+        if (view := self._shown) is None:
+            return
+        who = one_line(self._label(view.asked.question.call_id) or view.asked.question.server, 50)
+        count = f" · 1 of {len(self._open)}" if len(self._open) > 1 else ""
+        self.border_title = Content(f"{who} {view.wants}{count}")  # pyright: ignore[reportAttributeAccessIssue]
+        room = int(self.screen.size.height * SHARE) - 3 - self._paint_keys()
+        view.lay_out(max(self.content_size.width, 20), max(room, 3))
+        self.call_after_refresh(self._paint_place)
+
+    def _paint_place(self) -> None:
+        if (view := self._shown) is not None:
+            more = view.body.max_scroll_y > 0
+            self.border_subtitle = "space for more" if more and not self._withdrawn else ""
+
+    def _paint_keys(self) -> int:
+        """Paints the keys; how many lines they take."""
+        if not self.is_attached or self._view is None:
+            return 1
+        settled = self.keys.settled and self.keys.holds is None
+        if self.has_focus:
+            fill_in = [("enter", "fill in")] if self._view.can_enter else []
+            pairs = [("enter", "close")] if self._withdrawn else [*fill_in, *self._view.choices, ("esc", "later")]
+        elif self.has_focus_within:
+            pairs = [("enter", "next field"), ("ctrl+s", "accept"), ("esc", "back")]
+        else:
+            pairs, settled = [("tab", "brings you here to answer")], True
+        lines = key_lines(pairs, max(self.content_size.width, 20), accent="$accent", counts=settled)
+        self.query_one(".human--keys", Static).update(Content("\n").join(lines))
+        if not self.keys.settled:
+            self._timing.later(self, SETTLE + 0.02, self._paint_keys)
+        return len(lines)

@@ -1,0 +1,206 @@
+"""A question of the model to you, in the place of the approvals: answers by number, or in your own words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from textual import events, getters, on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.message import Message
+from textual.widgets import Input, Static
+
+from console_app.domain.safe_text import one_line, visible
+from console_app.domain.transcript_parts import CallView
+from console_app.tui.widgets.settled_keys import ALONE, SETTLE, SettledKeys
+from console_app.tui.widgets.timing import Timing
+from console_app.tui.widgets.typed_app import typed_app
+
+MOST_LINES = 8  # of a question
+NO_ANSWER = ""  # as what was chosen
+
+
+class QuestionBoard(Vertical, can_focus=True):
+    """Shows the oldest open question. It answers nothing itself; an answer is posted once it proved to be meant."""
+
+    app = getters.app(typed_app)
+
+    DEFAULT_CSS = """
+    QuestionBoard {
+        height: auto; max-height: 60vh; margin: 0 1; padding: 0 1; display: none;
+        border: heavy $accent; border-title-color: $accent; border-subtitle-color: $muted;
+    }
+    QuestionBoard:blur { border: heavy $accent 60%; }
+    QuestionBoard.-asking { display: block; }
+    QuestionBoard > Static { height: auto; }
+    QuestionBoard > .question--text { max-height: 8; }
+    QuestionBoard > Input { height: 1; border: none; padding: 0; margin-top: 1; background: $background; }
+    QuestionBoard > Input:focus { background-tint: $foreground 0%; }
+    QuestionBoard > Input > .input--placeholder { color: $muted; }
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *(Binding(str(n), f"choose({n})", f"answer {n}", id=f"question.answer{n}", show=False) for n in range(1, 5)),
+        Binding("w,enter,tab", "own_words", "your own words", id="question.words", show=False),
+        Binding("n", "choose(0)", "give no answer", id="question.decline", show=False),
+        Binding("escape", "leave", "later", id="question.later", show=False),
+    ]
+
+    @dataclass
+    class Answered(Message):
+        """You answered."""
+
+        call_id: str
+        text: str
+
+    @dataclass
+    class Declined(Message):
+        """You don't want to answer."""
+
+        call_id: str
+
+    class Left(Message):
+        """Escape: the question stays open, the focus should go back to the prompt."""
+
+    def __init__(self, *, timing: Timing, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._timing = timing
+        self.keys = SettledKeys[str](timing.now)
+        self._calls: list[CallView] = []
+        self._out_of_words = False  # the focus comes from the line below
+
+    def compose(self) -> ComposeResult:
+        """The question, its answers, a line for other words, the keys."""
+        yield Static(classes="question--text")
+        yield Static(classes="question--options")
+        yield Input(placeholder="Your own words", select_on_focus=False)
+        yield Static(classes="question--keys")
+
+    @property
+    def is_asking(self) -> bool:
+        """Whether a question is open."""
+        return bool(self._calls)
+
+    def show(self, calls: Sequence[CallView]) -> None:
+        """The calls whose questions are open, oldest first."""
+        if [call.id for call in calls] == [call.id for call in self._calls]:
+            return
+        other = self._calls[:1] != list(calls[:1])
+        self._calls = list(calls)
+        self.set_class(bool(calls), "-asking")
+        if not calls:
+            return
+        self.border_title = "A question" if len(calls) == 1 else f"A question, and {len(calls) - 1} more"
+        if other:
+            self.keys.changed()
+            field = self.query_one(Input)
+            if field.has_focus:
+                self.focus()
+            field.value = ""
+            self._paint()
+
+    def on_key(self, event: events.Key) -> None:
+        """Every key, before what it does: one right behind another was not meant. Words go to their line."""
+        if not self.has_focus:
+            return
+        settled = self.keys.settled
+        self.keys.pressed()
+        if settled and event.is_printable and event.character and event.key not in self.screen.active_bindings:
+            event.stop()
+            field = self.query_one(Input)
+            field.focus()
+            field.insert_text_at_cursor(event.character)
+
+    def on_paste(self, event: events.Paste) -> None:
+        """A paste chooses nothing."""
+        if self.has_focus:
+            event.stop()
+            self.keys.changed()
+
+    def action_choose(self, number: int) -> None:
+        """1 to 4: an answer; 0: none."""
+        if self.has_focus and self._calls and number <= len(self._calls[0].options):
+            if self.keys.decide(self._calls[0].options[number - 1] if number else NO_ANSWER):
+                self._timing.later(self, ALONE, self._meant)
+            self._paint_keys()
+
+    def action_own_words(self) -> None:
+        """To the line for words."""
+        self.query_one(Input).focus()
+
+    def action_leave(self) -> None:
+        """Escape: first out of the line for words, then out of the board. The question waits on."""
+        if self.query_one(Input).has_focus:
+            self._out_of_words = True
+            self.focus()
+        else:
+            self.post_message(self.Left())
+
+    def watch_has_focus(self, value: bool) -> None:
+        """Keys count from now on; without answers to choose from there are only words."""
+        super().watch_has_focus(value)
+        if value:
+            self.keys.changed()
+            if self._calls and not self._calls[0].options and not self._out_of_words:
+                self.query_one(Input).focus()
+            self._out_of_words = False
+        self._paint_keys()
+
+    def on_descendant_focus(self) -> None:
+        """The keys change with the focus."""
+        self._paint_keys()
+
+    def on_descendant_blur(self) -> None:
+        """And the way here is named elsewhere."""
+        self._paint_keys()
+
+    @on(Input.Submitted)
+    def _submit_words(self, event: Input.Submitted) -> None:
+        event.stop()
+        if event.value.strip() and self._calls:
+            self.post_message(self.Answered(self._calls[0].id, event.value.strip()))
+
+    def _meant(self) -> None:
+        self.app.call_later(self.call_later, self._choose)
+
+    def _choose(self) -> None:
+        answer = self.keys.take()
+        if answer is not None and self._calls:
+            call_id = self._calls[0].id
+            self.post_message(self.Declined(call_id) if answer == NO_ANSWER else self.Answered(call_id, answer))
+        self._paint_keys()
+
+    def _paint(self) -> None:
+        call = self._calls[0]
+        text = "\n".join(visible(call.question).splitlines()[:MOST_LINES])
+        self.query_one(".question--text", Static).update(Content.styled(text, "bold $foreground"))
+        lines = [
+            Content.styled(f" {n} ", "bold $accent") + Content.styled(one_line(option, 300), "$foreground")
+            for n, option in enumerate(call.options, 1)
+        ]
+        options = self.query_one(".question--options", Static)
+        options.display = bool(lines)
+        options.update(Content("\n").join(lines))
+        self._paint_keys()
+
+    def _paint_keys(self) -> None:
+        if not self.is_attached or not self._calls:
+            return
+        if self.query_one(Input).has_focus:
+            pairs = [("enter", "answers"), ("esc", "back")]
+        elif self.has_focus:
+            count = len(self._calls[0].options)
+            answers = [(f"1-{count}" if count > 1 else "1", "answers")] if count else []
+            pairs = [*answers, ("w", "your own words"), ("n", "no answer"), ("esc", "later")]
+        else:
+            pairs = [("tab", "brings you here to answer")]
+        settled = self.keys.settled or not self.has_focus
+        key, word = ("bold $accent", "$foreground") if settled else ("$muted", "$muted")
+        pieces = [Content.styled(k, key) + Content.styled(f" {w}", word) for k, w in pairs]
+        self.query_one(".question--keys", Static).update(Content("   ").join(pieces))
+        if not settled:
+            self._timing.later(self, SETTLE + 0.02, self._paint_keys)

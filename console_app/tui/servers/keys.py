@@ -1,0 +1,101 @@
+"""What the keys of the servers screen do to one server: reconnect, sign in, its log, add, change and remove it."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Coroutine
+from functools import partial
+from typing import Any
+
+from textual import getters
+from textual.screen import ModalScreen
+
+from console_app.domain.errors import FanoutError
+from console_app.domain.safe_text import one_line
+from console_app.tui.servers.server_form import ServerForm
+from console_app.tui.servers.server_log import ServerLogDialog
+from console_app.tui.servers.switches import ServerSwitches
+from console_app.tui.servers.tree_view import ServerTree
+from console_app.tui.widgets.confirm import Confirm, ConfirmChoice
+from console_app.tui.widgets.typed_app import typed_app
+
+
+class ServerKeys(ModalScreen[bool]):
+    """Actions over the attributes that the screen sets."""
+
+    app = getters.app(typed_app)
+
+    _switches: ServerSwitches
+    _tree: ServerTree
+
+    @property
+    @abstractmethod
+    def _server(self) -> str:
+        """The server that the cursor is on or in."""
+
+    def action_reconnect(self) -> None:
+        """r."""
+        self._work(self._switches.reconnect(self._server))
+
+    def action_sign_in(self) -> None:
+        """s."""
+        self.notify(f"Sign in to {one_line(self._server, 40)} in your browser.", markup=False)
+        self._work(self._switches.sign_in(self._server))
+
+    def action_log(self) -> None:
+        """l."""
+        status = next((one for one in self._tree.switches.statuses if one.name == self._server), None)
+        if status is None:
+            return
+        if status.log_path is None:
+            self.notify("A server that is not a program of this machine has no log here.", markup=False)
+        else:
+            set_level = partial(self._switches.set_log_level, status.name)
+            self.app.push_screen(ServerLogDialog(status.name, status.log_path, status.log_level, set_level))
+
+    def action_add(self) -> None:
+        """a."""
+        self.run_worker(self._edit(""), exclusive=True)
+
+    def action_edit(self) -> None:
+        """e."""
+        self.run_worker(self._edit(self._server), exclusive=True)
+
+    async def _edit(self, name: str) -> None:
+        taken = {status.name for status in self._tree.switches.statuses}
+        try:
+            written = dict(self._switches.written(name)) if name else {}
+        except FanoutError as error:
+            self._fail(error)
+            return
+        made = await self.app.push_screen_wait(ServerForm(name, written, taken - {name}, self._switches.file))
+        if made is not None:
+            self._work(self._put(*made))
+
+    async def _put(self, name: str, fields: dict[str, Any]) -> None:
+        await self._switches.put(name, fields)
+        self._tree.switches.open.add(name)
+        self.notify(f"{one_line(name, 40)} is written to {self._switches.file}", markup=False)
+
+    def action_remove(self) -> None:
+        """d."""
+        self.run_worker(self._ask_and_remove(self._server), exclusive=True)
+
+    async def _ask_and_remove(self, name: str) -> None:
+        question = f"Take {one_line(name, 40)} out of {self._switches.file}? It is ended at once."
+        answer = await self.app.push_screen_wait(Confirm("Remove", question, [ConfirmChoice("y", "remove", "yes")]))
+        if answer == "yes":
+            self._work(self._switches.remove(name))
+
+    def _work(self, work: Coroutine[Any, Any, None]) -> None:
+        """Runs what takes a while; its error is one line. Of the app, as it may outlive this screen."""
+        self.app.run_worker(self._report_errors(work), name="servers")
+
+    async def _report_errors(self, work: Coroutine[Any, Any, None]) -> None:
+        try:
+            await work
+        except FanoutError as error:
+            self._fail(error)
+
+    def _fail(self, error: FanoutError) -> None:
+        self.app.notify(one_line(error.line, 400), severity="error", markup=False, timeout=10)

@@ -1,0 +1,92 @@
+"""Opens a file or a link with the desktop's own program for it, because somebody pressed a key for that very one.
+
+What a server sent is only handed over as a saved file (never executable) or as a web address that was shown; where the
+desktop has no such program, as over ssh, the path goes to the clipboard.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import subprocess
+import sys
+import threading
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from console_app.domain.safe_text import one_line
+from console_app.domain.tools import Artifact
+from console_app.tui.transcript_view.markdown_inline import is_web_link
+from console_app.tui.transcript_view.wording import size
+from console_app.tui.widgets.pick_list import Choice, PickList
+
+if TYPE_CHECKING:
+    from textual.app import App
+
+PATIENCE = 3.0  # seconds in which an opener that fails has said so
+
+Tell = Callable[[str], None]
+Read = Callable[[str], Awaitable[None]]
+
+
+async def choose_and_open(app: App[int], files: Sequence[Artifact], tell: Tell, read: Read | None = None) -> None:
+    """Opens the only one of `files`, or the one that is picked; `read` shows what can only be read at its server."""
+    table = {one.path or one.uri: one for one in files if one.path or one.uri}
+    if not table:
+        tell("Nothing of it was saved.")
+        return
+    picked: str | None = next(iter(table))
+    if len(table) > 1 or not table[picked].path:  # an address is shown before it is opened
+        choices = [Choice(where, _facts(one)) for where, one in table.items()]
+        picked = await app.push_screen_wait(PickList("Open", choices))
+    if picked is None:
+        return
+    if read is not None and not table[picked].path and not is_web_link(picked):
+        await read(picked)
+    else:
+        await open_one(app, table[picked], tell)
+
+
+def _facts(one: Artifact) -> str:
+    return " · ".join(part for part in (one.name, one.mime, size(one.size) if one.size else "") if part)
+
+
+async def open_one(app: App[int], one: Artifact, tell: Tell) -> None:
+    """Opens a file or a web address; says why where that can't be, and puts it on the clipboard."""
+    if not one.path and is_web_link(one.uri):
+        app.open_url(one.uri)
+        tell(f"Opened {one_line(one.uri, 100)}")
+        return
+    problem = "it is no web address" if not one.path else await asyncio.to_thread(_open_file, one.path)
+    if problem:
+        app.copy_to_clipboard(one.path or one.uri)
+        tell(f"Not opened: {problem}. Copied instead: {one_line(one.path or one.uri, 200)}")
+    else:
+        tell(f"Opened {one_line(one.path, 160)}")
+
+
+def _open_file(path: str) -> str:
+    """Hands a file to the desktop; why that failed, or ""."""
+    if not Path(path).exists():
+        return "the file is gone"
+    program = "open" if sys.platform == "darwin" else "explorer" if sys.platform == "win32" else "xdg-open"
+    found = shutil.which(program)
+    if found is None:
+        return f"there is no {program} here"
+    try:
+        process = subprocess.Popen(
+            [found, path],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+    except OSError as error:
+        return error.strerror or str(error)
+    waiting = threading.Thread(target=process.wait, name="opener", daemon=True)
+    waiting.start()
+    waiting.join(PATIENCE)
+    if not waiting.is_alive() and process.returncode and sys.platform != "win32":
+        return f"{program} ended with {process.returncode}"
+    return ""

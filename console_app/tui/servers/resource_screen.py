@@ -1,0 +1,165 @@
+"""Reads one resource of a server: its text or the file it was saved as, and whether it has changed since."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar, Literal
+
+from textual import getters
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.types import CSSPathType
+from textual.widgets import Static
+
+from console_app.domain.errors import FanoutError
+from console_app.domain.messages import Attachment
+from console_app.domain.safe_text import one_line
+from console_app.domain.tools import Artifact
+from console_app.mcp_client.composing import read
+from console_app.mcp_client.hub import Hub
+from console_app.tui.servers.open_files import choose_and_open
+from console_app.tui.servers.watching import Watching
+from console_app.tui.transcript_view.wording import size
+from console_app.tui.widgets.key_hints import KeyHints
+from console_app.tui.widgets.text_view import TextView
+from console_app.tui.widgets.typed_app import typed_app
+
+MOST_SHOWN = 1_000_000  # characters: laying out more would be felt at the keyboard
+LOOK = 0.3  # seconds between two looks at whether it has changed
+
+
+class ResourceScreen(ModalScreen[Literal["attach"] | None]):
+    """Gives "attach" when it is to go into the prompt."""
+
+    CSS_PATH: ClassVar[CSSPathType | None] = ["../widgets/dialog.tcss", "resource.tcss"]
+    DEFAULT_CLASSES = "dialog -tall"
+    AUTO_FOCUS = "TextView"
+
+    app = getters.app(typed_app)
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("a,enter", "attach", "attach", tooltip="name it in the prompt", id="resource.attach"),
+        Binding("c", "copy", "copy", id="resource.copy"),
+        Binding("f", "files", "open file", id="resource.files"),
+        Binding("w", "watch", "watch/stop", tooltip="be told when it changes, or no longer", id="resource.watch"),
+        Binding("r", "read", "read again", id="resource.read"),
+        Binding("escape,q", "leave", "back", id="resource.back"),
+    ]
+
+    def __init__(self, hub: Hub, watching: Watching, server: str, uri: str, about: str = "") -> None:
+        super().__init__()
+        self._hub = hub
+        self._watching = watching
+        self._server = server
+        self._uri = uri
+        self._about = about
+        self._parts: Sequence[Attachment] = ()
+        self._problem = ""
+        self._reading = False
+
+    def compose(self) -> ComposeResult:
+        """What it is, what it holds, the keys."""
+        with Vertical(id="box") as dialog:
+            title = f"{one_line(self._server, 40)} · {one_line(self._uri, 120)}"
+            dialog.border_title = Content(title)  # pyright: ignore[reportAttributeAccessIssue]  (it takes both)
+            yield Static(id="facts")
+            yield TextView()
+            yield KeyHints()
+
+    def on_mount(self) -> None:
+        """Reads it; keeps looking whether it changes."""
+        self.action_read()
+        self.set_interval(LOOK, self._tell)
+
+    def action_read(self) -> None:
+        """r."""
+        self._reading = True
+        self._tell()
+        self.run_worker(self._read(), exclusive=True, group="read")
+
+    async def _read(self) -> None:
+        try:
+            self._parts, self._problem = await read(self._hub, self._server, self._uri), ""
+        except FanoutError as error:
+            self._parts, self._problem = (), error.line
+        self._reading = False
+        if not self._problem:
+            self._watching.seen(self._server, self._uri)
+        self.query_one(TextView).set_text(_first(self._text))
+        self._tell()
+        self.refresh_bindings()
+
+    @property
+    def _text(self) -> str:
+        return "\n\n".join(one.text for one in self._parts)
+
+    def _tell(self) -> None:
+        """The line above the text: the newest thing to know, then what it is."""
+        mark = self._watching.mark(self._server, self._uri)
+        facts = Content.styled(" · ".join(_facts(one) for one in self._parts), "$muted")
+        if self._reading:
+            line = Content.styled("reading …  esc leaves", "$secondary")
+        elif self._problem:
+            line = Content.styled(f"✗ {one_line(self._problem, 400)}", "$error")
+        elif mark == "changed":
+            line = Content.styled("● changed since it was read, r reads it again  ", "$warning") + facts
+        else:
+            line = (Content.styled("○ watched  ", "$accent") if mark else Content("")) + facts
+        if self._about:
+            line += Content.styled(f"  {one_line(self._about, 300)}", "$muted")
+        self.query_one("#facts", Static).update(line)
+
+    def action_attach(self) -> None:
+        """a, Enter."""
+        self.dismiss("attach")
+
+    def action_copy(self) -> None:
+        """c: the whole text."""
+        self.app.copy_to_clipboard(self._text)
+        self.notify("Copied.", markup=False, timeout=2)
+
+    def action_files(self) -> None:
+        """f."""
+        files = [Artifact(name=one.name, mime=one.mime, path=one.path, size=one.size) for one in self._parts]
+        saved = [one for one in files if one.path]
+        self.run_worker(choose_and_open(self.app, saved, lambda text: self.notify(text, markup=False)), group="open")
+
+    def action_watch(self) -> None:
+        """w."""
+        self.run_worker(self._watch(), exclusive=True, group="watch")
+
+    async def _watch(self) -> None:
+        try:
+            on = await self._watching.switch(self._server, self._uri)
+        except FanoutError as error:
+            self.notify(one_line(error.line, 300), severity="error", markup=False)
+            return
+        self.notify("You will be told when it changes." if on else "Watched no longer.", markup=False, timeout=3)
+        self._tell()
+
+    def action_leave(self) -> None:
+        """Escape."""
+        self.dismiss(None)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Keys for what there is."""
+        match action:
+            case "files":
+                return any(one.path for one in self._parts)
+            case "copy":
+                return bool(self._parts)
+            case _:
+                return True
+
+
+def _first(text: str) -> str:
+    if len(text) <= MOST_SHOWN:
+        return text
+    return f"{text[:MOST_SHOWN]}\n… {size(len(text) - MOST_SHOWN)} more are not shown; c copies all."
+
+
+def _facts(one: Attachment) -> str:
+    return " · ".join(part for part in (one_line(one.mime, 60), size(one.size) if one.size else "empty") if part)

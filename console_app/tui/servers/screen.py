@@ -1,0 +1,303 @@
+"""The servers screen: a tree of servers and what they offer, with switches that take effect when you save."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import events, on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.types import CSSPathType
+from textual.widgets import Input
+
+from console_app.tui.servers import paint
+from console_app.tui.servers.keys import ServerKeys
+from console_app.tui.servers.switches import Offered, ServerSwitches
+from console_app.tui.servers.tree import ItemRow, NoteRow, Row, ServerRow, SwitchTree
+from console_app.tui.servers.tree_view import Details, ServerTree, identity
+from console_app.tui.widgets.confirm import Confirm, ConfirmChoice
+from console_app.tui.widgets.key_hints import KeyHints
+from console_app.tui.widgets.row_list import RowList
+
+if TYPE_CHECKING:
+    from console_app.tui.servers.offers import ServerOffers
+
+LOOK = 0.2  # seconds between two looks at what the servers do
+
+
+class ServersScreen(ServerKeys):
+    """Gives whether anything was saved."""
+
+    CSS_PATH: ClassVar[CSSPathType | None] = ["../widgets/dialog.tcss", "servers.tcss"]
+    DEFAULT_CLASSES = "dialog -tall"
+    AUTO_FOCUS = "ServerTree"
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("space", "switch", "on/off", id="servers.toggle"),
+        Binding("enter", "save_and_close", "save", id="servers.save_and_close"),
+        Binding("enter", "open", "open", tooltip="open or fold a server", id="servers.open"),
+        Binding("enter", "use", "read or use", tooltip="read a resource, use a prompt", id="servers.use"),
+        Binding("right", "unfold(True)", "open a server", id="servers.unfold", show=False),
+        Binding("left", "unfold(False)", "fold a server", id="servers.fold", show=False),
+        Binding("slash", "search", "search", id="servers.search"),
+        Binding("ctrl+s", "save", "save", tooltip="save and stay", id="servers.save", show=False),
+        Binding("s", "sign_in", "sign in", id="servers.sign_in"),
+        Binding("r", "reconnect", "reconnect", id="servers.reconnect"),
+        Binding("l", "log", "log", id="servers.log"),
+        Binding("a", "add", "add", tooltip="add a server", id="servers.add"),
+        Binding("e", "edit", "edit", tooltip="change a server", id="servers.edit"),
+        Binding("d,delete", "remove", "remove", tooltip="take a server out of mcp.json", id="servers.remove"),
+        Binding("o", "open_all", "open or fold all", id="servers.open_all", show=False),
+        Binding("plus", "all(True)", "all that is listed on", id="servers.all_on", show=False),
+        Binding("minus", "all(False)", "all that is listed off", id="servers.all_off", show=False),
+        Binding("tab", "next_place", "search or tree", id="servers.next_place", show=False, priority=True),
+        Binding("escape,ctrl+l", "leave", "close", id="servers.close"),
+    ]
+
+    def __init__(
+        self,
+        switches: ServerSwitches,
+        clock: Callable[[], float],
+        on_server: str = "",
+        offers: ServerOffers | None = None,
+    ) -> None:
+        super().__init__()
+        self._switches = switches
+        self._offers = offers
+        self._tree = ServerTree(SwitchTree(switches, offers.mark if offers is not None else None), clock)
+        self._details = Details(self._tree)
+        self._seen: object = None
+        self._saved = False
+        self._first = on_server
+
+    def compose(self) -> ComposeResult:
+        """The search, the tree, what the cursor is on, the keys."""
+        with Vertical(id="box") as dialog:
+            dialog.border_title = "Servers"
+            yield Input(placeholder="/ to search servers, tools and descriptions", id="search")
+            yield self._tree
+            yield self._details
+            yield KeyHints()
+
+    def on_mount(self) -> None:
+        """Everything folded, but the only server there is."""
+        statuses = self._tree.switches.statuses
+        if len(statuses) == 1:
+            self._tree.switches.open.add(statuses[0].name)
+        self._look()
+        if self._first:
+            names = [identity(row) for row in self._tree.rows]
+            self._tree.move_to(names.index(("server", self._first)) if ("server", self._first) in names else 0)
+        self.set_interval(LOOK, self._look)
+
+    def _look(self) -> None:
+        """Shows what changed at the servers."""
+        statuses = tuple(self._switches.statuses())
+        seen = (self._switches.revision, statuses, self._offers.watching.revision if self._offers is not None else 0)
+        moving = any(not status.state.settled for status in statuses)
+        if seen != self._seen:
+            self._seen = seen
+            self._tree.switches.refresh()
+            self._show()
+        elif moving:
+            self._tree.refresh()
+
+    def _show(self) -> None:
+        self._tree.show(self._search.value)
+        self._details.refresh()
+        dialog = self.query_one("#box")
+        dialog.border_subtitle = "" if not self._tree.switches.changes else "enter saves · esc asks"
+        self.refresh_bindings()
+
+    @property
+    def _search(self) -> Input:
+        return self.query_one("#search", Input)
+
+    @property
+    def _server(self) -> str:
+        """The server that the cursor is on or in."""
+        return _server_of(self._tree.row)
+
+    # -- the cursor and the search
+
+    @on(RowList.Moved)
+    def _moved(self, event: RowList.Moved) -> None:
+        event.stop()
+        self._details.refresh()
+        self.refresh_bindings()
+
+    @on(RowList.Clicked)
+    def _clicked(self, event: RowList.Clicked) -> None:
+        """On a switch it switches; on a server it opens, when the cursor was there."""
+        event.stop()
+        row = self._tree.rows[event.row]
+        at = event.cell - (paint.INDENT if isinstance(row, ItemRow) else 0)
+        if at in paint.SWITCH_CELLS:
+            self.action_switch()
+        elif isinstance(row, ServerRow) and (event.again or event.cell in (1, 2)):
+            self.action_open()
+        elif event.again and self._usable(row):
+            self.action_use()
+
+    @on(Input.Changed, "#search")
+    def _typed(self, event: Input.Changed) -> None:
+        event.stop()
+        self._show()
+
+    @on(Input.Submitted, "#search")
+    def _searched(self, event: Input.Submitted) -> None:
+        event.stop()
+        self._tree.focus()
+
+    def on_key(self, event: events.Key) -> None:
+        """A letter that is no key of this screen begins a search; the arrows leave it."""
+        if self.focused is self._search:
+            if event.key in ("down", "up"):
+                event.stop()
+                self._tree.focus()
+        elif event.is_printable and event.character and event.key not in self.active_bindings:
+            event.stop()
+            self._search.focus()
+            self._search.insert_text_at_cursor(event.character)
+
+    def action_search(self) -> None:
+        """/"""
+        self._search.focus()
+
+    def action_next_place(self) -> None:
+        """Tab: from the search to the tree and back."""
+        (self._tree if self.focused is self._search else self._search).focus()
+
+    # -- switches
+
+    def action_switch(self) -> None:
+        """Space."""
+        if (row := self._tree.row) is not None:
+            self._tree.switches.toggle(row)
+            self._show()
+
+    def action_all(self, on: bool) -> None:
+        """+ and -: everything that is listed below the servers that are open."""
+        self._tree.switches.set_all(self._tree.rows, on)
+        self._show()
+
+    def action_open(self) -> None:
+        """Enter with nothing to save."""
+        if name := self._server:
+            self.action_unfold(name not in self._tree.switches.open)
+
+    def _usable(self, row: Row | None) -> bool:
+        """Whether Enter does something with what a server offers beside tools."""
+        if self._offers is None or not isinstance(row, ItemRow) or row.item.kind == "tool":
+            return False
+        return row.on and not self._tree.switches.changes
+
+    def action_use(self) -> None:
+        """Enter on a prompt or a resource: it is read, or goes into the prompt."""
+        if isinstance(row := self._tree.row, ItemRow):
+            self.run_worker(self._use(row.item), exclusive=True)
+
+    async def _use(self, item: Offered) -> None:
+        assert self._offers is not None
+        if await self._offers.use(item):
+            self.dismiss(self._saved)
+
+    def action_unfold(self, open: bool) -> None:
+        """Right, left."""
+        name, opened = self._server, self._tree.switches.open
+        (opened.add if open else opened.discard)(name)
+        if not open:
+            place = next((at for at, row in enumerate(self._tree.rows) if identity(row) == ("server", name)), 0)
+            self._tree.move_to(place)
+        self._show()
+
+    def action_open_all(self) -> None:
+        """o."""
+        names = {status.name for status in self._tree.switches.statuses}
+        opened = self._tree.switches.open
+        if opened >= names:
+            opened.clear()
+        else:
+            opened |= names
+        self._show()
+
+    def action_save(self) -> None:
+        """Ctrl+S."""
+        if self._tree.switches.changes:
+            self._work(self._save())
+
+    def action_save_and_close(self) -> None:
+        """Enter with something to save."""
+        self._work(self._save(close=True))
+
+    async def _save(self, *, close: bool = False) -> None:
+        selection = self._tree.switches.selection
+        self._tree.switches.forget()
+        self._saved = True
+        if close:
+            self.dismiss(True)
+        await self._switches.apply(selection)
+        if not close:
+            self._tree.switches.refresh()
+            self._show()
+            self.notify("Saved.", markup=False, timeout=2)
+
+    def action_leave(self) -> None:
+        """Escape: out of the search, else out; asks when something would be lost."""
+        if self._search.value:
+            self._search.value = ""
+            self._tree.focus()
+        elif self.focused is self._search:
+            self._tree.focus()
+        elif self._tree.switches.changes:
+            self.run_worker(self._ask_and_leave(), exclusive=True)
+        else:
+            self.dismiss(self._saved)
+
+    async def _ask_and_leave(self) -> None:
+        answers = [ConfirmChoice("s", "save", "save"), ConfirmChoice("d", "discard", "discard")]
+        answer = await self.app.push_screen_wait(Confirm("Servers", "Some switches are not saved.", answers))
+        if answer == "save":
+            self.action_save_and_close()
+        elif answer == "discard":
+            self.dismiss(self._saved)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Which keys do something where the cursor is."""
+        searching = self.focused is not None and self.focused is self._search
+        if action in ("leave", "next_place", "save"):
+            return True
+        if searching:
+            return False  # letters belong to the search
+        row = self._tree.row
+        match action:
+            case "save_and_close":
+                return self._tree.switches.changes > 0
+            case "use":
+                return self._usable(row)
+            case "open" | "unfold":
+                return row is not None and (action != "open" or isinstance(row, ServerRow | NoteRow))
+            case "switch":
+                return row is not None and not isinstance(row, NoteRow)
+            case "sign_in":
+                return any(
+                    s.name == self._server and s.state.value == "needs sign-in" for s in self._tree.switches.statuses
+                )
+            case "reconnect" | "log" | "edit" | "remove":
+                return isinstance(row, ServerRow | NoteRow)
+            case _:
+                return True
+
+
+def _server_of(row: Row | None) -> str:
+    match row:
+        case ServerRow():
+            return row.status.name
+        case ItemRow():
+            return row.item.server
+        case NoteRow():
+            return row.server
+        case None:
+            return ""

@@ -1,0 +1,204 @@
+"""What the servers screen reads and asks for: the hub, the picks of this folder and mcp.json, behind one face.
+
+The screen sees only the protocol, so that a test can hand it a thousand tools without a server.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from console_app.config import mcp_edit, trust
+from console_app.config.mcp_servers import ServerConfig, load_mcp_config
+from console_app.config.paths import Paths, read_text
+from console_app.config.tool_choice import Kind, Selection, save_selection
+from console_app.conversation.permissions import traits
+from console_app.domain.errors import ServerError
+from console_app.tui.servers.wording import about_of, uri_of
+
+if TYPE_CHECKING:
+    from console_app.config.server_choice import ServerChoice
+    from console_app.domain.events import Level
+    from console_app.domain.tools import ToolSpec
+    from console_app.mcp_client.hub import Hub
+    from console_app.mcp_client.status import ServerStatus
+
+CHARACTERS_A_TOKEN = 4  # of JSON, roughly, in the vocabularies of all models in use
+
+
+@dataclass(frozen=True, slots=True)
+class Offered:
+    """One thing that a server offers. `tokens` is about what it costs in every request: only tools are sent along."""
+
+    server: str
+    kind: Kind
+    name: str
+    about: str = ""
+    tokens: int = 0
+    traits: str = ""  # what the server says of a tool's effects
+
+    @property
+    def key(self) -> tuple[str, Kind, str]:
+        """What it is switched by."""
+        return self.server, self.kind, self.name
+
+
+class ServerSwitches(Protocol):
+    """The servers as the screen needs them. Whatever is asked for raises FanoutError, shown as one line."""
+
+    @property
+    def revision(self) -> int:
+        """Goes up whenever a server's state or offer changes."""
+        ...
+
+    @property
+    def file(self) -> Path:
+        """The mcp.json that adding and removing writes to."""
+        ...
+
+    @property
+    def selection(self) -> Selection:
+        """What is switched now."""
+        ...
+
+    def statuses(self) -> Sequence[ServerStatus]:
+        """Every server, in the order of mcp.json."""
+        ...
+
+    def offered(self) -> Sequence[Offered]:
+        """Everything that the servers list, what is off too."""
+        ...
+
+    def default_on(self, name: str) -> bool:
+        """Whether mcp.json has the server switched on."""
+        ...
+
+    async def apply(self, selection: Selection) -> None:
+        """Switches servers and tools, and keeps the picks for this folder."""
+        ...
+
+    async def reconnect(self, name: str) -> None:
+        """Connects to a server anew."""
+        ...
+
+    async def sign_in(self, name: str) -> None:
+        """Opens the browser to sign in to a server."""
+        ...
+
+    async def set_log_level(self, name: str, level: Level) -> None:
+        """Asks a server for log lines from `level` on."""
+        ...
+
+    def written(self, name: str) -> Mapping[str, Any]:
+        """What mcp.json says of a server; empty where it says nothing."""
+        ...
+
+    async def put(self, name: str, fields: Mapping[str, Any]) -> None:
+        """Writes a server into mcp.json, and connects to it."""
+        ...
+
+    async def remove(self, name: str) -> None:
+        """Takes a server out of mcp.json, and ends it."""
+        ...
+
+
+class HubSwitches:
+    """The ServerSwitches of a real hub."""
+
+    def __init__(self, hub: Hub, paths: Paths, folder: Path, choice: ServerChoice, selection: Selection) -> None:
+        self._hub = hub
+        self._paths = paths
+        self._folder = folder
+        self._source = choice.path
+        self._bundled = choice.bundled
+        self._defaults = {server.name: not server.disabled for server in choice.servers}
+        self._offered: Sequence[Offered] | None = None
+        self.selection = selection
+        self.revision = 0
+
+    @property
+    def file(self) -> Path:
+        """The file that counts; in place of the bundled one, the user's own."""
+        return self._paths.mcp if self._bundled or self._source is None else self._source
+
+    def changed(self) -> None:
+        """The hub changed; called by whoever listens to it."""
+        self._offered = None
+        self.revision += 1
+
+    def statuses(self) -> Sequence[ServerStatus]:
+        return self._hub.statuses()
+
+    def offered(self) -> Sequence[Offered]:
+        if self._offered is None:
+            found = [
+                Offered(s.server, "tool", s.tool, s.description, tokens_of(s), traits(s)) for s in self._hub.all_tools()
+            ]
+            for offers in self._hub.offers():
+                found += [Offered(p.server, "prompt", p.name, p.description or p.title) for p in offers.prompts]
+                listed = (*offers.resources, *offers.templates)
+                found += [Offered(one.server, "resource", uri_of(one), about_of(one) or one.name) for one in listed]
+            self._offered = found
+        return self._offered
+
+    def default_on(self, name: str) -> bool:
+        return self._defaults.get(name, True)
+
+    async def apply(self, selection: Selection) -> None:
+        save_selection(self._paths, self._folder, selection)
+        self.selection = selection
+        self._hub.select(selection.off)
+        for status in self._hub.statuses():
+            await self._hub.set_enabled(status.name, selection.servers.get(status.name, self.default_on(status.name)))
+
+    async def reconnect(self, name: str) -> None:
+        await self._hub.reconnect(name)
+
+    async def sign_in(self, name: str) -> None:
+        status = await self._hub.sign_in(name)
+        if status.state != "ready":
+            raise ServerError(f"{name} is {status.state.value}: {status.reason or 'no reason given'}")
+
+    async def set_log_level(self, name: str, level: Level) -> None:
+        await self._hub.set_log_level(level, name)
+
+    def written(self, name: str) -> Mapping[str, Any]:
+        source = self._source
+        return mcp_edit.server_fields(read_text(source), name, source) if source is not None else {}
+
+    async def put(self, name: str, fields: Mapping[str, Any]) -> None:
+        self._edit(lambda start: mcp_edit.put_server(self.file, name, fields, start=start))
+        config = self._configured(name)
+        self._defaults[name] = not config.disabled
+        await self._hub.put(
+            config.model_copy(update={"disabled": not self.selection.servers.get(name, not config.disabled)})
+        )
+
+    async def remove(self, name: str) -> None:
+        self._edit(lambda start: mcp_edit.remove_server(self.file, name, start=start))
+        self._defaults.pop(name, None)
+        await self._hub.remove(name)
+
+    def _edit(self, write: Callable[[str], None]) -> None:
+        """Writes; a project's file that was trusted as it was is trusted as you have just made it."""
+        start = read_text(self._source) if self._source is not None and self._source != self.file else ""
+        trusted = self.file.exists() and trust.is_trusted(self._paths, self.file)
+        write(start)
+        if trusted:
+            trust.trust(self._paths, self.file)
+        self._source, self._bundled = self.file, False
+
+    def _configured(self, name: str) -> ServerConfig:
+        for server in load_mcp_config(self.file).servers:
+            if server.name == name:
+                return server
+        raise ServerError(f"{self.file} has no server {name}")
+
+
+def tokens_of(spec: ToolSpec) -> int:
+    """About how many tokens a tool costs in every request."""
+    sent = {"name": spec.name, "description": spec.description, "parameters": spec.input_schema}
+    return max(round(len(json.dumps(sent, ensure_ascii=False, default=str)) / CHARACTERS_A_TOKEN), 1)

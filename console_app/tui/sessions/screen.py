@@ -1,0 +1,198 @@
+"""The list of stored sessions (/sessions): type to search titles and everything said, keys to go on with one or change
+it.
+
+What is typed is looked for beside the screen, the newest wins; only so many rows are made, so ten thousand sessions
+cost no more than two hundred.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import ClassVar, Literal
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.types import CSSPathType
+from textual.widgets import Input, OptionList, Static
+from textual.widgets.option_list import Option
+
+from console_app.domain.safe_text import one_line
+from console_app.sessions.database import StoreError
+from console_app.sessions.store import SearchHit, Store
+from console_app.sessions.tables import SessionInfo
+
+MOST_SHOWN = 200
+Action = Literal["resume", "rename", "delete", "fork", "export"]
+
+
+@dataclass(frozen=True, slots=True)
+class Picked:
+    """What is to be done with which session; `query` is what was typed, for when the list comes back."""
+
+    info: SessionInfo
+    action: Action
+    query: str
+
+
+class SessionsScreen(ModalScreen[Picked | None]):
+    """The result says what to do; nothing is changed here."""
+
+    CSS_PATH: ClassVar[CSSPathType | None] = ["../widgets/dialog.tcss", "sessions.tcss"]
+    DEFAULT_CLASSES = "dialog -tall"
+    AUTO_FOCUS = "Input"
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "leave", "close", id="sessions.close"),
+        Binding("up,ctrl+p", "move(-1)", "up", id="sessions.up", show=False, priority=True),
+        Binding("down,ctrl+n", "move(1)", "down", id="sessions.down", show=False, priority=True),
+        Binding("pageup", "move(-10)", "page up", id="sessions.page_up", show=False, priority=True),
+        Binding("pagedown", "move(10)", "page down", id="sessions.page_down", show=False, priority=True),
+        Binding("enter", "choose('resume')", "resume", id="sessions.resume", priority=True),
+        Binding("f2", "choose('rename')", "rename", id="sessions.rename", priority=True),
+        Binding("f4", "choose('fork')", "fork", id="sessions.fork", priority=True),
+        Binding("f5", "choose('export')", "export", id="sessions.export", priority=True),
+        Binding("f8", "choose('delete')", "delete", id="sessions.delete", priority=True),
+    ]
+
+    def __init__(
+        self, store: Store, *, current: str = "", query: str = "", select: str = "", clock: Callable[[], float]
+    ) -> None:
+        super().__init__()
+        self._store = store
+        self._current = current
+        self._query = query
+        self._select = select
+        self._clock = clock
+        self._shown: list[SearchHit] = []
+
+    def compose(self) -> ComposeResult:
+        """The field, the list, and a line of how many there are."""
+        with Vertical(id="box") as dialog:
+            dialog.border_title = "Sessions"
+            dialog.border_subtitle = "enter opens · f2 rename · f4 fork · f5 export · f8 delete · esc"
+            yield Input(self._query, placeholder="type to search titles and everything said")
+            options = OptionList(markup=False)
+            options.can_focus = False
+            yield options
+            yield Static(classes="dialog--note")
+
+    def on_mount(self) -> None:
+        """The newest, or what was typed before."""
+        self._look()
+
+    def on_resize(self) -> None:
+        """Rows are as wide as the list."""
+        self._fill()
+
+    def action_leave(self) -> None:
+        """Escape."""
+        self.dismiss(None)
+
+    def action_move(self, delta: int) -> None:
+        """Moves the highlight; single steps go round the ends."""
+        options = self.query_one(OptionList)
+        count = options.option_count
+        if count:
+            place = (options.highlighted if options.highlighted is not None else -1) + delta
+            options.highlighted = place % count if abs(delta) == 1 else max(0, min(place, count - 1))
+
+    def action_choose(self, action: Action) -> None:
+        """A key for the highlighted session."""
+        index = self.query_one(OptionList).highlighted
+        if index is not None and index < len(self._shown):
+            self._chosen(index, action)
+
+    @on(Input.Changed)
+    def _typed(self, event: Input.Changed) -> None:
+        event.stop()
+        self._select = ""
+        self._look()
+
+    @on(OptionList.OptionSelected)
+    def _clicked(self, event: OptionList.OptionSelected) -> None:
+        event.stop()
+        self._chosen(event.option_index, "resume")
+
+    def _chosen(self, index: int, action: Action) -> None:
+        self.dismiss(Picked(self._shown[index].info, action, self.query_one(Input).value))
+
+    def _look(self) -> None:
+        self.run_worker(self._find(self.query_one(Input).value.strip()), group="find", exclusive=True)
+
+    async def _find(self, words: str) -> None:
+        try:
+            self._shown, count = await self._store.browse(words, MOST_SHOWN)
+        except StoreError as error:
+            self._shown = []
+            self._note(error.line)
+        else:
+            self._note(_summary(words, len(self._shown), count))
+        self._fill()
+
+    def _note(self, text: str) -> None:
+        self.query_one(".dialog--note", Static).update(Content(one_line(text)))
+
+    def _fill(self) -> None:
+        options = self.query_one(OptionList)
+        # By the id of the session: a list that came back stands where it stood.
+        at = next((n for n, found in enumerate(self._shown) if found.info.id == self._select), 0)
+        options.clear_options()
+        width = max(options.size.width - 4, 40)
+        now = self._clock()
+        options.add_options(Option(_row(found, width, now, self._current)) for found in self._shown)
+        if self._shown:
+            options.highlighted = at
+
+
+def _summary(words: str, shown: int, count: int) -> str:
+    if not count:
+        return "nothing found" if words else "no session was kept yet"
+    if words:
+        return f"{shown} found" if shown < MOST_SHOWN else f"the best {shown}"
+    noun = "session" if count == 1 else "sessions"
+    return f"{count:,} {noun}" if shown == count else f"the newest {shown} of {count:,}; type to find others"
+
+
+def _row(found: SearchHit, width: int, now: float, current: str) -> Content:
+    info = found.info
+    turns = f"{info.turns} turn{'' if info.turns == 1 else 's'}"
+    facts = f"{when(info.updated_at, now)} · {turns} · {size(info.size)} · {one_line(info.model, 20)}"
+    room = max(width - len(facts) - 4, 12)
+    mark = Content.styled("● ", "$primary") if info.id == current else Content("  ")
+    row = mark + Content(f"{one_line(info.title, room):<{room}}") + Content.styled(f"  {facts}", "$muted")
+    return row + Content("\n    ") + _snippet(found.snippet, width - 4) if found.snippet else row
+
+
+def _snippet(text: str, width: int) -> Content:
+    """The words that were found, bold in their surroundings."""
+    parts: list[Content] = []
+    room = width
+    for number, part in enumerate(text.replace("\x02", "\x01").split("\x01")):
+        # Every second part is a word that was found; spaces between them matter, so no part is stripped.
+        shown = one_line(f"|{part}|")[1:-1][: max(room, 0)]
+        room -= len(shown)
+        parts.append(Content.styled(shown, "bold $accent" if number % 2 else "$muted"))
+    return Content("").join(parts)
+
+
+def size(count: int) -> str:
+    """Bytes for people."""
+    return f"{count / 1e6:.1f} MB" if count >= 1e6 else f"{max(count / 1e3, 0.1):.1f} kB"
+
+
+def when(at: float, now: float) -> str:
+    """A time for people, in at most ten characters."""
+    ago = now - at
+    if ago < 60:
+        return "just now"
+    if ago < 3600:
+        return f"{ago / 60:.0f} min ago"
+    if ago < 86_400:
+        return f"{ago / 3600:.0f} h ago"
+    return datetime.fromtimestamp(at).strftime("%d %b" if ago < 300 * 86_400 else "%Y-%m-%d")

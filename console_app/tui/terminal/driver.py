@@ -1,0 +1,216 @@
+"""Textual's driver for a POSIX terminal, with the faults of its input, its output and its end mended.
+
+Input: one byte that is no UTF-8 would end the program, and so would a key code that is no character; a paste is parsed
+character by character (seven seconds for 5 MB); Alt+Enter, as a plain terminal sends it, arrives as Enter, and an Enter
+typed while the program still started as a new line. Output: everything passes `terminal_edge`, in UTF-8 whatever the
+locale, and a terminal that stops reading or goes away stops nothing (`terminal_writer`). End: every mode that was
+switched on is switched off, also where the event loop hangs.
+"""
+
+from __future__ import annotations
+
+import codecs
+import fcntl
+import logging
+import os
+import selectors
+import signal
+import sys
+import termios
+from collections.abc import Iterator
+from typing import Any
+
+from textual import events
+from textual.app import App
+from textual.drivers.linux_driver import LinuxDriver
+from textual.geometry import Size
+from textual.message import Message
+
+from console_app.tui.terminal.edge import cleaned
+from console_app.tui.terminal.writer import TerminalWriter
+from console_app.tui.textual_internals import XTermParser
+
+PASTE_START, PASTE_END = "\x1b[200~", "\x1b[201~"
+READ_BYTES = 1 << 16
+SMALLEST = (80, 25)  # for a terminal that doesn't say its size
+TERMINAL = 1  # standard output: the one that was found to be a terminal, while standard error may go to a file
+# What plain terminals send for Alt+Enter and Alt+digit (the parser makes a letter of it that would be written), and
+# xterm's modifyOtherKeys for them and for Shift+Enter, as the parser knows the keys.
+RESPELT = {
+    "\x1b\r": "\x1b[13;3u",
+    "\x1b[27;2;13~": "\x1b[13;2u",
+    **{f"\x1b{digit}": f"\x1b[{ord(digit)};3u" for digit in "123456789"},
+    **{f"\x1b[27;3;{ord(digit)}~": f"\x1b[{ord(digit)};3u" for digit in "123456789"},
+}
+# Off: mouse, focus, paste, in-band resize, synchronized output; then wrap on, keyboard, screen and cursor as before.
+PIXELS_OFF = "\x1b[?1016l\x1b[?2048l\x1b[?2026l"
+RESTORE = (
+    "\x1b[?1000l\x1b[?1003l\x1b[?1015l\x1b[?1006l\x1b[?1004l\x1b[?2004l"
+    f"{PIXELS_OFF}\x1b[?7h\x1b[0m\x1b[<u\x1b[?1049l\x1b[?25h"
+)
+
+log = logging.getLogger(__name__)
+
+
+class InputFeed:
+    """Text from the terminal in, messages out. A paste is cut out whole, in time proportional to its size."""
+
+    def __init__(self, parser: XTermParser | None = None) -> None:
+        self._parser = parser or XTermParser()
+        self._paste: list[str] | None = None  # the pieces so far, while inside a paste
+
+    def feed(self, text: str) -> Iterator[Message]:
+        """The messages of `text`, which may end anywhere: in a key, in a paste, in a marker of its end."""
+        while text:
+            if self._paste is None:
+                before, start, text = text.partition(PASTE_START)
+                if before:
+                    for plain, known in RESPELT.items() if "\x1b" in before else ():
+                        before = before.replace(plain, known)
+                    yield from self._parsed(before)
+                if start:
+                    self._paste = [""]
+            else:
+                # The end marker may have been cut in two: look for it in the last piece and the new one together.
+                text = self._paste.pop() + text
+                body, end, rest = text.partition(PASTE_END)
+                if not end:
+                    cut = max(len(text) - len(PASTE_END) + 1, 0)
+                    self._paste += [text[:cut], text[cut:]]
+                    return
+                pasted = "".join([*self._paste, body]).replace("\x00", "")
+                self._paste, text = None, rest
+                yield events.Paste(pasted)
+
+    def tick(self) -> Iterator[Message]:
+        """Messages that are due because nothing followed (a lone Escape)."""
+        yield from self._parser.tick()
+
+    def _parsed(self, text: str) -> Iterator[Message]:
+        """What the parser makes of `text`. Codes that no terminal sends are beyond it: it begins anew behind them."""
+        try:
+            yield from self._parser.feed(text)
+        except Exception as error:
+            log.info("input that is no key was dropped: %r", error)
+            self._parser = XTermParser()
+
+
+class ConsoleDriver(LinuxDriver):
+    """`LinuxDriver` with `InputFeed` in front of the parser and `TerminalWriter` behind the frames."""
+
+    def __init__(self, app: App[Any], **options: Any) -> None:
+        super().__init__(app, **options)  # pyright: ignore[reportUnknownMemberType]
+        self._writer: TerminalWriter | None = None
+        self._drawing = False  # modes are on, and have to be switched off whatever happens
+
+    # -- output
+
+    def start_application_mode(self) -> None:
+        """Switches the terminal to the console's modes; after a suspension too."""
+        self._writer = TerminalWriter(TERMINAL, recovered=self._repaint_soon, lost=self._terminal_lost)
+        self._writer.start()
+        self._drawing = True
+        super().start_application_mode()
+        signal.signal(signal.SIGWINCH, self._window_changed)
+
+    def _window_changed(self, *_: object) -> None:
+        """Has the size read on the loop. Read here, as Textual does, it may be told late: signal handlers nest."""
+        if not self._in_band_window_resize:
+            self._loop.call_soon_threadsafe(self._tell_size)
+
+    def _tell_size(self) -> None:
+        size = Size(*self._get_terminal_size())
+        self.send_message(events.Resize(size, size))
+
+    def write(self, data: str) -> None:
+        """Queues what may go to the terminal of `data`."""
+        if self._writer is not None:
+            self._writer.write(cleaned(data))
+
+    def stop_application_mode(self) -> None:
+        """Switches everything back."""
+        self.write(PIXELS_OFF)
+        super().stop_application_mode()
+        self._drawing = False
+
+    def close(self) -> None:
+        """Writes what is left, and ends the writer."""
+        super().close()
+        if self._writer is not None:
+            self._writer.stop()
+            self._writer = None
+
+    def restore_now(self) -> None:
+        """For the end of a process whose event loop hangs: gives the terminal back, past every queue."""
+        if not self._drawing:
+            return
+        self._drawing = False
+        try:
+            os.set_blocking(TERMINAL, False)
+            os.write(TERMINAL, RESTORE.encode())
+        except OSError:
+            pass
+        finally:
+            os.set_blocking(TERMINAL, True)
+        if self.attrs_before is not None:
+            try:
+                termios.tcsetattr(self.fileno, termios.TCSANOW, self.attrs_before)
+            except termios.error:
+                pass
+
+    def _get_terminal_size(self) -> tuple[int, int]:
+        """What the terminal says, not what COLUMNS and LINES said when the shell started."""
+        try:
+            columns, rows = os.get_terminal_size(TERMINAL)
+        except OSError:
+            return SMALLEST
+        return (columns, rows) if columns and rows else SMALLEST
+
+    def resume_application_mode(self) -> None:
+        """Takes the terminal again, after an editor or the shell had it, and paints what they painted over."""
+        super().resume_application_mode()
+        self._repaint_soon()
+
+    def _repaint_soon(self) -> None:
+        self._app.call_later(self._app.refresh, layout=True)
+
+    def _terminal_lost(self) -> None:
+        """Nobody is there any more: as if the terminal's line had been hung up."""
+        self._app.call_later(self._app.exit, return_code=128 + signal.SIGHUP)
+
+    # -- input
+
+    def process_message(self, message: Message) -> None:
+        """Passes a message on, but for a size that nobody asked the terminal to report, or that is none."""
+        if isinstance(message, events.Resize) and not (self._in_band_window_resize and all(message.size)):
+            return
+        super().process_message(message)
+
+    def run_input_thread(self) -> None:
+        """Reads the terminal until the driver stops or the terminal is gone."""
+        decode = codecs.getincrementaldecoder("utf-8")(errors="replace").decode
+        feed = InputFeed(XTermParser(self._debug))
+        ahead = self._typed_ahead()
+        with selectors.SelectSelector() as selector:
+            selector.register(self.fileno, selectors.EVENT_READ)
+            while not self.exit_event.is_set():
+                if selector.select(0.1):
+                    try:
+                        data = os.read(self.fileno, READ_BYTES)
+                    except OSError:
+                        data = b""
+                    if not data:
+                        self._terminal_lost()
+                        return
+                    data, ahead = data[:ahead].replace(b"\n", b"\r") + data[ahead:], max(ahead - len(data), 0)
+                    for message in feed.feed(decode(data)):
+                        self.process_message(message)
+                for message in feed.tick():
+                    self.process_message(message)
+
+    def _typed_ahead(self) -> int:
+        """How many bytes wait that were typed before the console's modes were on: in these Enter is a new line."""
+        before = self.attrs_before
+        if before is None or not (before[0] & termios.ICRNL and before[3] & termios.ICANON):
+            return 0
+        return int.from_bytes(fcntl.ioctl(self.fileno, termios.FIONREAD, bytes(4)), sys.byteorder)

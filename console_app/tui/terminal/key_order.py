@@ -1,0 +1,100 @@
+"""Keys take effect in the order they were pressed, however fast they come.
+
+Textual hands a key to the focused widget at once, but runs a key's binding only when the key has bubbled up to the app:
+of "hello", Enter, "more" in one read, "more" would be written before Enter sends. So what follows a key that writes
+nothing waits until that key, and what its binding posted, has gone all the way.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any
+
+from textual import events
+from textual.app import App, ReturnType
+from textual.message import Message
+
+ON_HOLD = -1  # in place of a key's number: all keys wait for `let_go`
+LONGEST = 0.2  # seconds that a key may hold up the next: its action may wait for long, its widget may be gone
+
+
+class KeyPassed(Message):
+    """Follows a key on its way up; where this arrives, the key has been. Twice, for what the key's action posted."""
+
+    def __init__(self, number: int, again: bool) -> None:
+        super().__init__()
+        self.number = number
+        self.again = again
+
+
+class KeysInOrder(App[ReturnType]):
+    """An app in which no key overtakes another."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self._held: deque[events.Key | events.Paste] = deque()
+        self.longest_hold = LONGEST
+        self._under_way = 0  # the number of the key that others wait for; 0: none
+        self._numbered = 0
+
+    def hold_keys(self) -> None:
+        """What is pressed from now on waits for `let_go`."""
+        self._under_way = ON_HOLD
+
+    async def let_go(self) -> None:
+        """Passes on what was kept, in its order."""
+        await self._release(ON_HOLD)
+
+    @property
+    def held(self) -> list[events.Key | events.Paste]:
+        """What waits, oldest first."""
+        return list(self._held)
+
+    @property
+    def key_under_way(self) -> bool:
+        """Whether a key was passed on that has not taken effect yet."""
+        return self._under_way > 0
+
+    async def hold_no_longer(self) -> None:
+        """Passes on what waits for the key under way, whether it has taken effect or not."""
+        await self._release(self._under_way)
+
+    def must_wait(self, event: events.Key | events.Paste) -> bool:
+        """Whether this key, and with it all behind it, waits for `let_go`."""
+        return False
+
+    async def on_event(self, event: events.Event) -> None:
+        """Passes a key on, or keeps it until those before it are done."""
+        if not isinstance(event, events.Key | events.Paste) or event.is_forwarded:
+            await super().on_event(event)
+        elif self._under_way:
+            self._held.append(event)
+        else:
+            await self._pass_on(event)
+
+    async def _pass_on(self, event: events.Key | events.Paste) -> None:
+        if self.must_wait(event):
+            self.hold_keys()
+            self._held.appendleft(event)
+            return
+        target = self.focused or self.screen
+        await super().on_event(event)
+        if isinstance(event, events.Key) and not event.is_printable:
+            self._numbered += 1
+            number = self._under_way = self._numbered
+            target.post_message(KeyPassed(number, again=True))
+            self.set_timer(self.longest_hold, lambda: self.call_later(self._release, number))
+
+    async def on_key_passed(self, message: KeyPassed) -> None:
+        """The key that others wait for has arrived here, or what it posted has."""
+        if message.again and message.number == self._under_way:
+            (self.focused or self.screen).post_message(KeyPassed(message.number, again=False))
+        else:
+            await self._release(message.number)
+
+    async def _release(self, number: int) -> None:
+        if number != self._under_way:
+            return
+        self._under_way = 0
+        while self._held and not self._under_way:
+            await self._pass_on(self._held.popleft())

@@ -1,0 +1,119 @@
+"""What the console leans on in Textual that Textual doesn't promise: every use, with its reason, read in 8.2.8.
+
+`tests/program/test_library_internals.py` holds the table against the Textual that is installed and against the code.
+"""
+
+# pyright: reportPrivateUsage=false
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from textual._xterm_parser import XTermParser
+from textual.geometry import Size
+from textual.widget import Widget
+
+if TYPE_CHECKING:
+    from textual.app import App
+    from textual.binding import BindingsMap
+    from textual.driver import Driver
+    from textual.reactive import Reactive
+
+__all__ = [
+    "INTERNALS",
+    "XTermParser",
+    "driver_of",
+    "end_by_error",
+    "keymap_of",
+    "own_bindings",
+    "set_virtual_size_without_layout",
+]
+
+# module:Class.name, of a method with its parameters; and where and why it is used.
+INTERNALS: Final[dict[str, str]] = {
+    "async textual.app:App._dispatch_action(namespace, action_name, params)": (
+        "tui/app.py overrides it: a key whose action fails is a line on the screen"
+    ),
+    "textual.app:App._handle_exception(error)": (
+        "tui/app.py overrides it: an internal error is told and survived, or reported, and no traceback is shown"
+    ),
+    "textual.app:App._return_code": "end_by_error: the process says that it failed",
+    "textual.app:App._exception": "end_by_error: the first error, which Pilot raises",
+    "textual.app:App._exception_event": "end_by_error: wakes Pilot",
+    "textual.app:App._close_messages_no_wait()": "end_by_error: ends the app's message loop",
+    "textual.app:App._driver": "driver_of: the terminal is given back whatever ended the app",
+    "textual.app:App._keymap": "keymap_of: help shows the keys as your configuration has them",
+    "textual.dom:DOMNode._bindings": "own_bindings: help shows the keys of one widget; active_bindings mixes all",
+    "async textual.message_pump:MessagePump._dispatch_message(message)": (
+        "tui/main_screen/screen.py overrides it: a message whose handler fails is a line on the screen"
+    ),
+    "async textual.screen:Screen._on_resize(event)": (
+        "tui/main_screen/base.py: prevents Textual's own for a size that is none any more"
+    ),
+    "async textual.widget:Widget._on_click(event)": (
+        "tui/transcript_view/view.py: prevents Textual's own, which selects everything on a double click"
+    ),
+    "textual.widget:Widget.virtual_size": (
+        "set_virtual_size_without_layout: a reactive whose setter lays out the whole screen for each new line"
+    ),
+    "textual.scrollbar:ScrollBar.window_virtual_size": "set_virtual_size_without_layout: what the layout would set",
+    "async textual.widgets:TextArea._on_key(event)": (
+        "tui/prompt/prompt.py: runs before the text area's own and can prevent it writing a key that is bound"
+    ),
+    "async textual.widgets:TextArea._on_paste(event)": "tui/prompt/prompt.py: a long paste is shown as one line",
+    "textual.widgets:TextArea._replace_via_keyboard(insert, start, end)": (
+        "tui/prompt/prompt.py: writes as a key does: `replace` with the cursor put behind what was written"
+    ),
+    "textual._xterm_parser:XTermParser(debug)": "tui/terminal/driver.py: input is parsed piece by piece",
+    "textual._xterm_parser:XTermParser.feed(data)": "tui/terminal/driver.py: text in, messages out",
+    "textual._xterm_parser:XTermParser.tick()": "tui/terminal/driver.py: a lone Escape, once its time is over",
+    "textual.driver:Driver._app": "tui/terminal/driver.py: repaints, and ends the app when the terminal is gone",
+    "textual.driver:Driver._loop": "tui/terminal/driver.py: a signal handler hands over to it",
+    "textual.driver:Driver._debug": "tui/terminal/driver.py: handed to the parser, as Textual does",
+    "textual.drivers.linux_driver:LinuxDriver._in_band_window_resize": (
+        "tui/terminal/driver.py: whether the terminal reports its size itself; then SIGWINCH doesn't count"
+    ),
+    "textual.drivers.linux_driver:LinuxDriver._get_terminal_size()": (
+        "tui/terminal/driver.py overrides it: what the terminal says, not what COLUMNS said when the shell started"
+    ),
+    "textual.drivers.linux_driver:LinuxDriver.run_input_thread()": "tui/terminal/driver.py: replaced as a whole",
+    "textual.drivers.linux_driver:LinuxDriver.process_message(message)": (
+        "tui/terminal/driver.py overrides it: sizes that nobody asked for are passed over"
+    ),
+    "textual.drivers.linux_driver:LinuxDriver.fileno": "tui/terminal/driver.py: reads the terminal",
+    "textual.drivers.linux_driver:LinuxDriver.exit_event": "tui/terminal/driver.py: when to stop reading",
+    "textual.drivers.linux_driver:LinuxDriver.attrs_before": "tui/terminal/driver.py: the terminal's modes to restore",
+}
+
+
+def end_by_error(app: App[Any], error: Exception) -> bool:
+    """Ends the app as Textual's `_handle_exception` does, but for the traceback; whether this error was the first."""
+    app._return_code = 1
+    first = app._exception is None
+    if first:
+        app._exception = error
+        app._exception_event.set()  # pyright: ignore[reportUnknownMemberType]
+    app._close_messages_no_wait()
+    return first
+
+
+def driver_of(app: App[Any]) -> Driver | None:
+    """None before the app has run."""
+    return app._driver
+
+
+def keymap_of(app: App[Any]) -> dict[str, str]:
+    """Keys by the id of the binding, as `set_keymap` was given them."""
+    return dict(app._keymap)
+
+
+def own_bindings(widget: Widget) -> BindingsMap:
+    """A copy of the bindings of a widget and its classes, without those of the screen and the app."""
+    return widget._bindings.copy()
+
+
+def set_virtual_size_without_layout(widget: Widget, size: Size) -> None:
+    """For a height that changes neither the room nor whether there is a scroll bar."""
+    widget.set_reactive(cast("Reactive[Size]", Widget.virtual_size), size)
+    if widget.show_vertical_scrollbar:
+        widget.vertical_scrollbar.window_virtual_size = size.height

@@ -1,0 +1,296 @@
+"""The timeline: a turn's calls as a Gantt chart, to walk through by key, live while the turn runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import ClassVar, Literal
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.strip import Strip
+from textual.timer import Timer
+from textual.types import CSSPathType
+from textual.widget import Widget
+
+from console_app.domain.errors import FanoutError
+from console_app.domain.safe_text import one_line
+from console_app.domain.transcript import Transcript
+from console_app.domain.transcript_parts import CallView, TurnView
+from console_app.tui.timeline import chart, export
+from console_app.tui.timeline.axis import Window
+from console_app.tui.timeline.chart import CallRow, Columns, Row
+from console_app.tui.timeline.spans import PHASES, WORDS, is_live, reach, spans_of, steps_with_calls
+from console_app.tui.transcript_view.wording import measured, state_of
+from console_app.tui.widgets.key_hints import KeyHints
+from console_app.tui.widgets.lines import Line, Piece, crop, fit
+from console_app.tui.widgets.palette import Palette
+from console_app.tui.widgets.row_list import RowList
+
+FRAME = 0.1  # seconds between two looks while the turn runs
+REST = 0.5  # seconds between two looks for a new turn while none does
+PAN = 0.25  # of what is shown
+
+TimelineResult = tuple[Literal["open", "inspect"], str]
+"""What to do with which call."""
+
+
+class TimelineChart(RowList):
+    """The rows of one turn."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.turn: TurnView | None = None
+        self.rows: list[Row] = []
+        self.window = Window.whole(0.0, 1.0)
+        self.now = 0.0
+
+    @property
+    def columns(self) -> Columns:
+        """Where label, bar and time are."""
+        return Columns.for_width(self.size.width, self.rows)
+
+    def show(self, turn: TurnView | None, now: float) -> None:
+        """The rows of a turn as they are now."""
+        if turn is not self.turn:
+            self.turn, self.window, self.cursor = turn, Window.whole(0.0, 1.0), -1
+        self.now = now
+        rows = chart.rows_of(turn) if turn is not None else []
+        if turn is not None:
+            self.window = self.window.grown(*reach(turn, now))
+        if len(rows) != len(self.rows) or self.cursor < 0:
+            self.rows = rows
+            self.set_count(len(rows))
+        self.rows = rows
+        self.refresh()
+
+    @property
+    def call(self) -> CallView | None:
+        """The call under the cursor."""
+        row = self.rows[self.cursor] if 0 <= self.cursor < len(self.rows) else None
+        return row.call if isinstance(row, CallRow) else None
+
+    def is_stop(self, row: int) -> bool:
+        """Calls; the lines above them only tell."""
+        return isinstance(self.rows[row], CallRow)
+
+    def paint_row(self, row: int, width: int, palette: Palette) -> Line:
+        found = self.rows[row]
+        if isinstance(found, CallRow):
+            chosen = row == self.cursor
+            return chart.paint_call(found.call, self.columns, width, self.window, self.now, palette, chosen=chosen)
+        return chart.paint_step(found, width, self.now, palette)
+
+
+class Lines(Widget):
+    """A few lines that are painted by a function of width and palette."""
+
+    DEFAULT_CSS = "Lines { height: 1; width: 1fr; }"
+
+    def __init__(self, chart: TimelineChart, paint: Callable[[int, Palette], Line], *, id: str) -> None:
+        super().__init__(id=id)
+        self._chart = chart
+        self._paint = paint
+
+    def render_line(self, y: int) -> Strip:
+        """The one line."""
+        return self._paint(self.size.width, self._chart.palette)
+
+
+class TimelineScreen(ModalScreen[TimelineResult | None]):
+    """Opens on the newest turn that called something. Gives the call to go to, or None."""
+
+    CSS_PATH: ClassVar[CSSPathType | None] = ["../widgets/dialog.tcss", "timeline.tcss"]
+    DEFAULT_CLASSES = "dialog -tall"
+    AUTO_FOCUS = "TimelineChart"
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "go('open')", "panel", tooltip="go to the call's panel", id="timeline.open"),
+        Binding("i", "go('inspect')", "inspect", id="timeline.inspect"),
+        Binding("left,h", "pan(-1)", "earlier", tooltip="earlier, when zoomed in", id="timeline.left", show=False),
+        Binding("right,l", "pan(1)", "later", tooltip="later, when zoomed in", id="timeline.right", show=False),
+        Binding("plus,equals_sign,shift+right", "zoom(1)", "zoom in", id="timeline.zoom_in"),
+        Binding("minus,shift+left", "zoom(-1)", "zoom out", id="timeline.zoom_out"),
+        Binding("0", "whole", "all of it", id="timeline.whole", show=False),
+        Binding("left_square_bracket", "turn(-1)", "turn before", id="timeline.previous"),
+        Binding("right_square_bracket", "turn(1)", "turn after", id="timeline.next"),
+        Binding("s", "export('svg')", "SVG", tooltip="write it as SVG", id="timeline.svg"),
+        Binding("t", "export('txt')", "text", tooltip="write it as text", id="timeline.text"),
+        Binding("escape,q,ctrl+t", "leave", "close", id="timeline.close"),
+    ]
+
+    def __init__(self, transcript: Transcript, clock: Callable[[], float], folder: Path) -> None:
+        super().__init__()
+        self._transcript = transcript
+        self._clock = clock
+        self._folder = folder
+        self._picked: TurnView | None = None  # None: the newest one
+        self._chart = TimelineChart()
+        self._timer: Timer | None = None
+        self._live = True
+
+    def compose(self) -> ComposeResult:
+        """Sums, axis, rows, what the cursor is on, legend."""
+        with Vertical(id="box"):
+            yield Lines(self._chart, self._sums, id="sums")
+            yield Lines(self._chart, self._axis, id="axis")
+            yield self._chart
+            yield Lines(self._chart, self._detail, id="detail")
+            yield Lines(self._chart, self._legend, id="legend")
+            yield KeyHints()
+
+    def on_mount(self) -> None:
+        """One clock, as long as something moves."""
+        self._timer = self.set_interval(FRAME, self._tick)
+        self._show()
+
+    # -- what is shown
+
+    @property
+    def turns(self) -> list[TurnView]:
+        """The turns that called something, and the one that runs."""
+        turns = self._transcript.turns
+        return [turn for turn in turns if steps_with_calls(turn) or (turn is turns[-1] and turn.outcome is None)]
+
+    def _tick(self) -> None:
+        turn = self._chart.turn
+        live = turn is not None and is_live(turn)
+        newest = self.turns[-1] if self.turns else None
+        if live or self._live or (self._picked is None and newest is not turn):
+            self._show()
+        if live != self._live:
+            self._live = live
+            if self._timer is not None:
+                self._timer.stop()
+            self._timer = self.set_interval(FRAME if live else REST, self._tick)
+
+    def _show(self) -> None:
+        turns = self.turns
+        turn = self._picked if self._picked in turns else turns[-1] if turns else None
+        self._chart.show(turn, self._clock())
+        dialog = self.query_one("#box")
+        if turn is None:
+            dialog.border_title = "Timeline"
+        else:
+            place = f" ({turns.index(turn) + 1} of {len(turns)})" if len(turns) > 1 else ""
+            room = max(self.size.width - 34, 10)
+            # As Content: a title given as text is read as markup, and the prompt is no text of ours.
+            title = f"Timeline · turn {turn.number}{place} · {one_line(turn.prompt, room)}"
+            dialog.border_title = Content(title)  # pyright: ignore[reportAttributeAccessIssue]  (Textual takes both)
+        for line in self.query(Lines):
+            line.refresh()
+
+    def _sums(self, width: int, palette: Palette) -> Line:
+        turn = self._chart.turn
+        if turn is None or not self._chart.rows:
+            text = "No call yet. The chart fills as they come." if turn else "No turn has called a tool yet."
+            return fit([(f" {text}", palette.muted)], width, palette.base)
+        return fit(
+            crop([(" ", palette.base), *chart.summary(turn, self._chart.now, palette)], width), width, palette.base
+        )
+
+    def _axis(self, width: int, palette: Palette) -> Line:
+        if not self._chart.rows:
+            return fit([], width, palette.base)
+        return chart.paint_axis(self._chart.columns, width, self._chart.window, palette)
+
+    def _detail(self, width: int, palette: Palette) -> Line:
+        call = self._chart.call
+        if call is None:
+            return fit([], width, palette.base)
+        pieces: list[Piece] = [
+            (f" {one_line(call.label, 50)}", palette.strong),
+            (f" {state_of(call, 0.0)[1]}", palette.muted),
+        ]
+        for span in spans_of(call, self._chart.now):
+            again = " (before)" if span.superseded else ""
+            pieces += [
+                (" · ", palette.faint),
+                (chart.GLYPHS[span.phase] + " ", chart.phase_style(span.phase, call, palette)),
+                (f"{WORDS[span.phase] if width >= 110 else span.phase}{again} {measured(span.seconds)}", palette.base),
+            ]
+        if call.error:
+            pieces += [(" · ", palette.faint), (one_line(call.error, 200), palette.error)]
+        return fit(crop(pieces, width), width, palette.base)
+
+    def _legend(self, width: int, palette: Palette) -> Line:
+        pieces: list[Piece] = []
+        styles = {"wait": palette.warning, "queue": palette.accent, "run": palette.success}
+        for phase in PHASES:
+            words = WORDS[phase] if width >= 60 else phase
+            pieces += [(f" {chart.GLYPHS[phase] * 2} ", styles.get(phase, palette.muted)), (f"{words} ", palette.muted)]
+        if self._chart.window.zoomed:
+            pieces.append((" zoomed: ←→ move, 0 shows all", palette.accent))
+        return fit(crop(pieces, width), width, palette.base)
+
+    # -- keys
+
+    @on(RowList.Moved)
+    def _moved(self, event: RowList.Moved) -> None:
+        event.stop()
+        call = self._chart.call
+        if call is not None and (spans := spans_of(call, self._chart.now)):
+            self._look(self._chart.window.show(spans[0].begin, spans[-1].end))
+        for line in self.query(Lines):
+            line.refresh()
+
+    @on(RowList.Clicked)
+    def _clicked(self, event: RowList.Clicked) -> None:
+        event.stop()
+        if event.again:
+            self.action_go("open")
+
+    def _look(self, window: Window) -> None:
+        self._chart.window = window
+        self._chart.refresh()
+        for line in self.query(Lines):
+            line.refresh()
+
+    def action_pan(self, direction: int) -> None:
+        """Left, right."""
+        self._look(self._chart.window.pan(direction * PAN))
+
+    def action_zoom(self, steps: int) -> None:
+        """Closer to what the call under the cursor did, or further away."""
+        call = self._chart.call
+        spans = spans_of(call, self._chart.now) if call is not None else []
+        around = (spans[0].begin + spans[-1].end) / 2 if spans else None
+        self._look(self._chart.window.zoom(steps, around))
+
+    def action_whole(self) -> None:
+        """0: the whole turn."""
+        window = self._chart.window
+        self._look(Window.whole(window.first, window.last))
+
+    def action_turn(self, delta: int) -> None:
+        """[ and ]: an earlier or later turn."""
+        turns, turn = self.turns, self._chart.turn
+        if turn is None or turn not in turns:
+            return
+        place = min(max(turns.index(turn) + delta, 0), len(turns) - 1)
+        self._picked = None if place == len(turns) - 1 else turns[place]
+        self._show()
+
+    def action_go(self, what: Literal["open", "inspect"]) -> None:
+        """Enter, i: leaves for the call under the cursor."""
+        if (call := self._chart.call) is not None:
+            self.dismiss((what, call.id))
+
+    def action_export(self, kind: Literal["svg", "txt"]) -> None:
+        """s, t: a file in the working folder."""
+        if (turn := self._chart.turn) is None or not self._chart.rows:
+            return
+        try:
+            path = export.write(turn, self._chart.now, kind, self._folder)
+        except FanoutError as error:
+            self.notify(error.line, severity="error", markup=False)
+        else:
+            self.notify(f"Written to {one_line(str(path))}", markup=False, timeout=8)
+
+    def action_leave(self) -> None:
+        """Escape."""
+        self.dismiss(None)

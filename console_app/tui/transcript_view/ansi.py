@@ -1,0 +1,88 @@
+"""What tools write with ANSI colours, as styled pieces: SGR sequences become styles, everything else stays visible.
+
+Only colours and plain emphasis are taken over. Blinking and concealed text is not (text that hides from its reader is
+no style), and cursor movement, titles, clipboard writes and all other sequences show as the marks of `safe_text`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from rich.color import Color
+from rich.style import Style
+
+from console_app.tui.widgets.lines import Piece, clean
+from console_app.tui.widgets.palette import Palette
+
+_SGR = re.compile(r"\x1b\[([0-9;:]*)m")
+_EMPHASIS = {1: "bold", 2: "dim", 3: "italic", 4: "underline", 7: "reverse", 9: "strike"}
+_STYLES = {name: Style.parse(name) for name in _EMPHASIS.values()}
+_ENDS = {21: ("bold",), 22: ("bold", "dim"), 23: ("italic",), 24: ("underline",), 27: ("reverse",), 29: ("strike",)}
+
+
+class AnsiPainter:
+    """Turns lines of one text into pieces, carrying the style from line to line."""
+
+    def __init__(self, base: Style, palette: Palette) -> None:
+        self._base = base
+        self._palette = palette
+        self._emphasis: set[str] = set()
+        self._ink: Color | None = None
+        self._ground: Color | None = None
+        self._style = base
+
+    def line(self, text: str) -> list[Piece]:
+        """The pieces of one line, without its newline."""
+        if "\x1b" not in text:
+            return [(clean(text), self._style)] if text else []
+        pieces: list[Piece] = []
+        at = 0
+        for match in _SGR.finditer(text):
+            if match.start() > at:
+                pieces.append((clean(text[at : match.start()]), self._style))
+            self._apply(match.group(1))
+            at = match.end()
+        if at < len(text):
+            pieces.append((clean(text[at:]), self._style))
+        return pieces
+
+    def _apply(self, parameters: str) -> None:
+        codes = iter([int(part) if part.isdigit() and len(part) < 4 else 0 for part in re.split("[;:]", parameters)])
+        for code in codes:
+            self._code(code, codes)
+        style = self._base + Style(color=self._ink, bgcolor=self._ground)
+        for emphasis in self._emphasis:
+            style += _STYLES[emphasis]
+        self._style = style
+
+    def _code(self, code: int, rest: Iterator[int]) -> None:
+        if code == 0:
+            self._emphasis.clear()
+            self._ink = self._ground = None
+        elif code in _EMPHASIS:
+            self._emphasis.add(_EMPHASIS[code])
+        elif code in _ENDS:
+            self._emphasis.difference_update(_ENDS[code])
+        elif 30 <= code <= 37 or 90 <= code <= 97:
+            self._ink = self._palette.ansi[code - 30 if code < 40 else code - 82]
+        elif 40 <= code <= 47 or 100 <= code <= 107:
+            self._ground = self._palette.ansi[code - 40 if code < 50 else code - 92]
+        elif code == 38:
+            self._ink = self._extended(rest)
+        elif code == 48:
+            self._ground = self._extended(rest)
+        elif code == 39:
+            self._ink = None
+        elif code == 49:
+            self._ground = None
+
+    def _extended(self, rest: Iterator[int]) -> Color | None:
+        kind = next(rest, 0)
+        if kind == 5:
+            number = min(next(rest, 0), 255)
+            return self._palette.ansi[number] if number < 16 else Color.from_ansi(number)
+        if kind == 2:
+            red, green, blue = (min(next(rest, 0), 255) for _ in range(3))
+            return Color.from_rgb(red, green, blue)
+        return None

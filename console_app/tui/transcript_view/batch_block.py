@@ -1,0 +1,127 @@
+"""The line above several calls: how they stand, how long it took, and what running them at once saved."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from rich.style import Style
+
+from console_app.domain.transcript_parts import CallView
+from console_app.tui.transcript_view.block import Block, framed, gutter_of, margin_of
+from console_app.tui.transcript_view.call_group import CallGroup
+from console_app.tui.transcript_view.wording import COUNTED, NEEDS, counted, counted_as, measured, seconds
+from console_app.tui.widgets.lines import Line, Piece, Row, crop, pieces_width
+from console_app.tui.widgets.palette import Palette
+
+WORTH_SAYING = 0.1  # seconds saved
+FAILURES = ("failed", "timed out", "invalid", "interrupted")
+NOT_DONE = ("cancelled", "denied", "blocked", "skipped")
+
+
+class BatchBlock(Block):
+    """The header of an answer's calls. Takes no room while there is only one."""
+
+    def __init__(self, group: CallGroup) -> None:
+        super().__init__()
+        self.group = group
+
+    @property
+    def live(self) -> bool:
+        return self.group.has_header and self.group.is_open
+
+    @property
+    def sticks(self) -> bool:
+        return self.group.has_header and not self.group.ended
+
+    def look(self) -> tuple[object, ...]:
+        return self.group.version, len(self.group.calls), self.group.batch.wall_ms
+
+    def estimate(self, width: int) -> int:
+        return 1 + self.gap if self.group.has_header else 0
+
+    def paint(self, width: int, palette: Palette, now: float) -> list[Line]:
+        if not self.group.has_header:
+            return []
+        gutter = gutter_of(width)
+        room = max(width - gutter - margin_of(width), 1)
+        times = self._time_pieces(now, palette)
+        head: list[Piece] = []
+        for counts in (self._counts(), self._fewer_counts()):
+            head = [(f"{len(self.group.calls)} calls", palette.strong)]
+            for count, word in counts:
+                head += [(" · ", palette.faint), (counted(count, word), self._ink(word, palette))]
+            if pieces_width(head) + pieces_width(times[:4]) <= room:
+                break
+        for piece in times:
+            if pieces_width(head) + pieces_width([piece]) > room:
+                break
+            head.append(piece)
+        return [framed(Row(crop(head, room)), width, palette, [(" " * gutter, palette.base)] if gutter else [])]
+
+    def _time_pieces(self, now: float, palette: Palette) -> list[Piece]:
+        wall, saved = self._times(now)
+        if wall is None:
+            return []
+        pieces: list[Piece] = [
+            (" · ", palette.faint),
+            (seconds(wall) if self.group.is_open else measured(wall), palette.base),
+        ]
+        if saved > WORTH_SAYING:
+            pieces += [
+                (" · ", palette.faint),
+                (f"{seconds(saved)} faster", palette.success),
+                (" than sequential", palette.muted),
+            ]
+        return pieces
+
+    def _counts(self) -> list[tuple[int, str]]:
+        found = Counter(counted_as(call) for call in self.group.calls)
+        return [(found[word], word) for word in COUNTED if found[word]]
+
+    def _fewer_counts(self) -> list[tuple[int, str]]:
+        """The counts in fewer words: all that went wrong as one number, all that was not done as another."""
+        merged: dict[str, int] = {}
+        for count, word in self._counts():
+            name = "failed" if word in FAILURES else "not done" if word in NOT_DONE else word
+            merged[name] = merged.get(name, 0) + count
+        return [(count, word) for word, count in merged.items()]
+
+    def _ink(self, word: str, palette: Palette) -> Style:
+        if word in FAILURES:
+            return palette.error
+        if word in NEEDS:
+            return palette.warning
+        return palette.secondary if word == "running" else palette.muted
+
+    def _times(self, now: float) -> tuple[float | None, float]:
+        """Wall time in seconds, None before anything ran, and how much longer one after the other would have taken."""
+        batch = self.group.batch
+        begin = batch.started_at
+        if begin is None:
+            return None, 0.0
+        runs = [stretch for call in batch.calls for stretch in _runs(call, now)]
+        wall = max(end for _, end in runs) - begin if batch.wall_ms is None else batch.wall_ms / 1000
+        return max(wall, 0.0), sum(end - since for since, end in runs) - _covered(runs)
+
+
+def _runs(call: CallView, now: float) -> Iterator[tuple[float, float]]:
+    """When a call ran, without the time in which it waited for a person: nothing is saved by waiting."""
+    if call.started_at is None:
+        return
+    at, end = call.started_at, now if call.finished_at is None else call.finished_at
+    for since, until in call.waits:
+        stop = end if until is None else until
+        if stop > at and since < end:
+            yield at, max(since, at)
+            at = stop
+    yield at, max(end, at)
+
+
+def _covered(stretches: Sequence[tuple[float, float]]) -> float:
+    """The time in which at least one of them goes on."""
+    total, reached = 0.0, float("-inf")
+    for begin, end in sorted(stretches):
+        total += max(end - max(begin, reached), 0.0)
+        reached = max(reached, end)
+    return total

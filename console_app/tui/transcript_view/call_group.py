@@ -1,0 +1,180 @@
+"""What the panels of one answer share: one scale for their lanes, one set of columns, and whether they are framed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+from rich.cells import cell_len
+
+from console_app.domain.safe_text import one_line
+from console_app.domain.tools import CallState
+from console_app.domain.transcript_parts import BatchView, CallView
+from console_app.tui.transcript_view.block import Block
+from console_app.tui.transcript_view.json_view import brief_arguments
+from console_app.tui.transcript_view.wording import state_of
+
+if TYPE_CHECKING:
+    from console_app.tui.transcript_view.call_block import CallBlock
+    from console_app.tui.transcript_view.fold_block import FoldBlock
+
+FRAMED_HEIGHT = 3  # lines of a folded framed panel
+MAX_SERVER, MAX_TOOL = 24, 48
+MAX_BRIEF = 60
+NUMBERED = 9  # calls that a key reaches by their number
+
+
+@dataclass(frozen=True, slots=True)
+class Widths:
+    """Cells that the widest of the calls takes: the word of its state, its name with and without the server, its
+    arguments. `one_server`: they all are of one. `timed`: one has started, so that there are times and lanes."""
+
+    word: int
+    label: int
+    tool: int
+    brief: int
+    one_server: bool
+    timed: bool
+
+
+class CallGroup:
+    """The calls of one answer as their panels see them."""
+
+    def __init__(self, batch: BatchView) -> None:
+        self.batch = batch
+        self.room = 0  # lines of the view, 0 while unknown
+        self.most_room = 0  # lines of the view in this terminal while no board stands under it
+        self.ended = False  # no call of it will come or run any more, but one that you run again
+        self.settled = False  # a later turn has begun: panels fold to a line
+        self.newest = False  # no other batch came after it: keys reach its calls by their numbers
+        self.version = 0
+        self.header: Block | None = None
+        self.panels: list[CallBlock] = []  # in call order
+        self.fold: FoldBlock | None = None
+        self._outgrown = False
+        self._widths: tuple[int, Widths] | None = None
+        self._known: tuple[int, float, float, bool] | None = None  # version, begin, end, open
+
+    @property
+    def calls(self) -> list[CallView]:
+        """The calls, in call order."""
+        return self.batch.calls
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a call has not ended yet."""
+        return self._facts()[3]
+
+    @property
+    def has_header(self) -> bool:
+        """Whether a line above the panels counts them."""
+        return len(self.batch.calls) > 1
+
+    @property
+    def compact(self) -> bool:
+        """Whether panels are a line each: framed, they would fill more than the view; or their turn is over.
+
+        Once there are too many for the terminal they stay so: text must not move under the eye. A board that comes and
+        goes under the view takes its lines only for as long as it is there.
+        """
+        needed = len(self.batch.calls) * FRAMED_HEIGHT + 3
+        if not self._outgrown:
+            self._outgrown = 0 < max(self.room, self.most_room) < needed
+        return self.settled or self._outgrown or 0 < self.room < needed
+
+    @property
+    def members(self) -> Sequence[Block]:
+        """Its blocks, in the order in which they stand."""
+        return [block for block in (self.header, *self.panels, self.fold) if block is not None]
+
+    def number_of(self, panel: CallBlock) -> int:
+        """The number by which a key reaches the panel; 0: none does."""
+        first = self.panels[:NUMBERED] if self.newest else []
+        return first.index(panel) + 1 if panel in first else 0
+
+    def room_changed(self, height: int, most: int) -> bool:
+        """The view is so many lines high, and was at `most`, in this terminal: whether its panels look different for
+        that. Those that ended stay."""
+        if self.ended or self.settled:
+            return False
+        self.room, self.most_room = height, most
+        self.version += 1
+        return True
+
+    def changed(self) -> None:
+        """A call was announced or changed its state: columns and scale may move, rows fold or unfold."""
+        self.version += 1
+
+    def scale(self, now: float) -> tuple[float, float]:
+        """When the lanes of the batch begin and end, in seconds since the epoch."""
+        _, begin, end, is_open = self._facts()
+        return begin, max(now if is_open else end, begin + 0.001)
+
+    def _facts(self) -> tuple[int, float, float, bool]:
+        """What holds until a call changes its state; hundreds of panels ask for it each frame."""
+        if self._known is None or self._known[0] != self.version:
+            begin = min((lane_start(call) for call in self.calls), default=0.0)
+            end = max((call.finished_at or begin for call in self.calls), default=begin)
+            self._known = (self.version, begin, end, self.batch.is_open)
+        return self._known
+
+    def widths(self) -> Widths:
+        """What the rows of one-line panels need."""
+        if self._widths is None or self._widths[0] != self.version:
+            self._widths = (self.version, self._measured())
+        return self._widths[1]
+
+    def _measured(self) -> Widths:
+        word, label, tool, brief = 7, 4, 4, 0
+        for call in self.calls:
+            server, name = label_of(call)
+            extra = sum(len(badge) + 1 for badge in badges(call))
+            word = max(word, cell_len(state_of(call, 0.0)[1]))
+            tool = max(tool, cell_len(name) + extra)
+            label = max(label, cell_len(name) + extra + (cell_len(server) + 3 if server else 0))
+            brief = max(brief, cell_len(brief_of(call, MAX_BRIEF)))
+        one_server = len(self.calls) > 1 and len({call.server for call in self.calls}) == 1
+        timed = any(call.started_at is not None for call in self.calls)
+        return Widths(word, label, tool, min(brief, MAX_BRIEF), one_server, timed)
+
+
+def lane_start(call: CallView) -> float:
+    """Where a call's lane begins: when its arguments were complete, or when it was announced."""
+    return call.announced_at if call.ready_at is None else call.ready_at
+
+
+def label_of(call: CallView) -> tuple[str, str]:
+    """Server and tool, or no server and the name the model used where no such tool is known."""
+    if not call.server:
+        return "", one_line(call.name, MAX_TOOL)
+    return one_line(call.server, MAX_SERVER), one_line(call.tool, MAX_TOOL)
+
+
+def badges(call: CallView) -> list[str]:
+    """What was done to a call, in brackets."""
+    return [
+        *(["[text]"] if call.origin == "text" else []),
+        *(["[repaired]"] if call.repaired else []),
+        *(["[edited]"] if call.edited else []),
+        *([f"[try {call.attempt}]"] if call.attempt > 1 else []),
+    ]
+
+
+def brief_of(call: CallView, limit: int) -> str:
+    """The arguments of a call in brief; while they arrive, as far as they can be read."""
+    if call.arguments is not None:
+        return brief_arguments(call.arguments, limit)
+    text = call.arguments_text
+    if not text or call.state is CallState.FINISHED or len(text) > 4096:
+        return one_line(text[:200], limit)
+    # Already loaded: the domain's models stand on it.
+    from pydantic_core import from_json
+
+    try:
+        partial: object = from_json(text, allow_partial="trailing-strings")
+    except ValueError:
+        return one_line(text, limit)
+    return (
+        brief_arguments(cast("dict[str, Any]", partial), limit) if isinstance(partial, dict) else one_line(text, limit)
+    )

@@ -1,0 +1,133 @@
+"""The newest of a call in one line: what it waits for, how far it is, or what came of it."""
+
+from __future__ import annotations
+
+from console_app.domain.safe_text import one_line
+from console_app.domain.tools import CallState, Outcome
+from console_app.domain.transcript_parts import CallView
+from console_app.tui.transcript_view.ansi import AnsiPainter
+from console_app.tui.transcript_view.call_detail import CallDetail
+from console_app.tui.transcript_view.wording import number, plural, size
+from console_app.tui.widgets.lines import Piece, crop, pieces_width
+from console_app.tui.widgets.palette import Palette
+
+QUIET_AFTER = 30.0  # seconds without news after which a call is said to take long
+ENDING_IN = 30.0  # seconds that are left without news, below which they are counted down
+METER = 5
+_FULL, _EMPTY = "▰", "▱"
+_PULSE_RATE = 5
+_BRIEF_SOURCE = 4000  # characters of a result that its one line is made from
+
+
+def news(call: CallView, room: int, palette: Palette, now: float, detail: CallDetail, *, opened: bool) -> list[Piece]:
+    """The line as pieces that take at most `room` cells."""
+    match call.state:
+        case CallState.ANNOUNCED:
+            pieces = _arriving(call, palette)
+        case CallState.WAITING:
+            pieces = [("approval needed", palette.warning), _joined(call.why, palette)]
+        case CallState.QUEUED:
+            pieces = [(one_line(call.why, 200) or "in line", palette.muted)]
+        case CallState.RUNNING if call.asks:
+            pieces = [("asks you", palette.warning), _joined(call.question, palette)]
+        case CallState.RUNNING if call.asked:
+            more = f" · and {len(call.asked) - 1} more" if len(call.asked) > 1 else ""
+            pieces = [("asks you", palette.warning), _joined(call.asked[0], palette), (more, palette.muted)]
+        case CallState.RUNNING:
+            pieces = _running(call, room, palette, now)
+        case CallState.FINISHED:
+            return _finished(call, room, palette, detail, opened=opened)
+    return crop(pieces, room)
+
+
+def _joined(text: str, palette: Palette) -> Piece:
+    return (f" · {one_line(text, 200)}" if text else "", palette.muted)
+
+
+def _arriving(call: CallView, palette: Palette) -> list[Piece]:
+    if call.arguments is not None:
+        return [("about to start", palette.muted)]
+    if not call.arguments_text:
+        return [("arguments arriving", palette.muted)]
+    return [(f"arguments arriving · {size(len(call.arguments_text))}", palette.muted)]
+
+
+def _running(call: CallView, room: int, palette: Palette, now: float) -> list[Piece]:
+    pieces: list[Piece] = []
+    meter = METER if room >= 48 else 0
+    message = AnsiPainter(palette.base, palette).line(call.message[-400:].replace("\n", " ")) if call.message else []
+    if call.progress is not None and call.total is not None and call.total > 0:
+        share = min(max(call.progress / call.total, 0.0), 1.0)
+        full = int(share * meter + 0.5)
+        pieces += [(_FULL * full, palette.secondary), (_EMPTY * (meter - full), palette.faint),
+                   (f"{' ' if meter else ''}{int(share * 100):>2} %  ", palette.strong), *message]  # fmt: skip
+        pieces.append((f"{' ' if message else ''}({number(call.progress)} of {number(call.total)})", palette.muted))
+    elif call.progress is not None:
+        pieces += [*_pulse(now, palette), (f" {number(call.progress)}  ", palette.strong), *message]
+    elif message:
+        pieces += message
+    else:
+        pieces.append(("no news yet", palette.muted))
+    quiet = now - max(call.news_at, call.started_at or 0.0)
+    left = None if call.limit is None else call.limit - quiet
+    if left is not None and left < ENDING_IN:
+        pieces = [
+            (f"ends in {max(left, 0):.0f} s without news", palette.warning),
+            (" · + gives it more time  ", palette.muted),
+            *pieces,
+        ]
+    elif quiet > QUIET_AFTER:
+        pieces = [("taking longer than expected", palette.warning), ("  ", palette.base), *pieces]
+    return pieces
+
+
+def _pulse(now: float, palette: Palette) -> list[Piece]:
+    """For progress without an end: a light that wanders to and fro."""
+    way = METER * 2 - 2
+    step = int(now * _PULSE_RATE) % way
+    at = step if step < METER else way - step
+    return [piece for piece in ((_EMPTY * at, palette.faint), (_FULL, palette.secondary),
+                                (_EMPTY * (METER - 1 - at), palette.faint)) if piece[0]]  # fmt: skip
+
+
+def _finished(call: CallView, room: int, palette: Palette, detail: CallDetail, *, opened: bool) -> list[Piece]:
+    outcome = call.outcome or Outcome.INTERRUPTED
+    succeeded = outcome is Outcome.SUCCEEDED
+    files = _files(call, palette)
+    if opened and succeeded:
+        return crop(files, room)  # the result stands below
+    source = (call.content if succeeded else call.error or call.content)[:_BRIEF_SOURCE]
+    style = palette.base if succeeded else palette.error if outcome.is_error else palette.muted
+    is_json = source.lstrip()[:1] in ("{", "[")
+    if is_json:
+        brief: list[Piece] = [(one_line(source, 400), style)]
+    else:
+        line = next((part for part in source.split("\n") if part.strip()), "")
+        brief = AnsiPainter(style, palette).line(line.strip()[:600])
+    if not brief and not files:
+        brief = [("no output", palette.muted)]
+    whole = is_json and pieces_width(brief) + pieces_width(files) <= room
+    rest = [] if whole and len(call.content) <= _BRIEF_SOURCE else _rest(call, room // 2, palette, detail)
+    tail = [*rest, *([("  ", palette.base), *files] if files and (brief or rest) else files)]
+    taken = pieces_width(tail)
+    if taken > room // 2:
+        return crop([*brief, *tail], room)
+    return [*crop(brief, room - taken), *tail]
+
+
+def _rest(call: CallView, room: int, palette: Palette, detail: CallDetail) -> list[Piece]:
+    """How much more of the result there is than its one line, as long as `room` allows."""
+    page = detail.source_page()
+    if page.count <= 1 and page.bytes <= 400:
+        return []
+    more = f"  + {plural(page.count - 1, 'line')}" if page.count > 1 else ""
+    measure = size(page.bytes)
+    variants = (f"{more} · {measure}", more, f"  {measure}") if more else (f"  {measure}",)
+    return [(text, palette.muted) for text in variants if len(text) <= room][:1]
+
+
+def _files(call: CallView, palette: Palette) -> list[Piece]:
+    if not call.artifacts:
+        return []
+    name = call.artifacts[0].name if len(call.artifacts) == 1 else plural(len(call.artifacts), "file")
+    return [("▪ ", palette.muted), (one_line(name, 60), palette.secondary)]

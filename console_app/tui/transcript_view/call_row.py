@@ -1,0 +1,100 @@
+"""A call as one line: what stands in its columns, and how wide these are by what the calls of the batch have to say.
+
+The result has a third of the width at least. What is left goes to the arguments first, since they tell rows apart; for
+want of room the lane goes, then the server that is the same in all rows, then the word that the glyph says too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from console_app.domain.tools import CallState, Outcome
+from console_app.domain.transcript_parts import CallView
+from console_app.tui.transcript_view.call_detail import CallDetail
+from console_app.tui.transcript_view.call_group import CallGroup, Widths, badges, brief_of, label_of
+from console_app.tui.transcript_view.call_lane import lane, state_style
+from console_app.tui.transcript_view.call_news import news
+from console_app.tui.transcript_view.wording import measured, seconds, state_of
+from console_app.tui.widgets.lines import Piece, crop, pieces_width
+from console_app.tui.widgets.palette import Palette
+
+TIME_WIDTH = 8
+MIN_LANE, MAX_LANE = 8, 30
+LANE_SHARE = 0.2  # of the width
+TELLING = 24  # cells of the arguments that are worth more than a server's name or the word of a state
+SHORTEST = 4  # cells below which arguments or a name say nothing
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Cells for each part of a row; 0: it is left out."""
+
+    word: int
+    server: bool
+    label: int
+    brief: int
+    lane: int
+    time: int
+
+
+def columns(room: int, widths: Widths) -> Columns:
+    """The columns of rows of `room` cells."""
+    time = TIME_WIDTH + 2 if widths.timed else 0
+    left = room - room // 3 - time - 2  # with the gap behind the arguments
+    told, drawn = not widths.one_server, MIN_LANE + 1 if time else 0
+    ways = ((True, True, drawn), (told, True, drawn), (told, True, 0), (told, False, 0), (False, False, 0))
+    word, server, label, spare, beside = 0, False, 0, 0, 0
+    for server, with_word, beside in ways:
+        word = widths.word if with_word else 0
+        label = widths.label if server else widths.tool
+        spare = left - (word + 4 if word else 2) - label - 2
+        if spare >= min(widths.brief, TELLING) + beside:
+            break
+    if spare < 0:
+        label, spare = max(label + spare, SHORTEST), 0
+    brief = min(widths.brief, spare - beside) if spare >= min(widths.brief, SHORTEST) else 0
+    size = min(spare - brief - 1, int(room * LANE_SHARE), MAX_LANE) if time else 0
+    return Columns(word, server, label, brief, size if size >= MIN_LANE else 0, time)
+
+
+def row(call: CallView, group: CallGroup, room: int, palette: Palette, now: float, detail: CallDetail) -> list[Piece]:
+    """The line of a call as pieces that take at most `room` cells."""
+    wide = columns(room, group.widths())
+    glyph, word = state_of(call, now)
+    head = f"{glyph} {word:<{wide.word}}  " if wide.word else f"{glyph} "
+    pieces: list[Piece] = [(head, state_style(call, palette))]
+    pieces += _filled(label_pieces(call, palette, server=wide.server), wide.label, palette)
+    if wide.brief:
+        pieces += _filled([(brief_of(call, wide.brief), palette.muted)], wide.brief, palette)
+    if wide.lane:
+        pieces += [*lane(call, wide.lane, group.scale(now), now, palette), (" ", palette.base)]
+    if wide.time:
+        pieces.append((f"{took(call, now):>{wide.time - 2}}  ", palette.base))
+    if not wide.word and call.outcome not in (None, Outcome.SUCCEEDED):
+        pieces.append((f"{word} · ", state_style(call, palette)))
+    left = room - pieces_width(pieces)
+    return [*pieces, *news(call, left, palette, now, detail, opened=False)] if left > 0 else crop(pieces, room)
+
+
+def label_pieces(call: CallView, palette: Palette, *, server: bool = True) -> list[Piece]:
+    """`server · tool` and what was done to the call."""
+    name, tool = label_of(call)
+    pieces: list[Piece] = [(name, palette.base), (" · ", palette.muted)] if name and server else []
+    pieces.append((tool, palette.strong))
+    pieces += [(f" {text}", palette.muted if text == "[text]" else palette.warning) for text in badges(call)]
+    return pieces
+
+
+def took(call: CallView, now: float) -> str:
+    """How long it ran, or runs; nothing before that."""
+    if call.started_at is None:
+        return ""
+    if call.state is not CallState.FINISHED:
+        return seconds(now - call.started_at)
+    return measured(call.duration_ms / 1000 if call.duration_ms else (call.finished_at or now) - call.started_at)
+
+
+def _filled(pieces: list[Piece], cells: int, palette: Palette) -> list[Piece]:
+    """The pieces in a column of so many cells, and the gap behind it."""
+    kept = crop(pieces, cells)
+    return [*kept, (" " * (cells - pieces_width(kept) + 2), palette.base)]

@@ -1,0 +1,57 @@
+"""A call as text, with everything that is known of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from console_app.domain.transcript_parts import CallView
+
+if TYPE_CHECKING:
+    from console_app.mcp_client.exchange import RawMessage
+
+
+def call_text(call: CallView, exchange: Sequence[RawMessage] = ()) -> str:
+    """Everything known of a call: the request, how it went in time, the result as the model read it, and `exchange`:
+    the messages between console and server, as far as they were kept."""
+    arguments = (
+        call.arguments_text if call.arguments is None else json.dumps(call.arguments, indent=2, ensure_ascii=False)
+    )
+    state = call.outcome.value.replace("_", " ") if call.outcome else call.state.value
+    lines = [
+        f"call       {call.id}",
+        f"tool       {call.label}   ({call.name} on the wire, {call.origin})",
+        f"state      {state}" + (f": {call.why}" if call.why else ""),
+        *_times(call),
+        "",
+        "Request" + (" (arguments edited by you)" if call.edited else ""),
+        arguments or "(no arguments yet)",
+    ]
+    if call.repaired:
+        lines += ["", "Mended to read it", *call.repaired]
+    if call.raw:
+        lines += ["", "As the model wrote it", call.raw]
+    if call.log:
+        lines += ["", "Log", *(f"{line.level:<8} {line.text}" for line in call.log)]
+    if call.error:
+        lines += ["", "Error", call.error]
+    if call.artifacts:
+        lines += ["", "Files", *(f"{a.name}   {a.mime}   {a.path or a.uri}" for a in call.artifacts)]
+    if call.outcome is not None:
+        lines += ["", f"Result ({len(call.content):,} characters)", call.content]
+    for message in exchange:
+        after = f"{message.at - call.announced_at:.3f} s after it was announced"
+        lines += ["", f"JSON-RPC {'→ sent' if message.sent else '← received'}, {after}", message.text]
+    return "\n".join(lines)
+
+
+def _times(call: CallView) -> list[str]:
+    """When it was complete, started and ended, in seconds after it was announced."""
+    marks = (("ready", call.ready_at), ("started", call.started_at), ("finished", call.finished_at))
+    times = [f"{what} after {at - call.announced_at:.2f} s" for what, at in marks if at is not None]
+    return (
+        [f"times      {', '.join(times)}" + (f"; ran {call.duration_ms / 1000:.2f} s" if call.duration_ms else "")]
+        if times
+        else []
+    )

@@ -1,0 +1,78 @@
+"""Which block the keys of the conversation mean: the one place that knows it. It moves over blocks and paints nothing.
+
+The newest batch comes first: keys go there from elsewhere, and a later turn ends what was selected before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from console_app.domain.tools import CallState
+from console_app.tui.transcript_view.block import Block
+from console_app.tui.transcript_view.call_block import CallBlock
+from console_app.tui.transcript_view.call_group import CallGroup
+from console_app.tui.transcript_view.fold_block import FoldBlock
+
+
+class Cursor:
+    """Of one view, whose blocks `blocks` gives. `at` is the selected one."""
+
+    def __init__(self, blocks: Callable[[], Sequence[Block]]) -> None:
+        self._blocks = blocks
+        self.at: Block | None = None
+        self._among_panels = False
+
+    @property
+    def takes_letters(self) -> bool:
+        """Whether letters are keys of panels: from when a panel is selected until the focus leaves the view, even
+        where the panel went away under the hand. They would be written into the prompt else."""
+        return self._among_panels
+
+    def put(self, block: Block | None) -> Block | None:
+        """Selects a block, or none; gives the one before."""
+        before, self.at = self.at, block
+        self._among_panels = self._among_panels if block is None else isinstance(block, CallBlock | FoldBlock)
+        return before
+
+    def leave(self) -> None:
+        """The focus went elsewhere: nothing is selected, and letters are nobody's."""
+        self.at, self._among_panels = None, False
+
+    def entry(self, delta: int) -> Block | None:
+        """Where keys from elsewhere arrive: the newest batch, at a call that runs, else one that waits for you, else
+        one that is open, else at its end. `delta` says which of several: the last one going up, the first going down.
+        Without a call, the last block that can be selected."""
+        calls = self.newest_calls()
+        if not calls:
+            return next((block for block in reversed(self._blocks()) if block.is_stop), None)
+        nearest = calls if delta > 0 else calls[::-1]
+        found = min(nearest, key=lambda block: _rank(block), default=None)
+        return calls[-1] if found is None or found.finished else found
+
+    def stepped(self, delta: int) -> Block | None:
+        """The block so many stops from the selected one; from none, see `entry`."""
+        here = self.at
+        if here is None or here.index < 0:
+            return self.entry(delta)
+        stops = [block for block in self._blocks() if block.is_stop]
+        if here.is_stop:
+            return stops[min(max(stops.index(here) + delta, 0), len(stops) - 1)]
+        ahead = [block for block in stops if (block.index > here.index) == (delta > 0)]
+        return (ahead[0] if delta > 0 else ahead[-1]) if ahead else here
+
+    def newest_calls(self) -> list[CallBlock]:
+        """The panels of the newest batch, in call order."""
+        group = newest_group(self._blocks())
+        return [] if group is None else group.panels
+
+
+def newest_group(blocks: Sequence[Block]) -> CallGroup | None:
+    """The calls that came last."""
+    return next((block.group for block in reversed(blocks) if isinstance(block, CallBlock)), None)
+
+
+def _rank(block: CallBlock) -> int:
+    call = block.call
+    if call.waits_for_you:
+        return 1
+    return 0 if call.state is CallState.RUNNING else 3 if block.finished else 2

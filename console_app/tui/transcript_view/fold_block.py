@@ -1,0 +1,115 @@
+"""The line under the rows of a batch that is taller than the view: while it runs, what is over and what has not begun
+is folded into it as counts, so that the calls that run, wait and failed are what is seen. Once it has ended every row
+is there.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from itertools import chain
+
+from console_app.domain.tools import CallState
+from console_app.domain.transcript_parts import CallView
+from console_app.tui.transcript_view.block import Block, framed, gutter_of, margin_of
+from console_app.tui.transcript_view.call_group import CallGroup
+from console_app.tui.transcript_view.wording import COUNTED, counted, counted_as
+from console_app.tui.widgets.lines import Line, Piece, Row, crop, pieces_width
+from console_app.tui.widgets.palette import Palette
+
+AROUND = 2  # lines that are not rows: the counts, and this one
+
+
+class FoldBlock(Block):
+    """Decides which rows of its batch are folded, and counts them. Opened, it shows them all."""
+
+    def __init__(self, group: CallGroup) -> None:
+        super().__init__()
+        self.group = group
+        self._shown: frozenset[str] | None = None  # the calls whose rows are not folded; None: all
+        self._known = -1  # the version of the group for which that holds
+
+    def hides(self, call: CallView) -> bool:
+        """Whether the row of a call is folded, as far as the call goes: one that you selected or opened is not."""
+        if self._known != self.group.version:
+            self._known = self.group.version
+            self._shown = None if self.open or not self._folds else self._chosen()
+        return self._shown is not None and call.id not in self._shown
+
+    def toggle(self) -> None:
+        super().toggle()
+        self.group.changed()
+
+    @property
+    def opens(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self._folds
+
+    @property
+    def is_stop(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self._folds
+
+    @property
+    def gap(self) -> int:
+        return 0
+
+    @property
+    def beside(self) -> Sequence[Block]:
+        return self.group.members
+
+    def look(self) -> tuple[object, ...]:
+        return self._folds, self._folded() if self._folds else None
+
+    def estimate(self, width: int) -> int:
+        return int(self._folds)
+
+    def paint(self, width: int, palette: Palette, now: float) -> list[Line]:
+        if not self._folds:
+            return []
+        ink = palette.on_chosen if self.selected else palette
+        gutter = gutter_of(width)
+        room = max(width - gutter - margin_of(width), 1)
+        counts = ", ".join(counted(count, word) for word, count in self._folded())
+        head: list[Piece] = [(f"+ {counts}" if counts else "all calls are shown", ink.muted)]
+        keys: list[Piece] = [("o", ink.strong), (" show" if counts else " fold", ink.muted)]
+        gap = room - pieces_width(head) - pieces_width(keys)
+        if gap > 1:
+            head += [(" " * gap, ink.base), *keys]
+        mark = "▌" if self.selected else " "
+        lead: list[Piece] = (
+            [(" " * (gutter - 2), palette.base), (mark, palette.primary), (" ", palette.base)] if gutter >= 2 else []
+        )
+        return [framed(Row(crop(head, room), fill=ink.base if self.selected else None), width, palette, lead)]
+
+    @property
+    def _folds(self) -> bool:
+        group = self.group
+        return not group.ended and group.compact and 0 < group.room < len(group.calls) + 2
+
+    def _chosen(self) -> frozenset[str]:
+        """As many as the view has room for: what runs, then what waits for you, failed, or still arrives."""
+        ranks: tuple[list[str], ...] = ([], [], [], [])
+        for call in self.group.calls:
+            if (rank := _rank(call)) is not None:
+                ranks[rank].append(call.id)
+        ranks[2].reverse()  # of failures the newest
+        return frozenset(list(chain.from_iterable(ranks))[: max(self.group.room - AROUND, 1)])
+
+    def _folded(self) -> tuple[tuple[str, int], ...]:
+        """How many calls of each word are folded."""
+        found = Counter(counted_as(panel.call) for panel in self.group.panels if panel.folded)
+        return tuple((word, found[word]) for word in COUNTED if found[word])
+
+
+def _rank(call: CallView) -> int | None:
+    """What is shown first has the lowest; None: folded."""
+    if call.waits_for_you:
+        return 1
+    match call.state:
+        case CallState.RUNNING:
+            return 0
+        case CallState.FINISHED:
+            return 2 if call.outcome is not None and call.outcome.is_error else None
+        case CallState.ANNOUNCED:
+            return 3 if call.arguments is None else None
+        case CallState.QUEUED | CallState.WAITING:
+            return None

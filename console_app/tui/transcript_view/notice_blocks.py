@@ -1,0 +1,94 @@
+"""What Fanout itself has to say: notices, retries, and how a turn ended."""
+
+from __future__ import annotations
+
+from rich.style import Style
+
+from console_app.domain.events import Level, TurnOutcome
+from console_app.domain.safe_text import one_line
+from console_app.tui.transcript_view.block import Block, estimate_text, framed, gutter_of, margin_of
+from console_app.tui.transcript_view.wording import number, seconds
+from console_app.tui.widgets.lines import Line, Piece, clean, wrap
+from console_app.tui.widgets.palette import Palette
+
+_LEVELS = {"debug": "·", "info": "·", "notice": "·", "warning": "!"}
+_ENDS: dict[str, tuple[str, str]] = {
+    "completed": ("✓", "done"),
+    "cancelled": ("■", "stopped"),
+    "failed": ("✗", "failed"),
+    "step_limit": ("!", "step limit reached"),
+}
+
+
+class NoticeBlock(Block):
+    """One thing to know: a level, and a text of one or a few lines."""
+
+    def __init__(self, level: Level, text: str) -> None:
+        super().__init__()
+        self.level = level
+        self.text = text
+
+    @property
+    def copy_text(self) -> str:
+        return self.text
+
+    def estimate(self, width: int) -> int:
+        return self.gap + estimate_text(self.text, width)
+
+    def paint(self, width: int, palette: Palette, now: float) -> list[Line]:
+        glyph = _LEVELS.get(self.level, "✗")
+        style = {"!": palette.warning, "✗": palette.error}.get(glyph, palette.muted)
+        return _marked(glyph, [[(clean(line), style)] for line in self.text.split("\n")], width, palette, style)
+
+
+class TurnEndBlock(Block):
+    """The line that closes a turn: how it ended, how long it took, what it used."""
+
+    def __init__(
+        self,
+        outcome: TurnOutcome,
+        *,
+        error: str | None = None,
+        took: float = 0.0,
+        tokens: int = 0,
+        cost: float | None = None,
+    ) -> None:
+        super().__init__()
+        self.outcome = outcome
+        self.error = error
+        self.took = took
+        self.tokens = tokens
+        self.cost = cost
+
+    def estimate(self, width: int) -> int:
+        return self.gap + estimate_text(self.error or "", width)
+
+    def paint(self, width: int, palette: Palette, now: float) -> list[Line]:
+        glyph, word = _ENDS[self.outcome]
+        style = {
+            "completed": palette.muted,
+            "cancelled": palette.muted,
+            "failed": palette.error,
+            "step_limit": palette.warning,
+        }[self.outcome]
+        facts = [seconds(self.took)]
+        if self.tokens:
+            facts.append(f"{number(self.tokens)} tokens")
+        if self.cost:
+            facts.append(f"${self.cost:.4f}" if self.cost < 0.01 else f"${self.cost:.2f}")
+        text: list[list[Piece]] = [[(word, style), (" · " + " · ".join(facts), palette.muted)]]
+        if self.error:
+            text.append([(one_line(self.error), palette.error if self.outcome == "failed" else palette.muted)])
+        mark = palette.success if self.outcome == "completed" else style
+        return _marked(glyph, text, width, palette, mark)
+
+
+def _marked(glyph: str, lines: list[list[Piece]], width: int, palette: Palette, style: Style) -> list[Line]:
+    """Lines behind a glyph that stands in the gutter."""
+    gutter = gutter_of(width)
+    room = max(width - gutter - margin_of(width), 1)
+    pad = " " * max(gutter - 2, 0)
+    first: list[Piece] = [(pad, palette.base), (glyph, style), (" ", palette.base)] if gutter else []
+    rest: list[Piece] = [(" " * gutter, palette.base)] if gutter else []
+    rows = [row for line in lines for row in wrap(line, room)]
+    return [framed(row, width, palette, rest if n else first) for n, row in enumerate(rows)]

@@ -1,0 +1,68 @@
+"""Selecting text over blocks: offsets that survive growing blocks, the marked cells, and the text without borders."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from rich.cells import cell_len
+from rich.segment import Segment
+from rich.style import Style
+from textual.selection import Selection
+from textual.strip import Strip
+
+from console_app.tui.widgets.lines import Line
+
+ROWS_A_BLOCK = 1 << 24  # a selection's y is the block's position times this, plus the line in the block
+
+
+def span_in(line: Line, selection: Selection, y: int) -> tuple[int, int] | None:
+    """The characters of a line that are selected, borders and gutters left out; None where there are none."""
+    span = selection.get_span(y)
+    if span is None:
+        return None
+    start, end = span
+    start = max(start, line.start)
+    end = line.end if end < 0 else min(end, line.end)
+    return (start, end) if start < end else None
+
+
+def paint_selection(line: Line, selection: Selection, y: int, style: Style) -> Strip:
+    """The line with its selected characters marked."""
+    span = span_in(line, selection, y)
+    if span is None:
+        return line
+    start, end = span
+    segments: list[Segment] = []
+    at = 0
+    for text, ink, _ in line:
+        low, high = max(start - at, 0), min(end - at, len(text))
+        at += len(text)
+        if low >= high:
+            segments.append(Segment(text, ink))
+            continue
+        marked = (ink or Style.null()) + style
+        parts = ((text[:low], ink), (text[low:high], marked), (text[high:], ink))
+        segments += [Segment(part, part_style) for part, part_style in parts if part]
+    return Strip(segments, sum(cell_len(segment.text) for segment in segments))
+
+
+def selected_text(selection: Selection, count: int, lines_of: Callable[[int], Sequence[Line]]) -> str:
+    """The selected text of `count` blocks; rows that only wrap are joined as they were written."""
+    first = selection.start.y // ROWS_A_BLOCK if selection.start is not None else 0
+    last = selection.end.y // ROWS_A_BLOCK if selection.end is not None else count - 1
+    out: list[str] = []
+    for index in range(max(first, 0), min(last, count - 1) + 1):
+        for place, line in enumerate(lines_of(index)):
+            y = index * ROWS_A_BLOCK + place
+            if selection.get_span(y) is None:
+                continue
+            span = span_in(line, selection, y)
+            if span is None and line.end > line.start and line.joint == "\n" and not out:
+                continue
+            if line.end == 0 and line.text.strip():
+                continue  # an edge of a frame
+            if out:
+                out.append(line.joint)
+            out.append(line.text[span[0] : span[1]].rstrip() if span and line.joint == "\n" else
+                       line.text[span[0] : span[1]] if span else "")  # fmt: skip
+    return "".join(out)

@@ -1,0 +1,38 @@
+"""The first lines of a text that may be huge: nothing beyond them is read, split or laid out."""
+
+from __future__ import annotations
+
+from console_app.tui.transcript_view.wording import plural, size
+
+FIRST_PAGE = 200  # lines of a result when it is opened
+PAGE_GROWTH = 5  # how many times as many lines the next page shows
+LONGEST_LINE = 4000  # characters of one line that are shown
+
+
+class TextPage:
+    """A text, how much of it there is, and its first lines."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        body = text[:-1] if text.endswith("\n") else text
+        self.count = body.count("\n") + 1 if body else 0
+        self.bytes = len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
+
+    @property
+    def measure(self) -> str:
+        """How much there is, in words: `3 lines · 1.2 KB`."""
+        return f"{plural(self.count, 'line')} · {size(self.bytes)}"
+
+    def first(self, limit: int) -> tuple[list[str], int]:
+        """The first `limit` lines, each cut to a length that can be shown, and how many lines are left."""
+        lines: list[str] = []
+        at = 0
+        while len(lines) < min(limit, self.count):
+            end = self.text.find("\n", at)
+            end = len(self.text) if end < 0 else end
+            line = self.text[at : min(end, at + LONGEST_LINE)].rstrip("\r")
+            if end - at > LONGEST_LINE:
+                line += f" … {size(end - at - LONGEST_LINE)} more on this line"
+            lines.append(line)
+            at = end + 1
+        return lines, self.count - len(lines)

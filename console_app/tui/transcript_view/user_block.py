@@ -1,0 +1,126 @@
+"""What you said, exactly as typed, with what servers wrote or gave for it: a line each, more of it when opened."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from console_app.conversation.attached_files import about
+from console_app.domain.messages import Attachment
+from console_app.domain.safe_text import one_line
+from console_app.domain.tools import Artifact
+from console_app.tui.transcript_view.block import Block, estimate_text, framed, gutter_of, margin_of
+from console_app.tui.transcript_view.message_blocks import bar
+from console_app.tui.transcript_view.text_page import TextPage
+from console_app.tui.transcript_view.wording import plural, size
+from console_app.tui.widgets.lines import Line, Piece, Row, clean, crop, wrap
+from console_app.tui.widgets.palette import Palette
+
+USER_LINES = 12  # of the words while folded
+ATTACHMENT_LINES = 40  # of an attachment's text while open
+WHILE_IT_RAN = "while it ran: "
+
+
+class UserBlock(Block):
+    """A message of the user. Long ones are folded; attachments open with it."""
+
+    def __init__(self, text: str, *, steered: bool = False) -> None:
+        super().__init__()
+        self.text = text
+        self.steered = steered
+        self.source = ""
+        self.attachments: tuple[Attachment, ...] = ()
+        self.opens = _is_long(text)
+
+    def carry(self, text: str, attachments: tuple[Attachment, ...], source: str) -> None:
+        """The message as it was sent: `source` is the command that had a server write the text."""
+        self.text, self.attachments, self.source = text, attachments, source
+        self.opens = _is_long(text) or bool(attachments)
+        self.is_stop = bool(attachments or source)
+        self.touch()
+
+    @property
+    def copy_text(self) -> str:
+        return "\n\n".join(part for part in (self.text, *(one.text for one in self.attachments)) if part)
+
+    @property
+    def files(self) -> Sequence[Artifact]:
+        saved = [one for one in self.attachments if one.path]
+        return [Artifact(name=one.name, mime=one.mime, path=one.path, size=one.size) for one in saved]
+
+    def estimate(self, width: int) -> int:
+        lines = estimate_text(self.text, width) + len(self.attachments) + bool(self.source)
+        return self.gap + (min(lines, USER_LINES + 1) if self.opens and not self.open else lines)
+
+    def paint(self, width: int, palette: Palette, now: float) -> list[Line]:
+        ground = palette.on_raised
+        room = max(width - gutter_of(width) - margin_of(width) - 1, 1)
+        rows = [*self._source(room, ground), *self._words(room, ground), *self._attached(room, ground)]
+        if self.steered and rows:
+            first = [(WHILE_IT_RAN, ground.muted), *rows[0].pieces]
+            rows[0] = Row(first, rows[0].joint, rows[0].gutter + len(WHILE_IT_RAN))
+        left = bar(width, "▌", ground.secondary if self.selected else ground.primary, ground.base)
+        for row in rows:
+            row.fill = ground.base
+        return [framed(row, width, palette, left) for row in rows]
+
+    def _source(self, room: int, ground: Palette) -> list[Row]:
+        if not self.source:
+            return []
+        name, _, rest = one_line(self.source, 400).partition(" ")
+        pieces: list[Piece] = [(name, ground.accent), (f" {rest}" if rest else "", ground.muted)]
+        pieces.append(("  written by the server", ground.muted))
+        return [Row(crop(pieces, room))]
+
+    def _words(self, room: int, ground: Palette) -> list[Row]:
+        if not self.text and (self.source or self.attachments):
+            return []
+        source = self.text.expandtabs(4).split("\n")
+        rows: list[Row] = []
+        shown = 0
+        for line in source:
+            if not self.open and len(rows) >= USER_LINES:
+                break
+            rows += wrap([(clean(line), ground.base)], room) if line else [Row([])]
+            shown += 1
+        if not self.open and _is_long(self.text):
+            rows = rows[:USER_LINES]
+            rows.append(Row([(f"+ {plural(max(len(source) - shown, 1), 'line')} · o opens", ground.muted)]))
+        return rows
+
+    def _attached(self, room: int, ground: Palette) -> list[Row]:
+        rows: list[Row] = []
+        for one in self.attachments:
+            head: list[Piece] = [
+                ("▾ " if self.open else "▸ ", ground.secondary),
+                (f"{one_line(one.server, 40)} " if one.server else "", ground.base),
+                (one_line(one.uri or one.name or "embedded", 200), ground.strong),
+                (f"  {_facts(one)}", ground.muted),
+            ]
+            rows.append(Row(crop(head, room)))
+            if self.open:
+                rows += self._content(one, room, ground)
+        return rows
+
+    def _content(self, one: Attachment, room: int, ground: Palette) -> list[Row]:
+        if one.path:
+            return [Row([("  ", ground.base), *row.pieces]) for row in wrap([(clean(one.path), ground.link)], room - 2)]
+        lines, left = TextPage(one.text).first(ATTACHMENT_LINES)
+        rows = [
+            Row([("  ", ground.base), *row.pieces], row.joint, 2)
+            for line in lines
+            for row in (wrap([(clean(line), ground.base)], max(room - 2, 1)) if line else [Row([])])
+        ]
+        if left:
+            rows.append(Row([(f"  + {plural(left, 'line')} · c copies all", ground.muted)]))
+        return rows
+
+
+def _is_long(text: str) -> bool:
+    return text.count("\n") >= USER_LINES or len(text) > 1600
+
+
+def _facts(one: Attachment) -> str:
+    if not one.server:
+        return about(one)
+    saved = "saved" if one.path else ""
+    return " · ".join(part for part in (one_line(one.mime, 60), size(one.size) if one.size else "empty", saved) if part)

@@ -1,0 +1,39 @@
+"""Tells of requests that are tried again: a row that counts down, and stays as what happened."""
+
+from __future__ import annotations
+
+from console_app.domain import events as ev
+from console_app.tui.transcript_view.view import ConversationView
+from console_app.tui.transcript_view.waiting_blocks import RetryBlock
+
+
+class Waiting:
+    """Sees every event before it is shown."""
+
+    def __init__(self, view: ConversationView) -> None:
+        self._view = view
+        self._retry: RetryBlock | None = None
+
+    def heard(self, event: ev.Event) -> None:
+        """The first sign of an answer ends the waiting for another try. Cheap: it comes with every token."""
+        match event:
+            case ev.RetryScheduled():
+                self._retrying(event)
+            case ev.Notice() | ev.SessionStarted() | ev.TodoChanged() | ev.UsageReported():
+                pass
+            case _:
+                if self._retry is not None:
+                    self._tried(self._retry)
+
+    def _tried(self, retry: RetryBlock) -> None:
+        retry.over()
+        self._view.changed(retry)
+        self._retry = None
+
+    def _retrying(self, event: ev.RetryScheduled) -> None:
+        if self._retry is None or self._retry.index != len(self._view.blocks) - 1:
+            self._retry = RetryBlock(event)
+            self._view.add_block(self._retry)
+        else:
+            self._retry.again(event)
+            self._view.changed(self._retry)

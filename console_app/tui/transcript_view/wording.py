@@ -1,0 +1,84 @@
+"""The words and glyphs of states, and how times and sizes are written. Every state has a glyph and a word."""
+
+from __future__ import annotations
+
+from console_app.domain.amounts import size as size
+from console_app.domain.tools import CallState, Outcome
+from console_app.domain.transcript_parts import CallView
+
+SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+SPINNER_RATE = 10  # steps a second
+
+_STATES = {
+    CallState.ANNOUNCED: ("…", "preparing"),
+    CallState.WAITING: ("?", "waits for you"),
+    CallState.QUEUED: ("·", "queued"),
+    CallState.RUNNING: ("", "running"),
+    CallState.FINISHED: ("·", "ended"),
+}
+_OUTCOMES = {
+    Outcome.SUCCEEDED: ("✓", "done"),
+    Outcome.FAILED: ("✗", "failed"),
+    Outcome.TIMED_OUT: ("✗", "timed out"),
+    Outcome.CANCELLED: ("■", "cancelled"),
+    Outcome.DENIED: ("⊘", "denied"),
+    Outcome.BLOCKED: ("⊘", "blocked"),
+    Outcome.SKIPPED: ("»", "skipped"),
+    Outcome.INVALID: ("!", "invalid"),
+    Outcome.INTERRUPTED: ("✗", "interrupted"),
+}
+# In the order in which a batch counts them.
+NEEDS = ("needs approval", "needs input")
+COUNTED = ("running", "preparing", "queued", "done", "failed", "timed out", "invalid", "interrupted", "cancelled",
+           "denied", "blocked", "skipped", *NEEDS)  # fmt: skip
+
+
+def spinner(now: float) -> str:
+    """The spinner's glyph at a time; all spinners turn together."""
+    return SPINNER[int(now * SPINNER_RATE) % len(SPINNER)]
+
+
+def state_of(call: CallView, now: float) -> tuple[str, str]:
+    """The glyph and the word of a call."""
+    if call.outcome is not None:
+        return _OUTCOMES[call.outcome]
+    glyph, word = _STATES[CallState.WAITING if call.waits_for_you else call.state]
+    return glyph or spinner(now), word
+
+
+def counted_as(call: CallView) -> str:
+    """The word under which a batch counts a call."""
+    if call.waits_for_you:
+        return NEEDS[0] if call.state is CallState.WAITING else NEEDS[1]
+    return state_of(call, 0.0)[1]
+
+
+def counted(count: int, word: str) -> str:
+    """`3 done`, `2 need approval`."""
+    return f"{count} {word.replace('needs', 'need', 1) if count > 1 else word}"
+
+
+def seconds(value: float) -> str:
+    """A duration: `0.4 s`, `12.3 s`, `2 m 05 s`, `1 h 02 m`."""
+    value = max(value, 0.0)
+    if value < 59.95:
+        return f"{value:.1f} s"
+    whole = round(value)
+    if whole < 3600:
+        return f"{whole // 60} m {whole % 60:02} s"
+    return f"{whole // 3600} h {whole % 3600 // 60:02} m"
+
+
+def measured(value: float) -> str:
+    """A duration that is over: as `seconds`, but the shortest in milliseconds."""
+    return f"{max(value, 0) * 1000:.0f} ms" if value < 0.095 else seconds(value)
+
+
+def number(value: float) -> str:
+    """A count with thousands apart; a fraction with one digit."""
+    return f"{value:,.0f}" if abs(value - round(value)) < 0.005 else f"{value:,.1f}"
+
+
+def plural(count: int, word: str) -> str:
+    """`1 line`, `10,412 lines`."""
+    return f"{count:,} {word}" if count == 1 else f"{count:,} {word}s"

@@ -1,0 +1,47 @@
+"""The console as its rooms and commands see it: what a conversation may ask of any front end, and a few things more."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Protocol, TypeVar
+
+from textual.app import App
+from textual.screen import Screen
+
+from console_app.conversation.ui_port import UiPort
+
+T = TypeVar("T")
+
+
+class Ui(UiPort, Protocol):
+    """See the module. What awaits a dialog runs in a worker, as `open` starts it."""
+
+    @property
+    def app(self) -> App[int]:
+        """The app."""
+        ...
+
+    @property
+    def written(self) -> str:
+        """What stands in the prompt."""
+        ...
+
+    def put(self, text: str) -> None:
+        """Puts `text` into the prompt in place of what is there."""
+        ...
+
+    async def push(self, screen: Screen[T]) -> T:
+        """Opens a dialog; its result once it is closed."""
+        ...
+
+    def open(self, dialog: Callable[..., Awaitable[object]], *arguments: object) -> None:
+        """Runs what opens dialogs, in place of another such."""
+        ...
+
+    def later(self, seconds: float, act: Callable[[], None]) -> None:
+        """Has something done after a while; may be called from any task."""
+        ...
+
+    def copy(self, text: str) -> None:
+        """Puts `text` on the clipboard, and says so."""
+        ...

@@ -1,0 +1,236 @@
+"""The styles that blocks paint with: a frozen set built from a theme's variables, every ink readable on its ground.
+
+Blocks paint whole lines themselves (no stylesheet reaches into a Line-API view), so each style carries its background.
+An ink that would have too little contrast on its ground is moved towards white or black until it has; themes made of
+the terminal's own colours can't be measured, so there weak text is the terminal's `dim`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from rich.color import Color as RichColor
+from rich.style import Style
+from textual.color import Color
+
+TEXT_CONTRAST = 4.5  # of text on its background, as WCAG AA asks
+LINE_CONTRAST = 1.6  # of rules and idle lanes, which carry no meaning alone
+
+_BLACK, _WHITE = Color(0, 0, 0), Color(255, 255, 255)
+
+
+@dataclass(frozen=True, eq=False)
+class Palette:
+    """Styles on one ground. Compared by identity, so that it can key caches: a new theme is a new palette."""
+
+    base: Style
+    strong: Style
+    muted: Style  # secondary text
+    faint: Style  # rules, frames at rest, idle lanes
+    primary: Style
+    secondary: Style
+    accent: Style
+    success: Style
+    warning: Style
+    error: Style
+    link: Style
+    heading: Style
+    emphasis: Style
+    code: Style  # inline code
+    syntax: Mapping[str, Style]  # by the names of console_app.tui.transcript_view.code.INKS
+    ansi: tuple[RichColor, ...]  # the sixteen colours that tools write with
+    selection: Style
+    raised: Palette | None = field(default=None, repr=False)  # the same on the ground of the user's words
+    sunken: Palette | None = field(default=None, repr=False)  # the same on the ground of code
+    chosen: Palette | None = field(default=None, repr=False)  # the same on the ground of the line under the cursor
+
+    @property
+    def on_raised(self) -> Palette:
+        """The palette on the ground of the user's words."""
+        return self.raised or self
+
+    @property
+    def on_chosen(self) -> Palette:
+        """The palette on the ground of the line under the cursor."""
+        return self.chosen or self
+
+    @property
+    def on_sunken(self) -> Palette:
+        """The palette on the ground of code blocks."""
+        return self.sunken or self
+
+    @cached_property
+    def quiet(self) -> Palette:
+        """The palette with its text muted, for what stands back behind the answer."""
+        weak = self.muted
+        return replace(self, base=weak, strong=weak + Style(bold=True), emphasis=weak + Style(italic=True))
+
+
+def contrast(one: Color, other: Color) -> float:
+    """The contrast ratio of two opaque colours, from 1 to 21 (WCAG 2, relative luminance)."""
+    lighter, darker = sorted((_luminance(one), _luminance(other)), reverse=True)
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+def readable(ink: Color, ground: Color, ratio: float = TEXT_CONTRAST) -> Color:
+    """`ink`, moved towards white or black only as far as it takes to reach `ratio` on `ground`."""
+    if contrast(ink, ground) >= ratio:
+        return ink
+    goal = max((_BLACK, _WHITE), key=lambda pole: contrast(pole, ground))
+    for step in range(1, 11):
+        moved = ink.blend(goal, step / 10)
+        if contrast(moved, ground) >= ratio:
+            return moved
+    return goal
+
+
+def build_palette(variables: Mapping[str, str], *, dark: bool = True) -> Palette:
+    """The palette of a theme, from the variables that Textual made of it (`App.theme_variables`)."""
+    background = _color(variables, "background", "#121212" if dark else "#fafafa")
+    if background.ansi is not None:
+        return _ansi_palette(variables, dark)
+    surface = background + _color(variables, "surface", "#1e1e1e")
+    lifted = surface if surface != background else background.blend(_pole(background), 0.07)
+    panel = background + _color(variables, "panel", lifted.hex)
+    return replace(
+        _palette_on(variables, background),
+        raised=_palette_on(variables, lifted),
+        sunken=_palette_on(variables, background.blend(lifted, 0.6)),
+        chosen=_palette_on(variables, panel if panel != background else lifted),
+    )
+
+
+def _palette_on(variables: Mapping[str, str], ground: Color) -> Palette:
+    bg = ground.rich_color
+    foreground = _color(variables, "foreground", "#e0e0e0")
+
+    def ink(name: str, ratio: float = TEXT_CONTRAST) -> Color:
+        return readable(ground + _color(variables, name, foreground.hex), ground, ratio)
+
+    def style(
+        color: Color, *, bold: bool | None = None, italic: bool | None = None, underline: bool | None = None
+    ) -> Style:
+        return Style(color=color.rich_color, bgcolor=bg, bold=bold, italic=italic, underline=underline)
+
+    text = readable(ground + foreground, ground)
+    muted = readable(ground + _color(variables, "muted", ground.blend(text, 0.6).hex), ground)
+    faint = readable(ground.blend(text, 0.28), ground, LINE_CONTRAST)
+    primary, secondary, accent = ink("primary"), ink("secondary"), ink("accent")
+    success, warning, error = ink("success"), ink("warning"), ink("error")
+    mark = ground + _color(variables, "screen-selection-background", "#0178d47f")
+    return Palette(
+        base=style(text),
+        strong=style(text, bold=True),
+        muted=style(muted),
+        faint=style(faint),
+        primary=style(primary),
+        secondary=style(secondary),
+        accent=style(accent),
+        success=style(success),
+        warning=style(warning),
+        error=style(error),
+        link=style(primary, underline=True),
+        heading=style(primary, bold=True),
+        emphasis=style(text, italic=True),
+        code=style(accent),
+        syntax={
+            "keyword": style(accent),
+            "string": style(success),
+            "number": style(warning),
+            "comment": style(muted, italic=True),
+            "name": style(primary),
+            "type": style(secondary),
+            "operator": style(muted),
+            "wrong": style(error),
+            "added": style(success),
+            "removed": style(error),
+            "key": style(primary),
+        },
+        ansi=_sixteen(ground),
+        selection=Style(color=readable(text, mark).rich_color, bgcolor=mark.rich_color),
+    )
+
+
+def _ansi_palette(variables: Mapping[str, str], dark: bool) -> Palette:
+    """For themes of the terminal's own colours: nothing is known of them, so weak text is dim, not blended."""
+
+    def style(
+        name: str,
+        *,
+        bold: bool | None = None,
+        italic: bool | None = None,
+        underline: bool | None = None,
+        dim: bool | None = None,
+    ) -> Style:
+        color = _color(variables, name, "ansi_default")
+        ink = (color if color.a else Color.parse("ansi_default")).rich_color
+        return Style(color=ink, bgcolor="default", bold=bold, italic=italic, underline=underline, dim=dim)
+
+    base = style("foreground")
+    muted = style("foreground", dim=True)
+    primary = style("primary")
+    palette = Palette(
+        base=base,
+        strong=style("foreground", bold=True),
+        muted=muted,
+        faint=muted,
+        primary=primary,
+        secondary=style("secondary"),
+        accent=style("accent"),
+        success=style("success"),
+        warning=style("warning"),
+        error=style("error"),
+        link=style("primary", underline=True),
+        heading=style("primary", bold=True),
+        emphasis=style("foreground", italic=True),
+        code=style("accent"),
+        syntax={
+            "keyword": style("accent"),
+            "string": style("success"),
+            "number": style("warning"),
+            "comment": muted,
+            "name": primary,
+            "type": style("secondary"),
+            "operator": base,
+            "wrong": style("error"),
+            "added": style("success"),
+            "removed": style("error"),
+            "key": primary,
+        },
+        ansi=tuple(RichColor.parse(f"color({number})") for number in range(16)),
+        selection=Style(color="black" if dark else "white", bgcolor="white" if dark else "black"),
+    )
+    heavy = {"base": palette.strong, "muted": palette.strong, "faint": base}
+    return replace(palette, chosen=replace(palette, **heavy))
+
+
+def _sixteen(ground: Color) -> tuple[RichColor, ...]:
+    """The sixteen terminal colours as tools mean them, each readable on `ground`."""
+    hexes = (
+        *("#3a3a3a", "#d75f5f", "#87af5f", "#d7af5f", "#5f87d7", "#af5faf", "#5fafaf", "#bcbcbc"),
+        *("#767676", "#ff7b72", "#a8d080", "#f0cf7a", "#82aaff", "#d687d6", "#7fd7d7", "#ffffff"),
+    )
+    return tuple(readable(Color.parse(value), ground).rich_color for value in hexes)
+
+
+def _color(variables: Mapping[str, str], name: str, default: str) -> Color:
+    """A variable as a colour; one that isn't there, or is no colour (`auto 60%`), is `default`."""
+    try:
+        return Color.parse(variables.get(name, default))
+    except ValueError:
+        return Color.parse(default)
+
+
+def _pole(ground: Color) -> Color:
+    return _WHITE if _luminance(ground) < 0.5 else _BLACK
+
+
+def _luminance(color: Color) -> float:
+    def linear(channel: int) -> float:
+        part = channel / 255
+        return part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4
+
+    red, green, blue = color.rgb
+    return 0.2126 * linear(red) + 0.7152 * linear(green) + 0.0722 * linear(blue)

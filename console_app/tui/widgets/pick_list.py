@@ -1,0 +1,151 @@
+"""A list to pick one thing from by typing and arrows; models, themes and older prompts are a few lines on top of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Input, OptionList, Static
+from textual.widgets.option_list import Option
+
+from console_app.domain.safe_text import one_line
+from console_app.tui.widgets.fuzzy import best
+
+MOST_SHOWN = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One thing to pick: `value` is the result, `about` is shown behind it."""
+
+    value: str
+    about: str = ""
+
+
+class PickList(ModalScreen[str | None]):
+    """Typing filters, arrows move, Enter picks, Escape leaves with None.
+
+    With `free_text` what was typed is a result of its own where nothing fits.
+    """
+
+    CSS_PATH = Path(__file__).with_name("dialog.tcss")  # whole: subclasses stand in other folders
+    DEFAULT_CLASSES = "dialog"
+    AUTO_FOCUS = "Input"
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "leave", "close", id="list.close"),
+        Binding("up,ctrl+p", "move(-1)", "up", id="list.up", show=False, priority=True),
+        Binding("down,ctrl+n", "move(1)", "down", id="list.down", show=False, priority=True),
+        Binding("pageup", "move(-10)", "page up", id="list.page_up", show=False, priority=True),
+        Binding("pagedown", "move(10)", "page down", id="list.page_down", show=False, priority=True),
+    ]
+
+    def __init__(
+        self,
+        title: str,
+        choices: Sequence[Choice],
+        *,
+        current: str = "",
+        hint: str = "type to search",
+        note: str = "",
+        free_text: bool = False,
+    ) -> None:
+        super().__init__()
+        self._title = title
+        self._choices = list(choices)
+        self._shown: list[Choice] = []
+        self._current = current
+        self._hint = hint
+        self._note = note
+        self._free_text = free_text
+
+    def compose(self) -> ComposeResult:
+        """The field, the list, and a line of what there is to say."""
+        with Vertical(id="box") as dialog:
+            dialog.border_title = self._title
+            dialog.border_subtitle = "enter chooses · esc leaves"
+            yield Input(placeholder=self._hint)
+            options = OptionList(markup=False)
+            options.can_focus = False
+            yield options
+            yield Static(Content(self._note), classes="dialog--note")
+
+    def on_mount(self) -> None:
+        """Everything, with what holds now highlighted."""
+        self._fill("")
+
+    def offer(self, choices: Sequence[Choice], note: str = "") -> None:
+        """Other choices and another note, as when a list arrived from afar."""
+        self._choices = list(choices)
+        self._note = note
+        self.query_one(".dialog--note", Static).update(Content(one_line(note)))
+        self._fill(self.query_one(Input).value)
+
+    def highlighted(self, choice: Choice | None) -> None:
+        """Called whenever the highlight moves; the theme picker shows what it would look like."""
+
+    def typed(self, text: str) -> None:
+        """Called at Enter with what was typed where nothing fits."""
+        self.dismiss(text)
+
+    def action_leave(self) -> None:
+        """Escape."""
+        self.dismiss(None)
+
+    def action_move(self, delta: int) -> None:
+        """Moves the highlight; single steps go round the ends."""
+        options = self.query_one(OptionList)
+        count = options.option_count
+        if not count:
+            return
+        place = (options.highlighted if options.highlighted is not None else -1) + delta
+        options.highlighted = place % count if abs(delta) == 1 else max(0, min(place, count - 1))
+
+    @on(Input.Changed)
+    def _typed(self, event: Input.Changed) -> None:
+        event.stop()
+        self._fill(event.value.strip())
+
+    @on(Input.Submitted)
+    def _entered(self, event: Input.Submitted) -> None:
+        event.stop()
+        index = self.query_one(OptionList).highlighted
+        if index is not None and index < len(self._shown):
+            self.dismiss(self._shown[index].value)
+        elif self._free_text and event.value.strip():
+            self.typed(event.value.strip())
+
+    @on(OptionList.OptionHighlighted)
+    def _moved(self, event: OptionList.OptionHighlighted) -> None:
+        event.stop()
+        if event.option_index < len(self._shown):
+            self.highlighted(self._shown[event.option_index])
+
+    @on(OptionList.OptionSelected)
+    def _clicked(self, event: OptionList.OptionSelected) -> None:
+        event.stop()
+        self.dismiss(self._shown[event.option_index].value)
+
+    def _fill(self, query: str) -> None:
+        by_value = {choice.value: choice for choice in self._choices}
+        self._shown = [by_value[value] for value in best(query, by_value, MOST_SHOWN)]
+        options = self.query_one(OptionList)
+        options.clear_options()
+        widest = min(max((len(one_line(c.value, 60)) for c in self._shown), default=0), 44)
+        options.add_options(Option(self._row(choice, widest)) for choice in self._shown)
+        values = [choice.value for choice in self._shown]
+        if self._shown:
+            options.highlighted = values.index(self._current) if self._current in values and not query else 0
+
+    def _row(self, choice: Choice, widest: int) -> Content:
+        mark = Content.styled("● ", "$primary") if choice.value == self._current else Content("  ")
+        row = mark + Content(f"{one_line(choice.value, 400):<{widest}}")
+        return row + Content.styled(f"  {one_line(choice.about, 120)}", "$muted") if choice.about else row

@@ -1,0 +1,73 @@
+"""A dialog that shows a text of any size: the log, what a call sent and got, the servers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import ClassVar
+
+from textual import getters
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+
+from console_app.tui.widgets.text_view import TextView
+from console_app.tui.widgets.typed_app import typed_app
+
+
+class TextDialog(ModalScreen[None]):
+    """Shows what `read` gives, from the end on with `at_end`; with `every` it is read again each so many seconds."""
+
+    CSS_PATH = Path(__file__).with_name("dialog.tcss")  # whole: subclasses stand in other folders
+    DEFAULT_CLASSES = "dialog -tall"
+    AUTO_FOCUS = "TextView"
+
+    app = getters.app(typed_app)
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q", "leave", "close", id="text.close"),
+        Binding("c", "copy", "copy", id="text.copy"),
+    ]
+
+    def __init__(
+        self, title: str, read: Callable[[], str], *, at_end: bool = False, every: float | None = None
+    ) -> None:
+        super().__init__()
+        self._title = title
+        self._read = read
+        self._at_end = at_end
+        self._every = every
+        self._text = ""
+
+    def compose(self) -> ComposeResult:
+        """The text in a frame."""
+        with Vertical(id="box") as dialog:
+            dialog.border_title = Content(self._title)  # pyright: ignore[reportAttributeAccessIssue]  (it takes both)
+            dialog.border_subtitle = "c copies · esc closes"
+            yield TextView()
+
+    def on_mount(self) -> None:
+        """Reads, and keeps reading where the text is a living one."""
+        self._show()
+        if self._at_end:
+            self.call_after_refresh(self.query_one(TextView).scroll_end, animate=False)
+        if self._every is not None:
+            self.set_interval(self._every, self._show)
+
+    def _show(self) -> None:
+        text = self._read()
+        if text == self._text:
+            return
+        self._text = text
+        self.query_one(TextView).set_text(text)
+
+    def action_copy(self) -> None:
+        """c: the whole text."""
+        self.app.copy_to_clipboard(self._text)
+        self.notify("Copied.", markup=False)
+
+    def action_leave(self) -> None:
+        """Escape."""
+        self.dismiss(None)

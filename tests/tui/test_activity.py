@@ -1,0 +1,159 @@
+"""The line above the prompt: what runs, what it took so far and the key that stops it; no line while nothing runs."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+
+from console_app.domain.approvals import ApprovalMode
+from console_app.domain.ports.provider import FinishChunk, ReasoningChunk, RetryChunk, TextChunk, UsageChunk
+from console_app.domain.ports.toolset import CallReporter, Invocation
+from console_app.engine.approval_gate import ApprovalGate
+from console_app.engine.settings import EngineSettings
+from console_app.tui.app import FanoutApp
+from console_app.tui.main_screen.activity_line import ActivityLine
+from tests.tui.parts import NOW, Answer, Tools, WrittenModel, app, calls, chat, say, see, seen, until
+
+
+class Clock:
+    """Moves when the test says so."""
+
+    def __init__(self) -> None:
+        self.now = NOW
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def line(console: FanoutApp) -> str:
+    """The line as it is painted; "" while it takes none."""
+    widget = chat(console).query_one(ActivityLine)
+    return seen(console).splitlines()[widget.region.y].strip() if widget.display else ""
+
+
+async def says(pilot: Pilot[Any], words: str) -> None:
+    console = pilot.app
+    assert isinstance(console, FanoutApp)
+    await until(pilot, lambda: words in line(console), words)
+
+
+async def test_it_says_what_the_model_does_and_for_how_long(tmp_path: Path) -> None:
+    thinks, writes, ends = asyncio.Event(), asyncio.Event(), asyncio.Event()
+    answer: Answer = [
+        thinks, ReasoningChunk("Hm."), writes, TextChunk("w" * 400), ends, UsageChunk(12_000, 400, cost=0.03),
+        FinishChunk("stop"),
+    ]  # fmt: skip
+    clock = Clock()
+    console = app(tmp_path, WrittenModel(answer), clock=clock)
+    async with console.run_test(size=(80, 24)) as pilot:
+        assert line(console) == ""
+        await pilot.press(*"go", "enter")
+        await says(pilot, "thinking")
+        assert line(console).endswith("esc stop")
+        clock.now += 4
+        await says(pilot, "thinking 4 s")
+        thinks.set()
+        await see(pilot, "Hm.")
+        clock.now += 31
+        await says(pilot, "thinking 35 s · taking longer than expected")
+        writes.set()
+        await says(pilot, "writing")
+        clock.now += 2
+        await says(pilot, "writing · 50 tok/s")
+        ends.set()
+        await until(pilot, lambda: not chat(console).conversation.busy and line(console) == "")
+        await until(pilot, lambda: chat(console).view.size.height == 24 - 5)  # it takes no line any more
+
+
+async def test_it_counts_calls_and_what_they_cost_so_far(tmp_path: Path) -> None:
+    go = asyncio.Event()
+
+    async def wait(_invocation: Invocation, _reporter: CallReporter) -> str:
+        await go.wait()
+        return "done"
+
+    clock = Clock()
+    model = WrittenModel(calls(*[("lab_wait", "{}")] * 5), say("All done."))
+    console = app(tmp_path, model, Tools({("lab", "wait"): wait}), clock=clock)
+    async with console.run_test(size=(80, 24)) as pilot:
+        chat(console).services.engine.settings = EngineSettings(max_parallel=3)
+        await pilot.press(*"go", "enter")
+        await says(pilot, "3 running · 2 queued · 0 s   1.6k tokens")
+        clock.now += 12
+        await says(pilot, "3 running · 2 queued · 12 s   1.6k tokens")
+        clock.now += 20
+        await says(pilot, "32 s · taking longer than expected")
+        go.set()
+        await see(pilot, "All done.")
+
+
+async def test_what_waits_for_you_is_said_and_moves_nothing(tmp_path: Path) -> None:
+    async def act(_invocation: Invocation, _reporter: CallReporter) -> str:
+        return "done"
+
+    tools = Tools({("lab", "act"): act}, read_only=False)
+    model = WrittenModel(calls(("lab_act", "{}")))
+    console = app(tmp_path, model, tools, gate=ApprovalGate(ApprovalMode.ASK), clock=Clock())
+    async with console.run_test(size=(80, 24)) as pilot:
+        await pilot.press(*"go", "enter")
+        await says(pilot, "? waiting for you")
+
+
+async def test_another_try_is_counted_down(tmp_path: Path) -> None:
+    clock, over = Clock(), asyncio.Event()
+    model = WrittenModel([RetryChunk(2, 12.0, "Overloaded.", 5), over, TextChunk("Here."), FinishChunk("stop")])
+    console = app(tmp_path, model, clock=clock)
+    async with console.run_test(size=(80, 24)) as pilot:
+        await pilot.press(*"go", "enter")
+        await says(pilot, "retrying in 12 s (2 of 5)")
+        clock.now += 9
+        await says(pilot, "retrying in 3 s (2 of 5)")
+        clock.now += 8
+        await says(pilot, "thinking 5 s")
+        over.set()
+        await see(pilot, "Here.")
+
+
+async def test_a_summary_in_the_middle_of_a_turn_is_said(tmp_path: Path) -> None:
+    go = asyncio.Event()
+    nearly_full: Answer = [TextChunk("One."), UsageChunk(900, 80), FinishChunk("stop")]
+    answers: list[Answer] = [nearly_full, nearly_full, nearly_full, nearly_full]
+    model = WrittenModel(*answers, [go, *say("A summary.")], say("Five."))
+    console = app(tmp_path, model)
+    async with console.run_test(size=(80, 24)) as pilot:
+        for number in range(4):
+            await pilot.press(*"go", "enter")
+            await until(
+                pilot, lambda number=number: len(model.requests) == number + 1 and not chat(console).conversation.busy
+            )
+        chat(console).services.engine.window = lambda: 1000
+        await pilot.press(*"go", "enter")
+        await says(pilot, "compacting")
+        go.set()
+        await see(pilot, "Five.")
+
+
+@pytest.mark.parametrize(("size", "left_out"), [((100, 24), ""), ((60, 15), "$0.030")])
+async def test_what_fits_by_importance(tmp_path: Path, size: tuple[int, int], left_out: str) -> None:
+    clock, over = Clock(), asyncio.Event()
+    answer: Answer = [TextChunk("w"), UsageChunk(12_000, 400, cost=0.03), over, FinishChunk("stop")]
+    console = app(tmp_path, WrittenModel(answer), clock=clock)
+    async with console.run_test(size=size) as pilot:
+        await pilot.press(*"go", "enter")
+        await says(pilot, "writing")
+        clock.now += 40
+        await says(pilot, "writing · taking longer than expected")
+        assert line(console).endswith("esc stop")
+        assert ("$0.030" in line(console)) is (not left_out)
+        over.set()
+
+
+async def test_a_key_that_is_bound_otherwise_is_named_so(tmp_path: Path) -> None:
+    console = app(tmp_path, WrittenModel([asyncio.Event()]), keymap={"chat.stop": "f8"})
+    async with console.run_test(size=(80, 24)) as pilot:
+        await pilot.press(*"go", "enter")
+        await says(pilot, "f8 stop")

@@ -1,0 +1,229 @@
+"""The board without its widget: whatever is pressed in whatever time, only what was meant is decided."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from console_app.domain.approvals import Decision
+from console_app.domain.tools import CallState
+from console_app.domain.transcript_parts import CallView
+from console_app.tui.approvals.selection import ApprovalDecision, ApprovalSelection, PendingApproval
+from console_app.tui.widgets.settled_keys import ALONE, SETTLE
+
+
+def case(name: str, *, rules: tuple[str, ...] = ("files.write",)) -> PendingApproval:
+    call = CallView(name, 0, "files_write", "files", "write", "native", 0.0, CallState.WAITING)
+    call.arguments = {"path": name}
+    return PendingApproval(call, rules=rules)
+
+
+@dataclass
+class Person:
+    """Presses keys on a selection, in a time of its own; what the widget's timer does happens as time passes."""
+
+    now: float = 100.0
+    decided: list[ApprovalDecision] = field(default_factory=list[ApprovalDecision])
+    pressed_at: float = 0.0
+    held_since: float | None = None
+
+    def __post_init__(self) -> None:
+        self.selection = ApprovalSelection(lambda: self.now)
+
+    def wait(self, seconds: float) -> None:
+        end = self.now + seconds
+        if self.held_since is not None and self.held_since + ALONE <= end:
+            self.now, self.held_since = max(self.held_since + ALONE, self.now), None
+            if (decision := self.selection.take()) is not None:
+                self.decided.append(decision)
+                self.show([c for c in self.selection.waiting if c.call.id not in decision.call_ids])
+        self.now = end
+
+    def show(self, waiting: list[PendingApproval]) -> None:
+        self.selection.show(waiting)
+
+    def press(self, key: str) -> None:
+        selection = self.selection
+        selection.keys.pressed()
+        self.pressed_at = self.now
+        held = False
+        match key:
+            case "y":
+                held = selection.once()
+            case "Y":
+                held = selection.all()
+            case "a":
+                held = selection.session()
+            case "A":
+                held = selection.always() and selection.keys.holds is not None
+            case "n":
+                held = selection.deny()
+            case "N":
+                held = selection.deny(every=True)
+            case "j":
+                selection.move(1)
+            case "escape":
+                selection.back()
+            case "f":
+                selection.ask_words()
+            case _:
+                pass
+        if held:
+            self.held_since = self.now
+
+    @property
+    def approved(self) -> list[str]:
+        return [call_id for r in self.decided if r.decision is Decision.ALLOW for call_id in r.call_ids]
+
+
+def person(*names: str) -> Person:
+    one = Person()
+    one.show([case(name) for name in names])
+    return one
+
+
+def test_a_key_after_half_a_second_counts_for_the_selected_call() -> None:
+    one = person("a", "b", "c")
+    one.press("j")
+    one.wait(0.6)
+    one.press("y")
+    one.wait(1)
+    assert one.approved == ["b"]
+    assert one.selection.current is not None
+    assert one.selection.current.call.id == "c"  # the row that took its place
+
+
+def test_a_key_typed_ahead_counts_for_nothing_and_puts_the_next_off() -> None:
+    one = person("a")
+    one.wait(0.4)
+    one.press("y")
+    one.wait(0.4)
+    one.press("y")
+    one.wait(1)
+    assert one.approved == []
+    one.press("y")
+    one.wait(1)
+    assert one.approved == ["a"]
+
+
+def test_a_held_key_approves_one_call_at_most() -> None:
+    for delay in (0.2, 0.25, 0.5, 0.66, 1.0):
+        for rate in (0.02, 0.04, 0.09, 0.12):
+            one = person("a", "b", "c")
+            one.wait(0.6)
+            one.press("y")
+            one.wait(delay)
+            for _ in range(100):
+                one.press("y")
+                one.wait(rate)
+            assert one.approved in ([], ["a"]), (delay, rate)
+
+
+def test_a_paste_without_brackets_decides_nothing() -> None:
+    one = person("a", "b")
+    one.wait(0.6)
+    for key in "yes please YAay":
+        one.press(key)
+        one.wait(0.002)
+    one.wait(0.1)
+    assert one.decided == []
+
+
+def test_a_call_that_comes_while_a_key_is_on_its_way_voids_it() -> None:
+    one = person("a")
+    one.wait(0.6)
+    one.press("Y")
+    one.wait(0.1)
+    one.show([case("a"), case("b")])
+    one.wait(2)
+    assert one.approved == []
+
+
+def test_always_shows_the_rule_and_wants_a_second_key() -> None:
+    one = person("a")
+    one.wait(0.6)
+    one.press("A")
+    one.wait(0.3)
+    one.press("A")
+    one.wait(1)
+    assert one.decided == []
+    assert one.selection.stage == "rule"
+    one.press("A")
+    one.wait(0.3)
+    assert one.decided == [ApprovalDecision(("a",), Decision.ALLOW, "always", "files.write")]
+
+
+def test_a_call_that_always_asks_has_no_rule_to_write() -> None:
+    one = Person()
+    one.show([case("a", rules=())])
+    one.wait(0.6)
+    one.press("a")
+    one.wait(1)
+    one.press("A")
+    one.wait(1)
+    assert one.decided == []
+    assert one.selection.stage == "choosing"
+
+
+def test_the_cursor_stays_with_its_call_when_rows_come_and_go() -> None:
+    one = person("a", "b", "c")
+    one.press("j")
+    one.show([case("c"), case("b"), case("d")])
+    assert [c.call.id for c in one.selection.waiting] == ["b", "c", "d"]
+    assert one.selection.current is not None
+    assert one.selection.current.call.id == "b"
+    one.show([case("c"), case("d")])
+    assert one.selection.current.call.id == "c"
+    one.show([])
+    assert one.selection.current is None
+
+
+KEYS = st.sampled_from(["y", "y", "Y", "a", "A", "n", "N", "j", "escape", "f", "q"])
+ACTS = st.lists(
+    st.one_of(
+        st.tuples(st.just("wait"), st.floats(0.001, 2.0)),
+        st.tuples(st.just("press"), KEYS),
+        st.tuples(st.just("show"), st.sets(st.sampled_from("abcdefgh"))),
+    ),
+    max_size=60,
+)
+
+
+@given(ACTS)
+def test_nothing_is_approved_by_a_key_within_half_a_second_of_a_change_or_beside_another_key(
+    acts: list[tuple[str, object]],
+) -> None:
+    one = Person()
+    changed_at = one.now
+    keys: list[tuple[float, str]] = []
+    for kind, value in acts:
+        before = len(one.decided)
+        if kind == "wait":
+            assert isinstance(value, float)
+            waiting = {c.call.id for c in one.selection.waiting}
+            one.wait(value)
+            for decision in one.decided[before:]:
+                at, key = keys[-1]
+                assert at - changed_at >= SETTLE
+                assert len(keys) == 1 or at - keys[-2][0] >= ALONE
+                assert set(decision.call_ids) <= waiting
+                assert (decision.decision is Decision.ALLOW) == (key in "yYaA")
+                assert decision.scope == {"a": "session", "A": "always"}.get(key, "once")
+                changed_at = at
+        elif kind == "press":
+            assert isinstance(value, str)
+            one.press(value)
+            keys.append((one.now, value))
+            if value == "j" and one.selection.waiting and one.selection.stage == "choosing":
+                changed_at = one.now
+        else:
+            ids = {c.call.id for c in one.selection.waiting}
+            one.show([case(name) for name in sorted(value)])  # type: ignore[call-overload]
+            if ids != value:
+                changed_at = one.now
+        assert len(one.decided) <= before + 1
+        place = one.selection.selected
+        assert place == 0 or place < len(one.selection.waiting)
+    assert len(set(one.approved)) <= 8

@@ -1,0 +1,164 @@
+"""Any keys over conversations of any shape: letters act on the call that is seen to be selected and on no other, and
+none that was pressed while a panel was selected is written into the prompt."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from textual.pilot import Pilot
+
+from console_app.domain import events as ev
+from console_app.domain.approvals import ApprovalMode
+from console_app.domain.ports.toolset import CallReporter, Invocation
+from console_app.domain.tools import Outcome
+from console_app.engine.approval_gate import ApprovalGate
+from console_app.tui.transcript_view.call_block import CallBlock
+from tests.tui.parts import Answer, Tools, WrittenModel, app, at_rest, calls, chat, say, seen, until
+
+LETTERS = ["x", "x", "r", "e", "k", "j", "o", "f", "c", "i", "s", "m", "h", "q", "plus", "space"]
+MOVES = [
+    "alt+up",
+    "alt+up",
+    "alt+down",
+    "alt+1",
+    "alt+3",
+    "alt+9",
+    "tab",
+    "escape",
+    "pageup",
+    "pagedown",
+    "home",
+    "end",
+]
+OTHER = ["click", "finish", "finish", "turn", "small", "large", "ctrl+o"]
+
+histories = st.lists(st.integers(1, 4), max_size=2)
+batches = st.sampled_from([1, 2, 3, 8, 30])
+presses = st.lists(st.sampled_from([*LETTERS, *LETTERS, *MOVES, *OTHER]), min_size=10, max_size=40)
+
+
+class Lab:
+    """A tool whose calls end one after the other as the test lets them, or at once."""
+
+    def __init__(self) -> None:
+        self.waiting: list[asyncio.Event] = []
+        self.at_once = True
+        self.tools = Tools({("lab", "do"): self._do}, read_only=False)
+
+    async def _do(self, invocation: Invocation, _reporter: CallReporter) -> str:
+        if not self.at_once:
+            self.waiting.append(asyncio.Event())
+            await self.waiting[-1].wait()
+        return f"did {invocation.arguments['n']}"
+
+    def finish(self) -> None:
+        for event in self.waiting[:3]:
+            event.set()
+        del self.waiting[:3]
+
+
+class Kept:
+    """A store that only remembers."""
+
+    def __init__(self) -> None:
+        self.events: list[ev.Event] = []
+
+    async def append(self, events: Sequence[ev.Event]) -> None:
+        self.events += events
+
+    def touched(self, since: int) -> set[str]:
+        """The calls that a key cancelled or ran again."""
+        return {
+            event.call_id
+            for event in self.events[since:]
+            if isinstance(event, ev.CallRestarted)
+            or (isinstance(event, ev.CallFinished) and event.outcome is Outcome.CANCELLED)
+        }
+
+
+def answer(first: int, count: int) -> Answer:
+    return calls(*[("lab_do", json.dumps({"n": n})) for n in range(first, first + count)])
+
+
+def selected(pilot: Pilot[Any]) -> tuple[str | None, bool]:
+    """The id of the marked call, and whether it is seen."""
+    view = chat(pilot.app).view
+    marked = [block for block in view.blocks if block.selected]
+    assert len(marked) <= 1
+    if not marked:
+        return None, False
+    assert view.has_focus
+    block = marked[0]
+    if not isinstance(block, CallBlock):
+        return "", True
+    lines = [line for line in seen(pilot.app).splitlines() if line[1:].lstrip().startswith(("▌", "╭", "┏", "│", "╰"))]
+    return block.call.id, any(f"n={(block.call.arguments or {}).get('n')}" in line for line in lines) or block.open
+
+
+async def click_on_a_panel(pilot: Pilot[Any]) -> None:
+    rows = [y for y, line in enumerate(seen(pilot.app).splitlines()) if "n=" in line]
+    if rows:
+        await pilot.click(offset=(20, rows[0]))
+
+
+async def press(pilot: Pilot[Any], lab: Lab, kept: Kept, key: str) -> None:
+    screen = chat(pilot.app)
+    match key:
+        case "click":
+            await click_on_a_panel(pilot)
+        case "finish":
+            lab.finish()
+        case "turn":
+            screen.prompt_area.send("another turn")
+        case "small" | "large":
+            await pilot.resize_terminal(*((80, 24) if key == "small" else (110, 44)))
+        case _:
+            await at_rest(pilot)
+            call_id, in_sight = selected(pilot)
+            text, before = screen.prompt.text, len(kept.events)
+            await pilot.press(key)
+            await at_rest(pilot)
+            if call_id is not None and key in LETTERS:
+                assert screen.prompt.text == text, f"{key} was written into the prompt"
+                assert kept.touched(before) <= ({call_id} if in_sight else set()), f"{key} acted on another call"
+    for _ in range(3):
+        if pilot.app.screen is not screen:
+            await pilot.press("escape")
+    assert pilot.app.screen is screen
+
+
+async def play(history: list[int], size: int, keys: list[str]) -> None:
+    lab, kept = Lab(), Kept()
+    earlier = [one for n, count in enumerate(history) for one in (answer(100 * n, count), say("So much for that."))]
+    model = WrittenModel(*earlier, *(answer(1000 * n, size) for n in range(9, 14)))
+    with tempfile.TemporaryDirectory() as folder:
+        console = app(Path(folder), model, lab.tools, gate=ApprovalGate(ApprovalMode.YOLO), store=kept)
+        async with console.run_test(size=(100, 30)) as pilot:
+            screen = chat(console)
+            for turns in range(len(history)):
+                await pilot.press("g", "enter")
+                await until(
+                    pilot,
+                    lambda turns=turns: len(screen.ui.shown.transcript.turns) > turns and not screen.conversation.busy,
+                )
+            lab.at_once = False
+            await pilot.press("g", "enter")
+            await until(pilot, lambda: bool(lab.waiting))
+            for key in keys:
+                await press(pilot, lab, kept, key)
+
+
+# An example takes seconds, so a failing one is told as it is.
+@settings(
+    max_examples=12, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.explicit, Phase.generate]
+)
+@given(histories, batches, presses)
+def test_letters_mean_the_call_that_is_seen_to_be_selected(history: list[int], size: int, keys: list[str]) -> None:
+    asyncio.run(play(history, size, keys))

@@ -1,0 +1,339 @@
+"""Reaching a call by key: the newest batch is what the keys mean, and what is selected is seen."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+from textual import events
+from textual.pilot import Pilot
+
+from console_app.domain.approvals import ApprovalMode
+from console_app.domain.ports.toolset import CallReporter, Invocation
+from console_app.domain.transcript_parts import CallView
+from console_app.engine.approval_gate import ApprovalGate
+from console_app.tui.transcript_view.call_block import CallBlock
+from tests.tui.parts import Answer, Tools, WrittenModel, app, calls, chat, decide, echo, say, see, seen, until
+
+
+class Bench:
+    """Tools whose `wait` ends for an `n` when the test lets it go, and a console on them."""
+
+    def __init__(self) -> None:
+        self.free = asyncio.Event()
+        self.ran: list[Any] = []
+        self.tools = Tools({("lab", "wait"): self._wait, ("lab", "echo"): echo})
+
+    async def _wait(self, invocation: Invocation, _reporter: CallReporter) -> str:
+        self.ran.append(invocation.arguments["n"])
+        if not self.free.is_set():
+            await self.free.wait()
+        return f"ended {invocation.arguments['n']}"
+
+
+def batch(tool: str, first: int, count: int) -> Answer:
+    return calls(*[(f"lab_{tool}", json.dumps({"n": n})) for n in range(first, first + count)])
+
+
+def selected(pilot: Pilot[Any]) -> CallView | None:
+    """The call that is seen to be selected: it has the mark, and a line of it is in the view."""
+    view = chat(pilot.app).view
+    marked = [block for block in view.blocks if block.selected]
+    assert len(marked) <= 1
+    if not marked or not isinstance(marked[0], CallBlock):
+        return None
+    call = marked[0].call
+    shown = [line for line in seen(pilot.app).splitlines() if line.lstrip(" 123456789").startswith(("▌", "╭", "┏"))]
+    assert any(f"n={(call.arguments or {}).get('n')}" in line for line in shown), seen(pilot.app)
+    return call
+
+
+def running(pilot: Pilot[Any]) -> list[CallView]:
+    return [call for call in chat(pilot.app).ui.shown.transcript.calls.values() if call.state == "running"]
+
+
+async def told(pilot: Pilot[Any], text: str) -> None:
+    """Waits for a toast that says so."""
+    toasts = pilot.app._notifications  # pyright: ignore[reportPrivateUsage]
+    await until(pilot, lambda: any(text in toast.message for toast in toasts), f"{text!r} as a toast")
+
+
+async def two_turns(pilot: Pilot[Any], *, second: int) -> None:
+    """A turn that is over, whose panels were walked through; then one with `second` calls that run."""
+    screen = chat(pilot.app)
+    await pilot.press(*"one", "enter")
+    await see(pilot, "First is done.")
+    await until(pilot, lambda: not screen.conversation.busy)
+    await pilot.press("alt+up", "alt+up", "escape")
+    await pilot.press(*"two", "enter")
+    await until(pilot, lambda: len(running(pilot)) == second)
+
+
+async def test_the_panel_keys_mean_the_newest_batch(tmp_path: Path) -> None:
+    bench = Bench()
+    model = WrittenModel(batch("echo", 0, 4), say("First is done."), batch("wait", 10, 8), say("Second is done."))
+    async with app(tmp_path, model, bench.tools).run_test(size=(100, 30)) as pilot:
+        screen = chat(pilot.app)
+        await two_turns(pilot, second=8)
+        await pilot.press("alt+up")
+        call = selected(pilot)
+        assert call is not None
+        assert call in running(pilot)
+        await pilot.press("x")
+        await until(pilot, lambda: call.outcome == "cancelled")
+        await until(pilot, lambda: "x cancel" not in seen(pilot.app), "hints of what can be done now")
+        await pilot.press("x", "h", "z")
+        assert screen.prompt.text == ""
+        assert len(running(pilot)) == 7
+        await pilot.press("escape")
+        assert screen.focused is screen.prompt
+        bench.free.set()
+        await see(pilot, "Second is done.")
+
+
+async def test_tab_goes_to_the_newest_batch_and_an_old_call_runs_again_only_when_asked(tmp_path: Path) -> None:
+    bench = Bench()
+    bench.free.set()
+    model = WrittenModel(batch("wait", 0, 2), say("First is done."), say("No calls this time."))
+    async with app(tmp_path, model, bench.tools, gate=ApprovalGate(ApprovalMode.YOLO)).run_test(
+        size=(100, 24)
+    ) as pilot:
+        screen = chat(pilot.app)
+        await pilot.press(*"one", "enter")
+        await see(pilot, "First is done.")
+        await pilot.press(*"two", "enter")
+        await see(pilot, "No calls this time.")
+        await until(pilot, lambda: not screen.conversation.busy)
+        await pilot.press("tab")
+        call = selected(pilot)
+        assert call is not None, "what has the focus is seen"
+        await pilot.press("r")
+        await until(pilot, lambda: screen.boards.approvals.is_waiting)
+        assert bench.ran == [0, 1]
+        await pilot.press("tab")
+        assert screen.focused is screen.boards.approvals
+        await decide(pilot, "y")
+        await until(pilot, lambda: len(bench.ran) == 3)
+
+
+async def test_alt_and_a_digit_goes_to_a_call_from_anywhere(tmp_path: Path) -> None:
+    bench = Bench()
+    model = WrittenModel(batch("echo", 0, 4), say("First is done."), batch("wait", 10, 11), say("Second is done."))
+    async with app(tmp_path, model, bench.tools).run_test(size=(100, 30)) as pilot:
+        screen = chat(pilot.app)
+        await two_turns(pilot, second=11)
+        for number in (1, 9, 4):
+            await pilot.press(f"alt+{number}")
+            call = selected(pilot)
+            assert call is not None
+            assert call.arguments == {"n": 9 + number}
+            assert screen.prompt.text == ""
+        rows = [line for line in seen(pilot.app).splitlines() if "n=" in line and "running" in line]
+        assert [row.strip("▌ ").split()[0] for row in rows[:3]] == ["1", "2", "3"]
+        await pilot.press("escape", "a", "alt+2")
+        assert selected(pilot) is not None
+        assert screen.prompt.text == "a"
+        bench.free.set()
+        await see(pilot, "Second is done.")
+
+
+async def test_alt_and_a_digit_goes_from_the_board_to_a_call_and_says_when_there_is_none(tmp_path: Path) -> None:
+    bench = Bench()
+    bench.tools.read_only = False
+    model = WrittenModel(batch("wait", 0, 3), say("Done."))
+    gate = ApprovalGate(ApprovalMode.ASK)
+    async with app(tmp_path, model, bench.tools, gate=gate).run_test(size=(100, 40)) as pilot:
+        screen = chat(pilot.app)
+        await pilot.press("alt+1", "alt+up")
+        assert screen.focused is screen.prompt
+        await pilot.press(*"go", "enter")
+        await until(pilot, lambda: len(screen.boards.approvals.selection.waiting) == 3)
+        await pilot.press("tab")
+        assert screen.focused is screen.boards.approvals
+        await pilot.press("alt+2")
+        call = selected(pilot)
+        assert call is not None
+        assert call.arguments == {"n": 1}
+        await pilot.press("y", "n")
+        assert screen.boards.approvals.is_waiting
+        assert bench.ran == []
+        assert screen.prompt.text == ""
+        await pilot.press("x")
+        await until(pilot, lambda: call.outcome == "cancelled")
+        await pilot.press("alt+9")
+        await told(pilot, "The newest answer has no call 9.")
+        assert selected(pilot) is call
+
+
+async def test_a_key_that_means_nothing_on_the_panel_is_refused_with_a_hint(tmp_path: Path) -> None:
+    bench = Bench()
+    bench.free.set()
+    model = WrittenModel(batch("wait", 0, 2), say("Done."))
+    async with app(tmp_path, model, bench.tools).run_test(size=(100, 30)) as pilot:
+        screen = chat(pilot.app)
+        await pilot.press(*"go", "enter")
+        await see(pilot, "Done.")
+        await until(pilot, lambda: not screen.conversation.busy)
+        await pilot.press("alt+up", "x")
+        await told(pilot, "x does nothing here now. esc goes to the prompt.")
+        await pilot.press(*"hallo")
+        assert screen.prompt.text == ""
+        assert selected(pilot) is not None
+        await pilot.press("escape", *"hallo")
+        assert screen.prompt.text == "hallo"
+
+
+async def test_escape_on_a_panel_goes_to_the_prompt_and_from_there_stops_the_turn(tmp_path: Path) -> None:
+    bench = Bench()
+    async with app(tmp_path, WrittenModel(batch("wait", 0, 2)), bench.tools).run_test(size=(100, 30)) as pilot:
+        screen = chat(pilot.app)
+        await pilot.press(*"go", "enter")
+        await until(pilot, lambda: len(running(pilot)) == 2)
+        await pilot.press("alt+up", "escape")
+        assert screen.focused is screen.prompt
+        assert len(running(pilot)) == 2
+        await pilot.press("escape")
+        await until(pilot, lambda: not screen.conversation.busy)
+
+
+async def test_a_new_turn_forgets_what_was_selected_and_letters_are_still_no_prompt(tmp_path: Path) -> None:
+    bench = Bench()
+    go = asyncio.Event()
+    model = WrittenModel(batch("echo", 0, 3), [go, *say("First is done.")], batch("wait", 10, 3))
+    async with app(tmp_path, model, bench.tools).run_test(size=(100, 30)) as pilot:
+        screen = chat(pilot.app)
+        await pilot.press(*"one", "enter")
+        await until(pilot, lambda: sum(c.outcome is not None for c in screen.ui.shown.transcript.calls.values()) == 3)
+        await pilot.press(*"two", "enter", "alt+up")
+        old = selected(pilot)
+        assert old is not None
+        go.set()
+        await until(pilot, lambda: len(running(pilot)) == 3)
+        assert screen.focused is screen.view
+        assert selected(pilot) is None
+        await pilot.press("r", "x", "c")
+        await told(pilot, "Nothing is selected. alt+up goes to the newest calls")
+        assert screen.prompt.text == ""
+        assert len(running(pilot)) == 3
+        assert old.attempt == 1
+        await pilot.press("alt+up", "x")
+        await until(pilot, lambda: len(running(pilot)) == 2)
+
+
+async def test_an_old_panel_that_was_clicked_is_forgotten_by_the_next_turn(tmp_path: Path) -> None:
+    bench = Bench()
+    model = WrittenModel(batch("echo", 0, 3), say("First is done."), batch("wait", 10, 3))
+    async with app(tmp_path, model, bench.tools).run_test(size=(100, 40)) as pilot:
+        screen = chat(pilot.app)
+        await pilot.press(*"one", "enter")
+        await see(pilot, "First is done.")
+        await until(pilot, lambda: not screen.conversation.busy)
+        y = next(y for y, line in enumerate(seen(pilot.app).splitlines()) if "n=1" in line)
+        await pilot.click(offset=(20, y))
+        call = selected(pilot)
+        assert call is not None
+        assert call.arguments == {"n": 1}
+        await pilot.click("#prompt")
+        assert selected(pilot) is None
+        await pilot.press(*"two", "enter")
+        await until(pilot, lambda: len(running(pilot)) == 3)
+        await pilot.press("alt+up", "x")
+        await until(pilot, lambda: len(running(pilot)) == 2)
+
+
+async def test_a_call_that_was_scrolled_out_of_sight_is_brought_back_before_a_key_acts(tmp_path: Path) -> None:
+    bench = Bench()
+    long = "\n\n".join(f"line {n}" for n in range(60))
+    model = WrittenModel(say(long), batch("wait", 0, 3))
+    async with app(tmp_path, model, bench.tools).run_test(size=(100, 24)) as pilot:
+        await pilot.press(*"one", "enter")
+        await see(pilot, "line 59")
+        await pilot.press(*"two", "enter")
+        await until(pilot, lambda: len(running(pilot)) == 3)
+        await pilot.press("alt+up", "home", "x")
+        await told(pilot, "That call was out of sight.")
+        call = selected(pilot)
+        assert call is not None
+        assert len(running(pilot)) == 3
+        await pilot.press("x")
+        await until(pilot, lambda: call.outcome == "cancelled")
+
+
+async def test_the_selected_call_stays_in_view_whatever_comes_below_it(tmp_path: Path) -> None:
+    bench = Bench()
+    bench.free.set()
+    go = asyncio.Event()
+    long = "\n\n".join(f"line {n}" for n in range(60))
+    model = WrittenModel(batch("wait", 0, 3), [go, *say(long)])
+    async with app(tmp_path, model, bench.tools).run_test(size=(100, 24)) as pilot:
+        screen = chat(pilot.app)
+        await pilot.press(*"one", "enter")
+        await until(pilot, lambda: screen.ui.shown.transcript.turns[0].steps[-1].number == 2)
+        await pilot.press("alt+up")
+        before = selected(pilot)
+        assert before is not None
+        go.set()
+        await until(pilot, lambda: not screen.conversation.busy)
+        assert selected(pilot) is before
+        assert "line 59" not in seen(pilot.app)
+        await pilot.press("escape")
+        await see(pilot, "line 59")
+
+
+async def test_after_undo_clear_and_new_the_keys_mean_what_is_there(tmp_path: Path) -> None:
+    bench = Bench()
+    model = WrittenModel(batch("echo", 0, 3), say("First is done."), batch("echo", 10, 3), say("Second is done."))
+    async with app(tmp_path, model, bench.tools).run_test(size=(100, 40)) as pilot:
+        screen = chat(pilot.app)
+        for prompt, answer in (("one", "First is done."), ("two", "Second is done.")):
+            await pilot.press(*prompt, "enter")
+            await see(pilot, answer)
+            await until(pilot, lambda: not screen.conversation.busy)
+        await pilot.press("alt+1")
+        call = selected(pilot)
+        assert call is not None
+        assert call.arguments == {"n": 10}
+        await pilot.press("escape", *"/undo", "enter")
+        await until(pilot, lambda: "Second is done." not in seen(pilot.app))
+        screen.prompt.put("")
+        await pilot.press("alt+2")
+        call = selected(pilot)
+        assert call is not None
+        assert call.arguments == {"n": 1}
+        await pilot.press("escape", *"/clear", "enter")
+        await until(pilot, lambda: "First is done." not in seen(pilot.app))
+        await pilot.press("alt+up", "alt+2")
+        await told(pilot, "There is no call yet.")
+        assert screen.focused is screen.prompt
+
+
+async def test_a_dialog_on_a_panel_gives_it_back(tmp_path: Path) -> None:
+    bench = Bench()
+    async with app(tmp_path, WrittenModel(batch("wait", 0, 3)), bench.tools).run_test(size=(100, 40)) as pilot:
+        screen = chat(pilot.app)
+        await pilot.press(*"one", "enter")
+        await until(pilot, lambda: len(running(pilot)) == 3)
+        await pilot.press("alt+2", "i")
+        await until(pilot, lambda: pilot.app.screen is not screen)
+        await pilot.press("escape")
+        await until(pilot, lambda: pilot.app.screen is screen)
+        call = selected(pilot)
+        assert call is not None
+        assert call.arguments == {"n": 1}
+
+
+async def test_another_window_of_the_terminal_does_not_move_the_selection(tmp_path: Path) -> None:
+    bench = Bench()
+    async with app(tmp_path, WrittenModel(batch("wait", 0, 3)), bench.tools).run_test(size=(100, 40)) as pilot:
+        await pilot.press(*"one", "enter")
+        await until(pilot, lambda: len(running(pilot)) == 3)
+        await pilot.press("alt+2")
+        pilot.app.post_message(events.AppBlur())
+        await until(pilot, lambda: chat(pilot.app).focused is None)
+        pilot.app.post_message(events.AppFocus())
+        await until(pilot, lambda: chat(pilot.app).focused is chat(pilot.app).view)
+        call = selected(pilot)
+        assert call is not None
+        assert call.arguments == {"n": 1}

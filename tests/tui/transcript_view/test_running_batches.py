@@ -1,0 +1,176 @@
+"""A batch that runs: its counts never leave the view, and of one taller than the view what runs is what is seen."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from textual.pilot import Pilot
+
+from console_app.domain import events as ev
+from console_app.domain.tools import CallState, Outcome
+from console_app.domain.transcript_parts import CallView
+from console_app.tui.transcript_view.call_block import CallBlock
+from tests.tui.transcript_view.scenes import TinyApp, painted, screen_lines
+
+LONG = "\n\n".join(f"Paragraph {n} of a long answer." for n in range(40))
+
+
+def many(app: TinyApp, count: int, *, running: int) -> list[str]:
+    """A turn with so many calls; the first ones run, the others are queued."""
+    app.story.turn()
+    ids = [app.story.call(n, started=0.0 if n < running else None, i=n) for n in range(count)]
+    for call_id in ids[running:]:
+        app.story.send(ev.CallQueued, 0.0, call_id=call_id, why=f"{running} calls are running, the most at once")
+    return ids
+
+
+def start(app: TinyApp, call_id: str, at: float) -> None:
+    app.story.send(ev.CallStarted, at, call_id=call_id)
+
+
+def call_of(app: TinyApp, call_id: str) -> CallView:
+    return next(b.call for b in app.view.blocks if isinstance(b, CallBlock) and b.call.id == call_id)
+
+
+def seen(app: TinyApp) -> str:
+    return "\n".join(screen_lines(app))
+
+
+@pytest.mark.parametrize(("size", "count"), [((80, 24), 32), ((120, 40), 500)])
+async def test_counts_and_running_calls_are_seen_from_the_first_to_the_last(size: tuple[int, int], count: int) -> None:
+    app = TinyApp()
+    async with app.run_test(size=size) as pilot:
+        ids = many(app, count, running=16)
+        for done in range(count):
+            if done % (count // 8) == 0:
+                app.clock.now += 1
+                await painted(pilot)
+                running = [block.call.id for block in app.view.blocks if isinstance(block, CallBlock)
+                           and block.call.state is CallState.RUNNING]  # fmt: skip
+                text = seen(app)
+                assert f"{count} calls · {len(running)} running" in text
+                for call_id in running:
+                    assert re.search(rf"i={call_id.rsplit('_', 1)[1]}\b", text), text
+                queued = count - done - len(running)
+                assert f"+ {queued} queued" in text or not queued
+            app.story.finish(ids[done], 1.0)
+            if done + 16 < count:
+                start(app, ids[done + 16], 1.0)
+        app.story.send(ev.BatchFinished, 2, calls=count, wall_ms=2000, summed_ms=8000)
+        await painted(pilot)
+        app.view.focus()
+        await pilot.press("home")
+        await painted(pilot)
+        assert f"{count} calls · {count} done" in seen(app)
+        assert app.view.virtual_size.height > count, "every row is there"
+
+
+async def test_failed_calls_stay_in_sight_and_done_ones_are_counted() -> None:
+    app = TinyApp()
+    async with app.run_test(size=(100, 24)) as pilot:
+        ids = many(app, 40, running=8)
+        app.story.finish(ids[0], 1.0, content="no such file", outcome=Outcome.FAILED)
+        app.story.finish(ids[1], 1.0, outcome=Outcome.SUCCEEDED)
+        app.story.finish(ids[2], 1.0, content="cancelled by you", outcome=Outcome.CANCELLED)
+        await painted(pilot)
+        text = seen(app)
+        assert "no such file" in text
+        assert text.count("running  ") == 5
+        assert "+ 32 queued, 1 done, 1 cancelled" in text
+
+
+async def test_the_counts_stick_to_the_edge_beyond_which_they_are() -> None:
+    app = TinyApp()
+    async with app.run_test(size=(100, 24)) as pilot:
+        app.story.turn()
+        app.story.say(LONG)
+        ids = [app.story.call(n, started=0.0, i=n) for n in range(3)]
+        app.story.send(ev.Notice, 0, level="info", text="\n\n".join(f"word {n}" for n in range(30)))
+        await painted(pilot)
+        assert screen_lines(app)[0].strip().startswith("3 calls · 3 running")
+        app.clock.now += 5
+        app.story.finish(ids[0], 5.0)
+        await painted(pilot)
+        assert screen_lines(app)[0].strip().startswith("3 calls · 2 running · 1 done · 5.0 s")
+        app.view.focus()
+        await pilot.press("home")
+        await painted(pilot)
+        assert screen_lines(app)[-1].strip().startswith("3 calls · 2 running · 1 done")
+        app.view.go_to_call(call_of(app, ids[0]))
+        await painted(pilot)
+        lines = screen_lines(app)
+        assert sum("3 calls" in line for line in lines) == 1
+        assert any("i=0" in line for line in lines)
+        app.story.finish(ids[1], 6.0)
+        app.story.finish(ids[2], 6.0)
+        app.story.send(ev.BatchFinished, 6, calls=3, wall_ms=6000, summed_ms=17000)
+        await pilot.press("home")
+        await painted(pilot)
+        assert "3 calls" not in seen(app)
+
+
+async def test_folded_rows_open_and_fold_by_key_and_the_selected_call_is_never_folded() -> None:
+    app = TinyApp()
+    async with app.run_test(size=(100, 24)) as pilot:
+        ids = many(app, 40, running=4)
+        await painted(pilot)
+        app.view.focus()
+        await pilot.pause()
+        block = app.view.cursor
+        assert isinstance(block, CallBlock)
+        assert block.call.id == ids[3]
+        app.story.finish(ids[3], 1.0, content="the result")
+        await painted(pilot)
+        assert "the result" in seen(app)
+        await pilot.press("alt+down", "o")
+        await painted(pilot)
+        assert "all calls are shown" in seen(app)
+        assert app.view.virtual_size.height > 40
+        await pilot.press("o")
+        await painted(pilot)
+        assert "+ 36 queued, 1 done" in seen(app)
+        assert app.view.enter_call(9)
+        await painted(pilot)
+        assert "i=8" in seen(app)
+
+
+async def test_the_selected_row_stays_in_its_line_when_the_batch_ends() -> None:
+    app = TinyApp()
+    async with app.run_test(size=(100, 24)) as pilot:
+        app.story.turn()
+        app.story.say(LONG)
+        ids = [app.story.call(n, started=0.0 if n > 30 else None, i=n) for n in range(36)]
+        for call_id in ids[:31]:
+            app.story.send(ev.CallQueued, 0.0, call_id=call_id, why="16 calls are running, the most at once")
+        await painted(pilot)
+        app.view.go_to_call(call_of(app, ids[33]))
+        await pilot.press("up", "up")  # the end is no longer followed
+        await painted(pilot)
+        y = next(y for y, line in enumerate(screen_lines(app)) if "i=33" in line)
+        for call_id in ids:
+            app.story.finish(call_id, 1.0)
+        app.story.send(ev.BatchFinished, 1, calls=36, wall_ms=1000, summed_ms=5000)
+        await painted(pilot)
+        assert "i=33" in screen_lines(app)[y]
+
+
+async def test_a_batch_becomes_lines_once_and_stays_so() -> None:
+    app = TinyApp()
+    async with app.run_test(size=(100, 40)) as pilot:
+        app.story.turn()
+        for n in range(4):
+            app.story.call(n, started=0.0, i=n)
+        await painted(pilot)
+        assert seen(app).count("╭") == 4
+        await resized(pilot, 15)
+        assert seen(app).count("╭") == 0
+        await resized(pilot, 40)
+        assert seen(app).count("╭") == 0
+
+
+async def resized(pilot: Pilot[None], height: int) -> None:
+    await pilot.resize_terminal(100, height)
+    app = pilot.app
+    assert isinstance(app, TinyApp)
+    await painted(pilot)
