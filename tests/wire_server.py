@@ -12,7 +12,9 @@ benchmarks all use the same one. Nothing of HTTP is hidden behind a library: a r
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
+import random
 import socket
 import struct
 import threading
@@ -29,6 +31,15 @@ PATHS: dict[str, Api] = {
     "/responses": "openai-responses",
     "/messages": "anthropic",
 }
+
+
+def free_port() -> int:
+    """A port to listen on later, below those that systems give to connections: none takes it meanwhile."""
+    while True:
+        port = random.randrange(20_000, 32_000)
+        with contextlib.suppress(OSError), socket.socket() as probe:
+            probe.bind(("127.0.0.1", port))
+            return port
 
 
 class Gate:

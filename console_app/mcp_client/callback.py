@@ -32,26 +32,28 @@ class Returned:
     iss: str | None = None
 
 
-def free_port(preferred: int | None) -> int:
-    """`preferred` where that is free, else any port that is."""
-    for port in (preferred, 0):
-        if port is None:
-            continue
-        with socket.socket() as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                probe.bind(("127.0.0.1", port))
-            except OSError:
-                continue
-            return int(probe.getsockname()[1])
-    raise SignInRefused("no port on loopback is free for the sign-in to come back to")
-
-
 class Callback:
-    """Listens while it is entered. Only the first answer counts; whatever else is asked for is not found."""
+    """Listens on `preferred`, or on any free port. Only the first answer counts; what else is asked for is not found.
 
-    def __init__(self, port: int) -> None:
-        self._port = port
+    A port that the system chose is bound from the start, for its number is given away before anything listens on it.
+    Raises SignInRefused where no port is free.
+    """
+
+    def __init__(self, preferred: int | None = None) -> None:
+        self._bound: socket.socket | None = None
+        if preferred is not None and _is_free(preferred):
+            self.port = preferred
+        else:
+            self._bound = socket.socket()
+            self._bound.setsockopt(
+                socket.SOL_SOCKET, socket.SO_REUSEADDR, 1
+            )  # so that the next sign-in can have it too
+            try:
+                self._bound.bind(("127.0.0.1", 0))
+            except OSError as error:
+                self.release()
+                raise SignInRefused("no port on loopback is free for the sign-in to come back to") from error
+            self.port = int(self._bound.getsockname()[1])
         self._server: asyncio.Server | None = None
         self._returned: asyncio.Future[Returned] | None = None
 
@@ -59,9 +61,13 @@ class Callback:
         """Begins to listen. Raises SignInRefused where the port was taken meanwhile."""
         self._returned = asyncio.get_running_loop().create_future()
         try:
-            self._server = await asyncio.start_server(self._serve, "127.0.0.1", self._port, limit=_LONGEST_REQUEST)
+            if self._bound is None:
+                self._server = await asyncio.start_server(self._serve, "127.0.0.1", self.port, limit=_LONGEST_REQUEST)
+            else:
+                self._server = await asyncio.start_server(self._serve, sock=self._bound, limit=_LONGEST_REQUEST)
+                self._bound = None  # the server's now
         except OSError as error:
-            raise SignInRefused(f"port {self._port}, where the sign-in comes back to, is taken") from error
+            raise SignInRefused(f"port {self.port}, where the sign-in comes back to, is taken") from error
 
     async def returned(self) -> Returned:
         """What came back. Raises SignInRefused when the user or the server said no."""
@@ -76,6 +82,12 @@ class Callback:
             self._server.close()
             await self._server.wait_closed()
             self._server = None
+
+    def release(self) -> None:
+        """Gives back a port that nothing listened on."""
+        if self._bound is not None:
+            self._bound.close()
+            self._bound = None
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -111,3 +123,13 @@ class Callback:
             return "400 Bad Request", "Not signed in", "The answer holds no code."
         waiting.set_result(Returned(fields["code"], fields.get("state", ""), fields.get("iss")))
         return "200 OK", "Signed in", "You can close this page and go back to Fanout."
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True

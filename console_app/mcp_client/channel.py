@@ -23,7 +23,10 @@ from console_app.mcp_client.server_log import ServerLog
 from console_app.mcp_client.sign_in import AuthPlan, SignInNeeded, StoredSignIn, plan_of
 
 if TYPE_CHECKING:
+    import httpx2
+
     from console_app.mcp_client.http import HttpConversation
+    from console_app.mcp_client.oauth import SignIn
     from console_app.mcp_client.session import ServerSession, Surroundings
     from console_app.mcp_client.stdio import StdioConversation
 
@@ -140,6 +143,7 @@ class HttpChannel:
         self._has_tokens = False
         self._legacy = config.kind == "sse"
         self._conversation: HttpConversation | None = None
+        self._sign_in: SignIn | None = None
 
     async def start(self) -> None:
         """Loads the SDK, and what was kept of a sign-in."""
@@ -148,7 +152,7 @@ class HttpChannel:
         except ValueError as error:
             raise StartError(str(error)) from error
         http, oauth = await sdk.load("http"), await sdk.load("oauth")
-        auth = None
+        auth: httpx2.Auth | None = None
         if self._plan.kind == "bearer":
             auth = oauth.BearerAuth(self._plan.token)
         elif self._plan.kind == "oauth":
@@ -157,7 +161,9 @@ class HttpChannel:
             # Without tokens and nobody to sign in, the server is only asked whether it wants that at all.
             if self._has_tokens or self._open_page.asks:
                 try:
-                    auth = await oauth.sign_in(self._config.url or "", self._plan, stored, self._open_page)
+                    auth = self._sign_in = await oauth.sign_in(
+                        self._config.url or "", self._plan, stored, self._open_page
+                    )
                 except (ValueError, SignInRefused) as error:
                     raise StartError(str(error)) from error
         self._conversation = http.HttpConversation(self._config, auth)
@@ -213,4 +219,6 @@ class HttpChannel:
         return self._conversation.refusal if self._conversation is not None else ""
 
     async def close(self) -> None:
-        """Nothing is left: the session closed its connections."""
+        """The session closed its connections; only the sign-in's port is left."""
+        if self._sign_in is not None:
+            self._sign_in.close()

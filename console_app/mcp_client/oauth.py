@@ -85,8 +85,11 @@ class StoredTokens:
 class SignIn(OAuthClientProvider):
     """The SDK's provider, with its memory between runs. `open_page` gets the address for the user's browser."""
 
-    def __init__(self, url: str, plan: AuthPlan, stored: StoredSignIn, open_page: OpenPage, port: int) -> None:
-        redirect_uri = f"http://127.0.0.1:{port}{callback.PATH}"
+    def __init__(
+        self, url: str, plan: AuthPlan, stored: StoredSignIn, open_page: OpenPage, back: callback.Callback
+    ) -> None:
+        self._callback = back
+        redirect_uri = f"http://127.0.0.1:{back.port}{callback.PATH}"
         super().__init__(
             server_url=url,
             client_metadata=OAuthClientMetadata(
@@ -103,7 +106,10 @@ class SignIn(OAuthClientProvider):
         self._stored = stored
         self._plan = plan
         self._open_page = open_page
-        self._callback = callback.Callback(port)
+
+    def close(self) -> None:
+        """Gives back the port that a sign-in would have come back to."""
+        self._callback.release()
 
     async def _initialize(self) -> None:
         # The SDK reads the tokens alone: without their expiry and the server's endpoints an expired one would be sent,
@@ -175,7 +181,12 @@ async def sign_in(url: str, plan: AuthPlan, stored: StoredSignIn, open_page: Ope
     client = (await stored.read()).get("client")
     registered = client.get("redirect_uris") if isinstance(client, dict) else None  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
     before = _port(registered[0]) if isinstance(registered, list) and registered else None  # pyright: ignore[reportUnknownArgumentType]
-    return SignIn(url, plan, stored, open_page, callback.free_port(plan.redirect_port or before))
+    back = callback.Callback(plan.redirect_port or before)
+    try:
+        return SignIn(url, plan, stored, open_page, back)
+    except ValueError:
+        back.release()
+        raise
 
 
 def has_tokens(stored: dict[str, Any]) -> bool:

@@ -17,7 +17,6 @@ from console_app.domain import forms
 from console_app.domain.questions import Elicitation, ElicitationAnswer, SamplingRequest
 from console_app.domain.tools import Outcome
 from console_app.mcp_client.asking import Asking
-from console_app.mcp_client.callback import free_port
 from console_app.mcp_client.hub import Hub
 from console_app.mcp_client.sampling import ProviderSampler
 from console_app.mcp_client.status import ServerState
@@ -25,6 +24,7 @@ from tests import npm_packages
 from tests.mcp_client.conftest import Bench, Reports
 from tests.mcp_client.people import OneAnswer, Person
 from tests.patience import PATIENCE
+from tests.wire_server import free_port
 
 EVERYTHING = {
     *("echo", "get-annotated-message", "get-env", "get-resource-links", "get-resource-reference"),
@@ -98,7 +98,7 @@ async def everything(request: pytest.FixtureRequest) -> AsyncIterator[ServerConf
         yield from_npm("everything")
         return
     command, program = node_server("everything")
-    port = free_port(None)
+    port = free_port()
     environment = {**os.environ, "PORT": str(port)}
     process = subprocess.Popen(  # noqa: ASYNC220 -- waits for nothing
         [command, program, request.param], env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
 import ssl
 import stat
 from collections.abc import AsyncIterator
@@ -17,12 +18,13 @@ from console_app.config.credentials import FileCredentials
 from console_app.config.mcp_servers import ServerConfig
 from console_app.domain.questions import Elicitation, ElicitationAnswer
 from console_app.mcp_client.asking import Asking
-from console_app.mcp_client.callback import Callback, SignInRefused, free_port
+from console_app.mcp_client.callback import Callback, SignInRefused
 from console_app.mcp_client.sign_in import plan_of
 from console_app.mcp_client.status import ServerState
 from tests.mcp_client.conftest import FIXTURES, Bench, Reports, StartHub
 from tests.mcp_client.oauth_site import Browser, Site, running_site
 from tests.mcp_client.people import Person
+from tests.wire_server import free_port
 
 
 @pytest.fixture
@@ -152,7 +154,7 @@ async def test_a_refused_sign_in_says_why_and_shows_no_markup_of_the_server(star
 
 async def test_a_client_of_ones_own_is_not_registered(start_hub: StartHub, site: Site) -> None:
     site.clients["mine"] = {"client_secret": "s3cret", "redirect_uris": []}
-    port = free_port(None)
+    port = free_port()
     site.clients["mine"]["redirect_uris"].append(f"http://127.0.0.1:{port}/callback")
     auth = {"type": "oauth", "clientId": "mine", "client_secret": "s3cret", "redirect_port": port}
     await signed_in(start_hub, site, auth=auth)
@@ -235,10 +237,9 @@ def test_headers_of_ones_own_mean_no_sign_in() -> None:
 
 
 async def test_the_page_that_the_browser_comes_back_to_takes_one_answer() -> None:
-    port = free_port(None)
-    callback = Callback(port)
+    callback = Callback()
     await callback.open()
-    base = f"http://127.0.0.1:{port}"
+    base = f"http://127.0.0.1:{callback.port}"
     async with httpx2.AsyncClient() as client:
         codes = [
             (await client.get(f"{base}{path}")).status_code
@@ -247,7 +248,26 @@ async def test_the_page_that_the_browser_comes_back_to_takes_one_answer() -> Non
         assert codes == [404, 404, 400, 200, 409]
     returned = await callback.returned()
     assert (returned.code, returned.state, returned.iss) == ("a", "b", "c")
-    second = Callback(port)
+    await callback.close()
+
+
+async def test_the_port_of_a_sign_in_is_its_own_before_anything_listens() -> None:
+    callback = Callback()
+    with socket.socket() as other, pytest.raises(OSError, match="in use"):
+        other.bind(("127.0.0.1", callback.port))
+    await callback.open()
+    elsewhere = Callback(callback.port)
+    assert elsewhere.port != callback.port, "something listens there"
+    elsewhere.release()
+    await callback.close()
+
+
+async def test_two_sign_ins_with_one_registered_port_take_turns() -> None:
+    port = free_port()
+    first, second = Callback(port), Callback(port)
+    await first.open()
     with pytest.raises(SignInRefused, match="is taken"):
         await second.open()
-    await callback.close()
+    await first.close()
+    await second.open()
+    await second.close()
