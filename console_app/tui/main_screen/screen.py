@@ -62,7 +62,6 @@ class ChatScreen(MainScreen):
     ) -> None:
         super().__init__()
         engine = services.engine
-        engine.window = services.context_window
         self.services = services
         self.ui = ui = ConsoleUi(self, services, problems)
         self.commands = CommandRegistry()
