@@ -65,20 +65,20 @@ class CallBlock(Block):
 
     def allows(self, action: str) -> bool:
         """Whether a key of the panel does something now."""
-        state = self.call.state
-        match action:
-            case "cancel":
-                return not self.finished
-            case "retry":
-                return self.finished or state is CallState.RUNNING
-            case "edit":
-                return self.finished or state in (CallState.RUNNING, CallState.WAITING)
-            case "extend":
-                return state is CallState.RUNNING and self.call.limit is not None
-            case "send":
-                return self.group.is_open and self.group.has_header
-            case _:
-                return True
+        if action == "send":
+            return self.group.is_open and self.group.has_header
+        if action == "extend" and self.call.limit is None:
+            return False
+        match self.call.state:
+            case CallState.ANNOUNCED | CallState.QUEUED:
+                allowed = ("cancel",)
+            case CallState.WAITING:
+                allowed = ("cancel", "edit")
+            case CallState.RUNNING:
+                allowed = ("cancel", "retry", "edit", "extend")
+            case CallState.FINISHED:
+                allowed = ("retry", "edit")
+        return action in allowed or action not in ACTIONS
 
     @property
     def allowed(self) -> frozenset[str]:
@@ -184,11 +184,10 @@ class CallBlock(Block):
         return f"{number or '':<{cells}}"
 
     def _hints(self, palette: Palette) -> list[Piece]:
-        running = self.call.state is CallState.RUNNING
-        keys = [("x", "cancel")] if not self.finished else []
+        keys = [("x", "cancel")] if self.allows("cancel") else []
         keys += [("r", "retry")] if self.allows("retry") else []
         keys += [("e", "edit")] if self.allows("edit") else []
-        keys += [("+", "more time")] if running and self.allows("extend") else []
+        keys += [("+", "more time")] if self.allows("extend") else []
         keys += [("s", "send what there is")] if self.allows("send") else []
         keys += [("o", "close" if self.open else "open")]
         if self.open and self.detail.has_more:

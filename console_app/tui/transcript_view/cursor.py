@@ -75,4 +75,10 @@ def _rank(block: CallBlock) -> int:
     call = block.call
     if call.waits_for_you:
         return 1
-    return 0 if call.state is CallState.RUNNING else 3 if block.finished else 2
+    match call.state:
+        case CallState.RUNNING:
+            return 0
+        case CallState.ANNOUNCED | CallState.QUEUED | CallState.WAITING:
+            return 2
+        case CallState.FINISHED:
+            return 3
