@@ -14,7 +14,7 @@ from console_app.domain.tools import Artifact, CallState, Outcome
 from console_app.domain.transcript_parts import CallView
 from console_app.tui.transcript_view.block import Block, framed, gutter_of, margin_of
 from console_app.tui.transcript_view.call_detail import CallDetail
-from console_app.tui.transcript_view.call_group import FRAMED_HEIGHT, CallGroup, brief_of
+from console_app.tui.transcript_view.call_group import FRAMED_HEIGHT, CallGroup, Panel, brief_of
 from console_app.tui.transcript_view.call_lane import lane, state_style
 from console_app.tui.transcript_view.call_news import news
 from console_app.tui.transcript_view.call_row import TIME_WIDTH, label_pieces, row, took
@@ -29,14 +29,13 @@ MAX_LANE = 30
 ACTIONS = ("cancel", "retry", "edit", "extend", "send")
 
 
-class CallBlock(Block):
+class CallBlock(Panel):
     """One call of an answer."""
 
     opens = True
 
     def __init__(self, call: CallView, group: CallGroup) -> None:
-        super().__init__()
-        self.call = call
+        super().__init__(call)
         self.group = group
         self.detail = CallDetail(call)
 
@@ -46,7 +45,7 @@ class CallBlock(Block):
 
     @property
     def folded(self) -> bool:
-        """Whether it is only counted, in the line under its batch. What you selected or opened is not."""
+        """See Panel. What you selected or opened is not."""
         fold = self.group.fold
         return fold is not None and fold.hides(self.call) and not (self.selected or self.open)
 
@@ -57,11 +56,6 @@ class CallBlock(Block):
     @property
     def beside(self) -> Sequence[Block]:
         return () if self.group.fold is None else (self.group.fold,)
-
-    @property
-    def finished(self) -> bool:
-        """Whether the call has its result."""
-        return self.call.state is CallState.FINISHED
 
     def allows(self, action: str) -> bool:
         """Whether a key of the panel does something now."""
