@@ -364,7 +364,7 @@ class Conversation:
         try:
             self.last_turn = turn = self._begin(prompt, message)
             outcome = await self._play(turn)
-            unsent = turn.unsent_messages
+            unsent = turn.unsent
         except UsageError as error:
             self._ui.tell("error", error.line)
         finally:

@@ -268,7 +268,7 @@ class ChatScreen(MainScreen):
 
     def action_close(self) -> None:
         """Escape otherwise: closes the completion list, else goes back to the prompt."""
-        if not self.box.close_completion():
+        if not self.prompt_field.close_completion():
             self.prompt.focus()
 
     def action_steer(self) -> None:
@@ -341,7 +341,7 @@ class ChatScreen(MainScreen):
         """Which keys do something now; those that don't are neither named nor taken."""
         match action:
             case "stop":
-                return self.conversation.busy and not self.box.popup.is_open
+                return self.conversation.busy and not self.prompt_field.popup.is_open
             case "steer":
                 return self.conversation.busy
             case "toggle_all":
