@@ -167,7 +167,8 @@ class ChatScreen(MainScreen):
         self.ui.changed()  # a message may have waited for one
         self._news.changed()
         self.offers.changed()
-        self.call_later(self.prompt_area.look_again)
+        for area in self.query(PromptArea):  # none any more while the console closes
+            self.call_later(area.look_again)
 
     # -- the conversation's panels
 
@@ -326,10 +327,10 @@ class ChatScreen(MainScreen):
             self.ui.toast(MODE_NOTES[self.modes.shown], seconds=2)
         self.ui.changed()
 
-    def _mode_settled(self) -> None:
+    def _mode_settled(self, released: int) -> None:
         """A looser mode holds from now on, also for what waits."""
         self.ui.changed()
-        if released := self.permissions.reconsider():
+        if released:
             runs = "1 call that waited runs" if released == 1 else f"{released} calls that waited run"
             self.ui.toast(f"Approvals: {self.modes.shown.value}. {runs} now.")
 
