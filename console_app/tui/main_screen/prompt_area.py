@@ -68,7 +68,8 @@ class PromptArea(Vertical):
 
     def on_resize(self, event: events.Resize) -> None:
         """Toasts stand above what you write, with the key hints below it."""
-        self.screen.query("ToastRack").set_styles(margin=(0, 0, event.size.height + 1, 0))
+        for toasts in self.screen.query("ToastRack"):
+            toasts.styles.margin = (0, 0, event.size.height + 1, 0)
 
     @property
     def prompt(self) -> Prompt:
