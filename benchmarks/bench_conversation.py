@@ -80,7 +80,7 @@ class Scene:
         self.show(ev.StepStarted(turn=number, step=1, at=at))
 
     async def settled(self) -> None:
-        while self.view._ticking and self.view._list.dirty:  # noqa: ASYNC110 (the view has no event for it)
+        while self.view.is_moving and self.view._list.dirty:  # noqa: ASYNC110 (the view has no event for it)
             await asyncio.sleep(0.005)
 
 

@@ -26,6 +26,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from console_app.conversation.models import Models
 from console_app.domain.approvals import ApprovalMode
 from console_app.domain.ports.provider import (
     CallClosed,
@@ -123,6 +124,7 @@ async def soak(turns: int, folder: Path, *, every: int, new_after: int, trace: b
     engine = Engine(provider=Model(), toolset=Tools(), gate=ApprovalGate(ApprovalMode.AUTO))
     services = ConsoleServices(
         engine=engine,
+        models=Models(engine),
         history_path=folder / "history",
         log_path=folder / "fanout.log",
         theme_dirs=[THEMES],

@@ -12,6 +12,7 @@ from typing import Any
 from console_app import wiring
 from console_app.config.layers import unknown_variables
 from console_app.config.model_choice import OFFLINE, OFFLINE_MODEL, chosen_provider, known_providers
+from console_app.conversation.models import Models
 from console_app.domain.errors import ConfigError, FanoutError, UsageError
 from console_app.domain.ports.provider import no_pictures
 from console_app.domain.safe_text import one_line, visible
@@ -100,17 +101,20 @@ async def _answered(setup: Setup, output: OutputStreams, interrupts: Interrupts,
     from console_app.headless import servers
 
     arguments = setup.arguments
-    choice, chosen = wiring.choose(setup), wiring.choose_servers(setup)
+    source, chosen = wiring.model_source(setup), wiring.choose_servers(setup)
+    choice = source.choose()
     for note in chosen.notes:
         output.error_line(note)
     opened = await wiring.open_session(setup, library)
-    choice = await interrupts.race(wiring.with_model(setup, choice))
+    choice = await interrupts.race(source.named(choice))
     words = [arguments.prompt] if isinstance(arguments.prompt, str) else arguments.prompt or []
-    provider = wiring.open_provider(setup, choice)
+    provider = source.open(choice)
     hub = wiring.build_hub(setup, chosen, picks=wiring.picks(setup))
+    engine = wiring.build_engine(setup, provider, hub, wiring.build_gate(setup, chosen, headless=True))
+    models = Models(engine, source, choice)
     async with servers.running(hub):
-        # The SDK is imported in a thread while the servers start, since the request needs both.
-        preloading = asyncio.ensure_future(asyncio.to_thread(wiring.preload, choice, servers=bool(chosen.servers)))
+        # The SDKs are imported in a thread while the servers start, since the request needs both.
+        preloading = asyncio.ensure_future(_preload(models, servers=bool(chosen.servers), window=opened is not None))
         prompt = await interrupts.race(read_prompt(words, output.error_line))
         await interrupts.race(asyncio.gather(servers.settled(hub, output), asyncio.shield(preloading)))
         wiring.freeze_collector()
@@ -118,12 +122,8 @@ async def _answered(setup: Setup, output: OutputStreams, interrupts: Interrupts,
         composed = await interrupts.race(with_attachments(attachments, words, prompt))
         for notice in composed.notices:
             output.error_line(f"fanout: {notice}")
-        gate = wiring.build_gate(setup, chosen, headless=True)
-        engine = wiring.build_engine(setup, provider, hub, gate)
         wiring.join(engine, hub)()
         if opened is not None:
-            window = await asyncio.to_thread(wiring.context_window, choice)  # one turn alone can't be compacted
-            engine.window = lambda: window
             engine.go_on(opened.info.id, Transcript.of(opened.events))
         try:
             return await run_turn(
@@ -136,6 +136,13 @@ async def _answered(setup: Setup, output: OutputStreams, interrupts: Interrupts,
             )
         finally:
             await provider.close()
+
+
+async def _preload(models: Models, *, servers: bool, window: bool) -> None:
+    """The window is of use only to a session that is gone on with: one turn alone can't be compacted."""
+    if servers:
+        await asyncio.to_thread(wiring.preload_servers)
+    await models.load(window=window)
 
 
 async def _sessions(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> RunEnding:
@@ -178,6 +185,7 @@ async def _call(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> 
 
 
 async def _models(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> RunEnding:
+    from console_app.conversation.model_source import list_all
     from console_app.headless import model_report
 
     wanted = (setup.settings.model or "").partition("/")[0]
@@ -186,11 +194,11 @@ async def _models(setup: Setup, output: OutputStreams, interrupts: Interrupts) -
         wanted = chosen_provider(setup.settings, names)
     if wanted not in ("", *names, OFFLINE):
         raise ConfigError(f'no provider is called "{wanted}"', f"Known: {', '.join((*names, OFFLINE))}.")
-    asked = {name: config for name, config in wiring.endpoints(setup).items() if wanted in ("", name)}
+    asked = {name: config for name, config in wiring.model_source(setup).endpoints().items() if wanted in ("", name)}
     failed = 0
     if wanted in ("", OFFLINE):
         output.out(f"{OFFLINE}/{OFFLINE_MODEL}\n")
-    for listing in await interrupts.race(model_report.list_all(asked)):
+    for listing in await interrupts.race(list_all(asked)):
         config = asked[listing.provider]
         base_url = None if isinstance(config, FanoutError) else config.base_url
         for line in model_report.lines(listing, base_url):
@@ -245,7 +253,7 @@ def _config(setup: Setup) -> int:
         case "show":
             for line in config_report.setting_lines(setup.layered):
                 _print(line)
-            choice = wiring.choose(setup)
+            choice = wiring.model_source(setup).choose()
             _print(f"# {choice.name} answers ({choice.why})")
         case _:
             return _validate(setup)
@@ -254,7 +262,7 @@ def _config(setup: Setup) -> int:
 
 def _validate(setup: Setup) -> int:
     """Settings were read before: what is left is what they name."""
-    choice, chosen = wiring.choose(setup), wiring.choose_servers(setup)
+    choice, chosen = wiring.model_source(setup).choose(), wiring.choose_servers(setup)
     problems = [*chosen.notes, *(f"{name} is no setting" for name in unknown_variables(setup.environ))]
     for problem in problems:
         _complain(problem)

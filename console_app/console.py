@@ -8,17 +8,20 @@ from __future__ import annotations
 import asyncio
 import logging
 from argparse import Namespace
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING
 
 from console_app import resources, wiring
 from console_app.config.crash_report import write_report
-from console_app.config.model_choice import OFFLINE, OFFLINE_MODEL, ModelChoice, known_providers
 from console_app.config.remember import remember
 from console_app.config.server_choice import ServerChoice
 from console_app.config.written_rules import UserRules
+from console_app.conversation.model_source import warm_up
+from console_app.conversation.models import Models
 from console_app.conversation.question_queue import QuestionQueue
-from console_app.domain.errors import ConfigError, FanoutError, ToolError, UsageError
+from console_app.domain.errors import ConfigError, ProviderError, ToolError, UsageError
+from console_app.domain.ports.provider import Chunk, ModelRequest
 from console_app.domain.ports.toolset import CallReporter, Invocation
 from console_app.domain.tools import Frozen, ToolResult, ToolSpec
 from console_app.tui.main_screen.warm_up import WarmUp
@@ -36,9 +39,9 @@ ANY_SERVER = 10.0
 OTHER_SERVERS = 2.0
 # What the model picker and /doctor need of other floors.
 PICKED_FROM = (
-    "console_app.headless.model_report",
     "console_app.headless.doctor",
     "console_app.diagnosis",
+    "console_app.providers.factory",
     "console_app.providers.openai_chat",
     "console_app.providers.openai_responses",
     "console_app.providers.anthropic_messages",
@@ -58,19 +61,19 @@ def open_services(arguments: Namespace) -> ConsoleServices:
 def replay_session(arguments: Namespace) -> int:
     """Plays a stored session in the console, to be watched; the exit code."""
     from console_app.engine.engine import Engine
-    from console_app.providers.offline import OfflineProvider
     from console_app.sessions.replay import Replay
     from console_app.tui.app import FanoutApp
 
     setup = wiring.prepare(arguments)
     info, events = asyncio.run(_stored(setup, arguments.words))
     replay = Replay(events, arguments.speed)
+    engine = Engine(provider=StoredModel(info), toolset=NoTools())
     services = ConsoleServices(
-        engine=Engine(provider=OfflineProvider(), toolset=NoTools()),
+        engine=engine,
+        models=Models(engine),
         history_path=setup.paths.history,
         log_path=setup.log_path,
         theme_dirs=(resources.themes_dir(), setup.paths.themes),
-        model_label=lambda: (info.model, info.provider),
         theme=setup.settings.theme,
         keymap=setup.settings.keys,
         working_folder=setup.cwd,
@@ -91,6 +94,22 @@ async def _stored(setup: Setup, words: Sequence[str]) -> tuple[SessionInfo, list
         await library.close()
 
 
+class StoredModel:
+    """The model of a replay: named as the one that answered then, and never asked."""
+
+    protocol = "offline"
+
+    def __init__(self, info: SessionInfo) -> None:
+        self.name, self.model = info.provider, info.model
+
+    def stream(self, request: ModelRequest) -> AbstractAsyncContextManager[AsyncIterator[Chunk]]:
+        """Never called, since nothing can be sent."""
+        raise ProviderError("a replay asks no model")
+
+    async def close(self) -> None:
+        """There is nothing to close."""
+
+
 class NoTools:
     """The tools of a replay: nothing runs."""
 
@@ -109,10 +128,10 @@ class ConsoleParts:
     def __init__(self, setup: Setup) -> None:
         self._setup = setup
         self._problems: list[str] = []
-        self._choice = wiring.choose(setup)
+        source = wiring.model_source(setup)
+        choice = source.choose()
         self._library = wiring.open_library(setup)
         self._resume = ""
-        self._window: int | None = None  # known once the SDK is loaded
         servers = self._servers()
         self._problems += servers.notes
         self._listener: Callable[[], None] | None = None
@@ -122,10 +141,9 @@ class ConsoleParts:
         self._hub = wiring.build_hub(setup, servers, self._changed, picks=picks)
         self._hub.asking.human = self._human = QuestionQueue()
         self._switches = HubSwitches(self._hub, setup.paths, setup.cwd, servers, picks)
-        provider = wiring.open_provider(setup, self._choice)
-        self._engine = wiring.build_engine(
-            setup, provider, self._hub, wiring.build_gate(setup, servers, headless=False)
-        )
+        gate = wiring.build_gate(setup, servers, headless=False)
+        self._engine = wiring.build_engine(setup, source.open(choice), self._hub, gate)
+        self._models = Models(self._engine, source, choice)
         self._update_instructions = wiring.join(self._engine, self._hub)
         self._warm_up = WarmUp()
 
@@ -140,11 +158,7 @@ class ConsoleParts:
             start=self._start,
             connect=self._connect,
             close=self._close,
-            model_label=lambda: (self._engine.provider.model, self._choice.provider),
-            endpoint_host=lambda: self._choice.host,
-            switch_model=self._switch,
-            known_models=self._known_models,
-            context_window=lambda: self._window,
+            models=self._models,
             server_statuses=self._hub.statuses,
             on_servers_changed=self._listen,
             servers=self._switches,
@@ -191,12 +205,9 @@ class ConsoleParts:
         await self._hub.start()
         if self._library is not None:
             await self._library.store.check()
-        choice = self._choice
-        await asyncio.to_thread(wiring.preload, choice, servers=bool(self._hub.statuses()))
-        self._window = await asyncio.to_thread(wiring.context_window, choice)
-        named = await wiring.with_model(self._setup, choice)
-        if named is not choice and self._choice is choice:  # none was picked meanwhile
-            await self._use(named)
+        if self._hub.statuses():
+            await asyncio.to_thread(wiring.preload_servers)
+        await self._models.load()
 
     async def _connect(self) -> None:
         warm = asyncio.ensure_future(asyncio.to_thread(self._load_ahead))
@@ -204,7 +215,8 @@ class ConsoleParts:
         await asyncio.gather(self._hub.ready(ANY_SERVER, stragglers=OTHER_SERVERS), _build_models(Frozen))
 
     def _load_ahead(self) -> None:
-        wiring.warm_up(self._choice)
+        if (choice := self._models.choice) is not None:
+            warm_up(choice)
         self._warm_up.run(PICKED_FROM)
 
     async def _close(self) -> None:
@@ -212,29 +224,6 @@ class ConsoleParts:
         if self._library is not None:
             await self._library.close()
         await asyncio.gather(self._hub.close(), self._engine.provider.close())
-
-    async def _switch(self, name: str) -> None:
-        await self._use(wiring.choose_named(self._setup, name))
-
-    async def _use(self, choice: ModelChoice) -> None:
-        provider, self._choice = wiring.open_provider(self._setup, choice), choice
-        await asyncio.to_thread(wiring.preload, choice)
-        window = await asyncio.to_thread(wiring.context_window, choice)
-        if self._choice is choice:  # else another was chosen meanwhile
-            provider, self._engine.provider, self._window = self._engine.provider, provider, window
-        await provider.close()
-
-    async def _known_models(self) -> Sequence[str]:
-        """What the endpoints list; for one that doesn't say, the model it is set to."""
-        from console_app.headless import model_report
-
-        configs = wiring.endpoints(self._setup)
-        usable = {name: config for name, config in configs.items() if not isinstance(config, FanoutError)}
-        names = [self._choice.name] if self._choice.model else []
-        for listing in await model_report.list_all(usable):
-            preset = known_providers(self._setup.settings)[listing.provider].model
-            names += listing.models or ([f"{listing.provider}/{preset}"] if preset else [])
-        return list(dict.fromkeys((*names, f"{OFFLINE}/{OFFLINE_MODEL}")))
 
     def _listen(self, listener: Callable[[], None]) -> None:
         self._listener = listener

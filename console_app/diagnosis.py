@@ -81,7 +81,7 @@ def _configuration(setup: Setup) -> Iterator[Finding]:
         if path.exists():
             yield Finding("Configuration", "settings", "fine", str(path))
     try:
-        choice = wiring.choose(setup)
+        choice = wiring.model_source(setup).choose()
         yield Finding("Configuration", "model", "fine", f"{choice.name} answers ({choice.why})")
     except FanoutError as error:
         yield Finding("Configuration", "model", "wrong", error.detail, error.hint)
@@ -111,14 +111,14 @@ def _keys(setup: Setup) -> Iterator[Finding]:
 
 async def _endpoints(setup: Setup) -> list[Finding]:
     """Asks every endpoint that has a key, or needs none, which models it has."""
-    from console_app.headless import model_report
+    from console_app.conversation.model_source import list_all
 
     try:
-        configs = wiring.endpoints(setup)
+        configs = wiring.model_source(setup).endpoints()
     except ConfigError:
         return []
     found: list[Finding] = []
-    for listing in await model_report.list_all({k: v for k, v in configs.items() if not isinstance(v, FanoutError)}):
+    for listing in await list_all({k: v for k, v in configs.items() if not isinstance(v, FanoutError)}):
         name, chosen = listing.provider, (setup.settings.model or "").startswith(listing.provider + "/")
         if not listing.problem:
             found.append(Finding("Endpoints", name, "fine", f"answers, {len(listing.models)} models"))

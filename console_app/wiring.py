@@ -17,22 +17,14 @@ from typing import TYPE_CHECKING, Any
 
 from console_app.config.layers import LayeredSettings, load_settings, rules_of_flags, unknown_variables
 from console_app.config.log_setup import log_to
-from console_app.config.model_choice import (
-    OFFLINE,
-    SCRIPTED,
-    ModelChoice,
-    choose_model,
-    chosen_provider,
-    known_providers,
-)
 from console_app.config.paths import Paths
 from console_app.config.redaction import Redactor
 from console_app.config.settings import Settings
 from console_app.config.stored_keys import with_stored_keys
 from console_app.config.system_prompt import DEFAULT
+from console_app.conversation.model_source import ConfiguredModels
 from console_app.domain.approvals import CallPolicy
-from console_app.domain.endpoint import ProviderConfig
-from console_app.domain.errors import ConfigError, FanoutError, UsageError
+from console_app.domain.errors import UsageError
 from console_app.engine.approval_gate import ApprovalGate, Rule
 from console_app.engine.engine import Engine
 from console_app.engine.settings import EngineSettings
@@ -47,7 +39,6 @@ if TYPE_CHECKING:
     from console_app.sessions.tables import SessionInfo
 
 BUNDLED_SERVERS = ("calculator", "demo")  # allowed in mode ask: they compute and wait, and touch nothing outside
-ANSWER = 'One `word`.\n<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>'
 logger = logging.getLogger(__name__)
 
 
@@ -93,116 +84,20 @@ def prepare(arguments: Namespace, environ: Mapping[str, str] = os.environ) -> Se
     return Setup(arguments, paths, cwd, environ, layered, log_path, redactor)
 
 
-def choose(setup: Setup) -> ModelChoice:
-    """The model that answers."""
-    return choose_model(setup.settings, setup.environ, source=setup.layered.sources.get("model", ""))
+def model_source(setup: Setup) -> ConfiguredModels:
+    """The models of the settings."""
+    return ConfiguredModels(setup.settings, setup.environ, setup.layered.sources.get("model", ""))
 
 
-def open_provider(setup: Setup, choice: ModelChoice) -> Provider:
-    """The provider of `choice`. Cheap: SDKs are imported by `preload`, or by the first request."""
-    provider = _own_provider(choice)
-    if choice.provider == OFFLINE:
-        return provider
-    from console_app.providers.endpoint_address import is_official
-    from console_app.providers.text_protocol import TextProtocol
+def preload_servers() -> None:
+    """Imports the SDK of the servers (0.7 s): for a thread, before the model's.
 
-    official = choice.config is not None and is_official(choice.config.base_url)
-    protocol, dialect = choice.settings.protocol or "auto", choice.settings.dialect
-    return TextProtocol(provider, protocol, dialect=dialect, official=official)
-
-
-def _own_provider(choice: ModelChoice) -> Provider:
-    if choice.provider == OFFLINE:
-        from console_app.providers.offline import OfflineProvider
-
-        return OfflineProvider()
-    if choice.provider == SCRIPTED:
-        from console_app.providers.scripted.provider import ScriptedProvider
-
-        return ScriptedProvider(Path(choice.model))
-    from console_app.providers import factory
-
-    return factory.open_provider(_config(choice))
-
-
-def choose_named(setup: Setup, name: str) -> ModelChoice:
-    """The model called `name`; --base-url stays with the provider that it was given for."""
-    return choose_model(setup.settings, setup.environ, name=name)
-
-
-def endpoints(setup: Setup) -> dict[str, ProviderConfig | FanoutError]:
-    """How to ask each provider which models it has, or why it can't be asked; the chosen one's first.
-
-    A provider that would ask the same endpoint again, with the same key, is left out.
+    They share packages, and Python can't import one package in two threads at once; servers shake hands while the
+    other is imported.
     """
-    names = list(known_providers(setup.settings))
-    chosen = chosen_provider(setup.settings, names)
-    found: dict[str, ProviderConfig | FanoutError] = {}
-    asked: list[object] = []
-    for name in sorted(names, key=lambda name: name != chosen):
-        try:
-            found[name] = config = _config(choose_named(setup, f"{name}/any"))
-        except FanoutError as error:
-            found[name] = error
-            continue
-        if (endpoint := (config.url.removesuffix("/v1"), config.api_key, config.headers)) in asked:
-            del found[name]
-        asked.append(endpoint)
-    return found
+    from console_app.mcp_client import sdk
 
-
-async def with_model(setup: Setup, choice: ModelChoice) -> ModelChoice:
-    """`choice` with a model of its endpoint, where none was named: its usual one if that is listed, else the first.
-
-    Models that only embed texts can't answer: they come last.
-    """
-    if choice.model:
-        return choice
-    from console_app.headless.model_report import listed
-
-    config = _config(choice)
-    names = await listed(config)
-    if not names:
-        hint = f"Name one: -m {choice.provider}/MODEL."
-        raise ConfigError(f"no model was named, and {choice.provider} at {config.url} lists none", hint)
-    usual = known_providers(setup.settings)[choice.provider].model
-    talking = [name for name in names if "embed" not in name.lower()] or names
-    name = f"{choice.provider}/{usual if usual in names else talking[0]}"
-    return choose_model(setup.settings, setup.environ, name=name, source=choice.why)
-
-
-def preload(choice: ModelChoice, *, servers: bool = False) -> None:
-    """Imports the SDKs that are needed (mcp 0.7 s, openai 0.5 s, anthropic 1.2 s): for a thread.
-
-    One after the other, since they share packages and Python can't import one package in two threads at once; the
-    servers' first, so that they shake hands while the other is imported.
-    """
-    if servers:
-        from console_app.mcp_client import sdk
-
-        sdk.preload()
-    if choice.config is not None:
-        from console_app.providers import factory
-
-        factory.preload(choice.config.api)
-
-
-def warm_up(choice: ModelChoice) -> None:
-    """Compiles what reads calls from an answer's text (0.1 s): for a thread, or the first answer would wait for it."""
-    if choice.provider == OFFLINE or choice.settings.protocol == "native":
-        return
-    from console_app.dialects import ToolSignature, parse
-
-    parse(ANSWER, [ToolSignature("f", {})], chunk=8)
-
-
-def context_window(choice: ModelChoice) -> int | None:
-    """Tokens that the model can take, as configured or as the price table knows (0.3 s to load: for a thread)."""
-    if choice.settings.context_window or choice.config is None:
-        return choice.settings.context_window
-    from console_app.providers import catalog
-
-    return catalog.context_window(choice.provider, choice.model, base_url=choice.config.base_url)
+    sdk.preload()
 
 
 def freeze_collector() -> None:
@@ -344,8 +239,3 @@ def _engine_settings(settings: Settings, *, headless: bool) -> EngineSettings:
         "system_prompt": DEFAULT if settings.system_prompt is None else settings.system_prompt,
     }
     return EngineSettings(**alike | own)
-
-
-def _config(choice: ModelChoice) -> ProviderConfig:
-    assert choice.config is not None
-    return choice.config

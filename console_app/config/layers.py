@@ -13,6 +13,7 @@ from typing import Any, Literal, cast
 
 from pydantic import BaseModel, ValidationError
 
+from console_app.config.model_choice import chosen_provider, known_providers
 from console_app.config.paths import Paths, project_settings, read_text
 from console_app.config.settings import Rules, Settings, ToolRule
 from console_app.config.toml_text import parse_toml, position
@@ -76,7 +77,19 @@ def load_settings(
         settings = Settings.model_validate(merged)
     except ValidationError as error:
         raise _worded(error, Settings, layers) from None
+    if _is_of_another_provider(settings, next((layer for layer in layers if layer.kind == "user"), None), sources):
+        del sources["base_url"]
+        settings = settings.model_copy(update={"base_url": None})
     return LayeredSettings(settings, tuple(found_rules), sources)
+
+
+def _is_of_another_provider(settings: Settings, file: Layer | None, sources: Mapping[str, str]) -> bool:
+    """Whether the base URL stands in the user's file, for the provider of its model, and another one was chosen."""
+    if file is None or sources.get("base_url") != file.name or sources.get("model") in (None, file.name):
+        return False
+    meant = settings.model_copy(update={"model": file.values.get("model")})
+    providers = known_providers(settings)
+    return chosen_provider(meant, providers) != chosen_provider(settings, providers)
 
 
 def rules_of_flags(*, allow: Sequence[str], deny: Sequence[str]) -> Rules:

@@ -30,7 +30,7 @@ _BASE_URL_VARIABLES = {
     "anthropic": "ANTHROPIC_BASE_URL",
 }
 _VENDORS = {"gpt": "openai", "o1": "openai", "o3": "openai", "o4": "openai", "claude": "anthropic"}
-NO_KEY_HINT = "Set it, or use the built-in model: -m offline/rehearsal."
+NO_KEY_HINT = "Set it, keep one with `fanout auth set`, or use the built-in model, offline/rehearsal."
 
 
 @dataclass(frozen=True, slots=True)

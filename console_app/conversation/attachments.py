@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 MOST_FILES = 20  # of a message
 MOST_PICTURES = 20_000_000  # bytes of a message: as base64 below the 32 MB that Anthropic takes for a request
 _MISSING_SHOWN = 3
-_CHIPS_KEPT = 200
+_MOST_CHIPS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ class Attachments:
                 f"what this names is too large together: {total:,} characters, and a message carries {MOST_TEXT:,}",
                 "Name parts, as @file:1-200.",
             )
-        return Composed(message.model_copy(update={"attachments": both}), _told(missing))
+        return Composed(message.model_copy(update={"attachments": both}), _missing_notice(missing))
 
     async def chips(self, text: str) -> Sequence[Chip]:
         """What would go with `text`, for people to see before they send."""
@@ -110,7 +110,7 @@ class Attachments:
         read = [self._checked(attached_files.read(one.path, one.name, one.lines)) for one in named]
         if (total := sum(len(one.picture) for one in read)) > MOST_PICTURES:
             raise AttachmentError(f"pictures of {size(total)} together, and a message carries {size(MOST_PICTURES)}")
-        return [self._kept(one) for one in read], missing
+        return [self._saved_picture(one) for one in read], missing
 
     def _checked(self, read: attached_files.ReadFile) -> attached_files.ReadFile:
         if read.picture and (why := self._no_pictures() or ("" if self._saved else "nothing is saved here")):
@@ -118,7 +118,7 @@ class Attachments:
             raise AttachmentError(f"{name} is a picture, and the model takes none: {why}", "Use a model that sees.")
         return read
 
-    def _kept(self, read: attached_files.ReadFile) -> Attachment:
+    def _saved_picture(self, read: attached_files.ReadFile) -> Attachment:
         if not read.picture or self._saved is None:
             return read.attachment
         path = save_picture(self._saved, read.picture, read.attachment)
@@ -147,7 +147,7 @@ class Attachments:
             chip = Chip(read.name, attached_files.about(read))
         except AttachmentError as error:
             chip = Chip(one.name, error.detail.removeprefix(f"{one_line(one.name, 200)} "), refused=True)
-        if len(self._chips) >= _CHIPS_KEPT:
+        if len(self._chips) >= _MOST_CHIPS:
             self._chips.clear()
         self._chips[one.key] = chip
         return chip
@@ -194,7 +194,7 @@ def _shown(path: Path, folder: Path) -> str:
     return f"~/{path.relative_to(home)}" if path.is_relative_to(home) else str(path)
 
 
-def _told(missing: Sequence[FileMention]) -> tuple[str, ...]:
+def _missing_notice(missing: Sequence[FileMention]) -> tuple[str, ...]:
     if not missing:
         return ()
     names = ", ".join(one_line(f"@{one.shown}", 80) for one in missing[:_MISSING_SHOWN])

@@ -157,6 +157,7 @@ class Conversation:
 
     async def steer(self, text: str, *, typed: str | None = None) -> None:
         """Sends a message into the running turn, once what it names is there; without a turn it is a prompt."""
+        joins = self.turn
         asked = self._composed(_Queued(text, typed))
         try:
             message = None if asked is None else await asked
@@ -167,6 +168,11 @@ class Conversation:
         if (turn := self.turn) is not None and turn.running:
             turn.steer(message or text)
             self._ui.toast(STEERED)
+        elif joins is not None and joins.outcome in (None, "cancelled"):
+            # It was stopped, and this was meant for it alone: you say whether it is sent.
+            self._queue.append(_Queued(text, typed, message))
+            self.paused = self.paused or not self.busy
+            self._ui.changed()
         else:
             self.send(text, typed=typed, message=message)
 
@@ -305,7 +311,11 @@ class Conversation:
 
     async def _message(self, prompt: _Queued) -> UserMessage | None:
         """The message of a prompt once its turn may begin; None when it can't be had or was called off."""
-        if (await self._waited_for(self._ready())).cancelled():
+        ready = await self._waited_for(self._ready())
+        if ready.cancelled():
+            return None
+        if (error := ready.exception()) is not None:
+            self._not_sent(prompt, error)
             return None
         if (asked := self._composed(prompt)) is None:
             return prompt.message or UserMessage(content=prompt.text)
@@ -321,12 +331,16 @@ class Conversation:
         error = composed.exception()
         if error is None:
             return composed.result()
+        self._not_sent(prompt, error)
+        return None
+
+    def _not_sent(self, prompt: _Queued, error: BaseException) -> None:
+        """The turn of a prompt can't begin: it goes back to where it was written, or stays in the paused queue."""
         if self._is_next(prompt):
             self.paused = True
             self._ui.tell("error", error.line if isinstance(error, FanoutError) else repr(error))
             if self._ui.give_back(prompt.text):
                 self._give_back()
-        return None
 
     def _composed(self, prompt: _Queued) -> Awaitable[UserMessage] | None:
         """The message of a prompt that names something, None for one that doesn't."""
@@ -364,9 +378,11 @@ class Conversation:
         try:
             self.last_turn = turn = self._begin(prompt, message)
             outcome = await self._play(turn)
-            unsent = turn.unsent_messages
+            unsent = turn.unsent
         except UsageError as error:
             self._ui.tell("error", error.line)
+            if not self._ui.give_back(prompt.text):
+                self._ui.tell("warning", f"Not sent: {prompt.text}")
         finally:
             self._sent_at = self._clock()  # of the next one: it was queued until now
             if not self._delivery.closing:

@@ -30,7 +30,7 @@ class Delivery:
         self._store = store
         self._ui = ui
         self.closing = False
-        self._told = ""  # the newest fault: one that comes with every event is told once
+        self._last_fault = ""  # the newest fault: one that comes with every event is told once
 
     async def one(self, event: Event) -> None:
         """An event that belongs to nothing that goes on."""
@@ -72,8 +72,8 @@ class Delivery:
             log.error("a fault of the program", exc_info=error)
             line = f"Fanout made a mistake: {error!r}. /log has the details."
         try:
-            if line != self._told:
+            if line != self._last_fault:
                 self._ui.tell("error", line)
-            self._told = line
+            self._last_fault = line
         except Exception:
             log.exception("and it could not be told")

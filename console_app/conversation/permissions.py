@@ -83,9 +83,10 @@ class Permissions:
         """The approval mode."""
         return self._engine.gate.mode
 
-    @mode.setter
-    def mode(self, mode: ApprovalMode) -> None:
+    def use_mode(self, mode: ApprovalMode) -> int:
+        """Another mode holds, for what waits too; how many of the calls that waited it answered."""
         self._engine.gate.mode = mode
+        return self.reconsider()
 
     @property
     def rules_path(self) -> str:
@@ -113,7 +114,7 @@ class Permissions:
             self._ui.toast("That call doesn't wait any more.")
 
     def reconsider(self) -> int:
-        """Asks the gate again about every call that waits, after a change of rules or mode; how many it answered."""
+        """Asks the gate again about every call that waits, after a change of rules; how many it answered."""
         running = self._running()
         return running.reconsider() if running is not None else 0
 

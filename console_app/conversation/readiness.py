@@ -49,12 +49,12 @@ class Readiness:
     def __init__(self, servers: Callable[[], Sequence[ServerView]], connect: Callable[[], Awaitable[None]]) -> None:
         self._servers = servers
         self._connect = connect
-        self._loaded = asyncio.Event()
+        self._services = asyncio.Event()
         self._connected = asyncio.Event()
 
-    def loaded(self) -> None:
+    def services_ready(self) -> None:
         """All but the servers is there."""
-        self._loaded.set()
+        self._services.set()
 
     async def connect(self) -> None:
         """Waits for the servers, once everything else is loaded."""
@@ -72,13 +72,13 @@ class Readiness:
 
     async def ready(self) -> None:
         """Returns when a turn may begin."""
-        await self._loaded.wait()
+        await self._services.wait()
         await self._connected.wait()
 
     @property
     def loading(self) -> bool:
         """Whether something is still missing that no turn can do without."""
-        return not self._loaded.is_set()
+        return not self._services.is_set()
 
     @property
     def connecting(self) -> Sequence[str]:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 EXPORT_FORMATS = {"md": "markdown", "html": "html", "jsonl": "jsonl"}
 EXPORTS_ABOUT = {"md": "Markdown", "html": "a page", "jsonl": "events, to import"}
-NOT_KEPT = "Sessions are not kept in this console (--no-save, or save_sessions in the configuration)."
+NOT_SAVED = "Sessions are not kept in this console (--no-save, or save_sessions in the configuration)."
 READ_ONLY = "This session is open to read only. /fork makes a copy to go on with, /new begins another."
 BUSY = "A turn is running. Esc stops it."
 CHANGING = "Another session is being opened."
@@ -74,7 +74,7 @@ class Sessions:
 
     async def resume(self, prefix: str) -> None:
         """Goes on with the session whose id begins so."""
-        if (library := self.kept()) is None:
+        if (library := self.stored()) is None:
             return
         try:
             await self.open((await library.store.find(prefix)).id)
@@ -85,7 +85,7 @@ class Sessions:
         """Goes on with a stored session. Raises FanoutError where it can't be read."""
         from console_app.sessions.library import collector_at_rest
 
-        if (library := self.kept()) is None:
+        if (library := self.stored()) is None:
             return
         changing = self._conversation.changing
         if self._conversation.activity is not None or (changing.locked() and not self._loading.locked()):
@@ -136,7 +136,7 @@ class Sessions:
         """/fork: a copy up to a turn, or up to a message that you pick, to go on with."""
         from console_app.sessions.places import ForkPoint, end_of_turn, places
 
-        if (library := self.kept(begun=True)) is None or self._is_busy():
+        if (library := self.stored(begun=True)) is None or self._is_busy():
             return
         try:
             events = await library.store.load(library.session_id)
@@ -193,7 +193,7 @@ class Sessions:
 
     async def rename(self, title: str = "", session_id: str = "") -> None:
         """Gives this session, or another one, a title; asks for it where there is none."""
-        if (library := self.kept(begun=not session_id)) is None:
+        if (library := self.stored(begun=not session_id)) is None:
             return
         try:
             info = await library.store.find(session_id or library.session_id)
@@ -206,7 +206,7 @@ class Sessions:
 
     async def delete(self, info: SessionInfo) -> None:
         """Removes a session for good, once that was confirmed. Raises FanoutError for one that is open."""
-        if (library := self.kept()) is not None and await self._ui.choose(
+        if (library := self.stored()) is not None and await self._ui.choose(
             f"Delete “{one_line(info.title, 50)}”?", {"keep": "keep it", "delete": "for good"}
         ) == "delete":
             await library.delete(info.id)
@@ -215,7 +215,7 @@ class Sessions:
         """Writes this session, or another one, to a file; asks for the form where there is none."""
         from console_app.sessions.export import export, write_new
 
-        if (library := self.kept(begun=not session_id)) is None:
+        if (library := self.stored(begun=not session_id)) is None:
             return
         form = form or await self._ui.choose("Export as", EXPORTS_ABOUT) or ""
         if form not in EXPORT_FORMATS:
@@ -233,10 +233,10 @@ class Sessions:
         else:
             self._ui.toast(f"Exported to {written}.", seconds=8)
 
-    def kept(self, *, begun: bool = False) -> Library | None:
+    def stored(self, *, begun: bool = False) -> Library | None:
         """The library; None, and said why, where nothing is kept, or with `begun` nothing of this session yet."""
         if self.library is None:
-            self._ui.toast(NOT_KEPT)
+            self._ui.toast(NOT_SAVED)
         elif begun and not self.library.session_id:
             self._ui.toast("Nothing was said in this session yet.")
             return None
@@ -267,7 +267,7 @@ class Disk:
         self._ui = ui
         self._problem: str | None = None
         self._set_aside: Path | None = None
-        self._told_salvaged = False
+        self._salvage_reported = False
         self._store.on_change = self._changed
 
     def _changed(self) -> None:
@@ -275,8 +275,8 @@ class Disk:
         if store.set_aside != self._set_aside:
             self._set_aside = store.set_aside
             ui.tell("warning", f"The session file was damaged. It was kept as {store.set_aside}.")
-        elif store.salvaged is not None and not self._told_salvaged:
-            self._told_salvaged = True
+        elif store.salvaged is not None and not self._salvage_reported:
+            self._salvage_reported = True
             kept = "1 session" if store.salvaged == 1 else f"{store.salvaged} sessions"
             ui.tell("info", f"{kept} of the damaged file could be read, in whole or in part, and can be opened.")
         if store.problem is not None:

@@ -66,7 +66,8 @@ def apply_to_call(call: CallView, event: CallChange) -> None:
 
 
 def _ready(call: CallView, event: ev.CallReady) -> None:
-    call.arguments, call.ready_at = event.arguments, event.at
+    call.arguments = call.written = event.arguments
+    call.ready_at = event.at
     call.raw, call.repaired = event.raw, event.repaired
 
 

@@ -47,6 +47,7 @@ class CallView:
     arguments_text: str = ""
     arguments: dict[str, Any] | None = None
     edited: bool = False
+    written: dict[str, Any] | None = None  # the arguments as the model wrote them
     raw: str = ""
     repaired: tuple[str, ...] = ()
     why: str = ""  # why it waits or is queued

@@ -75,14 +75,9 @@ class Turn(Activity):
         return bool(self.approvals_missed)
 
     @property
-    def unsent_messages(self) -> list[UserMessage]:
+    def unsent(self) -> list[UserMessage]:
         """What `steer` was given and no request has carried, whole."""
         return list(self._steering)
-
-    @property
-    def unsent(self) -> list[str]:
-        """What `steer` was given and no request has carried, for the prompt to take back."""
-        return [message.source or message.content for message in self._steering]
 
     # What the user can do
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, assert_never
 
 from console_app.domain import events as ev
 from console_app.domain.messages import MESSAGE, AssistantMessage
@@ -91,7 +91,9 @@ class TextWriter:
                 self._text(event.text)
             case ev.TextRevised():
                 self._revised(event.text)
-            case ev.MessageAdded() if event.role == "assistant":
+            case ev.MessageAdded():
+                if event.role != "assistant":
+                    return
                 if not self._shown and event.content and event.label is None:
                     self._text(event.content)
                 self._end_answer()
@@ -109,10 +111,20 @@ class TextWriter:
                 self._line(f"Trying again in {event.delay:.1f} s (try {event.attempt}{of}): {event.why}")
             case ev.HistoryCompacted():
                 self._line(compaction_line(event))
-            case ev.Notice() if event.level != "debug":
-                self._line(event.text)
-            case _:
+            case ev.Notice():
+                if event.level != "debug":
+                    self._line(event.text)
+            case (
+                ev.SessionStarted() | ev.TurnStarted() | ev.StepStarted() | ev.ReasoningDelta() | ev.ThoughtDelta()
+                | ev.CallAnnounced() | ev.CallArguments() | ev.CallDropped() | ev.CallReady()
+                | ev.ApprovalRequested() | ev.ApprovalResolved() | ev.CallQueued() | ev.CallStarted()
+                | ev.CallProgress() | ev.CallLog() | ev.CallExtended() | ev.CallRestarted() | ev.QuestionAsked()
+                | ev.CallAsked() | ev.TodoChanged() | ev.BatchFinished() | ev.UsageReported() | ev.TurnFinished()
+                | ev.TurnUndone()
+            ):  # fmt: skip
                 pass
+            case _:
+                assert_never(event)
 
     def finish(self) -> None:
         self._end_answer()

@@ -30,7 +30,13 @@ def open_provider(config: ProviderConfig) -> WireProvider:
 
 def preload(api: Api) -> None:
     """Imports the SDK that `api` needs (openai 0.5 s, anthropic 1.2 s): called in a thread after the first paint."""
-    import_module("anthropic" if api == "anthropic" else "openai")
+    match api:
+        case "openai-chat" | "openai-responses":
+            import_module("openai")
+        case "anthropic":
+            import_module("anthropic")
+        case _:
+            assert_never(api)
 
 
 async def list_models(config: ProviderConfig) -> list[str]:

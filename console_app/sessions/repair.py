@@ -65,14 +65,14 @@ class _Closing:
     def of(self, transcript: Transcript) -> list[ev.Event]:
         step = transcript.step
         if step is not None:
-            self._answer(step)
+            self._answer(step, _model(transcript))
             self._results(step, transcript)
         if transcript.turns[-1].outcome is None:
             self._add(ev.Notice, level="warning", text=self._why)
             self._add(ev.TurnFinished, outcome="cancelled", error=self._why)
         return self._events
 
-    def _answer(self, step: StepView) -> None:
+    def _answer(self, step: StepView, model: str) -> None:
         """The part of the answer that was shown joins the history, with the calls that were read whole."""
         if step.thinking and step.thinking_label is not None:
             self._add(ev.Thought, label=step.thinking_label, text=step.thinking)
@@ -80,7 +80,7 @@ class _Closing:
             return
         from_drafts = AssistantMessage(
             content=step.text,
-            tool_calls=tuple(_as_call(call) for call in step.batch.calls),
+            tool_calls=tuple(_as_call(call, model) for call in step.batch.calls),
             # Of no provider, so that none sends it: a cut thought has no signature. It is kept for you to read.
             reasoning=(Reasoning(provider="", text=step.reasoning),) if step.reasoning else (),
             interrupted=True,
@@ -111,8 +111,16 @@ class _Closing:
             self._add(ev.MessageAdded, **ev.MessageAdded.fields_of(message))
 
 
-def _as_call(call: CallView) -> ToolCall:
-    arguments = json.dumps(call.arguments, ensure_ascii=False) if call.arguments is not None else "{}"
+def _model(transcript: Transcript) -> str:
+    """PROVIDER/MODEL that asked last, as far as the session tells."""
+    answers = (message for message in reversed(transcript.history) if isinstance(message, AssistantMessage))
+    newest = next((call.model for message in answers for call in message.tool_calls), "")
+    session = transcript.session
+    return newest or (f"{session.provider}/{session.model}" if session is not None else "")
+
+
+def _as_call(call: CallView, model: str) -> ToolCall:
+    arguments = json.dumps(call.written, ensure_ascii=False) if call.written is not None else "{}"
     return ToolCall(
         id=call.id,
         name=call.name,
@@ -120,5 +128,6 @@ def _as_call(call: CallView) -> ToolCall:
         origin=call.origin,
         raw=call.raw,
         repaired=call.repaired,
-        whole=call.arguments is not None,
+        model=model,
+        whole=call.written is not None,
     )

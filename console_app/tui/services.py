@@ -15,6 +15,7 @@ from console_app.conversation.question_queue import QuestionQueue
 from console_app.tui.widgets.timing import Timing
 
 if TYPE_CHECKING:
+    from console_app.conversation.models import Models
     from console_app.conversation.permissions import RuleFile
     from console_app.conversation.readiness import ServerView
     from console_app.domain.ports.store import SessionStore
@@ -30,14 +31,6 @@ async def _nothing() -> None:
     """Stands for a start or a close that has nothing to do."""
 
 
-async def _no_models() -> Sequence[str]:
-    return ()
-
-
-async def _no_switch(name: str) -> None:
-    """Stands where only one model can answer."""
-
-
 def _no_servers() -> Sequence[ServerView]:
     return ()
 
@@ -48,9 +41,10 @@ def _no_listener(listener: Callable[[], None]) -> None:
 
 @dataclass(slots=True)
 class ConsoleServices:
-    """Everything the console talks to. Only `engine`, the two paths and `theme_dirs` have no default."""
+    """Everything the console talks to. Only `engine`, `models`, the two paths and `theme_dirs` have no default."""
 
     engine: Engine
+    models: Models
     history_path: Path  # prompts you sent, kept between sessions
     log_path: Path  # this program's log, shown by /log
     theme_dirs: Sequence[Path]  # folders of *.toml; a later folder overrides an earlier one's theme of the same name
@@ -62,18 +56,6 @@ class ConsoleServices:
     """Called once `start` has returned or failed. Returns when a prompt need not wait for servers any longer."""
     close: Callable[[], Awaitable[None]] = _nothing
     """Called once as the console ends: closes servers and the provider."""
-
-    model_label: Callable[[], tuple[str, str]] | None = None
-    """(model, provider) that answers, known before `start` too, but for a model "" that the endpoint is still asked
-    for; None: what `engine.provider` says."""
-    endpoint_host: Callable[[], str] = lambda: ""
-    """The host of the model in use, "" where it is its vendor's own."""
-    switch_model: Callable[[str], Awaitable[None]] = _no_switch
-    """Puts the provider for `PROVIDER/MODEL` into `engine`, from the next turn on. Raises FanoutError."""
-    known_models: Callable[[], Awaitable[Sequence[str]]] = _no_models
-    """`PROVIDER/MODEL` names to pick from; may ask endpoints. Raises FanoutError."""
-    context_window: Callable[[], int | None] = lambda: None
-    """Tokens that the model in use can take, None when unknown."""
 
     server_statuses: Callable[[], Sequence[ServerView]] = _no_servers
     servers: ServerSwitches | None = None
@@ -108,8 +90,6 @@ class ConsoleServices:
     working_folder: Path = field(default_factory=Path.cwd)  # what `@` completes and attaches
     pictures_path: Path | None = None
     """Where pictures that go with messages are kept; None: none can go."""
-    model_hint: str = ""
-    """One line at the first start: how to change the model that answers; "" for the console's own words."""
     clock: Callable[[], float] = time.time  # what elapsed times are counted by; the engine's
     timing: Timing = field(default_factory=Timing)  # what keys are judged by
     diagnose: Callable[[], Awaitable[Sequence[str]]] | None = None

@@ -36,7 +36,7 @@ class Colors:
 
 
 @dataclass(frozen=True, slots=True)
-class Palette:
+class ThemeColours:
     """One theme file."""
 
     name: str
@@ -93,7 +93,7 @@ def themes_named(names: Sequence[str], folders: Sequence[Path]) -> list[LoadedTh
     return [known[name] for name in names if name in known] + _load(files)[0]
 
 
-def read_palette(path: Path) -> Palette:
+def read_palette(path: Path) -> ThemeColours:
     """The palette of a file, checked by hand: pydantic would take longer to import than the first paint takes.
 
     Raises OSError, UnicodeDecodeError, TOMLDecodeError, BadPalette.
@@ -102,7 +102,7 @@ def read_palette(path: Path) -> Palette:
     if problems := _problems(table):
         more = f"; {len(problems) - 1} more like it" if len(problems) > 1 else ""
         raise BadPalette(problems[0] + more)
-    return Palette(
+    return ThemeColours(
         name=one_line(table["name"], 40),
         about=one_line(table.get("about", ""), 80),
         dark=table.get("dark", True),
@@ -112,7 +112,7 @@ def read_palette(path: Path) -> Palette:
     )
 
 
-def build_theme(palette: Palette) -> Theme:
+def build_theme(palette: ThemeColours) -> Theme:
     """The Textual theme of a palette."""
     c = palette.colors
     variables = {

@@ -184,3 +184,15 @@ def test_lists_can_be_written_with_commas_and_limits_are_a_table(load: Load) -> 
     assert load(user="max_price = 0").settings.max_price is None
     assert "FANOUT_BUILTIN_TOOLS: builtin_tools" in complaint(load, env={"FANOUT_BUILTIN_TOOLS": "todo"})
     assert "limits.git" in complaint(load, user="[limits]\ngit = 0")
+
+
+def test_a_base_url_of_the_file_stays_with_the_provider_of_its_model(load: Load) -> None:
+    user, url = 'model = "openai/mine"\nbase_url = "http://localhost:8000/v1"\n', "http://localhost:8000/v1"
+    assert load(user).settings.base_url == url
+    assert load(user, model="openai/other").settings.base_url == url
+    assert load(user, model="gpt-5").settings.base_url == url
+    other = load(user, model="anthropic/claude")
+    assert (other.settings.base_url, other.sources.get("base_url")) == (None, None)
+    assert load(user, env={"FANOUT_MODEL": "claude-opus"}).settings.base_url is None
+    named = load(user, model="anthropic/claude", base_url="http://localhost:9/v1")
+    assert named.settings.base_url == "http://localhost:9/v1"

@@ -124,10 +124,8 @@ async def test_a_waiting_call_runs_with_other_arguments(tmp_path: Path) -> None:
 async def test_another_mode_answers_what_waits(tmp_path: Path) -> None:
     asked = Asked(tmp_path)
     await asked.wait()
-    asked.permissions.mode = ApprovalMode.AUTO
-    assert asked.permissions.reconsider() == 0
-    asked.permissions.mode = ApprovalMode.YOLO
-    assert asked.permissions.reconsider() == 2
+    assert asked.permissions.use_mode(ApprovalMode.AUTO) == 0
+    assert asked.permissions.use_mode(ApprovalMode.YOLO) == 2
     await asked.conversation.ended()
     assert sorted(map(str, asked.ran)) == ["1", "2"]
     assert asked.permissions.reconsider() == 0

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from console_app.conversation.conversation import Conversation
-from console_app.conversation.sessions import BUSY, CHANGING, NOT_KEPT, READ_ONLY, Sessions
+from console_app.conversation.sessions import BUSY, CHANGING, NOT_SAVED, READ_ONLY, Sessions
 from console_app.domain import events as ev
 from console_app.domain.errors import FanoutError
 from console_app.domain.ports.provider import FinishChunk, TextChunk
@@ -292,7 +292,7 @@ async def test_where_nothing_is_kept_it_is_said(tmp_path: Path) -> None:
     await sessions.fork()
     await sessions.rename("x")
     await sessions.export("md")
-    assert screen.toasts == [NOT_KEPT] * 5
+    assert screen.toasts == [NOT_SAVED] * 5
     await sessions.undo()
     assert screen.field == "one"
     assert sessions.begin()

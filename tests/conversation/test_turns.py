@@ -453,3 +453,49 @@ def test_how_long_a_prompt_waits_counts_from_when_it_was_next() -> None:
         await conversation.ended()
 
     run(scene)
+
+
+async def test_a_fault_before_the_turn_is_told_and_gives_the_prompt_back() -> None:
+    async def fails() -> None:
+        raise UsageError("the servers can't be started", "Look into mcp.json.")
+
+    screen = Screen()
+    conversation = Conversation(engine_of(Model()), None, screen, ready=fails)
+    conversation.send("hello")
+    await conversation.ended()
+    assert screen.told == [("error", "Usage: the servers can't be started. Look into mcp.json.")]
+    assert (screen.field, screen.prompts, list(conversation.waiting)) == ("hello", [], [])
+
+
+@pytest.mark.parametrize("field", ["", "being written"])
+async def test_calls_by_hand_that_cannot_be_made_are_not_lost(field: str) -> None:
+    screen = Screen()
+    conversation = Conversation(engine_of(Model()), None, screen)
+    screen.field = field
+    conversation.send("/call nobody.nothing {")
+    await conversation.ended()
+    assert screen.told[0][0] == "error"
+    assert screen.field == (field or "/call nobody.nothing {")
+    assert screen.told[1:] == ([("warning", "Not sent: /call nobody.nothing {")] if field else [])
+
+
+async def test_what_was_meant_for_a_turn_that_was_stopped_waits_for_you(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("alpha")
+    screen = Screen()
+    attachments = Attachments(tmp_path, None, None, lambda: "")
+    model = Model(answer("one", asyncio.Event()))
+    conversation = Conversation(engine_of(model), None, screen, attachments=attachments)
+    conversation.send("go")
+    await screen.sees(ev.StepStarted)
+    steering = asyncio.create_task(conversation.steer("and @a.txt"))
+    await asyncio.sleep(0)  # it is being read
+    conversation.stop()
+    await steering
+    await conversation.ended()
+    assert screen.prompts == ["go"]
+    assert list(conversation.waiting) == ["and @a.txt"]
+    assert conversation.paused
+    conversation.resume()
+    await conversation.ended()
+    assert screen.prompts == ["go", "and @a.txt"]
+    consistent(conversation, screen)

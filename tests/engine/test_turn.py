@@ -338,7 +338,7 @@ def test_what_you_typed_too_late_is_given_back() -> None:
             async for event in turn:
                 if isinstance(event, ev.TurnFinished):
                     turn.steer("one more thing")
-        assert turn.unsent == ["one more thing"]
+        assert [message.content for message in turn.unsent] == ["one more thing"]
 
     run(scene)
 

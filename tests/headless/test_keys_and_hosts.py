@@ -79,7 +79,7 @@ def picked_from(fanout: Inside, monkeypatch: pytest.MonkeyPatch, env: dict[str, 
     async def offered() -> list[str]:
         services = await asyncio.to_thread(open_services, parse_arguments(["--no-mcp", *arguments]))
         try:
-            return list(await services.known_models())
+            return list(await services.models.known())
         finally:
             await services.close()
 

@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from console_app.domain import events as ev
+from console_app.domain.approvals import DecidedBy, Decision
 from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
 from console_app.domain.tools import Outcome, ToolCall
 from console_app.domain.transcript import Transcript
@@ -126,6 +127,15 @@ def test_a_turn_cut_anywhere_is_closed_truthfully(cut: int) -> None:
     if cut >= 5:
         assert any(isinstance(m, AssistantMessage) and m.content.startswith("I'll look") for m in whole.history)
     assert closing_events([*kept, *closing]) == []
+
+
+def test_a_call_that_was_cut_off_joins_as_its_model_wrote_it() -> None:
+    edit = ev.ApprovalResolved(call_id="a", decision=Decision.ALLOW, by=DecidedBy.USER, arguments={"x": 2})
+    events = numbered(*TURN[:8], edit, ev.CallStarted(call_id="a"))
+    whole = Transcript.of([*events, *closing_events(events)])
+    (call,) = [call for m in whole.history if isinstance(m, AssistantMessage) for call in m.tool_calls]
+    assert (call.arguments, call.model, call.whole) == ('{"x": 1}', "p/m", True)
+    assert whole.calls["a"].arguments == {"x": 2}
 
 
 def test_a_turn_that_ended_needs_nothing() -> None:

@@ -13,8 +13,11 @@ from textual.app import App
 from textual.pilot import Pilot
 from textual.strip import Strip
 
+from console_app.config.model_choice import ModelChoice
 from console_app.config.tool_choice import Selection
+from console_app.conversation.models import Models
 from console_app.domain.approvals import ApprovalMode
+from console_app.domain.errors import ConfigError
 from console_app.domain.events import Level
 from console_app.domain.ports.provider import (
     CallClosed,
@@ -84,6 +87,36 @@ class WrittenModel:
 
     async def close(self) -> None:
         pass
+
+
+class ListedModels:
+    """A ModelSource of so many names; each is a WrittenModel."""
+
+    def __init__(self, *names: str) -> None:
+        self._names = names
+
+    def choose(self, name: str = "") -> ModelChoice:
+        provider, _, model = name.partition("/")
+        if provider == "nobody":
+            raise ConfigError("there is no provider nobody.", "Providers are listed in config.toml.")
+        return ModelChoice(provider, model, "picked")
+
+    async def named(self, choice: ModelChoice) -> ModelChoice:
+        return choice
+
+    def open(self, choice: ModelChoice) -> WrittenModel:
+        opened = WrittenModel(model=choice.model)
+        opened.name = choice.provider
+        return opened
+
+    def load(self, choice: ModelChoice) -> None:
+        pass
+
+    def window(self, choice: ModelChoice) -> int | None:
+        return None
+
+    async def names(self) -> Sequence[str]:
+        return self._names
 
 
 Run = Callable[[Invocation, CallReporter], Awaitable[str]]
@@ -190,9 +223,12 @@ def services(
     engine = Engine(
         provider=model or WrittenModel(), toolset=tools or Tools(), gate=gate, clock=clock, monotonic=timing.now
     )
+    models = Models(engine, ListedModels(*more.pop("known_models", ())))
+    models.window = more.pop("context_window", None)
     more.setdefault("servers", Desk(more.get("server_statuses", list[Server]), engine.toolset.tools))
     return ConsoleServices(
         engine=engine,
+        models=models,
         history_path=folder / "history",
         log_path=folder / "fanout.log",
         theme_dirs=more.pop("theme_dirs", [THEMES]),

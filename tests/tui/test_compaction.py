@@ -68,7 +68,7 @@ async def test_the_row_opens_to_the_summary(tmp_path: Path) -> None:
 
 async def test_a_window_that_is_nearly_full_is_compacted_before_the_next_prompt(tmp_path: Path) -> None:
     model = WrittenModel(say("one"), using(900, "two"), say("The summary."), using(300, "three"), say("four"))
-    console = app(tmp_path, model, context_window=lambda: 1000)
+    console = app(tmp_path, model, context_window=1000)
     async with console.run_test(size=(110, 60)) as pilot:
         for text in ("first", "second", "third"):
             await ask(pilot, text)
@@ -186,7 +186,7 @@ async def test_a_fork_from_before_the_summary_reads_it_all_and_one_from_behind_d
 async def test_the_meter_falls_with_the_compaction_and_rises_when_it_is_taken_back(tmp_path: Path) -> None:
     long = "word " * 400
     model = WrittenModel(using(900, long), using(900, "Two."), say("S"))
-    async with app(tmp_path, model, context_window=lambda: 10_000).run_test(size=(160, 60)) as pilot:
+    async with app(tmp_path, model, context_window=10_000).run_test(size=(160, 60)) as pilot:
         for prompt in ("first", "second"):
             await ask(pilot, prompt)
         await until(pilot, lambda: "900" in seen(pilot.app).splitlines()[0])

@@ -171,10 +171,6 @@ async def test_whole_screens_of_hostile_text_are_only_text(tmp_path: Path) -> No
 EVIL = " ".join(PAYLOADS)
 
 
-async def evil_models() -> list[str]:
-    return [f"lab/{payload}" for payload in PAYLOADS]
-
-
 @pytest.mark.parametrize(
     ("keys", "shown"),
     [
@@ -196,15 +192,16 @@ async def test_dialogs_over_hostile_text_are_only_text(tmp_path: Path, keys: str
     themes.mkdir()
     (themes / "evil\x1b[2J\u202e.toml").write_text("name = 3")
     servers = [Server(f"s{n}{payload}", "failed", payload) for n, payload in enumerate(PAYLOADS)]
-    from tests.tui.parts import THEMES
+    from tests.tui.parts import THEMES, WrittenModel
 
+    model = WrittenModel(model=EVIL)
+    model.name = EVIL
     console = app(
         tmp_path,
+        model,
         server_statuses=lambda: servers,
-        known_models=evil_models,
+        known_models=[f"lab/{payload}" for payload in PAYLOADS],
         problems=PAYLOADS,
-        model_hint=EVIL,
-        model_label=lambda: (EVIL, EVIL),
         theme_dirs=[THEMES, themes],
     )
     async with console.run_test(size=(140, 40)) as pilot:

@@ -16,10 +16,6 @@ HOSTILE = MARKUP + CONTROL
 SHOWN = "[/red][@click=app.quit]x[/]␛]52;c;eA==␇<U+202E>"
 
 
-async def known() -> list[str]:
-    return [f"lab/{HOSTILE}"]
-
-
 def console(folder: Path) -> FanoutApp:
     """A console in which everything foreign is hostile."""
     model = WrittenModel(
@@ -35,9 +31,8 @@ def console(folder: Path) -> FanoutApp:
         model,
         tools,
         server_statuses=lambda: servers,
-        known_models=known,
+        known_models=[f"lab/{HOSTILE}"],
         problems=[HOSTILE],
-        model_hint=HOSTILE,
     )
 
 

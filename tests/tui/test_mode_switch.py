@@ -8,10 +8,13 @@ from typing import Any
 
 from textual.pilot import Pilot
 
+from console_app.conversation.permissions import Permissions
 from console_app.domain.approvals import ApprovalMode
 from console_app.engine.approval_gate import ApprovalGate, Rule
+from console_app.engine.engine import Engine
 from console_app.tui.approvals.mode_switch import ModeSwitch
 from console_app.tui.widgets.settled_keys import ALONE, SETTLE
+from tests.conversation.peers import Screen
 from tests.tui.parts import Tools, WrittenModel, app, calls, chat, echo, pass_by, say, see, until
 
 
@@ -44,7 +47,9 @@ class Time:
 def switch(mode: ApprovalMode) -> tuple[Time, ApprovalGate, ModeSwitch, list[ApprovalMode]]:
     time, gate = Time(), ApprovalGate(mode)
     held: list[ApprovalMode] = []
-    return time, gate, ModeSwitch(gate, time.later, lambda: held.append(gate.mode), lambda: time.now), held
+    engine = Engine(provider=WrittenModel(), toolset=Tools(), gate=gate)
+    permissions = Permissions(engine, lambda: None, None, Screen())
+    return time, gate, ModeSwitch(permissions, time.later, lambda _: held.append(gate.mode), lambda: time.now), held
 
 
 def test_a_looser_mode_holds_when_it_was_stayed_on() -> None:

@@ -33,10 +33,6 @@ async def forecast(invocation: Invocation, reporter: CallReporter) -> str:
     return ""
 
 
-async def known() -> list[str]:
-    return ["openai/gpt-5", "anthropic/claude-opus", "ollama/qwen3-coder"]
-
-
 def console(folder: Path, **more: Any) -> FanoutApp:
     """A console with three servers, one of which failed."""
     for name in ("home", "themes"):
@@ -51,8 +47,8 @@ def console(folder: Path, **more: Any) -> FanoutApp:
         Tools({("weather", "forecast"): forecast, ("files", "write"): echo}, read_only=False),
         gate=ApprovalGate(ApprovalMode.YOLO),
         server_statuses=lambda: servers,
-        known_models=known,
-        context_window=lambda: 128_000,
+        known_models=["openai/gpt-5", "anthropic/claude-opus", "ollama/qwen3-coder"],
+        context_window=128_000,
         **more,
     )
 

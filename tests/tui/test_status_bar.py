@@ -39,7 +39,7 @@ def test_yolo_is_red_and_a_failed_server_has_its_own_glyph() -> None:
 @pytest.mark.parametrize("width", [60, 80, 100, 120])
 async def test_what_does_not_fit_drops_from_the_right(tmp_path: Path, width: int) -> None:
     model = WrittenModel(say("Hi."), model="qwen3-coder")
-    console = app(tmp_path, model, server_statuses=lambda: [Server("a"), Server("b")], context_window=lambda: 128_000)
+    console = app(tmp_path, model, server_statuses=lambda: [Server("a"), Server("b")], context_window=128_000)
     async with console.run_test(size=(width, 30)) as pilot:
         await pilot.press("h", "enter")
         await see(pilot, "Hi.")

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 
+import pytest
 from textual.pilot import Pilot
 
 from console_app.domain.errors import FanoutError, ProviderError
@@ -313,3 +314,16 @@ async def test_who_reads_further_up_is_told_what_came_below_and_sees_what_they_s
         await see(pilot, "↓ more below")
         await pilot.press(*"/clear", "enter")
         await until(pilot, lambda: "below" not in seen(pilot.app))
+
+
+@pytest.mark.parametrize("written", ["short", "of\nfour\nlong\nlines"])
+async def test_a_toast_covers_no_line_that_is_written_in(tmp_path: Path, written: str) -> None:
+    console = app(tmp_path)
+    async with console.run_test(size=(80, 24), notifications=True) as pilot:
+        chat(console).prompt.load_text(written)
+        await until(pilot, lambda: chat(console).prompt_area.size.height >= 2 + len(written.split("\n")))
+        chat(console).ui.toast("Something to know.")
+        await see(pilot, "Something to know.")
+        lines = seen(console).split("\n")
+        (toast,) = [row for row, line in enumerate(lines) if "Something to know." in line]
+        assert chat(console).prompt_area.region.y - 3 <= toast < chat(console).prompt_area.region.y

@@ -24,13 +24,14 @@ MODE_NOTES = {
 
 
 class ModeSwitch:
-    """Of one chat screen. `later` runs something after seconds; `settled` is called when a looser mode holds."""
+    """Of one chat screen. `later` runs something after seconds; `settled` is called when a looser
+    mode holds, with how many calls that waited run now."""
 
     def __init__(
         self,
         permissions: Permissions,
         later: Callable[[float, Callable[[], None]], Later],
-        settled: Callable[[], None],
+        settled: Callable[[int], None],
         clock: Callable[[], float],
     ) -> None:
         self._permissions = permissions
@@ -55,7 +56,7 @@ class ModeSwitch:
         if not alone:
             return False
         if _MODES.index(wanted) <= _MODES.index(self._permissions.mode):
-            self._permissions.mode = wanted
+            self._permissions.use_mode(wanted)
         else:
             self._wanted = wanted
             self._timer = self._later(SETTLE, self._take)
@@ -67,7 +68,6 @@ class ModeSwitch:
         self._wanted = self._timer = None
 
     def _take(self) -> None:
-        if self._wanted is not None:
-            self._permissions.mode = self._wanted
+        released = self._permissions.use_mode(self.shown)
         self._forget()
-        self._settled()
+        self._settled(released)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, assert_never
 
 from console_app.conversation.readiness import Readiness, named
 from console_app.domain import events as ev
@@ -62,8 +62,16 @@ class Pace:
             case ev.RetryScheduled():
                 self._begin(event.at + event.delay, writes=False)
                 self.retry = event
-            case _:
+            case (
+                ev.SessionStarted() | ev.Thought() | ev.CallDropped() | ev.CallReady() | ev.ApprovalRequested()
+                | ev.ApprovalResolved() | ev.CallQueued() | ev.CallStarted() | ev.CallProgress() | ev.CallLog()
+                | ev.CallExtended() | ev.CallRestarted() | ev.QuestionAsked() | ev.CallAsked() | ev.CallAnswered()
+                | ev.TodoChanged() | ev.CallFinished() | ev.BatchFinished() | ev.MessageAdded() | ev.UsageReported()
+                | ev.Notice() | ev.TurnFinished() | ev.TurnUndone() | ev.HistoryCompacted()
+            ):  # fmt: skip
                 self.news_at = max(self.news_at, event.at)
+            case _:
+                assert_never(event)
 
     def rate(self, now: float) -> float | None:
         """About how many tokens a second are written; None while that can't be told."""
@@ -154,9 +162,20 @@ class ActivityStatus:
 
 def _calls(calls: list[CallView], began: float | None, now: float) -> Doing | None:
     """Of calls that have no result yet; None when the model is what is waited for."""
-    waiting = sum(call.waits_for_you for call in calls)
-    running = sum(call.state is CallState.RUNNING and not call.waits_for_you for call in calls)
-    queued = sum(call.state is CallState.QUEUED for call in calls)
+    waiting = running = queued = 0
+    for call in calls:
+        match call.state:
+            case CallState.WAITING:
+                waiting += 1
+            case CallState.RUNNING:
+                waiting += call.waits_for_you
+                running += not call.waits_for_you
+            case CallState.QUEUED:
+                queued += 1
+            case CallState.ANNOUNCED | CallState.FINISHED:
+                pass
+            case _:
+                assert_never(call.state)
     if not running and not queued:
         if not waiting:
             return None

@@ -53,7 +53,7 @@ class MainScreen(Screen[None]):
     _resumed = False
 
     prompt = getters.query_one("#prompt", Prompt)
-    box = getters.query_one(PromptBox)
+    prompt_field = getters.query_one(PromptBox)
     welcome = getters.query_one(Welcome)
 
     def on_screen_resume(self, event: events.ScreenResume) -> None:

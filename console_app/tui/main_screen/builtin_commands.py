@@ -179,7 +179,7 @@ def conversation_commands(
         ui.open(dialogs.text, "Context", report)
 
     def report() -> str:
-        return context_report(conversation.engine, ui.shown.transcript, services.context_window())
+        return context_report(conversation.engine, ui.shown.transcript, services.models.window)
 
     def compact(rest: str) -> None:
         if sessions.read_only:

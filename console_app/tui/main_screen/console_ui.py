@@ -18,7 +18,7 @@ from console_app.tui.main_screen.activity_line import ActivityLine
 from console_app.tui.main_screen.activity_status import ActivityStatus
 from console_app.tui.main_screen.base import MainScreen
 from console_app.tui.main_screen.shown_conversation import ShownConversation
-from console_app.tui.main_screen.status import model_and_provider, read_status
+from console_app.tui.main_screen.status import read_status
 from console_app.tui.main_screen.status_bar import StatusBar
 from console_app.tui.main_screen.survival import Survival, line_of
 from console_app.tui.prompt.prompt import SENDS
@@ -99,9 +99,10 @@ class ConsoleUi:
         self.view.wake()
         screen.refresh_bindings()
         screen.query_one(StatusBar).status = read_status(self._services, self.shown.transcript, self._mode())
-        if (model := model_and_provider(self._services)) != self._model:
+        provider = self._services.engine.provider
+        if (model := (provider.model, provider.name)) != self._model:
             self._model = model
-            screen.welcome.tell(*model, self._services.model_hint)
+            screen.welcome.tell(*model)
 
     def _show_sent(self) -> None:
         """A message is in the conversation as soon as it is sent. Called off, with nothing else there, it is not."""

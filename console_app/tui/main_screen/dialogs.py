@@ -14,7 +14,6 @@ from console_app.domain.tools import Artifact
 from console_app.domain.transcript import Transcript
 from console_app.domain.transcript_parts import CallView
 from console_app.engine import manual_calls
-from console_app.tui.main_screen.status import model_and_provider
 from console_app.tui.prompt.prompt import Prompt
 from console_app.tui.servers.offers import ServerOffers
 from console_app.tui.services import ConsoleServices
@@ -63,13 +62,12 @@ class Dialogs:
         """Switches to `name`, or lets you pick."""
         from console_app.tui.main_screen.model_picker import ModelPicker
 
-        model, provider = model_and_provider(self._services)
-        current = f"{provider}/{model}" if model else ""
-        picked = name or await self._ui.push(ModelPicker(self._services.known_models, current))
-        if not picked or picked == current:
+        models = self._services.models
+        picked = name or await self._ui.push(ModelPicker(models))
+        if not picked or picked == models.name:
             return
         try:
-            await self._services.switch_model(picked)
+            await models.switch(picked)
         except FanoutError as error:
             self._ui.tell("error", error.line)
         else:

@@ -145,7 +145,7 @@ class StartupApp(KeysInOrder[ReturnType]):
             if not chat.query("#prompt"):
                 return  # it was quit meanwhile
             chat.prompt.take_over(opened.prompt)
-            await _done_with_keys(chat.box)
+            await _done_with_keys(chat.prompt_field)
             for text in opened.sent:
                 chat.prompt_area.take(text)
         if opened.picked is not None:

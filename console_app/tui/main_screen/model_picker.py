@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
-
+from console_app.conversation.models import Models
 from console_app.domain.errors import FanoutError
 from console_app.tui.widgets.fuzzy import best
 from console_app.tui.widgets.pick_list import Choice, PickList
@@ -12,7 +11,8 @@ from console_app.tui.widgets.pick_list import Choice, PickList
 class ModelPicker(PickList):
     """The result is `PROVIDER/MODEL`. The list is asked for while the dialog is open already."""
 
-    def __init__(self, known_models: Callable[[], Awaitable[Sequence[str]]], current: str) -> None:
+    def __init__(self, models: Models) -> None:
+        current = models.name
         super().__init__(
             "Model",
             [Choice(current)] if current else [],
@@ -21,8 +21,7 @@ class ModelPicker(PickList):
             note="asking what there is…",
             free_text=True,
         )
-        self._known_models = known_models
-        self._now = current
+        self._models = models
         self._listed = False
         self._wanted = ""  # typed and entered while the list was not there yet
 
@@ -34,14 +33,13 @@ class ModelPicker(PickList):
     async def _ask(self) -> None:
         note = "a model that isn't listed can be typed"
         try:
-            names = await self._known_models()
+            names = await self._models.known()
         except FanoutError as error:
-            names, note = (), error.line
-        everything = list(dict.fromkeys([*filter(None, [self._now]), *names]))
-        self.offer([Choice(name) for name in everything], note)
+            names, note = [*filter(None, [self._models.name])], error.line
+        self.offer([Choice(name) for name in names], note)
         self._listed = True
         if self._wanted:
-            self.dismiss(next(iter(best(self._wanted, everything, 1)), self._wanted))
+            self.dismiss(next(iter(best(self._wanted, names, 1)), self._wanted))
 
     def typed(self, text: str) -> None:
         """A part of a name waits for the list, so that it means a model that there is."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from textual import on
+from textual import events, on
 from textual.app import ComposeResult
 from textual.containers import Vertical
 
@@ -65,6 +65,11 @@ class PromptArea(Vertical):
             self._attachments.chips,
             clock=self._services.timing.now,
         )
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Toasts stand above what you write, with the key hints below it."""
+        for toasts in self.screen.query("ToastRack"):
+            toasts.styles.margin = (0, 0, event.size.height + 1, 0)
 
     @property
     def prompt(self) -> Prompt:

@@ -62,7 +62,6 @@ class ChatScreen(MainScreen):
     ) -> None:
         super().__init__()
         engine = services.engine
-        engine.window = services.context_window
         self.services = services
         self.ui = ui = ConsoleUi(self, services, problems)
         self.commands = CommandRegistry()
@@ -168,7 +167,8 @@ class ChatScreen(MainScreen):
         self.ui.changed()  # a message may have waited for one
         self._news.changed()
         self.offers.changed()
-        self.call_later(self.prompt_area.look_again)
+        for area in self.query(PromptArea):  # none any more while the console closes
+            self.call_later(area.look_again)
 
     # -- the conversation's panels
 
@@ -269,7 +269,7 @@ class ChatScreen(MainScreen):
 
     def action_close(self) -> None:
         """Escape otherwise: closes the completion list, else goes back to the prompt."""
-        if not self.box.close_completion():
+        if not self.prompt_field.close_completion():
             self.prompt.focus()
 
     def action_steer(self) -> None:
@@ -327,10 +327,10 @@ class ChatScreen(MainScreen):
             self.ui.toast(MODE_NOTES[self.modes.shown], seconds=2)
         self.ui.changed()
 
-    def _mode_settled(self) -> None:
+    def _mode_settled(self, released: int) -> None:
         """A looser mode holds from now on, also for what waits."""
         self.ui.changed()
-        if released := self.permissions.reconsider():
+        if released:
             runs = "1 call that waited runs" if released == 1 else f"{released} calls that waited run"
             self.ui.toast(f"Approvals: {self.modes.shown.value}. {runs} now.")
 
@@ -342,7 +342,7 @@ class ChatScreen(MainScreen):
         """Which keys do something now; those that don't are neither named nor taken."""
         match action:
             case "stop":
-                return self.conversation.busy and not self.box.popup.is_open
+                return self.conversation.busy and not self.prompt_field.popup.is_open
             case "steer":
                 return self.conversation.busy
             case "toggle_all":

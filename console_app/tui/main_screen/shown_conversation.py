@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from typing import assert_never
 
 from console_app.conversation.question_queue import QuestionQueue
 from console_app.domain import events as ev
@@ -77,8 +78,17 @@ class ShownConversation:
                 | ev.TurnFinished()
             ):
                 self.boards.sync()
-            case _:
+            case (
+                ev.SessionStarted() | ev.TurnStarted() | ev.StepStarted() | ev.ReasoningDelta() | ev.TextDelta()
+                | ev.TextRevised() | ev.ThoughtDelta() | ev.Thought() | ev.CallAnnounced() | ev.CallArguments()
+                | ev.CallDropped() | ev.CallReady() | ev.CallQueued() | ev.CallStarted() | ev.CallProgress()
+                | ev.CallLog() | ev.CallExtended() | ev.CallAsked() | ev.CallAnswered() | ev.BatchFinished()
+                | ev.MessageAdded() | ev.UsageReported() | ev.RetryScheduled() | ev.Notice() | ev.TurnUndone()
+                | ev.HistoryCompacted()
+            ):  # fmt: skip
                 pass
+            case _:
+                assert_never(event)
 
     def clear(self) -> None:
         """Forgets the conversation; what comes next belongs to another session."""

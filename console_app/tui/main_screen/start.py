@@ -22,7 +22,7 @@ class ConsoleStart:
         self._services = services
         self._readiness = readiness
         self._ui = ui
-        self._told_missing = False
+        self._missing_reported = False
 
     async def run(self, sessions: Sessions) -> None:
         """Returns when nothing has to be waited for any longer."""
@@ -35,7 +35,7 @@ class ConsoleStart:
             what = one_line(repr(error), 200)
             self._ui.tell("error", f"Fanout could not start everything: {what}. /log has the details.")
         finally:
-            self._readiness.loaded()
+            self._readiness.services_ready()
             self._ui.changed()
         await self._readiness.connect()
 
@@ -51,7 +51,7 @@ class ConsoleStart:
         """Returns when a turn may begin."""
         await self._readiness.ready()
         await sessions.settled()
-        if (missing := self._readiness.missing) and not self._told_missing:
-            self._told_missing = True
+        if (missing := self._readiness.missing) and not self._missing_reported:
+            self._missing_reported = True
             text = f"Started without {named(missing)}, still connecting. Its tools come once it is ready."
             self._ui.tell("info", text)

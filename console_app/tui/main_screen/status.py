@@ -12,11 +12,11 @@ from console_app.tui.services import ConsoleServices
 def read_status(services: ConsoleServices, transcript: Transcript, mode: ApprovalMode) -> Status:
     """The status as it is now, with the approval mode that you are on."""
     engine = services.engine
-    model, provider = model_and_provider(services)
+    model, provider, host = engine.provider.model, engine.provider.name, services.models.host
     states = [str(server.state) for server in services.server_statuses()]
     return Status(
         model=model or "…",
-        provider=f"{provider} at {host}" if (host := services.endpoint_host()) else provider,
+        provider=f"{provider} at {host}" if host else provider,
         strategy=engine.settings.strategy,
         policy=engine.settings.policy_for(engine.provider.protocol).value,
         mode=mode,
@@ -26,7 +26,7 @@ def read_status(services: ConsoleServices, transcript: Transcript, mode: Approva
         tools=len(engine.toolset.tools()),
         protocol=engine.provider.protocol,
         context=_context(services, transcript),
-        context_window=services.context_window(),
+        context_window=services.models.window,
         cost=transcript.usage.cost,
         storage=_storage(services),
     )
@@ -54,10 +54,3 @@ def _storage(services: ConsoleServices) -> str:
         return "read only"
     problem = library.store.problem
     return "" if problem is None else f"not saved: {problem.reason}"
-
-
-def model_and_provider(services: ConsoleServices) -> tuple[str, str]:
-    """(model, provider) that answers."""
-    if services.model_label is not None:
-        return services.model_label()
-    return services.engine.provider.model, services.engine.provider.name

@@ -84,7 +84,7 @@ class Welcome(Vertical):
         options.highlighted = None
         yield options
 
-    def tell(self, model: str, provider: str, hint: str) -> None:
+    def tell(self, model: str, provider: str) -> None:
         """Which model answers, and how to change it."""
         name = Content.styled(one_line(model, 40) or "The first model listed", "bold $primary")
         if provider == "offline":
@@ -93,12 +93,11 @@ class Welcome(Vertical):
             )
         else:
             first = name + Content(f" of {one_line(provider, 40)} answers.")
-        how = hint or (
-            "For another model: set OPENAI_API_KEY or ANTHROPIC_API_KEY, or type /model."
-            if provider == "offline"
-            else "To change the model: type /model."
-        )
-        self._facts = first + Content("\n") + Content.styled(one_line(how), "$muted")
+        if provider == "offline":
+            how = "For another model: set OPENAI_API_KEY or ANTHROPIC_API_KEY, or type /model."
+        else:
+            how = "To change the model: type /model."
+        self._facts = first + Content("\n") + Content.styled(how, "$muted")
         if self.is_attached:
             self.query_one(".welcome--text", Static).update(self._facts)
 

@@ -14,7 +14,7 @@ from console_app.tui.ui import Ui
 
 async def browse(sessions: Sessions, ui: Ui, clock: Callable[[], float], query: str = "") -> None:
     """Opens the list with `query` typed; to be run by `Ui.open`."""
-    library, select = sessions.kept(), ""
+    library, select = sessions.stored(), ""
     while library is not None:
         picked = await ui.push(
             SessionsScreen(library.store, current=library.session_id, query=query, select=select, clock=clock)

@@ -59,7 +59,7 @@ def rows_of(turn: TurnView) -> list[Row]:
 
 
 @dataclass(frozen=True, slots=True)
-class Columns:
+class ChartColumns:
     """Cells of a line: label, bar and time, with a space between and one at each end."""
 
     label: int
@@ -67,7 +67,7 @@ class Columns:
     time: int
 
     @classmethod
-    def for_width(cls, width: int, rows: Sequence[Row]) -> Columns:
+    def for_width(cls, width: int, rows: Sequence[Row]) -> ChartColumns:
         """As wide a label as the calls need, a third of the line at most; the bar gets what is left."""
         time = TIME_CELLS if width >= 50 else 7
         longest = max((cell_len(label_of(row.call)) for row in rows if isinstance(row, CallRow)), default=10)
@@ -115,7 +115,7 @@ def phase_style(phase: Phase, call: CallView, palette: Palette) -> Style:
 
 
 def paint_call(
-    call: CallView, columns: Columns, width: int, window: Window, now: float, palette: Palette, *, chosen: bool
+    call: CallView, columns: ChartColumns, width: int, window: Window, now: float, palette: Palette, *, chosen: bool
 ) -> Line:
     """One call."""
     glyph, _ = state_of(call, now)
@@ -146,7 +146,7 @@ def paint_step(row: StepRow, width: int, now: float, palette: Palette) -> Line:
     return fit(crop(pieces, width), width, palette.base)
 
 
-def paint_axis(columns: Columns, width: int, window: Window, palette: Palette) -> Line:
+def paint_axis(columns: ChartColumns, width: int, window: Window, palette: Palette) -> Line:
     """The labels of the ticks, each beginning where its tick is, and how far that reaches."""
     line = [" "] * columns.bar
     for cell, label in ticks(window, columns.bar):

@@ -15,7 +15,7 @@ from console_app.tui.timeline.axis import Window, ticks
 from console_app.tui.timeline.chart import (
     GLYPHS,
     CallRow,
-    Columns,
+    ChartColumns,
     bar_cells,
     label_of,
     rows_of,
@@ -69,7 +69,7 @@ def write(turn: TurnView, now: float, kind: Literal["svg", "txt"], folder: Path)
 def as_text(turn: TurnView, now: float, width: int = TEXT_WIDTH) -> str:
     """The chart in plain characters."""
     rows, window = rows_of(turn), Window.whole(*reach(turn, now))
-    columns = Columns.for_width(width, rows)
+    columns = ChartColumns.for_width(width, rows)
     axis = [" "] * columns.bar
     for cell, label in ticks(window, columns.bar):
         axis[cell : cell + len(label) + 1] = f"|{label}"

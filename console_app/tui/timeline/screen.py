@@ -23,7 +23,7 @@ from console_app.domain.transcript import Transcript
 from console_app.domain.transcript_parts import CallView, TurnView
 from console_app.tui.timeline import chart, export
 from console_app.tui.timeline.axis import Window
-from console_app.tui.timeline.chart import CallRow, Columns, Row
+from console_app.tui.timeline.chart import CallRow, ChartColumns, Row
 from console_app.tui.timeline.spans import PHASES, WORDS, is_live, reach, spans_of, steps_with_calls
 from console_app.tui.transcript_view.wording import measured, state_of
 from console_app.tui.widgets.key_hints import KeyHints
@@ -50,9 +50,9 @@ class TimelineChart(RowList):
         self.now = 0.0
 
     @property
-    def columns(self) -> Columns:
+    def columns(self) -> ChartColumns:
         """Where label, bar and time are."""
-        return Columns.for_width(self.size.width, self.rows)
+        return ChartColumns.for_width(self.size.width, self.rows)
 
     def show(self, turn: TurnView | None, now: float) -> None:
         """The rows of a turn as they are now."""

@@ -13,7 +13,7 @@ from console_app.tui.transcript_view.height_index import HeightIndex
 from console_app.tui.widgets.lines import Line, fit
 from console_app.tui.widgets.palette import Palette
 
-KEPT_LINES = 1000  # painted lines kept, on screen and off; each takes about 7 KB
+MOST_PAINTED = 1000  # painted lines kept, on screen and off; each takes about 7 KB
 
 
 class BlockList:
@@ -161,11 +161,11 @@ class BlockList:
 
     def drop_cold(self, keep: Sequence[Block]) -> None:
         """Forgets painted lines, the longest unseen first, once there are many; never those of `keep`."""
-        if self._warm_lines <= KEPT_LINES:
+        if self._warm_lines <= MOST_PAINTED:
             return
         kept = set(keep)
         for block in [block for block in self._warm if block not in kept]:
-            if self._warm_lines <= KEPT_LINES // 2:
+            if self._warm_lines <= MOST_PAINTED // 2:
                 break
             self._cool(block)
             block.forget()

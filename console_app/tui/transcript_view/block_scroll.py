@@ -18,20 +18,17 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.selection import Selection
 from textual.strip import Strip
-from textual.timer import Timer
 
 from console_app.tui.textual_internals import set_virtual_size_without_layout
 from console_app.tui.transcript_view.block import Block
 from console_app.tui.transcript_view.block_list import BlockList
+from console_app.tui.transcript_view.frame_clock import FrameClock
 from console_app.tui.transcript_view.line_changes import differences, first_difference
 from console_app.tui.transcript_view.selection import ROWS_A_BLOCK, paint_selection, selected_text
 from console_app.tui.transcript_view.stuck_line import StuckLine
 from console_app.tui.widgets.lines import Line
 from console_app.tui.widgets.palette import Palette, build_palette
 
-FRAME = 1 / 20  # seconds between frames while something changes
-LIVE_EVERY = 2  # frames between two looks of what only spins or counts
-REST = 2.0  # after a slow frame the view rests so many times as long as the frame took
 SETTLING = 24  # tries to bring heights and position in line; each measures at least one more block
 
 
@@ -55,10 +52,7 @@ class BlockScroll(ScrollView):
         self._stuck = StuckLine(self._list)
         self._clock = clock
         self._palette: Palette | None = None
-        self._timer: Timer | None = None
-        self._ticking = False
-        self._frame = 0
-        self._resting_until = 0.0
+        self._frames = FrameClock(self, self._frame)
         self._adjusting = False
         self.most_room = 0  # the most lines that it had in this terminal
         self._terminal = Size(0, 0)
@@ -79,7 +73,7 @@ class BlockScroll(ScrollView):
     @property
     def is_moving(self) -> bool:
         """Whether its clock runs."""
-        return self._ticking
+        return self._frames.running
 
     @property
     def console_app(self) -> App[Any]:
@@ -138,17 +132,16 @@ class BlockScroll(ScrollView):
     def changed(self, block: Block) -> None:
         """A block's state has changed: it is painted with the next frame. Cheap; called once a token."""
         self._list.dirty[block] = None
-        if not self._ticking:
-            self._wake()
+        self._frames.wake()
 
     # ------------------------------------------------------------------ clock
 
     def on_mount(self) -> None:
         """Starts the clock at rest, and listens for themes."""
-        self._timer = self.set_interval(FRAME, self._tick, pause=True)
+        self._frames.start()
         self.console_app.theme_changed_signal.subscribe(self, self._theme_changed)
         if self._list.dirty:
-            self._wake()
+            self._frames.wake()
 
     def on_beat(self, beat: Callable[[float], bool]) -> None:
         """Has `beat` called with the time of each frame; while it gives True, the clock runs on. `wake` starts it."""
@@ -156,36 +149,23 @@ class BlockScroll(ScrollView):
 
     def wake(self) -> None:
         """Something may move from now on that no block tells of."""
-        self._wake()
+        self._frames.wake()
 
-    def _wake(self) -> None:
-        if self._timer is None or self._ticking:
-            return
-        self._ticking = True
-        self._timer.resume()
-        self.call_next(self._tick)
-
-    def _tick(self) -> None:
-        """One frame: what changed, and what moves by itself, as far as it is on screen."""
-        begin = time.monotonic()
+    def _frame(self, live_too: bool) -> bool:
+        """What changed, and with `live_too` what moves by itself, where it is on screen; False: nothing does."""
         if self.size.width != self._list.width:
             # Textual tells nobody of a size that was looked up (`region`) between a scroll elsewhere and the layout.
             self._lay_out()
-        if not self._ticking or not self._list.width or begin < self._resting_until:
-            return
-        self._frame += 1
+        if not self._list.width:
+            return True
         live = [block for block in self._on_screen() if block.live]
         moves = self._beat is not None and self._beat(self._clock())
         if not self._list.dirty and not live and not moves:
-            self._ticking = False
-            if self._timer is not None:
-                self._timer.pause()
-            return
-        if self._list.dirty or self._frame % LIVE_EVERY == 0:
+            return False
+        if self._list.dirty or live_too:
             self._list.dirty.update(dict.fromkeys(live))
         self._flush()
-        took = time.monotonic() - begin
-        self._resting_until = begin + took * (1 + REST) if took > FRAME / 4 else 0.0
+        return True
 
     def _flush(self) -> None:
         """Paints dirty blocks that are on screen, corrects heights, and refreshes only the lines that differ."""
@@ -236,12 +216,9 @@ class BlockScroll(ScrollView):
 
     # --------------------------------------------------------------- position
 
-    def _visible(self) -> list[Block]:
-        return self._list.visible(self.top, self.size.height)
-
     def _on_screen(self) -> list[Block]:
-        stuck = self._stuck.block
-        return self._visible() if stuck is None or stuck.index < 0 else [*self._visible(), stuck]
+        stuck, visible = self._stuck.block, self._list.visible(self.top, self.size.height)
+        return visible if stuck is None or stuck.index < 0 else [*visible, stuck]
 
     def _anchor(self) -> Block | None:
         """The block that stays in its line of the view while others grow: the first that is visible."""
@@ -314,7 +291,7 @@ class BlockScroll(ScrollView):
             else:
                 self._restick()
                 self._list.drop_cold(self._on_screen())
-        self._wake()
+        self._frames.wake()
 
     def _follow(self, following: bool) -> None:
         if following is not self.following:
@@ -328,12 +305,12 @@ class BlockScroll(ScrollView):
         self._follow(y >= self.max_scroll_y)
         self._held_back = False
         self._settle(shift=y - self.top)
-        self._wake()
+        self._frames.wake()
 
     def on_resize(self, event: events.Resize) -> None:
         """Keeps the line at the top, or the end, in its place under another width."""
         self._lay_out()
-        self._wake()
+        self._frames.wake()
 
     def _lay_out(self) -> None:
         width, height = self.size
@@ -372,8 +349,8 @@ class BlockScroll(ScrollView):
             else paint_selection(line, selection, index * ROWS_A_BLOCK + place, mark)
             for line, index, place in self._lines(crop.y, crop.height)
         ]
-        if self._list.dirty and not self._ticking:
-            self._wake()
+        if self._list.dirty:
+            self._frames.wake()
         for line_filter in self.get_line_filters():
             background = self.background_colors[1]
             strips = [strip.apply_filter(line_filter, background) for strip in strips]

@@ -14,7 +14,7 @@ from console_app.domain.tools import Artifact, CallState, Outcome
 from console_app.domain.transcript_parts import CallView
 from console_app.tui.transcript_view.block import Block, framed, gutter_of, margin_of
 from console_app.tui.transcript_view.call_detail import CallDetail
-from console_app.tui.transcript_view.call_group import FRAMED_HEIGHT, CallGroup, brief_of
+from console_app.tui.transcript_view.call_group import FRAMED_HEIGHT, CallGroup, Panel, brief_of
 from console_app.tui.transcript_view.call_lane import lane, state_style
 from console_app.tui.transcript_view.call_news import news
 from console_app.tui.transcript_view.call_row import TIME_WIDTH, label_pieces, row, took
@@ -29,14 +29,13 @@ MAX_LANE = 30
 ACTIONS = ("cancel", "retry", "edit", "extend", "send")
 
 
-class CallBlock(Block):
+class CallBlock(Panel):
     """One call of an answer."""
 
     opens = True
 
     def __init__(self, call: CallView, group: CallGroup) -> None:
-        super().__init__()
-        self.call = call
+        super().__init__(call)
         self.group = group
         self.detail = CallDetail(call)
 
@@ -46,7 +45,7 @@ class CallBlock(Block):
 
     @property
     def folded(self) -> bool:
-        """Whether it is only counted, in the line under its batch. What you selected or opened is not."""
+        """See Panel. What you selected or opened is not."""
         fold = self.group.fold
         return fold is not None and fold.hides(self.call) and not (self.selected or self.open)
 
@@ -58,27 +57,22 @@ class CallBlock(Block):
     def beside(self) -> Sequence[Block]:
         return () if self.group.fold is None else (self.group.fold,)
 
-    @property
-    def finished(self) -> bool:
-        """Whether the call has its result."""
-        return self.call.state is CallState.FINISHED
-
     def allows(self, action: str) -> bool:
         """Whether a key of the panel does something now."""
-        state = self.call.state
-        match action:
-            case "cancel":
-                return not self.finished
-            case "retry":
-                return self.finished or state is CallState.RUNNING
-            case "edit":
-                return self.finished or state in (CallState.RUNNING, CallState.WAITING)
-            case "extend":
-                return state is CallState.RUNNING and self.call.limit is not None
-            case "send":
-                return self.group.is_open and self.group.has_header
-            case _:
-                return True
+        if action == "send":
+            return self.group.is_open and self.group.has_header
+        if action == "extend" and self.call.limit is None:
+            return False
+        match self.call.state:
+            case CallState.ANNOUNCED | CallState.QUEUED:
+                allowed = ("cancel",)
+            case CallState.WAITING:
+                allowed = ("cancel", "edit")
+            case CallState.RUNNING:
+                allowed = ("cancel", "retry", "edit", "extend")
+            case CallState.FINISHED:
+                allowed = ("retry", "edit")
+        return action in allowed or action not in ACTIONS
 
     @property
     def allowed(self) -> frozenset[str]:
@@ -184,11 +178,10 @@ class CallBlock(Block):
         return f"{number or '':<{cells}}"
 
     def _hints(self, palette: Palette) -> list[Piece]:
-        running = self.call.state is CallState.RUNNING
-        keys = [("x", "cancel")] if not self.finished else []
+        keys = [("x", "cancel")] if self.allows("cancel") else []
         keys += [("r", "retry")] if self.allows("retry") else []
         keys += [("e", "edit")] if self.allows("edit") else []
-        keys += [("+", "more time")] if running and self.allows("extend") else []
+        keys += [("+", "more time")] if self.allows("extend") else []
         keys += [("s", "send what there is")] if self.allows("send") else []
         keys += [("o", "close" if self.open else "open")]
         if self.open and self.detail.has_more:

@@ -27,7 +27,7 @@ class CallDetail:
     def __init__(self, call: CallView) -> None:
         self._call = call
         self._limit = FIRST_PAGE
-        self._kept: dict[str, tuple[object, list[Row]]] = {}
+        self._sections: dict[str, tuple[object, list[Row]]] = {}
         self._result: tuple[str, TextPage, bool] | None = None
         self._source: TextPage | None = None
 
@@ -52,7 +52,7 @@ class CallDetail:
 
     def forget(self) -> None:
         """Drops what was laid out."""
-        self._kept.clear()
+        self._sections.clear()
         self._result = self._source = None
 
     def rows(self, width: int, palette: Palette) -> list[Row]:
@@ -73,10 +73,10 @@ class CallDetail:
         return [row for part in parts if part for row in (Row([]), *part)]
 
     def _part(self, name: str, key: object, build: Callable[[], list[Row]]) -> list[Row]:
-        kept = self._kept.get(name)
-        if kept is None or kept[0] != key:
-            kept = self._kept[name] = (key, build())
-        return kept[1]
+        built = self._sections.get(name)
+        if built is None or built[0] != key:
+            built = self._sections[name] = (key, build())
+        return built[1]
 
     def _paged(self) -> tuple[TextPage, bool]:
         content = self._call.content

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from rich.cells import cell_len
 
@@ -14,10 +14,6 @@ from console_app.domain.transcript_parts import BatchView, CallView
 from console_app.tui.transcript_view.block import Block
 from console_app.tui.transcript_view.json_view import brief_arguments
 from console_app.tui.transcript_view.wording import state_of
-
-if TYPE_CHECKING:
-    from console_app.tui.transcript_view.call_block import CallBlock
-    from console_app.tui.transcript_view.fold_block import FoldBlock
 
 FRAMED_HEIGHT = 3  # lines of a folded framed panel
 MAX_SERVER, MAX_TOOL = 24, 48
@@ -38,6 +34,32 @@ class Widths:
     timed: bool
 
 
+class Panel(Block):
+    """A call of the group, as the others see it."""
+
+    def __init__(self, call: CallView) -> None:
+        super().__init__()
+        self.call = call
+
+    @property
+    def folded(self) -> bool:
+        """Whether it is only counted, in the line under its batch."""
+        return False
+
+    @property
+    def finished(self) -> bool:
+        """Whether the call has its result."""
+        return self.call.state is CallState.FINISHED
+
+
+class Fold(Block):
+    """The line under the rows of the group."""
+
+    def hides(self, call: CallView) -> bool:
+        """Whether the row of a call is folded, as far as the call goes: one that you selected or opened is not."""
+        return False
+
+
 class CallGroup:
     """The calls of one answer as their panels see them."""
 
@@ -50,8 +72,8 @@ class CallGroup:
         self.newest = False  # no other batch came after it: keys reach its calls by their numbers
         self.version = 0
         self.header: Block | None = None
-        self.panels: list[CallBlock] = []  # in call order
-        self.fold: FoldBlock | None = None
+        self.panels: list[Panel] = []  # in call order
+        self.fold: Fold | None = None
         self._outgrown = False
         self._widths: tuple[int, Widths] | None = None
         self._known: tuple[int, float, float, bool] | None = None  # version, begin, end, open
@@ -88,7 +110,7 @@ class CallGroup:
         """Its blocks, in the order in which they stand."""
         return [block for block in (self.header, *self.panels, self.fold) if block is not None]
 
-    def number_of(self, panel: CallBlock) -> int:
+    def number_of(self, panel: Panel) -> int:
         """The number by which a key reaches the panel; 0: none does."""
         first = self.panels[:NUMBERED] if self.newest else []
         return first.index(panel) + 1 if panel in first else 0

@@ -41,8 +41,8 @@ def columns(room: int, widths: Widths) -> Columns:
     """The columns of rows of `room` cells."""
     time = TIME_WIDTH + 2 if widths.timed else 0
     left = room - room // 3 - time - 2  # with the gap behind the arguments
-    told, drawn = not widths.one_server, MIN_LANE + 1 if time else 0
-    ways = ((True, True, drawn), (told, True, drawn), (told, True, 0), (told, False, 0), (False, False, 0))
+    named, drawn = not widths.one_server, MIN_LANE + 1 if time else 0
+    ways = ((True, True, drawn), (named, True, drawn), (named, True, 0), (named, False, 0), (False, False, 0))
     word, server, label, spare, beside = 0, False, 0, 0, 0
     for server, with_word, beside in ways:
         word = widths.word if with_word else 0

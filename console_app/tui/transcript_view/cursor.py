@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from console_app.domain.tools import CallState
 from console_app.tui.transcript_view.block import Block
 from console_app.tui.transcript_view.call_block import CallBlock
-from console_app.tui.transcript_view.call_group import CallGroup
+from console_app.tui.transcript_view.call_group import CallGroup, Panel
 from console_app.tui.transcript_view.fold_block import FoldBlock
 
 
@@ -60,7 +60,7 @@ class Cursor:
         ahead = [block for block in stops if (block.index > here.index) == (delta > 0)]
         return (ahead[0] if delta > 0 else ahead[-1]) if ahead else here
 
-    def newest_calls(self) -> list[CallBlock]:
+    def newest_calls(self) -> list[Panel]:
         """The panels of the newest batch, in call order."""
         group = newest_group(self._blocks())
         return [] if group is None else group.panels
@@ -71,8 +71,14 @@ def newest_group(blocks: Sequence[Block]) -> CallGroup | None:
     return next((block.group for block in reversed(blocks) if isinstance(block, CallBlock)), None)
 
 
-def _rank(block: CallBlock) -> int:
+def _rank(block: Panel) -> int:
     call = block.call
     if call.waits_for_you:
         return 1
-    return 0 if call.state is CallState.RUNNING else 3 if block.finished else 2
+    match call.state:
+        case CallState.RUNNING:
+            return 0
+        case CallState.ANNOUNCED | CallState.QUEUED | CallState.WAITING:
+            return 2
+        case CallState.FINISHED:
+            return 3

@@ -12,7 +12,7 @@ from itertools import chain
 from console_app.domain.tools import CallState
 from console_app.domain.transcript_parts import CallView
 from console_app.tui.transcript_view.block import Block, framed, gutter_of, margin_of
-from console_app.tui.transcript_view.call_group import CallGroup
+from console_app.tui.transcript_view.call_group import CallGroup, Fold
 from console_app.tui.transcript_view.wording import COUNTED, counted, counted_as
 from console_app.tui.widgets.lines import Line, Piece, Row, crop, pieces_width
 from console_app.tui.widgets.palette import Palette
@@ -20,7 +20,7 @@ from console_app.tui.widgets.palette import Palette
 AROUND = 2  # lines that are not rows: the counts, and this one
 
 
-class FoldBlock(Block):
+class FoldBlock(Fold):
     """Decides which rows of its batch are folded, and counts them. Opened, it shows them all."""
 
     def __init__(self, group: CallGroup) -> None:
@@ -30,7 +30,7 @@ class FoldBlock(Block):
         self._known = -1  # the version of the group for which that holds
 
     def hides(self, call: CallView) -> bool:
-        """Whether the row of a call is folded, as far as the call goes: one that you selected or opened is not."""
+        """See Fold."""
         if self._known != self.group.version:
             self._known = self.group.version
             self._shown = None if self.open or not self._folds else self._chosen()

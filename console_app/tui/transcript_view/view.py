@@ -343,7 +343,7 @@ class ConversationView(BlockScroll, can_focus=True):
         """To the end, and follows it from then on."""
         self._follow(True)
         self._settle()
-        self._wake()
+        self.wake()
 
     def action_scroll_up(self) -> None:
         """A line back."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import assert_never
+
 from console_app.domain import events as ev
 from console_app.tui.transcript_view.view import ConversationView
 from console_app.tui.transcript_view.waiting_blocks import RetryBlock
@@ -21,9 +23,18 @@ class Waiting:
                 self._retrying(event)
             case ev.Notice() | ev.SessionStarted() | ev.TodoChanged() | ev.UsageReported():
                 pass
-            case _:
+            case (
+                ev.TurnStarted() | ev.StepStarted() | ev.ReasoningDelta() | ev.TextDelta() | ev.TextRevised()
+                | ev.ThoughtDelta() | ev.Thought() | ev.CallAnnounced() | ev.CallArguments() | ev.CallDropped()
+                | ev.CallReady() | ev.ApprovalRequested() | ev.ApprovalResolved() | ev.CallQueued()
+                | ev.CallStarted() | ev.CallProgress() | ev.CallLog() | ev.CallExtended() | ev.CallRestarted()
+                | ev.QuestionAsked() | ev.CallAsked() | ev.CallAnswered() | ev.CallFinished() | ev.BatchFinished()
+                | ev.MessageAdded() | ev.TurnFinished() | ev.TurnUndone() | ev.HistoryCompacted()
+            ):  # fmt: skip
                 if self._retry is not None:
                     self._tried(self._retry)
+            case _:
+                assert_never(event)
 
     def _tried(self, retry: RetryBlock) -> None:
         retry.over()

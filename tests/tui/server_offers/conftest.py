@@ -55,7 +55,7 @@ class Console:
     @property
     def labels(self) -> list[str]:
         """What the completion list shows."""
-        popup = self.chat.box.popup
+        popup = self.chat.prompt_field.popup
         return [one.label for one in popup.completions] if popup.is_open else []
 
     @property

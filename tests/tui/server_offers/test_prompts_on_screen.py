@@ -25,7 +25,7 @@ async def test_arguments_are_completed_by_the_server_and_nothing_is_chosen_for_y
         await shown.type("/notes:review p")
         await shown.until(lambda: shown.labels[:3] == ["python", "perl", "prolog"])
         await shown.see("language · Which language it is written in")
-        assert shown.chat.box.popup.chosen is None
+        assert shown.chat.prompt_field.popup.chosen is None
         await shown.pilot.press("tab", "down", "tab")
         await shown.until(lambda: shown.text == "/notes:review perl ")
         await shown.see("style · How to put it")

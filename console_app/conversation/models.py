@@ -1,0 +1,71 @@
+"""Which model answers: the one that was chosen at the start, another from the next turn on, and what can be chosen."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from console_app.domain.errors import UsageError
+
+if TYPE_CHECKING:
+    from console_app.config.model_choice import ModelChoice
+    from console_app.conversation.model_source import ModelSource
+    from console_app.engine.engine import Engine
+
+
+class Models:
+    """Of one conversation, whose engine has the provider."""
+
+    def __init__(self, engine: Engine, source: ModelSource | None = None, choice: ModelChoice | None = None) -> None:
+        """`choice` is what `engine` answers with now. Without a source no other model can be chosen."""
+        self._engine = engine
+        self._source = source
+        self.choice = choice
+        self.window: int | None = None  # tokens that the model takes, None while unknown
+        engine.window = lambda: self.window
+
+    @property
+    def name(self) -> str:
+        """`PROVIDER/MODEL` that answers, "" while the endpoint is still to be asked for one."""
+        provider = self._engine.provider
+        return f"{provider.name}/{provider.model}" if provider.model else ""
+
+    @property
+    def host(self) -> str:
+        """The host that the model is at, "" where it is its vendor's own."""
+        return self.choice.host if self.choice is not None else ""
+
+    async def load(self, *, window: bool = True) -> None:
+        """Imports what the first request needs and, with `window`, learns that; a choice without a model gets one of
+        its endpoint's. Raises FanoutError where that has none."""
+        source, choice = self._source, self.choice
+        if source is None or choice is None:
+            return
+        await asyncio.to_thread(source.load, choice)
+        tokens = await asyncio.to_thread(source.window, choice) if window else None
+        if self.choice is choice:  # none was picked meanwhile
+            self.window = tokens
+        named = await source.named(choice)
+        if named is not choice and self.choice is choice:
+            await self._use(source, named)
+
+    async def switch(self, name: str) -> None:
+        """`PROVIDER/MODEL` answers from the next turn on. Raises FanoutError, and then nothing has changed."""
+        if self._source is None:
+            raise UsageError("no other model can answer here")
+        await self._use(self._source, self._source.choose(name))
+
+    async def known(self) -> Sequence[str]:
+        """`PROVIDER/MODEL` of all that can be picked, the one that answers first; may ask endpoints."""
+        names = await self._source.names() if self._source is not None else ()
+        return list(dict.fromkeys((*filter(None, [self.name]), *names)))
+
+    async def _use(self, source: ModelSource, choice: ModelChoice) -> None:
+        """Of two that are chosen at a time, the later one answers."""
+        provider, self.choice = source.open(choice), choice
+        await asyncio.to_thread(source.load, choice)
+        window = await asyncio.to_thread(source.window, choice)
+        if self.choice is choice:
+            provider, self._engine.provider, self.window = self._engine.provider, provider, window
+        await provider.close()

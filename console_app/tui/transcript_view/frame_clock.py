@@ -1,0 +1,50 @@
+"""The one clock of the conversation's view: it runs while something changes or moves, and rests after a slow frame."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from textual.timer import Timer
+from textual.widget import Widget
+
+FRAME = 1 / 20  # seconds between frames while something changes
+LIVE_EVERY = 2  # frames between two looks of what only spins or counts
+REST = 2.0  # after a slow frame the view rests so many times as long as the frame took
+
+
+class FrameClock:
+    """Of one widget, on which it is started once that is mounted."""
+
+    def __init__(self, widget: Widget, paint: Callable[[bool], bool]) -> None:
+        """`paint` is called for each frame, with whether what only moves is to be painted too; False: nothing moves."""
+        self.running = False
+        self._widget = widget
+        self._paint = paint
+        self._timer: Timer | None = None
+        self._frame = 0
+        self._resting_until = 0.0
+
+    def start(self) -> None:
+        """From now on `wake` starts it."""
+        self._timer = self._widget.set_interval(FRAME, self._tick, pause=True)
+
+    def wake(self) -> None:
+        """Something may move from now on. Cheap."""
+        if self._timer is None or self.running:
+            return
+        self.running = True
+        self._timer.resume()
+        self._widget.call_next(self._tick)
+
+    def _tick(self) -> None:
+        begin = time.monotonic()
+        if not self.running or self._timer is None or begin < self._resting_until:
+            return
+        self._frame += 1
+        if not self._paint(self._frame % LIVE_EVERY == 0):
+            self.running = False
+            self._timer.pause()
+            return
+        took = time.monotonic() - begin
+        self._resting_until = begin + took * (1 + REST) if took > FRAME / 4 else 0.0

@@ -1,0 +1,122 @@
+"""Which model answers: chosen at the start, listed, switched while a conversation goes on. Without a screen."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from console_app.config.settings import Settings
+from console_app.conversation.conversation import Conversation
+from console_app.conversation.model_source import ConfiguredModels
+from console_app.conversation.models import Models
+from console_app.domain.errors import ConfigError, UsageError
+from tests.conversation.peers import Screen
+from tests.engine.peers import Model, Tools, engine_of
+from tests.wire_bytes import Answer, Text
+from tests.wire_server import Reply, Request, Scripted, WireServer
+
+LISTED = ["embed-small", "first", "second"]
+
+
+def answer(request: Request) -> Scripted:
+    """The list of models, or an answer that names the model that gives it."""
+    if request.method == "GET":
+        return Reply.json({"data": [{"id": name} for name in LISTED]})
+    return Answer(Text(f"I am {request.body['model']}."))
+
+
+@pytest.fixture
+def server() -> Iterator[WireServer]:
+    with WireServer(answer) as running:
+        yield running
+
+
+def lab(server: WireServer, model: str = "first") -> ConfiguredModels:
+    """The models of a server on this machine, and of nobody else."""
+    table: dict[str, Any] = {"api": "openai-chat", "base_url": server.base_url("openai-chat")}
+    table["models"] = {"second": {"context_window": 900}}
+    settings = Settings.model_validate({"model": f"lab/{model}", "providers": {"lab": table}})
+    return ConfiguredModels(settings, {"OLLAMA_HOST": server.url})
+
+
+class Talk:
+    """A conversation with one of them."""
+
+    def __init__(self, source: ConfiguredModels) -> None:
+        choice = source.choose()
+        self.screen = Screen()
+        self.engine = engine_of(source.open(choice), Tools())
+        self.models = Models(self.engine, source, choice)
+        self.conversation = Conversation(self.engine, None, self.screen)
+
+    async def says(self, text: str) -> str:
+        self.conversation.send(text)
+        await self.conversation.ended()
+        return self.engine.transcript.history[-1].content
+
+    async def close(self) -> None:
+        await self.conversation.close()
+        await self.engine.provider.close()
+
+
+async def test_another_model_answers_from_the_next_turn_on(server: WireServer) -> None:
+    talk = Talk(lab(server))
+    await talk.models.load()
+    assert (talk.models.name, talk.models.window) == ("lab/first", None)
+    assert await talk.says("who?") == "I am first."
+    await talk.models.switch("lab/second")
+    assert (talk.models.name, talk.models.window, talk.engine.window()) == ("lab/second", 900, 900)
+    assert await talk.says("and now?") == "I am second."
+    await talk.close()
+
+
+async def test_a_model_that_is_not_there_changes_nothing(server: WireServer) -> None:
+    talk = Talk(lab(server))
+    with pytest.raises(ConfigError, match="nobody"):
+        await talk.models.switch("nobody/x")
+    assert talk.models.name == "lab/first"
+    assert await talk.says("who?") == "I am first."
+    await talk.close()
+
+
+async def test_of_two_that_are_picked_at_once_the_later_one_answers(server: WireServer) -> None:
+    talk = Talk(lab(server))
+    await asyncio.gather(talk.models.switch("lab/second"), talk.models.switch("lab/third"))
+    assert await talk.says("who?") == "I am third."
+    await talk.close()
+
+
+async def test_without_a_name_the_first_that_talks_answers(server: WireServer) -> None:
+    source = lab(server)
+    nameless = ConfiguredModels(
+        source.settings.model_copy(update={"model": "lab/", "base_url": server.base_url("openai-chat")}), source.environ
+    )
+    talk = Talk(nameless)
+    assert talk.models.name == ""
+    await talk.models.load()
+    assert talk.models.name == "lab/first"
+    assert await talk.says("who?") == "I am first."
+    await talk.close()
+
+
+async def test_what_can_be_picked_is_listed_once_with_the_present_one_first(server: WireServer) -> None:
+    talk = Talk(lab(server, "unlisted"))
+    assert await talk.models.known() == [
+        "lab/unlisted",
+        "lab/embed-small",
+        "lab/first",
+        "lab/second",
+        "offline/rehearsal",
+    ]
+    await talk.close()
+
+
+async def test_where_there_is_only_one_model_none_can_be_picked() -> None:
+    models = Models(engine_of(Model(), Tools()))
+    assert (models.host, await models.known()) == ("", [models.name])
+    await models.load()
+    with pytest.raises(UsageError):
+        await models.switch("openai/gpt-5")
