@@ -1,6 +1,6 @@
 """A dialect as a row of a table: how its calls begin and end, which grammar reads what is between, who writes it."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from console_app.dialects.bracket_body import BracketBody
@@ -34,3 +34,10 @@ class Dialect:
     form: Form | None = None
     limits: str = ""
     marked: bool = field(kw_only=True)
+
+    def akin(self, other: "Dialect") -> bool:
+        """Whether both are read by one grammar, whatever white space at the ends of values means in each."""
+        mine, theirs = self.body, other.body
+        if isinstance(mine, TagBody) and isinstance(theirs, TagBody):
+            return replace(mine, exact=theirs.exact) == theirs
+        return mine is theirs

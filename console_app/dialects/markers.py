@@ -19,7 +19,7 @@ _SENTENCE_GOES_ON = re.compile(r"[ \t]*[^\s<\[]")
 _CHANNEL = re.compile(
     r"(?:<\|start\|>\s*(?P<role>\w*)[^<]*)?(?:<\|channel\|>\s*(?P<channel>\w*)[^<]*)?(?:<\|constrain\|>[^<]*)?<\|message\|>"
 )
-_CHANNEL_ENDS = re.compile(r"<\|(?:end|start|channel|call|return)\|>")
+_CHANNEL_ENDS = re.compile(r"<\|(?:end|eom|eot|start|channel|call|return)\|>")
 
 
 def read_marker(state: ScanState, token: str, marker: str, context: Context) -> Reading[None]:
@@ -200,8 +200,13 @@ def _channel(state: ScanState) -> Reading[None]:
         output.drop(src.at)
         return
     src.pos = header.end()
+    if " to=" in header.group() and not (src.tail() or "x").strip():
+        draft = state.new_draft("harmony")
+        draft.fail("truncated", "the answer ended where the arguments should begin", start, src.at)
+        state.conclude(draft)
+        return
     output.drop(src.at)
-    if header.group("channel") == "analysis":
+    if header.group("channel") == "analysis" or " to=self<" in header.group():
         yield from src.find(_CHANNEL_ENDS, "<", 16)
         output.drop(src.at, "thought")
     elif header.group("channel") == "final":

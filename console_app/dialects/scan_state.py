@@ -71,7 +71,7 @@ class ScanState:
         """
         if self.last_row is None and self.prefer is not None:
             self.last_row = BY_NAME.get(self.prefer)
-        if self.last_row is None or self.last_row.body is not row.body:
+        if self.last_row is None or not self.last_row.akin(row):
             self.last_row = row
         return self.last_row
 

@@ -15,6 +15,8 @@ SECTIONS: dict[str, str] = {
     "<tool_calls>": "</tool_calls>",
     "<function_calls>": "</function_calls>",
     "<tool_call>": "</tool_call>",
+    "<tool_calls:opensource>": "</tool_calls:opensource>",
+    "<|tool_calls|>": "<|calls|>",
     **dict(zip(deepseek("tool", "calls", "begin"), deepseek("tool", "calls", "end"), strict=True)),
 }
 """Tokens around a run of calls that have markers of their own; they are dropped."""

@@ -4,7 +4,7 @@ from console_app.dialects.dialect import Dialect
 from console_app.dialects.form import Form
 from console_app.dialects.named_body import NamedBody
 from console_app.dialects.python_body import PythonBody
-from console_app.dialects.table_parts import CALL, IDENT, JSON, PARAMETERS
+from console_app.dialects.table_parts import ACTION, ACTION_INPUT, CALL, IDENT, JSON, PARAMETERS, label
 from console_app.dialects.tag_body import TagBody
 
 SHAPED: tuple[Dialect, ...] = (
@@ -28,8 +28,8 @@ SHAPED: tuple[Dialect, ...] = (
         "react",
         "ReAct and LangChain prompts, Qwen 1",
         NamedBody(
-            rf"Action:[ \t]*(?P<name>{IDENT})[ \t]*\r?\n\s*Action Input:(?=\s*\S)",
-            until=r"\n\s*(?:Observation:|Thought:|Action:|Final Answer:)",
+            rf"{ACTION}[ \t]*`?(?P<name>{IDENT})`?[ \t]*\r?\n\s*{ACTION_INPUT}(?=\s*\S)",
+            until=rf"\n\s*{label('Observation', 'Thought', 'Action', 'Final Answer')}",
             required_close=False,
         ),
         form=Form("Action: $name\nAction Input: $arguments"),
@@ -61,7 +61,7 @@ SHAPED: tuple[Dialect, ...] = (
         "functionary_v32",
         "Functionary v3.2",
         NamedBody(
-            r">>>(?P<name>NAMES)[ \t]*\r?\n(?=\s*\S)",
+            r"(?:>>>)?(?P<name>NAMES)[ \t]*\r?\n(?=\s*\S)",
             until=r"\n>>>",
             required_close=False,
         ),

@@ -1,5 +1,7 @@
 """The table of dialects that are marked by tags."""
 
+from dataclasses import replace
+
 from console_app.dialects.dialect import Dialect
 from console_app.dialects.form import Form
 from console_app.dialects.json_body import JsonBody
@@ -8,6 +10,7 @@ from console_app.dialects.python_body import PythonBody
 from console_app.dialects.table_parts import CALL, IDENT, JSON, tag
 from console_app.dialects.tag_body import TagBody
 
+_HY = r"(?::[\w-]+)?"
 _GLM_PARAM = r"<arg_key>(?P<key>[^<]+)</arg_key>\s*<arg_value>"
 _M3 = "]<]minimax[>["
 _M3_RE = r"\]<\]minimax\[>\["
@@ -30,7 +33,10 @@ _GLM = TagBody(
     param=_GLM_PARAM,
     param_end=r"</arg_value>",
     call_end=r"</tool_call>",
+    exact=True,
 )
+_SEED = replace(_FUNCTION, exact=None)
+_INVOKE_EXACT = replace(_INVOKE, exact=True)
 _QWEN_VALUE = "<parameter=$key>\n$value\n</parameter>\n"
 _GLM_VALUE = "<arg_key>$key</arg_key>\n<arg_value>$value</arg_value>\n"
 _INVOKED = '<invoke name="$name">\n$arguments</invoke>'
@@ -64,7 +70,7 @@ TAGGED: tuple[Dialect, ...] = (
         _GLM,
         opens=("<tool_call>",),
         closes=("</tool_call>",),
-        form=Form("<tool_call>$name\n$arguments</tool_call>", values="raw", param=_GLM_VALUE),
+        form=Form("<tool_call>$name\n$arguments</tool_call>", values="raw", param=_GLM_VALUE, keeps=True),
         marked=True,
     ),
     Dialect(
@@ -125,21 +131,25 @@ TAGGED: tuple[Dialect, ...] = (
     ),
     Dialect(
         "hunyuan_v3",
-        "Hunyuan v3",
+        "Hunyuan 3",
         TagBody(
-            call=rf"(?:<tool_call>\s*)?(?P<name>{IDENT})\s*<tool_sep>",
-            inner=rf"<tool_call>\s*{IDENT}\s*<tool_sep>",
-            param=_GLM_PARAM,
-            param_end=r"</arg_value>",
-            call_end=r"</tool_call>",
+            call=rf"(?:<tool_call{_HY}>\s*)?(?P<name>{IDENT})\s*<tool_sep{_HY}>",
+            inner=rf"<tool_call{_HY}>\s*{IDENT}\s*<tool_sep{_HY}>",
+            param=rf"<arg_key{_HY}>(?P<key>[^<]+)</arg_key{_HY}>\s*<arg_value{_HY}>",
+            param_end=rf"</arg_value{_HY}>",
+            call_end=rf"</tool_call{_HY}>",
+            exact=True,
         ),
-        opens=("<tool_calls>", "<tool_call>"),
-        closes=("</tool_calls>",),
+        opens=("<tool_calls>", "<tool_call>", "<tool_calls:opensource>", "<tool_call:opensource>"),
+        closes=("</tool_calls>", "</tool_calls:opensource>"),
         form=Form(
-            "<tool_call>$name<tool_sep>\n$arguments</tool_call>",
-            "<tool_calls>\n$calls\n</tool_calls>",
+            "<tool_call:opensource>$name<tool_sep:opensource>\n$arguments</tool_call:opensource>",
+            "<tool_calls:opensource>\n$calls\n</tool_calls:opensource>",
             values="raw",
-            param=_GLM_VALUE,
+            param=(
+                "<arg_key:opensource>$key</arg_key:opensource>\n<arg_value:opensource>$value</arg_value:opensource>\n"
+            ),
+            keeps=True,
         ),
         marked=True,
     ),
@@ -164,7 +174,7 @@ TAGGED: tuple[Dialect, ...] = (
     Dialect(
         "seed_oss",
         "Seed-OSS",
-        _FUNCTION,
+        _SEED,
         opens=("<seed:tool_call>",),
         closes=("</seed:tool_call>",),
         form=Form(
@@ -177,10 +187,16 @@ TAGGED: tuple[Dialect, ...] = (
     Dialect(
         "minimax_m2",
         "MiniMax-M2",
-        _INVOKE,
+        _INVOKE_EXACT,
         opens=("<minimax:tool_call>",),
         closes=("</minimax:tool_call>",),
-        form=Form(_INVOKED, "<minimax:tool_call>\n$calls\n</minimax:tool_call>", values="raw", param=_INVOKED_VALUE),
+        form=Form(
+            _INVOKED,
+            "<minimax:tool_call>\n$calls\n</minimax:tool_call>",
+            values="raw",
+            param=_INVOKED_VALUE,
+            keeps=True,
+        ),
         marked=True,
     ),
     Dialect(
@@ -191,6 +207,7 @@ TAGGED: tuple[Dialect, ...] = (
             param=_M3_RE + r"<(?P<key>[\w.-]+)>",
             param_end=_M3_RE + r"</KEY>",
             call_end=_M3_RE + r"</invoke>",
+            exact=True,
             lead="]",
             nested=_M3,
         ),
@@ -202,6 +219,7 @@ TAGGED: tuple[Dialect, ...] = (
             f"{_M3}<tool_call>\n$calls\n{_M3}</tool_call>",
             values="raw",
             param=f"{_M3}<$key>$value{_M3}</$key>",
+            keeps=True,
         ),
         marked=True,
     ),
@@ -241,10 +259,14 @@ TAGGED: tuple[Dialect, ...] = (
             param=tag("<param", "name", "key"),
             param_end=r"</param>",
             call_end=r"</function>",
+            exact=True,
         ),
         begins=("<function name",),
         form=Form(
-            '<function name="$name">$arguments</function>', values="raw", param='<param name="$key">$value</param>'
+            '<function name="$name">$arguments</function>',
+            values="raw",
+            param='<param name="$key">$value</param>',
+            keeps=True,
         ),
         marked=False,
     ),

@@ -28,8 +28,9 @@ _DSML = TagBody(
 _DSML_VALUE = '<｜DSML｜parameter name="$key" string="$string">$value</｜DSML｜parameter>\n'
 
 _HARMONY = NamedBody(
-    r"(?:<\|start\|>\s*assistant)?(?:<\|channel\|>\s*(?!analysis)\w+)?\s*to=(?P<name>[^\s<]+)\s*(?:<\|channel\|>)?[^<]*"
-    r"(?:<\|constrain\|>[^<]*)?<\|message\|>",
+    r"(?:<\|start\|>\s*assistant)?(?:<\|channel\|>\s*(?!analysis(?!\s+to=functions\.))\w+)?"
+    r"\s*to=(?!(?:assistant|user|self|commentary|all|developer)\b)(?P<name>[^\s<]+)\s*(?:<\|channel\|>)?[^<]*"
+    r"(?:<\|constrain\|>[^<]*)?<\|message\|>(?=\s*(?:[^\s<]|<\|))",
     bare_names=True,
 )
 
@@ -53,6 +54,19 @@ TOKENED: tuple[Dialect, ...] = (
         opens=("[TOOL_CALLS]",),
         closes=("[/TOOL_CALLS]",),
         form=Form("[TOOL_CALLS]$name[ARGS]$arguments", between=""),
+        marked=True,
+    ),
+    Dialect(
+        "solar_open",
+        "Solar Open",
+        NamedBody(rf"\s*(?:[\w.:-]+\s*)?<\|tool_call:name\|>\s*(?P<name>{IDENT})\s*<\|tool_call:args\|>"),
+        opens=("<|tool_call:begin|>",),
+        closes=("<|tool_call:end|>",),
+        form=Form(
+            "<|tool_call:begin|>call$index<|tool_call:name|>$name<|tool_call:args|>$arguments<|tool_call:end|>",
+            "<|tool_calls|>$calls<|calls|>",
+            "",
+        ),
         marked=True,
     ),
     Dialect(
@@ -88,6 +102,7 @@ TOKENED: tuple[Dialect, ...] = (
             param=tag("<steptml:parameter", "name", "key"),
             param_end=r"</steptml:parameter>",
             call_end=r"</steptml:invoke>",
+            exact=True,
         ),
         opens=deepseek("tool", "call", "begin"),
         closes=deepseek("tool", "call", "end"),
@@ -97,6 +112,7 @@ TOKENED: tuple[Dialect, ...] = (
             "<｜tool_calls_begin｜>$calls<｜tool_calls_end｜>",
             values="raw",
             param='<steptml:parameter name="$key">$value</steptml:parameter>\n',
+            keeps=True,
         ),
         marked=True,
     ),
@@ -123,7 +139,9 @@ TOKENED: tuple[Dialect, ...] = (
             call=tag(r"<\|open\|>call", "tool", "name", SEP),
             param=tag(r"<\|open\|>argument", "key", "key", SEP, type=r"\w+"),
             param_end=r"<\|close\|>argument<\|sep\|>",
-            call_end=r"<\|close\|>call<\|sep\|>",
+            call_end=r"(?:<\|close\|>json<\|sep\|>)?<\|close\|>call<\|sep\|>",
+            wrapper=r"<\|open\|>json[^<]*<\|sep\|>",
+            json=True,
         ),
         opens=("<|open|>tools<|sep|>",),
         begins=("<|open|>call",),
@@ -169,8 +187,9 @@ TOKENED: tuple[Dialect, ...] = (
     Dialect(
         "granite3",
         "Granite 3",
-        JSON,
+        JsonBody(required_close=False),
         opens=("<|tool_call|>",),
+        closes=("<|/tool_call|>",),
         form=Form(CALL, "<|tool_call|>[$calls]", ", "),
         marked=True,
     ),
@@ -178,7 +197,7 @@ TOKENED: tuple[Dialect, ...] = (
         "gigachat3",
         "GigaChat 3",
         JSON,
-        opens=("<|function_call|>",),
+        opens=("<|function_call|>", "function call<|role_sep|>"),
         form=Form("<|function_call|>" + CALL, between=""),
         marked=True,
     ),

@@ -31,8 +31,10 @@ class TagBody:
 
     In any of them NAMES stands for the known tools, NAME for this one, KEYS for its parameters and KEY for this
     one. `inner`: the call's opening as it looks within a value, where it differs. `empty`: an opening that is
-    the whole call. `json`: one JSON object may stand in place of the parameters. `trim`: white space around a
-    single-line value is not part of it. `nested`: a prefix by which values hold tags again.
+    the whole call. `json`: one JSON object may stand in place of the parameters. `exact`: every character of a
+    value is part of it, line breaks at its ends included; None: in a call one of whose values began beside its tag.
+    `trim`: white space around a single-line value is not part of it, and entities stand for characters. `wrapper`:
+    what may stand before the parameters. `nested`: a prefix by which values hold tags again.
     """
 
     call: str
@@ -40,17 +42,20 @@ class TagBody:
     param_end: str
     call_end: str
     lead: str = "<"
+    exact: bool | None = False
     trim: bool = False
     nested: str = ""
     empty: str = r"(?!)"
     inner: str = ""
     json: bool = False
+    wrapper: str = ""
 
     @property
     def start(self) -> str:
         param = _unnamed(self.param.replace("KEYS", r"[\w.-]+"))
         json = r"|\{" if self.json else ""
-        return rf"\s*{self.call}(?=\s*(?:{param}|{self.call_end}|</{json}))"
+        wrapped = rf"(?:{self.wrapper}\s*)?" if self.wrapper else ""
+        return rf"\s*{self.call}(?=\s*{wrapped}(?:{param}|{self.call_end}|</{json}))"
 
     def read(self, src: Source, region: Region, draft: Draft) -> Reading[None]:
         yield from src.skip()
@@ -61,6 +66,8 @@ class TagBody:
             return
         written = head.group("name")
         src.pos = head.end()
+        if self.wrapper and (around := (yield from src.match(compiled(rf"\s*{self.wrapper}")))):
+            src.pos = around.end()
         draft.open(written, src.at)
         call = _Call(self, src, region, draft, written, begin)
         yield from call.read(head)
@@ -92,6 +99,7 @@ class _Call:
         self.arguments: Arguments = {}
         self.repaired: dict[str, None] = {}
         self.last: tuple[str, Match, int, str] | None = None
+        self.exact = tags.exact is True
         keys = any_of(draft.tools.properties(name)) or r"[\w.-]+"
         self.param = tags.param.replace("KEYS", keys).replace("NAME", re.escape(written))
         self.done = tags.call_end.replace("NAME", re.escape(written))
@@ -192,7 +200,11 @@ class _Call:
         if stop is None:
             self._cut("the answer ended inside a value")
             return False
-        self.arguments[key] = self._decode(key, head, src.text(start, src.at))
+        raw = src.text(start, src.at)
+        if stop.group("end") is None and not raw.startswith("\n"):
+            raw = raw.removesuffix("\n").removesuffix("\r")  # what stands on the next line ends the value
+        self.exact = self.exact or (self.tags.exact is None and not raw.startswith(("\n", "\r\n")))
+        self.arguments[key] = self._decode(key, head, raw)
         self.last = (key, head, start, end)
         if stop.group("end") is not None:
             src.pos = stop.end()
@@ -205,13 +217,13 @@ class _Call:
         src = self.src
         tokens = compiled(rf"(?P<end>{end})|(?P<call>{self.inner})|(?P<done>{self.done})|(?P<next>{self.param})")
         depth = 0
-        start, fallback, before_call = src.at, None, None
+        start, fallback, before_call, closed = src.at, None, None, False
         while True:
             found = yield from src.find(tokens, self.tags.lead, patience=64)
             if found is None:
                 if before_call is not None and depth == 0 and self._all_read():
                     fallback = before_call
-                elif fallback is not None and not self._ends_there(fallback):
+                elif fallback is not None and (closed or not self._ends_there(fallback)):
                     fallback = None
                 if fallback is not None and src.rewind(fallback):
                     return tokens.match(src.buf, src.pos)
@@ -222,6 +234,7 @@ class _Call:
                     return compiled(rf"(?P<end>{end})").match(src.buf, src.pos)
                 if depth == 0 and before_call is None and (yield from src.match(self._next_call(end))):
                     before_call = src.at
+                closed = closed or depth == 0
             elif kind == "call":
                 depth += 1
             elif kind == "done":
@@ -279,7 +292,7 @@ class _Call:
                 return raw
         if self.tags.nested and (self.tags.nested in raw or not raw.strip()):
             return self.draft.tools.fitted(self.name, key, nested_value(raw, self.tags.nested))
-        return self.draft.tools.typed(self.name, key, raw, self.tags.trim)
+        return self.draft.tools.typed(self.name, key, raw, trim=self.tags.trim, exact=self.exact)
 
 
 def _unnamed(pattern: str) -> str:
