@@ -151,7 +151,7 @@ def read_tool_tag(state: ScanState, token: str, context: Context) -> Reading[Non
     keys = any_of(state.tools.properties(state.tools.resolve(name) or name)) or r"[\w.-]+"
     opening = re.escape(token)
     if not token.endswith("/>"):
-        opening += rf"\s*(?:<(?:{keys})>|</{re.escape(name)}>|\{{\s*[\"}}])"
+        opening += rf"\s*(?:<args>\s*)?(?:<(?:{keys})>|</{re.escape(name)}>|\{{\s*[\"}}])"
     chosen = yield from src.match_first([_compiled(opening)])
     if chosen is None:
         rest = src.tail(len(token))

@@ -82,7 +82,7 @@ def openers() -> Openers:
         rf"<(?P<tag>{_NAME})\s{{0,8}}/?>",
         rf"(?P<label>{any_of(LABELS)})",
         r"(?P<ticks>`|~~~)",
-        rf"\[\s{{0,64}}(?:{_object('member')}|{_PREFIX}(?P<callee>{_NAME})\s{{0,8}}\()",
+        rf"\[\s{{0,64}}(?:{_object('member')}|(?P<callee>{_NAME})\s{{0,8}}\()",
         _object("key"),
     ]
     held = [
@@ -96,7 +96,9 @@ def openers() -> Openers:
     return Openers(
         token=re.compile("|".join(token)),
         held=re.compile("|".join(held)),
-        line=re.compile(rf"(?P<print>print\s{{0,8}}\(\s{{0,8}})?{_PREFIX}(?P<callee>{_NAME})\s{{0,8}}\("),
+        line=re.compile(
+            rf"(?P<kept>[A-Za-z_]\w{{0,40}}\s{{0,8}}=\s{{0,8}})?(?P<print>print\s{{0,8}}\(\s{{0,8}})?{_PREFIX}(?P<callee>{_NAME})\s{{0,8}}\("
+        ),
         half_line=re.compile(r"(?:print\s{0,8}\(\s{0,8})?(?P<half>[\w.-]{0,100})\s{0,8}\Z"),
     )
 

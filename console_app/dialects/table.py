@@ -15,6 +15,7 @@ SECTIONS: dict[str, str] = {
     "<tool_calls>": "</tool_calls>",
     "<function_calls>": "</function_calls>",
     "<tool_call>": "</tool_call>",
+    "<ifm|tool_calls>": "</ifm|tool_calls>",
     "<tool_calls:opensource>": "</tool_calls:opensource>",
     "<|tool_calls|>": "<|calls|>",
     **dict(zip(deepseek("tool", "calls", "begin"), deepseek("tool", "calls", "end"), strict=True)),

@@ -13,9 +13,13 @@ SHAPED: tuple[Dialect, ...] = (
         "any model prompted by Roo, Kilo or Cline, and by prompts that copy them",
         TagBody(
             call=r"<(?P<name>NAMES)\s*/?>",
-            param=r"<(?=(?:KEYS)>|(?P<other>[\w.-]+)>[^<]{0,300}</(?P=other)>\s*(?:</NAME>|<(?:KEYS)>))(?P<key>[\w.-]+)>",
+            wrapper="<args>",
+            param=(
+                r"<(?=(?:KEYS)>|(?P<other>[\w.-]+)>[^<]{0,300}</(?P=other)>\s*"
+                r"(?:<[\w.-]+>[^<]{0,100}</[\w.-]+>\s*){0,4}(?:</args>\s*)?(?:</NAME>|<(?:KEYS)>))(?P<key>[\w.-]+)>"
+            ),
             param_end=r"</KEY>",
-            call_end=r"</NAME>",
+            call_end=r"(?:</args>\s*)?</NAME>",
             trim=True,
             empty=r"<[^>]*/>",
         ),

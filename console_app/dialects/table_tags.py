@@ -37,6 +37,16 @@ _GLM = TagBody(
 )
 _SEED = replace(_FUNCTION, exact=None)
 _INVOKE_EXACT = replace(_INVOKE, exact=True)
+_AROUND = "(?:args|arguments|parameters|params|input)"
+_WITHIN = TagBody(
+    call=tag("<(?:tool_call|function_call)", "name", "name"),
+    wrapper=rf"<{_AROUND}>",
+    param=r"<(?:(?:parameter|param|argument|arg)\s+name\s*=\s*[\"'])?(?P<key>[\w.-]+)[\"']?>",
+    param_end=r"</(?:parameter|param|argument|arg|KEY)>",
+    call_end=rf"(?:</{_AROUND}>\s*)?</(?:tool_call|function_call)>",
+    empty=r"<[^>]*/>",
+    json=True,
+)
 _QWEN_VALUE = "<parameter=$key>\n$value\n</parameter>\n"
 _GLM_VALUE = "<arg_key>$key</arg_key>\n<arg_value>$value</arg_value>\n"
 _INVOKED = '<invoke name="$name">\n$arguments</invoke>'
@@ -89,6 +99,42 @@ TAGGED: tuple[Dialect, ...] = (
         opens=("<tool_call>",),
         closes=("</tool_call>",),
         form=Form("<tool_call>$name($arguments)</tool_call>", values="python"),
+        marked=True,
+    ),
+    Dialect(
+        "named_tag",
+        "fine-tunes that name the tool in the tag of the call",
+        _WITHIN,
+        begins=("<tool_call name", "<function_call name"),
+        form=Form('<tool_call name="$name">\n$arguments\n</tool_call>'),
+        marked=True,
+    ),
+    Dialect(
+        "hermes_xml",
+        "fine-tunes that write name and arguments as tags",
+        replace(
+            _WITHIN,
+            call=r"<(?:tool_)?name>\s*(?P<name>[^<>]+?)\s*</(?:tool_)?name>",
+            inner=r"<tool_call>\s*<(?:tool_)?name>",
+            empty=r"(?!)",
+        ),
+        opens=("<tool_call>",),
+        closes=("</tool_call>",),
+        form=Form("<tool_call>\n<name>$name</name>\n<arguments>$arguments</arguments>\n</tool_call>"),
+        marked=True,
+    ),
+    Dialect(
+        "mcp_tag",
+        "prompts of Cline for tools of servers",
+        NamedBody(
+            r"<use_mcp_tool>\s*(?:<server_name>\s*(?P<server>[^<>]*?)\s*</server_name>\s*)?"
+            r"<tool_name>\s*(?P<name>[^<>]+?)\s*</tool_name>\s*<arguments>\s*(?=\{)",
+        ),
+        begins=("<use_mcp_tool>",),
+        closes=("</arguments>", "</use_mcp_tool>"),
+        form=Form(
+            "<use_mcp_tool>\n<tool_name>$name</tool_name>\n<arguments>\n$arguments\n</arguments>\n</use_mcp_tool>"
+        ),
         marked=True,
     ),
     Dialect(
@@ -225,12 +271,81 @@ TAGGED: tuple[Dialect, ...] = (
     ),
     Dialect(
         "anthropic_invoke",
-        "prompts in the style of early Claude, many agents, Glimmer and Muse",
+        "prompts in the style of early Claude, many agents, Dots",
         _INVOKE,
-        opens=("<function_calls>",),
+        opens=("<function_calls>", "<dots_function_call>"),
         begins=("<invoke",),
-        closes=("</function_calls>",),
+        closes=("</function_calls>", "</dots_function_call>"),
         form=Form(_INVOKED, "<function_calls>\n$calls\n</function_calls>", values="raw", param=_INVOKED_VALUE),
+        marked=True,
+    ),
+    Dialect(
+        "muse",
+        "Muse Spark and Glimmer",
+        _INVOKE_EXACT,
+        opens=("<atem:function_calls>",),
+        closes=("</atem:function_calls>",),
+        form=Form(
+            '<atem:invoke name="$name">\n$arguments</atem:invoke>',
+            "<atem:function_calls>\n$calls\n</atem:function_calls>",
+            values="raw",
+            param='<atem:parameter name="$key">$value</atem:parameter>\n',
+            keeps=True,
+        ),
+        marked=True,
+    ),
+    Dialect(
+        "claude2_invoke",
+        "prompts in the style of Claude 2",
+        replace(
+            _WITHIN,
+            call=r"<invoke>\s*<tool_name>\s*(?P<name>[^<>]+?)\s*</tool_name>",
+            call_end=rf"(?:</{_AROUND}>\s*)?</invoke>",
+            empty=r"(?!)",
+        ),
+        opens=("<function_calls>",),
+        begins=("<invoke>",),
+        closes=("</function_calls>",),
+        form=Form(
+            "<invoke>\n<tool_name>$name</tool_name>\n<parameters>\n$arguments</parameters>\n</invoke>",
+            "<function_calls>\n$calls\n</function_calls>",
+            values="raw",
+            param="<$key>$value</$key>\n",
+        ),
+        marked=True,
+    ),
+    Dialect(
+        "k2_horizon_json",
+        "K2 Horizon, told to write JSON",
+        JSON,
+        opens=("<ifm|tool_call>",),
+        closes=("</ifm|tool_call>",),
+        form=Form("<ifm|tool_call>" + CALL + "</ifm|tool_call>", "<ifm|tool_calls>\n$calls\n</ifm|tool_calls>"),
+        marked=True,
+    ),
+    Dialect(
+        "k2_horizon",
+        "K2 Horizon",
+        TagBody(
+            call=rf"(?P<name>{IDENT})\s*(?=<ifm\|arg_key>|</ifm\|tool_call>)",
+            inner=rf"<ifm\|tool_call>\s*{IDENT}",
+            param=(
+                r"<ifm\|arg_key>(?P<key>[^<]+)</ifm\|arg_key>\s*"
+                r"(?:<ifm\|arg_type>(?P<type>[^<]*)</ifm\|arg_type>\s*)?<ifm\|arg_value>"
+            ),
+            param_end=r"</ifm\|arg_value>",
+            call_end=r"</ifm\|tool_call>",
+            exact=True,
+        ),
+        opens=("<ifm|tool_call>",),
+        closes=("</ifm|tool_call>",),
+        form=Form(
+            "<ifm|tool_call>$name\n$arguments</ifm|tool_call>",
+            "<ifm|tool_calls>\n$calls\n</ifm|tool_calls>",
+            values="raw",
+            param="<ifm|arg_key>$key</ifm|arg_key>\n<ifm|arg_value>$value</ifm|arg_value>\n",
+            keeps=True,
+        ),
         marked=True,
     ),
     Dialect(

@@ -66,8 +66,6 @@ class TagBody:
             return
         written = head.group("name")
         src.pos = head.end()
-        if self.wrapper and (around := (yield from src.match(compiled(rf"\s*{self.wrapper}")))):
-            src.pos = around.end()
         draft.open(written, src.at)
         call = _Call(self, src, region, draft, written, begin)
         yield from call.read(head)
@@ -110,6 +108,8 @@ class _Call:
     def read(self, head: Match) -> Reading[None]:
         src = self.src
         if not compiled(self.tags.empty).match(head.group()):
+            if self.tags.wrapper:
+                yield from self._enter()
             if (yield from src.ahead()) == "{":
                 good = yield from self._json_arguments()
             else:
@@ -126,6 +126,14 @@ class _Call:
                 self.tags.lead,
                 lambda raw: {**arguments, key: self._decode(key, head, raw)},
             )
+
+    def _enter(self) -> Reading[None]:
+        """Move past the tag around all parameters, if there is one and they stand in it."""
+        inside, wrapper = _unnamed(rf"{self.param}|{self.done}"), self.tags.wrapper
+        pattern = rf"\s*(?:(?P<around>{wrapper})\s*(?P<next>\S)|(?!{wrapper})(?:{inside}|[^\s<]))"
+        found = yield from self.src.match(compiled(pattern))
+        if found and found["next"] in ("<", "{"):
+            self.src.pos = found.end("around")
 
     def _parameters(self) -> Reading[bool]:
         """Read parameters up to the end of the call; false when it failed."""
