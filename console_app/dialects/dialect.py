@@ -18,10 +18,11 @@ class Dialect:
     """One way to write calls.
 
     `opens` are tokens before the body, `begins` tokens with which the body itself begins, `closes` those after
-    it. A row without `opens` and `begins` has no marker of its own: the scanner knows its calls by the tools'
-    names and by shape. `weak` tokens are common in ordinary text, where they are no mistake. `marked`: nobody
-    writes how its calls open by accident (special tokens, tags that are reserved for calls). `form` writes
-    calls in the dialect, for prompts, examples and histories. `limits` says what it can't carry without loss.
+    it, `sections` those before and after a run of such calls. A row without `opens` and `begins` has no marker of
+    its own: the scanner knows its calls by the tools' names and by shape. `weak` tokens are common in ordinary text,
+    where they are no mistake. `marked`: nobody writes how its calls open by accident (special tokens, tags that are
+    reserved for calls). `form` writes calls in the dialect, for prompts, examples and histories. `limits` says what
+    it can't carry without loss.
     """
 
     name: str
@@ -30,6 +31,7 @@ class Dialect:
     opens: tuple[str, ...] = ()
     begins: tuple[str, ...] = ()
     closes: tuple[str, ...] = ()
+    sections: tuple[tuple[str, str], ...] = ()
     weak: bool = False
     form: Form | None = None
     limits: str = ""

@@ -11,6 +11,7 @@ from console_app.dialects.table_parts import ACTION, ACTION_INPUT, label
 from console_app.dialects.tag_body import tag_pattern
 
 _LABEL = re.compile(ACTION)
+_OBSERVATION = re.compile(label("Observation"))
 _OBJECTS = re.compile(rf"{ACTION}\s*(?=\{{\s*[\"'\w]|\[\s*\{{)")
 _FENCED = re.compile(rf"{ACTION}\s*```\w*\s*(?=\{{\s*[\"'\w]|\[\s*\{{)")
 _NAMED = re.compile(BY_NAME["react"].body.start)
@@ -30,7 +31,10 @@ def read_label(state: ScanState, token: str, context: Context) -> Reading[None]:
     if not follows and (not context.line_start or context.continues_blockquote):
         state.src.pos += len(token)
     elif "observation" in token.lower():
-        yield from state.cut(token, context)
+        if (yield from state.src.match(_OBSERVATION, 24)):
+            yield from state.cut(token, context)
+        else:
+            state.src.pos += len(token)
     else:
         shown = context.shown or (context.announced and not context.above.startswith("Thought:"))
         yield from (_recipient if token == ">>>" else _action)(state, shown)

@@ -19,6 +19,7 @@ _SENTENCE_GOES_ON = re.compile(r"[ \t]*[^\s<\[]")
 _CHANNEL = re.compile(
     r"(?:<\|start\|>\s*(?P<role>\w*)[^<]*)?(?:<\|channel\|>\s*(?P<channel>\w*)[^<]*)?(?:<\|constrain\|>[^<]*)?<\|message\|>"
 )
+_TO_TOOL = re.compile(r"\sto=(?!(?:assistant|user|self|commentary|all|developer)\b)")
 _CHANNEL_ENDS = re.compile(r"<\|(?:end|eom|eot|start|channel|call|return)\|>")
 
 
@@ -200,7 +201,7 @@ def _channel(state: ScanState) -> Reading[None]:
         output.drop(src.at)
         return
     src.pos = header.end()
-    if " to=" in header.group() and not (src.tail() or "x").strip():
+    if _TO_TOOL.search(header.group()) and not (src.tail() or "").strip() and src.tail() is not None:
         draft = state.new_draft("harmony")
         draft.fail("truncated", "the answer ended where the arguments should begin", start, src.at)
         state.conclude(draft)

@@ -12,7 +12,7 @@ from console_app.dialects.vocabulary import CHAT_TOKENS, FABRICATED, FINAL, PLAI
 
 LABELS = (
     "Action:", "ACTION:", "Action :", "ACTION :", "**Action", "**ACTION", "Observation:", "OBSERVATION:",
-    "Observation :", "**Observation:**", "**Observation**:", ">>>",
+    "Observation :", "**Observation", ">>>",
 )  # fmt: skip
 
 OPENERS: dict[str, tuple[Dialect, ...]] = {}

@@ -62,6 +62,7 @@ TOKENED: tuple[Dialect, ...] = (
         NamedBody(rf"\s*(?:[\w.:-]+\s*)?<\|tool_call:name\|>\s*(?P<name>{IDENT})\s*<\|tool_call:args\|>"),
         opens=("<|tool_call:begin|>",),
         closes=("<|tool_call:end|>",),
+        sections=(("<|tool_calls|>", "<|calls|>"),),
         form=Form(
             "<|tool_call:begin|>call$index<|tool_call:name|>$name<|tool_call:args|>$arguments<|tool_call:end|>",
             "<|tool_calls|>$calls<|calls|>",
@@ -75,6 +76,7 @@ TOKENED: tuple[Dialect, ...] = (
         NamedBody(rf"\s*function\s*{_SEP}\s*(?P<name>{IDENT})\s*(?:```\w*\s*(?=[{{`\"<])|(?=[{{\"]|<[｜|]tool))"),
         opens=deepseek("tool", "call", "begin"),
         closes=deepseek("tool", "call", "end"),
+        sections=tuple(zip(deepseek("tool", "calls", "begin"), deepseek("tool", "calls", "end"), strict=True)),
         form=Form(
             "<｜tool▁call▁begin｜>function<｜tool▁sep｜>$name\n```json\n$arguments\n```<｜tool▁call▁end｜>",
             "<｜tool▁calls▁begin｜>$calls<｜tool▁calls▁end｜>",
@@ -125,6 +127,10 @@ TOKENED: tuple[Dialect, ...] = (
         ),
         opens=("<|tool_call_begin|>",),
         closes=("<|tool_call_end|>",),
+        sections=(
+            ("<|tool_calls_section_begin|>", "<|tool_calls_section_end|>"),
+            ("<|tool_call_section_begin|>", "<|tool_call_section_end|>"),
+        ),
         form=Form(
             "<|tool_call_begin|>functions.$name:$index<|tool_call_argument_begin|>$arguments<|tool_call_end|>",
             "<|tool_calls_section_begin|>$calls<|tool_calls_section_end|>",

@@ -21,6 +21,7 @@ from console_app.dialects.region import Region, close_region
 from console_app.dialects.source import Match, Reading, Source
 from console_app.dialects.tool_schemas import ToolSchemas
 
+_STRAY = "something other than a parameter stands in it"
 _CDATA = re.compile(r"\s*<!\[CDATA\[")
 
 
@@ -55,7 +56,8 @@ class TagBody:
         param = _unnamed(self.param.replace("KEYS", r"[\w.-]+"))
         json = r"|\{" if self.json else ""
         wrapped = rf"(?:{self.wrapper}\s*)?" if self.wrapper else ""
-        return rf"\s*{self.call}(?=\s*{wrapped}(?:{param}|{self.call_end}|</{json}))"
+        whole = "" if self.empty == TagBody.empty else "(?<=/>)|"
+        return rf"\s*{self.call}(?:{whole}(?=\s*{wrapped}(?:{param}|{self.call_end}|</{json})))"
 
     def read(self, src: Source, region: Region, draft: Draft) -> Reading[None]:
         yield from src.skip()
@@ -98,6 +100,7 @@ class _Call:
         self.repaired: dict[str, None] = {}
         self.last: tuple[str, Match, int, str] | None = None
         self.exact = tags.exact is True
+        self.stray = False
         keys = any_of(draft.tools.properties(name)) or r"[\w.-]+"
         self.param = tags.param.replace("KEYS", keys).replace("NAME", re.escape(written))
         self.done = tags.call_end.replace("NAME", re.escape(written))
@@ -150,8 +153,7 @@ class _Call:
                 if rest is not None and self._is_half(rest):
                     self._cut("the answer ended before the call did")
                 else:
-                    why = "something other than a parameter stands in it"
-                    yield from self.region.fail_and_skip(src, self.draft, self.begin, why)
+                    yield from self.region.fail_and_skip(src, self.draft, self.begin, _STRAY)
                 return False
             if found.group("done") is not None:
                 src.pos = found.end()
@@ -205,6 +207,9 @@ class _Call:
             src.pos = cdata.end()
             yield from src.find(compiled(r"\]\]>"), "]", 3)
         stop = yield from self._find_end(end, follow)
+        if stop is None and self.stray:
+            yield from self.region.fail_and_skip(src, self.draft, self.begin, _STRAY)
+            return False
         if stop is None:
             self._cut("the answer ended inside a value")
             return False
@@ -221,7 +226,9 @@ class _Call:
         return True
 
     def _find_end(self, end: str, follow: re.Pattern[str]) -> Reading[Match | None]:
-        """Move to where the value ends; the match there is its closing tag, or what implies it."""
+        """Move to where the value ends; the match there is its closing tag, or what implies it. None where the answer
+        ended before, or, which `stray` tells, where something that is no parameter follows the closing tag.
+        """
         src = self.src
         tokens = compiled(rf"(?P<end>{end})|(?P<call>{self.inner})|(?P<done>{self.done})|(?P<next>{self.param})")
         depth = 0
@@ -231,8 +238,11 @@ class _Call:
             if found is None:
                 if before_call is not None and depth == 0 and self._all_read():
                     fallback = before_call
-                elif fallback is not None and (closed or not self._ends_there(fallback)):
+                elif fallback is not None and not self._ends_there(fallback):
                     fallback = None
+                elif fallback is not None and closed:
+                    self.stray = src.rewind(fallback)
+                    return None
                 if fallback is not None and src.rewind(fallback):
                     return tokens.match(src.buf, src.pos)
                 return None
@@ -250,7 +260,8 @@ class _Call:
                     fallback = src.at
                 depth = max(0, depth - 1)
             elif depth == 0 and self._is_next(found, start):
-                return found
+                self.stray = closed
+                return None if closed else found
             src.pos += found.end() - found.start() if kind != "call" else 1
 
     def _next_call(self, end: str) -> re.Pattern[str]:

@@ -57,7 +57,7 @@ CHAT_TOKENS = (
     "<|end|>", "<|return|>", "</s>", "<eos>", "<end_of_turn>", "<turn|>", "<｜end▁of▁sentence｜>",
     "<|end▁of▁sentence|>", "<|END_OF_TURN_TOKEN|>", "<|END_RESPONSE|>", "<|END_TEXT|>", "<|assistant_end|>",
     "<|role_end|>", "[e~[", "<seed:eos>", "<|message_sep|>", "<SPECIAL_12>", "<end_of_sentence>", "<sep>",
-    "</assistant>", "<|end_of_msg|>", "<|calls|>", "<|flush|>", "<｜hy_eos｜>", "<｜hy_eos:opensource｜>",
+    "</assistant>", "<|end_of_msg|>", "<|calls|>", "<|flush|>", "<|eos|>", "<｜hy_eos｜>", "<｜hy_eos:opensource｜>",
 )  # fmt: skip
 """Tokens by which models end a turn; left over where an endpoint does not strip them."""
 
