@@ -190,6 +190,13 @@ def test_a_tool_may_have_a_dot_in_its_name(text: str) -> None:
     assert called(parse(text, tools)) == [("functions.intersect", {"a": "x"})]
 
 
+def test_a_turn_that_ends_with_the_token_of_results_made_none_up() -> None:
+    result = parse("<|tool_call>call:ping{}<tool_call|><|tool_response>", TOOLS)
+    assert (called(result), result.problems, result.content) == ([PING], (), "")
+    made_up = parse("<|tool_call>call:ping{}<tool_call|><|tool_response>7", TOOLS)
+    assert [problem.kind for problem in made_up.problems] == ["ignored"]
+
+
 M3 = "]<]minimax[>["
 FUNCTION = "<tool_call>\n<function=write_file>\n<parameter=path>\na\n</parameter>\n{}\n</function>\n</tool_call>"
 STRAY = {
