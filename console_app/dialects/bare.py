@@ -18,6 +18,7 @@ from console_app.dialects.shapes import (
     LIST_KEYS,
     NAME_KEYS,
     NO_CALL,
+    SAID,
     WRAPPER_KEYS,
     Shaped,
     arguments_of,
@@ -37,6 +38,8 @@ _NAME = re.compile(_HEAD + r"[\"']([^\"'\\]*)[\"']")
 _HALF_NAME = re.compile(_HEAD + r"(?:[\"']([^\"'\\]*))?$")
 _LINE_END = re.compile(r"[ \t]*(?:\r?\n)")
 _REST_OF_LINE = re.compile(r"[^\n]*")
+_PRINTED = re.compile(r"[ \t]*\r?\n\s*print\(\s*\w+\s*\)")
+"""What code in a fence does with the result that it named."""
 _SEPARATOR = re.compile(r"\s*[,;|](?=\s*[{\[])")
 
 
@@ -129,9 +132,23 @@ def _decode(state: ScanState, draft: Draft, span: Frame, context: Context, fresh
         spans = span.members if len(span.members) == len(items) else [(span.start, span.end)] * len(items)
         for item, (begin, end) in zip(items, spans, strict=True):
             draft.shaped(shape(item, state.tools), begin, end, repaired)
-        state.conclude(draft, provisional="whole" if whole else "")
+        said = value.get(SAID) if is_object(value) else None
+        if isinstance(said, str) and said.strip():
+            _conclude_beside(state, draft, said)
+        else:
+            state.conclude(draft, provisional="whole" if whole else "")
     else:
         state.refuse(draft)
+
+
+def _conclude_beside(state: ScanState, draft: Draft, said: str) -> None:
+    """Conclude calls in whose object the model also says something: that is the text of the answer."""
+    if state.level != "all":
+        state.refuse(draft)
+        return
+    state.conclude(draft)
+    if state.output.segments[-1].kind == "calls":
+        state.output.drop(state.src.at, replacement=said)
 
 
 def _judge(state: ScanState, item: Any, context: Context) -> str:
@@ -251,6 +268,8 @@ def read_call_lines(state: ScanState) -> Reading[None]:
     region = Region(start, (), (), pretty=False)
     while (yield from _at_known_call(state)):
         yield from PythonBody().read(src, region, draft)
+        if state.in_fence and (printed := (yield from src.match(_PRINTED, 96))):
+            src.pos = printed.end()
         if not (yield from _line_ends(state)):
             break
         yield from src.skip()
@@ -273,7 +292,11 @@ def _at_known_call(state: ScanState) -> Reading[bool]:
     while not src.ended and _half_name(state):
         yield
     found = openers().line.match(src.buf, src.pos)
-    return found is not None and found["callee"] in state.tools and (state.in_fence or not found["print"])
+    return (
+        found is not None
+        and found["callee"] in state.tools
+        and (state.in_fence or not (found["print"] or found["kept"]))
+    )
 
 
 def _half_name(state: ScanState) -> bool:

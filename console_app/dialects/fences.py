@@ -24,7 +24,7 @@ _RESULTS = frozenset(("tool_output", "tool_outputs"))
 _INFO = re.compile(r"[^\n`]*\n")
 _LATE_INFO = re.compile(r"[\w+-]*[ \t\r]*\n")
 """What ends the line of a fence that follows words, as in `For example: ```json`."""
-_CALL_LIKE = re.compile(r"\s*(?:[<{\[]|[A-Za-z_>][\w.]*\s*[(:]|>>>|functools)")
+_CALL_LIKE = re.compile(r"\s*(?:[<{\[]|(?:[A-Za-z_]\w*\s*=\s*)?[A-Za-z_>][\w.]*\s*[(:]|>>>|functools)")
 _HALF_NAME = re.compile(r"[\w.]+")
 _HALF_CLOSING = re.compile(r"\n[ \t]*[`~]{1,2}$")
 _LONGEST_CODE = 8

@@ -33,7 +33,8 @@ class WrittenCall(Protocol):
 class Form:
     """Templates: `call` with $name, $arguments and $index, `around` with $calls, `param` with $key, $value,
     $type and $string. `values` is the encoding: json, json_text (JSON within a JSON string), raw, exact
-    (raw, and told to be text), python or quoted (by `quote`). `cdata`: a raw value may be put in CDATA.
+    (raw, and told to be text), python or quoted (by `quote`). `cdata`: a raw value may be put in CDATA. `trims` and
+    `keeps`: what readers make of white space around a raw value, as `trim` and `exact` of its grammar.
     """
 
     call: str
@@ -43,6 +44,7 @@ class Form:
     param: str = ""
     quote: str = ""
     trims: bool = False
+    keeps: bool = False
     cdata: bool = True
 
     def carries(self, call: WrittenCall) -> bool:
@@ -99,13 +101,13 @@ class Form:
         marks += [mark for mark in ("invoke", "arg_key>", "arg_value>", "<![CDATA[", "minimax[") if mark in value]
         spaced = self.trims and "\n" not in value.strip() and value.strip() != value
         tagged = self.trims and "<" in value and re.search(r"</?[\w.-]+\s*/?>", value) is not None
-        literal = "null" in types and value.strip() == "null"
-        if self.cdata and "]]>" not in value and (marks or spaced or tagged or literal or _ENTITY.search(value)):
+        literal = "null" in types and value.strip() in ("null", "None")
+        escaped = self.trims and _ENTITY.search(value)
+        if self.cdata and "]]>" not in value and (marks or spaced or tagged or literal or escaped):
             return f"<![CDATA[{value}]]>"
-        if "$value\n" in self.param or "\n$value" in self.param:
+        if self.keeps or "$value\n" in self.param or not value.startswith("\n"):
             return value
-        before = "\n" if value.startswith(("\n", "\r\n")) else ""
-        return f"{before}{value}\n" if value.endswith("\n") else f"{before}{value}"
+        return f"\n{value}\n" if value.endswith("\n") else f"\n{value}"
 
     def _key(self, key: str) -> str:
         return key if _PLAIN_KEY.fullmatch(key) else f"{self.quote}{key}{self.quote}"

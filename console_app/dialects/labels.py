@@ -7,29 +7,37 @@ from console_app.dialects.region import Region
 from console_app.dialects.scan_state import ScanState
 from console_app.dialects.source import LOOKAHEAD, Reading
 from console_app.dialects.table import BY_NAME
+from console_app.dialects.table_parts import ACTION, ACTION_INPUT, label
 from console_app.dialects.tag_body import tag_pattern
 
-_OBJECTS = re.compile(r"Action:\s*(?=\{\s*[\"'\w]|\[\s*\{)")
-_FENCED = re.compile(r"Action:\s*```\w*\s*(?=\{\s*[\"'\w]|\[\s*\{)")
+_LABEL = re.compile(ACTION)
+_OBSERVATION = re.compile(label("Observation"))
+_OBJECTS = re.compile(rf"{ACTION}\s*(?=\{{\s*[\"'\w]|\[\s*\{{)")
+_FENCED = re.compile(rf"{ACTION}\s*```\w*\s*(?=\{{\s*[\"'\w]|\[\s*\{{)")
 _NAMED = re.compile(BY_NAME["react"].body.start)
 _HALF = re.compile(
-    r"Action:[ \t]*([\w.\-]+)[ \t]*(?:\r?\n\s*(?:A(?:c(?:t(?:i(?:o(?:n(?: (?:I[nput]*:?\s*)?)?)?)?)?)?)?)?)?$"
+    rf"{ACTION}[ \t]*`?([\w.\-]+)`?[ \t]*(?:\r?\n\s*\*{{0,2}}"
+    r"(?i:A(?:c(?:t(?:i(?:o(?:n(?: (?:I[nput]*\*{0,2} ?:?\*{0,2}\s*)?)?)?)?)?)?)?)?)?$"
 )
-_HALF_OBJECT = re.compile(r"Action:\s*(?:```\w*\s*$|(?:```\w*\s*)?[\[{]\s*(?:$|[\"'{]))")
-_NO_INPUT = re.compile(r"Action:[ \t]*([\w.\-]+)[ \t]*\r?\n\s*(?=Observation:)")
-_EMPTY_INPUT = re.compile(r"Action:[ \t]*([\w.\-]+)[ \t]*\r?\n\s*Action Input:\s*$")
+_HALF_OBJECT = re.compile(rf"{ACTION}\s*(?:```\w*\s*$|(?:```\w*\s*)?[\[{{]\s*(?:$|[\"'{{]))")
+_NO_INPUT = re.compile(rf"{ACTION}[ \t]*([\w.\-]+)[ \t]*\r?\n\s*(?={label('Observation')})")
+_EMPTY_INPUT = re.compile(rf"{ACTION}[ \t]*([\w.\-]+)[ \t]*\r?\n\s*{ACTION_INPUT}\s*$")
 _TO_ALL = re.compile(r">>>all[ \t]*\r?\n")
 
 
-def read_label(state: ScanState, label: str, context: Context) -> Reading[None]:
+def read_label(state: ScanState, token: str, context: Context) -> Reading[None]:
     """Read what a label announces; anywhere but at the start of a line it is text."""
-    if not context.line_start or context.continues_blockquote:
-        state.src.pos += len(label)
-    elif label == "Observation:":
-        yield from state.cut(label, context)
+    follows = token == ">>>" and state.last_row is BY_NAME["functionary_v32"]
+    if not follows and (not context.line_start or context.continues_blockquote):
+        state.src.pos += len(token)
+    elif "observation" in token.lower():
+        if (yield from state.src.match(_OBSERVATION, 24)):
+            yield from state.cut(token, context)
+        else:
+            state.src.pos += len(token)
     else:
         shown = context.shown or (context.announced and not context.above.startswith("Thought:"))
-        yield from (_action if label == "Action:" else _recipient)(state, shown)
+        yield from (_recipient if token == ">>>" else _action)(state, shown)
 
 
 def _action(state: ScanState, shown: bool) -> Reading[None]:
@@ -40,8 +48,11 @@ def _action(state: ScanState, shown: bool) -> Reading[None]:
         return
     if chosen in (0, 1):
         row = BY_NAME["smol_action"]
-        src.pos += len("Action:")
-        draft = yield from state.read_body(row, Region(start, ("Action:",), row.closes, pretty=True))
+        length = _label_length(state)
+        src.pos += length
+        draft = yield from state.read_body(
+            row, Region(start, (src.buf[src.pos - length : src.pos],), row.closes, pretty=True)
+        )
         text = src.text(start, min(src.at, start + 600))
         if chosen == 1:
             langchain = '"action"' in text
@@ -53,7 +64,7 @@ def _action(state: ScanState, shown: bool) -> Reading[None]:
     assert found is not None, "it was just chosen"
     written = found.group(1)
     if state.tools.resolve(written) is None:
-        src.pos += len("Action:")
+        src.pos += _label_length(state)
         return
     row = BY_NAME["react"]
     if chosen == 2:
@@ -63,6 +74,11 @@ def _action(state: ScanState, shown: bool) -> Reading[None]:
     else:
         draft = yield from state.read_body(row, Region(start, (), (), pretty=True))
     state.conclude(draft, shown=shown)
+
+
+def _label_length(state: ScanState) -> int:
+    found = _LABEL.match(state.src.buf, state.src.pos)
+    return found.end() - state.src.pos if found else 1
 
 
 def _no_action(state: ScanState, shown: bool) -> None:
@@ -83,7 +99,7 @@ def _no_action(state: ScanState, shown: bool) -> None:
         draft.fail("truncated", "the answer ended before the input of the action", start, src.at, name)
         state.conclude(draft, shown=shown)
     else:
-        src.pos += len("Action:")
+        src.pos += _label_length(state)
 
 
 def _recipient(state: ScanState, shown: bool) -> Reading[None]:
@@ -104,5 +120,7 @@ def _recipient(state: ScanState, shown: bool) -> Reading[None]:
         assert found is not None, "it was just chosen"
         src.pos = found.end()
         state.output.drop(src.at)
+        state.last_row = row
     else:
+        state.last_row = row
         state.conclude((yield from state.read_body(row, Region(start, (), (), pretty=True))), shown=shown)

@@ -19,7 +19,8 @@ _SENTENCE_GOES_ON = re.compile(r"[ \t]*[^\s<\[]")
 _CHANNEL = re.compile(
     r"(?:<\|start\|>\s*(?P<role>\w*)[^<]*)?(?:<\|channel\|>\s*(?P<channel>\w*)[^<]*)?(?:<\|constrain\|>[^<]*)?<\|message\|>"
 )
-_CHANNEL_ENDS = re.compile(r"<\|(?:end|start|channel|call|return)\|>")
+_TO_TOOL = re.compile(r"\sto=(?!(?:assistant|user|self|commentary|all|developer)\b)")
+_CHANNEL_ENDS = re.compile(r"<\|(?:end|eom|eot|start|channel|call|return)\|>")
 
 
 def read_marker(state: ScanState, token: str, marker: str, context: Context) -> Reading[None]:
@@ -151,7 +152,7 @@ def read_tool_tag(state: ScanState, token: str, context: Context) -> Reading[Non
     keys = any_of(state.tools.properties(state.tools.resolve(name) or name)) or r"[\w.-]+"
     opening = re.escape(token)
     if not token.endswith("/>"):
-        opening += rf"\s*(?:<(?:{keys})>|</{re.escape(name)}>|\{{\s*[\"}}])"
+        opening += rf"\s*(?:<args>\s*)?(?:<(?:{keys})>|</{re.escape(name)}>|\{{\s*[\"}}])"
     chosen = yield from src.match_first([_compiled(opening)])
     if chosen is None:
         rest = src.tail(len(token))
@@ -200,8 +201,13 @@ def _channel(state: ScanState) -> Reading[None]:
         output.drop(src.at)
         return
     src.pos = header.end()
+    if _TO_TOOL.search(header.group()) and not (src.tail() or "").strip() and src.tail() is not None:
+        draft = state.new_draft("harmony")
+        draft.fail("truncated", "the answer ended where the arguments should begin", start, src.at)
+        state.conclude(draft)
+        return
     output.drop(src.at)
-    if header.group("channel") == "analysis":
+    if header.group("channel") == "analysis" or " to=self<" in header.group():
         yield from src.find(_CHANNEL_ENDS, "<", 16)
         output.drop(src.at, "thought")
     elif header.group("channel") == "final":

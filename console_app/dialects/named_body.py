@@ -8,6 +8,7 @@ from console_app.dialects.framing import JSON, frame
 from console_app.dialects.literals import decode_json
 from console_app.dialects.model import Unreadable
 from console_app.dialects.region import Region, close_region
+from console_app.dialects.shapes import PARALLEL, shape, spread
 from console_app.dialects.source import Reading, Source
 from console_app.dialects.tag_body import tag_pattern
 from console_app.dialects.tool_schemas import stripped
@@ -19,7 +20,7 @@ _FENCE = re.compile(r"\s*```\w*\s*(?=\{)")
 class NamedBody:
     """`head` is a pattern with a group `name`, up to the arguments. `bare_names`: prefixes and call numbers
     around a name belong to the dialect. `text`: text in place of an object goes to the one parameter it can
-    be meant for, up to `until`.
+    be meant for, up to `until`. A group `server` is the first half of a tool's name, where there is such a tool.
     """
 
     head: str
@@ -36,7 +37,9 @@ class NamedBody:
         if head is None:
             yield from region.fail_and_skip(src, draft, region.start, "the header that names the tool is broken")
             return
-        written = head.group("name").strip()
+        written, groups = head.group("name").strip(), head.groupdict()
+        if groups.get("server") and draft.tools.resolve(f"{groups['server']}_{written}"):
+            written = f"{groups['server']}_{written}"
         written = written if draft.tools.resolve(written) or not self.bare_names else stripped(written)
         src.pos = head.end()
         draft.open(written, src.at)
@@ -71,7 +74,11 @@ class NamedBody:
                 yield from src.skip()
                 src.pos += 1
                 repaired = (*repaired, "a closing bracket too many")
-            draft.done_loosely(written, value, region.start, span.end, repaired=repaired)
+            if written == PARALLEL and draft.tools.resolve(written) is None:
+                for item in spread({"name": written, "arguments": value}):
+                    draft.shaped(shape(item, draft.tools), region.start, span.end, repaired)
+            else:
+                draft.done_loosely(written, value, region.start, span.end, repaired=repaired)
             yield from close_region(src, region, draft, required=self.required_close)
             return
         swallowed = region.swallowed_by(src, span)

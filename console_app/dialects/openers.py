@@ -5,42 +5,15 @@ from dataclasses import dataclass
 from functools import cache
 
 from console_app.dialects.dialect import Dialect
-from console_app.dialects.patterns import CHAT_TOKENS, any_of, held_back
+from console_app.dialects.patterns import any_of, held_back
 from console_app.dialects.shapes import CALL_KEYS
 from console_app.dialects.table import DIALECTS, SECTIONS
+from console_app.dialects.vocabulary import CHAT_TOKENS, FABRICATED, FINAL, PLAIN_THINKING, SILENT, THINKING
 
-THINKING = {
-    "<think>": "</think>",
-    "<thinking>": "</thinking>",
-    "<thought>": "</thought>",
-    "<reasoning>": "</reasoning>",
-    "<seed:think>": "</seed:think>",
-    "[THINK]": "[/THINK]",
-    "<|START_THINKING|>": "<|END_THINKING|>",
-    "<|channel>thought": "<channel|>",
-    "<|inner_prefix|>": "<|inner_suffix|>",
-    "◁think▷": "◁/think▷",
-}
-"""How reasoning opens and closes."""
-
-FABRICATED = (
-    "<tool_response>", "<tool_response ", "<tool_result>", "<tool_results>", "<|tool_response>",
-    "<function_result>", "<function_results>", "<function_response>", "<tool_output>", "<|observation|>",
-    "<|user|>", "<｜User｜>", "<|im_start|>user", "<|im_start|>tool", "<|im_start|>system", "<|start_header_id|>user",
-    "<|start_header_id|>tool", "<|start_header_id|>ipython", "<start_of_turn>user", "[TOOL_RESULTS]",
-    "<|START_TOOL_RESULT|>", "<｜tool▁outputs▁begin｜>", "<|tool_outputs_begin|>", "<|start|>user",
-    "<|start|>tool", "<|start|>system", "<|start|>developer", "<|start|>functions.",
+LABELS = (
+    "Action:", "ACTION:", "Action :", "ACTION :", "**Action", "**ACTION", "Observation:", "OBSERVATION:",
+    "Observation :", "**Observation", ">>>",
 )  # fmt: skip
-"""What only an endpoint or a person writes: from there on a model makes up the rest of the conversation."""
-
-SILENT = (
-    "<|START_RESPONSE|>", "<|START_TEXT|>", "<|im_start|>assistant",
-    "<|start_header_id|>assistant<|end_header_id|>", "<start_of_turn>model", "<|message_user|>",
-    "<|message_model|><|content_text|>", "<|content_text|>",
-)  # fmt: skip
-"""Tokens that mean nothing to a reader."""
-
-LABELS = ("Action:", "Observation:", ">>>")
 
 OPENERS: dict[str, tuple[Dialect, ...]] = {}
 """Marker to the dialects that may follow it, in the order of the table."""
@@ -53,7 +26,7 @@ for _literal in SECTIONS:
 CLOSERS: frozenset[str] = frozenset(
     {token for row in DIALECTS for token in row.closes} | set(SECTIONS.values()) | {"<tool_sep>"}
 ) - set(CHAT_TOKENS)
-THINK_ENDS: frozenset[str] = frozenset(THINKING.values())
+THINK_ENDS: frozenset[str] = frozenset(end for tag, end in THINKING.items() if tag not in PLAIN_THINKING) | {FINAL}
 
 _KINDS = {
     "fabricated": FABRICATED,
@@ -109,7 +82,7 @@ def openers() -> Openers:
         rf"<(?P<tag>{_NAME})\s{{0,8}}/?>",
         rf"(?P<label>{any_of(LABELS)})",
         r"(?P<ticks>`|~~~)",
-        rf"\[\s{{0,64}}(?:{_object('member')}|{_PREFIX}(?P<callee>{_NAME})\s{{0,8}}\()",
+        rf"\[\s{{0,64}}(?:{_object('member')}|(?P<callee>{_NAME})\s{{0,8}}\()",
         _object("key"),
     ]
     held = [
@@ -123,7 +96,9 @@ def openers() -> Openers:
     return Openers(
         token=re.compile("|".join(token)),
         held=re.compile("|".join(held)),
-        line=re.compile(rf"(?P<print>print\s{{0,8}}\(\s{{0,8}})?{_PREFIX}(?P<callee>{_NAME})\s{{0,8}}\("),
+        line=re.compile(
+            rf"(?P<kept>[A-Za-z_]\w{{0,40}}\s{{0,8}}=\s{{0,8}})?(?P<print>print\s{{0,8}}\(\s{{0,8}})?{_PREFIX}(?P<callee>{_NAME})\s{{0,8}}\("
+        ),
         half_line=re.compile(r"(?:print\s{0,8}\(\s{0,8})?(?P<half>[\w.-]{0,100})\s{0,8}\Z"),
     )
 

@@ -7,15 +7,9 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import TypeAlias
 
-_Trie: TypeAlias = dict[str, "_Trie"]
+from console_app.dialects.vocabulary import CHAT_TOKENS
 
-CHAT_TOKENS = (
-    "<|im_end|>", "<|eot_id|>", "<|eom_id|>", "<|eot|>", "<|eom|>", "<|end_of_text|>", "<|endoftext|>",
-    "<|end|>", "<|return|>", "</s>", "<eos>", "<end_of_turn>", "<turn|>", "<｜end▁of▁sentence｜>",
-    "<|end▁of▁sentence|>", "<|END_OF_TURN_TOKEN|>", "<|END_RESPONSE|>", "<|END_TEXT|>", "<|assistant_end|>",
-    "<|role_end|>", "<[e~[",
-)  # fmt: skip
-"""Tokens by which models end a turn; left over where an endpoint does not strip them."""
+_Trie: TypeAlias = dict[str, "_Trie"]
 
 
 def any_of(literals: Iterable[str]) -> str:

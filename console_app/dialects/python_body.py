@@ -21,7 +21,7 @@ _KEYWORD = re.compile(r"\s*([^\W\d]\w*)\s*=(?!=)")
 @dataclass(frozen=True)
 class PythonBody:
     """NAME(key=literal, ...): `listed` when a list must hold them. Calls may stand in print(), as Gemma was
-    taught.
+    taught, and their results may be given a name.
     """
 
     listed: bool = False
@@ -118,7 +118,9 @@ class PythonBody:
 @cache
 def _call(names: tuple[str, ...] | None) -> re.Pattern[str]:
     name = NAME if names is None else any_of(names) or r"(?!)"
-    return re.compile(rf"\s*(?P<print>print\s*\(\s*)?(?P<name>(?:(?:functions|default_api)\.)?{name})\s*\(")
+    return re.compile(
+        rf"\s*(?:[A-Za-z_]\w{{0,40}}\s*=\s*)?(?P<print>print\s*\(\s*)?(?P<name>(?:(?:functions|default_api)\.)?{name})\s*\("
+    )
 
 
 def known_call(tools: ToolSchemas) -> str:

@@ -71,7 +71,7 @@ class ScanState:
         """
         if self.last_row is None and self.prefer is not None:
             self.last_row = BY_NAME.get(self.prefer)
-        if self.last_row is None or self.last_row.body is not row.body:
+        if self.last_row is None or not self.last_row.akin(row):
             self.last_row = row
         return self.last_row
 
@@ -151,8 +151,10 @@ class ScanState:
             self.src.pos += len(token)
             self.blocked = self.blocked or context.line_start
             return
-        self.output.note(self.src.at, self.src.at + len(token), "results that the model made up, and all after them")
+        start = self.src.at
         yield from self.src.skip(_ANYTHING)
+        if self.src.text(start + len(token), self.src.at).strip():  # Gemma ends a turn with the token alone
+            self.output.note(start, start + len(token), "results that the model made up, and all after them")
         self.output.drop(self.src.at)
 
     def inner(self, body: str) -> ScanOutput:

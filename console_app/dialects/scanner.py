@@ -14,18 +14,19 @@ from console_app.dialects.fences import read_ticks
 from console_app.dialects.labels import read_label
 from console_app.dialects.markers import read_marker, read_tool_tag
 from console_app.dialects.model import ReadingLevel, ScanEvent, ScanResult, ToolSignature
-from console_app.dialects.openers import EXTENDABLE, KIND_OF, LONGEST, THINKING, openers
+from console_app.dialects.openers import EXTENDABLE, KIND_OF, LONGEST, openers
+from console_app.dialects.opening import read_opening
 from console_app.dialects.output import ScanOutput
 from console_app.dialects.patterns import partly
 from console_app.dialects.scan_state import ScanState
 from console_app.dialects.source import Match, Reading, Source
 from console_app.dialects.tool_schemas import ToolSchemas
+from console_app.dialects.vocabulary import MAY_BE_TEXT, PLAIN_THINKING, THINKING
 
 _HELD = 256
 _CLOSES_THINKING = {opener: re.compile(re.escape(closer)) for opener, closer in THINKING.items()}
 _HALF_TOKEN = re.compile(rf"{partly(sorted(KIND_OF))}|[,;|]?\s*(?:[\[{{]\s*)*(?:\"\w*\"?)?")
 _HALF_TAG = re.compile(r"<[^<>\n]*")
-_TURN_TOKEN_IN_TEXT = ("</s>", "<eos>", "<turn|>")
 
 
 class Scanner:
@@ -71,6 +72,8 @@ def read_answer(state: ScanState) -> Generator[None, None, None]:
     if (yield from state.src.peek()) == "\ufeff":
         state.src.pos += 1
         state.output.drop(state.src.at)
+    if not state.in_fence:
+        yield from read_opening(state)
     while True:
         if (
             state.level != "none"
@@ -184,6 +187,10 @@ def _literal(state: ScanState, kind: str, token: str, context: Context) -> Readi
     src, output = state.src, state.output
     if kind == "marker":
         yield from read_marker(state, token, token, context)
+    elif token in PLAIN_THINKING and state.tools.resolve(token[1:-1]):
+        yield from read_tool_tag(state, token, context)
+    elif token in PLAIN_THINKING and not context.line_start:
+        src.pos += len(token)
     elif kind == "thinking":
         src.pos += len(token)
         found = yield from src.find(_CLOSES_THINKING[token], THINKING[token][0], 32)
@@ -217,7 +224,7 @@ def _turn_token(state: ScanState, token: str, context: Context) -> Reading[None]
     src = state.src
     src.pos += len(token)
     following = yield from src.ahead()
-    if token not in _TURN_TOKEN_IN_TEXT or not following or (following == "<" and context.line_start):
+    if token not in MAY_BE_TEXT or not following or (following == "<" and context.line_start):
         state.output.drop(src.at)
 
 

@@ -15,7 +15,11 @@ ARGUMENT_KEYS = ("arguments", "parameters", "args", "input", "tool_input", "acti
 LIST_KEYS = ("tool_calls", "tool_uses")
 WRAPPER_KEYS = ("tool_call", "function_call", "function")
 SIDE_KEYS = frozenset({"id", "type", "index", "tool_call_id", "call_id", "thought", "thoughts"})
-CALL_KEYS = frozenset({*NAME_KEYS, *ARGUMENT_KEYS, *LIST_KEYS, *WRAPPER_KEYS, *SIDE_KEYS})
+SAID = "content"
+"""The key of what a model says beside its calls, in one object with them."""
+CALL_KEYS = frozenset({*NAME_KEYS, *ARGUMENT_KEYS, *LIST_KEYS, *WRAPPER_KEYS, *SIDE_KEYS, SAID})
+PARALLEL = "multi_tool_use.parallel"
+"""The name of a tool that no one has: its arguments are calls."""
 NO_CALL = frozenset({"directly_answer", "directly-answer", "Final Answer"})
 """Names by which a model says that it calls nothing."""
 
@@ -44,6 +48,9 @@ def spread(value: Any) -> Iterator[Any]:
         for member in value:
             yield from spread(member) if is_object(member) else (member,)
     elif is_object(value) and len(value) <= 4:
+        if value.get("name") == PARALLEL or value.get("recipient_name") == PARALLEL:
+            arguments = next((value[key] for key in ARGUMENT_KEYS if is_object(value.get(key))), value)
+            value = arguments if is_list(arguments.get("tool_uses")) else value
         for key in LIST_KEYS:
             if is_list(value.get(key)):
                 yield from value[key]

@@ -1,20 +1,14 @@
-"""The table of dialects. To add one, add a row to one of its three parts, and its cases to the tests."""
+"""The table of dialects: its parts, by how they are marked, and what is looked up in it. A new dialect is a row."""
 
 from console_app.dialects.dialect import Dialect
 from console_app.dialects.table_shapes import SHAPED
 from console_app.dialects.table_tags import TAGGED
-from console_app.dialects.table_tokens import TOKENED, deepseek
+from console_app.dialects.table_tokens import TOKENED
+from console_app.dialects.table_values import VALUED
 
-DIALECTS: tuple[Dialect, ...] = TAGGED + TOKENED + SHAPED
+DIALECTS: tuple[Dialect, ...] = TAGGED + VALUED + TOKENED + SHAPED
 
 BY_NAME: dict[str, Dialect] = {dialect.name: dialect for dialect in DIALECTS}
 
-SECTIONS: dict[str, str] = {
-    "<|tool_calls_section_begin|>": "<|tool_calls_section_end|>",
-    "<|tool_call_section_begin|>": "<|tool_call_section_end|>",
-    "<tool_calls>": "</tool_calls>",
-    "<function_calls>": "</function_calls>",
-    "<tool_call>": "</tool_call>",
-    **dict(zip(deepseek("tool", "calls", "begin"), deepseek("tool", "calls", "end"), strict=True)),
-}
+SECTIONS: dict[str, str] = {opener: closer for dialect in DIALECTS for opener, closer in dialect.sections}
 """Tokens around a run of calls that have markers of their own; they are dropped."""

@@ -18,3 +18,15 @@ def tag(opening: str, attribute: str, group: str, end: str = ">", **others: str)
         rf"(?:(?=[^<>]*?\s{name}\s*=\s*[\"'](?P<{name}>{value})[\"'])|)" for name, value in others.items()
     )
     return rf"{opening}(?=[^<>]*?{needed}){optional}\s[^<>]*{end}"
+
+
+def label(*words: str) -> str:
+    """A pattern for a label and its colon, as ReAct prompts and the models that follow them write it: in capitals, in
+    bold, with a space before the colon.
+    """
+    written = f"(?:{'|'.join((*words, *(word.upper() for word in words)))})"
+    return rf"(?:{written}[ \t]?:|\*\*{written}(?::\*\*|\*\*[ \t]?:))"
+
+
+ACTION = label("Action")
+ACTION_INPUT = label("Action Input")

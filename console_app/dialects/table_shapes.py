@@ -4,7 +4,7 @@ from console_app.dialects.dialect import Dialect
 from console_app.dialects.form import Form
 from console_app.dialects.named_body import NamedBody
 from console_app.dialects.python_body import PythonBody
-from console_app.dialects.table_parts import CALL, IDENT, JSON, PARAMETERS
+from console_app.dialects.table_parts import ACTION, ACTION_INPUT, CALL, IDENT, JSON, PARAMETERS, label
 from console_app.dialects.tag_body import TagBody
 
 SHAPED: tuple[Dialect, ...] = (
@@ -13,9 +13,13 @@ SHAPED: tuple[Dialect, ...] = (
         "any model prompted by Roo, Kilo or Cline, and by prompts that copy them",
         TagBody(
             call=r"<(?P<name>NAMES)\s*/?>",
-            param=r"<(?=(?:KEYS)>|(?P<other>[\w.-]+)>[^<]{0,300}</(?P=other)>\s*(?:</NAME>|<(?:KEYS)>))(?P<key>[\w.-]+)>",
+            wrapper="<args>",
+            param=(
+                r"<(?=(?:KEYS)>|(?P<other>[\w.-]+)>[^<]{0,300}</(?P=other)>\s*"
+                r"(?:<[\w.-]+>[^<]{0,100}</[\w.-]+>\s*){0,4}(?:</args>\s*)?(?:</NAME>|<(?:KEYS)>))(?P<key>[\w.-]+)>"
+            ),
             param_end=r"</KEY>",
-            call_end=r"</NAME>",
+            call_end=r"(?:</args>\s*)?</NAME>",
             trim=True,
             empty=r"<[^>]*/>",
         ),
@@ -28,8 +32,8 @@ SHAPED: tuple[Dialect, ...] = (
         "react",
         "ReAct and LangChain prompts, Qwen 1",
         NamedBody(
-            rf"Action:[ \t]*(?P<name>{IDENT})[ \t]*\r?\n\s*Action Input:(?=\s*\S)",
-            until=r"\n\s*(?:Observation:|Thought:|Action:|Final Answer:)",
+            rf"{ACTION}[ \t]*`?(?P<name>{IDENT})`?[ \t]*\r?\n\s*{ACTION_INPUT}(?=\s*\S)",
+            until=rf"\n\s*{label('Observation', 'Thought', 'Action', 'Final Answer')}",
             required_close=False,
         ),
         form=Form("Action: $name\nAction Input: $arguments"),
@@ -61,7 +65,7 @@ SHAPED: tuple[Dialect, ...] = (
         "functionary_v32",
         "Functionary v3.2",
         NamedBody(
-            r">>>(?P<name>NAMES)[ \t]*\r?\n(?=\s*\S)",
+            r"(?:>>>)?(?P<name>NAMES)[ \t]*\r?\n(?=\s*\S)",
             until=r"\n>>>",
             required_close=False,
         ),

@@ -1,40 +1,11 @@
-"""The table of dialects that are marked by tags."""
+"""The table of dialects that write the whole call between tags: as JSON, as code, or after its name."""
 
 from console_app.dialects.dialect import Dialect
 from console_app.dialects.form import Form
 from console_app.dialects.json_body import JsonBody
 from console_app.dialects.named_body import NamedBody
 from console_app.dialects.python_body import PythonBody
-from console_app.dialects.table_parts import CALL, IDENT, JSON, tag
-from console_app.dialects.tag_body import TagBody
-
-_GLM_PARAM = r"<arg_key>(?P<key>[^<]+)</arg_key>\s*<arg_value>"
-_M3 = "]<]minimax[>["
-_M3_RE = r"\]<\]minimax\[>\["
-_INVOKE = TagBody(
-    call=tag(r"<(?:[\w-]+:)?invoke", "name", "name"),
-    param=tag(r"<(?:[\w-]+:)?parameter", "name", "key", string="true|false"),
-    param_end=r"</(?:[\w-]+:)?parameter>",
-    call_end=r"</(?:[\w-]+:)?invoke>",
-    json=True,
-)
-_FUNCTION = TagBody(
-    call=r"<function=\s*[\"']?(?P<name>[^\s<>=\"']+)[\"']?\s*>",
-    param=r"<parameter=\s*[\"']?(?P<key>[^<>\n\"']+?)[\"']?\s*>",
-    param_end=r"</parameter>",
-    call_end=r"</function>",
-)
-_GLM = TagBody(
-    call=rf"(?P<name>{IDENT})\s*(?=<arg_key>|</tool_call>)",
-    inner=rf"<tool_call>\s*{IDENT}",
-    param=_GLM_PARAM,
-    param_end=r"</arg_value>",
-    call_end=r"</tool_call>",
-)
-_QWEN_VALUE = "<parameter=$key>\n$value\n</parameter>\n"
-_GLM_VALUE = "<arg_key>$key</arg_key>\n<arg_value>$value</arg_value>\n"
-_INVOKED = '<invoke name="$name">\n$arguments</invoke>'
-_INVOKED_VALUE = '<parameter name="$key">$value</parameter>\n'
+from console_app.dialects.table_parts import CALL, IDENT, JSON
 
 TAGGED: tuple[Dialect, ...] = (
     Dialect(
@@ -43,28 +14,8 @@ TAGGED: tuple[Dialect, ...] = (
         JSON,
         opens=("<tool_call>",),
         closes=("</tool_call>",),
+        sections=(("<tool_call>", "</tool_call>"),),
         form=Form("<tool_call>\n" + CALL + "\n</tool_call>"),
-        marked=True,
-    ),
-    Dialect(
-        "qwen3_coder_xml",
-        "Qwen3-Coder, Qwen3.5, MiMo, Nemotron 3 Nano, Step-3.5, Nanbeige",
-        _FUNCTION,
-        opens=("<tool_call>",),
-        begins=("<function=",),
-        closes=("</tool_call>",),
-        form=Form(
-            "<tool_call>\n<function=$name>\n$arguments</function>\n</tool_call>", values="raw", param=_QWEN_VALUE
-        ),
-        marked=True,
-    ),
-    Dialect(
-        "glm45",
-        "GLM 4.5 to 5, Poolside Laguna",
-        _GLM,
-        opens=("<tool_call>",),
-        closes=("</tool_call>",),
-        form=Form("<tool_call>$name\n$arguments</tool_call>", values="raw", param=_GLM_VALUE),
         marked=True,
     ),
     Dialect(
@@ -83,6 +34,20 @@ TAGGED: tuple[Dialect, ...] = (
         opens=("<tool_call>",),
         closes=("</tool_call>",),
         form=Form("<tool_call>$name($arguments)</tool_call>", values="python"),
+        marked=True,
+    ),
+    Dialect(
+        "mcp_tag",
+        "prompts of Cline for tools of servers",
+        NamedBody(
+            r"<use_mcp_tool>\s*(?:<server_name>\s*(?P<server>[^<>]*?)\s*</server_name>\s*)?"
+            r"<tool_name>\s*(?P<name>[^<>]+?)\s*</tool_name>\s*<arguments>\s*(?=\{)",
+        ),
+        begins=("<use_mcp_tool>",),
+        closes=("</arguments>", "</use_mcp_tool>"),
+        form=Form(
+            "<use_mcp_tool>\n<tool_name>$name</tool_name>\n<arguments>\n$arguments\n</arguments>\n</use_mcp_tool>"
+        ),
         marked=True,
     ),
     Dialect(
@@ -124,26 +89,6 @@ TAGGED: tuple[Dialect, ...] = (
         marked=True,
     ),
     Dialect(
-        "hunyuan_v3",
-        "Hunyuan v3",
-        TagBody(
-            call=rf"(?:<tool_call>\s*)?(?P<name>{IDENT})\s*<tool_sep>",
-            inner=rf"<tool_call>\s*{IDENT}\s*<tool_sep>",
-            param=_GLM_PARAM,
-            param_end=r"</arg_value>",
-            call_end=r"</tool_call>",
-        ),
-        opens=("<tool_calls>", "<tool_call>"),
-        closes=("</tool_calls>",),
-        form=Form(
-            "<tool_call>$name<tool_sep>\n$arguments</tool_call>",
-            "<tool_calls>\n$calls\n</tool_calls>",
-            values="raw",
-            param=_GLM_VALUE,
-        ),
-        marked=True,
-    ),
-    Dialect(
         "jamba_hunyuan_array",
         "Jamba, Hunyuan-A13B, Apriel",
         JsonBody(arrays_only=True),
@@ -162,57 +107,12 @@ TAGGED: tuple[Dialect, ...] = (
         marked=True,
     ),
     Dialect(
-        "seed_oss",
-        "Seed-OSS",
-        _FUNCTION,
-        opens=("<seed:tool_call>",),
-        closes=("</seed:tool_call>",),
-        form=Form(
-            "<seed:tool_call>\n<function=$name>\n$arguments</function>\n</seed:tool_call>",
-            values="raw",
-            param=_QWEN_VALUE,
-        ),
-        marked=True,
-    ),
-    Dialect(
-        "minimax_m2",
-        "MiniMax-M2",
-        _INVOKE,
-        opens=("<minimax:tool_call>",),
-        closes=("</minimax:tool_call>",),
-        form=Form(_INVOKED, "<minimax:tool_call>\n$calls\n</minimax:tool_call>", values="raw", param=_INVOKED_VALUE),
-        marked=True,
-    ),
-    Dialect(
-        "minimax_m3",
-        "MiniMax-M3",
-        TagBody(
-            call=tag(_M3_RE + "<invoke", "name", "name"),
-            param=_M3_RE + r"<(?P<key>[\w.-]+)>",
-            param_end=_M3_RE + r"</KEY>",
-            call_end=_M3_RE + r"</invoke>",
-            lead="]",
-            nested=_M3,
-        ),
-        opens=(_M3 + "<tool_call>",),
-        begins=(_M3 + "<invoke",),
-        closes=(_M3 + "</tool_call>",),
-        form=Form(
-            f'{_M3}<invoke name="$name">$arguments{_M3}</invoke>',
-            f"{_M3}<tool_call>\n$calls\n{_M3}</tool_call>",
-            values="raw",
-            param=f"{_M3}<$key>$value{_M3}</$key>",
-        ),
-        marked=True,
-    ),
-    Dialect(
-        "anthropic_invoke",
-        "prompts in the style of early Claude, many agents, Glimmer and Muse",
-        _INVOKE,
-        opens=("<function_calls>",),
-        begins=("<invoke",),
-        closes=("</function_calls>",),
-        form=Form(_INVOKED, "<function_calls>\n$calls\n</function_calls>", values="raw", param=_INVOKED_VALUE),
+        "k2_horizon_json",
+        "K2 Horizon, told to write JSON",
+        JSON,
+        opens=("<ifm|tool_call>",),
+        closes=("</ifm|tool_call>",),
+        form=Form("<ifm|tool_call>" + CALL + "</ifm|tool_call>", "<ifm|tool_calls>\n$calls\n</ifm|tool_calls>"),
         marked=True,
     ),
     Dialect(
@@ -232,20 +132,5 @@ TAGGED: tuple[Dialect, ...] = (
         closes=("</function>",),
         form=Form("<function=$name>$arguments</function>", between=""),
         marked=True,
-    ),
-    Dialect(
-        "minicpm5_param",
-        "MiniCPM5",
-        TagBody(
-            call=tag("<function", "name", "name"),
-            param=tag("<param", "name", "key"),
-            param_end=r"</param>",
-            call_end=r"</function>",
-        ),
-        begins=("<function name",),
-        form=Form(
-            '<function name="$name">$arguments</function>', values="raw", param='<param name="$key">$value</param>'
-        ),
-        marked=False,
     ),
 )

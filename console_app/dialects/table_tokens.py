@@ -28,8 +28,9 @@ _DSML = TagBody(
 _DSML_VALUE = '<｜DSML｜parameter name="$key" string="$string">$value</｜DSML｜parameter>\n'
 
 _HARMONY = NamedBody(
-    r"(?:<\|start\|>\s*assistant)?(?:<\|channel\|>\s*(?!analysis)\w+)?\s*to=(?P<name>[^\s<]+)\s*(?:<\|channel\|>)?[^<]*"
-    r"(?:<\|constrain\|>[^<]*)?<\|message\|>",
+    r"(?:<\|start\|>\s*assistant)?(?:<\|channel\|>\s*(?!analysis(?!\s+to=functions\.))\w+)?"
+    r"\s*to=(?!(?:assistant|user|self|commentary|all|developer)\b)(?P<name>[^\s<]+)\s*(?:<\|channel\|>)?[^<]*"
+    r"(?:<\|constrain\|>[^<]*)?<\|message\|>(?=\s*(?:[^\s<]|<\|))",
     bare_names=True,
 )
 
@@ -56,11 +57,26 @@ TOKENED: tuple[Dialect, ...] = (
         marked=True,
     ),
     Dialect(
+        "solar_open",
+        "Solar Open",
+        NamedBody(rf"\s*(?:[\w.:-]+\s*)?<\|tool_call:name\|>\s*(?P<name>{IDENT})\s*<\|tool_call:args\|>"),
+        opens=("<|tool_call:begin|>",),
+        closes=("<|tool_call:end|>",),
+        sections=(("<|tool_calls|>", "<|calls|>"),),
+        form=Form(
+            "<|tool_call:begin|>call$index<|tool_call:name|>$name<|tool_call:args|>$arguments<|tool_call:end|>",
+            "<|tool_calls|>$calls<|calls|>",
+            "",
+        ),
+        marked=True,
+    ),
+    Dialect(
         "deepseek_v3",
         "DeepSeek V3-0324, R1-0528 and models distilled from them",
         NamedBody(rf"\s*function\s*{_SEP}\s*(?P<name>{IDENT})\s*(?:```\w*\s*(?=[{{`\"<])|(?=[{{\"]|<[｜|]tool))"),
         opens=deepseek("tool", "call", "begin"),
         closes=deepseek("tool", "call", "end"),
+        sections=tuple(zip(deepseek("tool", "calls", "begin"), deepseek("tool", "calls", "end"), strict=True)),
         form=Form(
             "<｜tool▁call▁begin｜>function<｜tool▁sep｜>$name\n```json\n$arguments\n```<｜tool▁call▁end｜>",
             "<｜tool▁calls▁begin｜>$calls<｜tool▁calls▁end｜>",
@@ -88,6 +104,7 @@ TOKENED: tuple[Dialect, ...] = (
             param=tag("<steptml:parameter", "name", "key"),
             param_end=r"</steptml:parameter>",
             call_end=r"</steptml:invoke>",
+            exact=True,
         ),
         opens=deepseek("tool", "call", "begin"),
         closes=deepseek("tool", "call", "end"),
@@ -97,6 +114,7 @@ TOKENED: tuple[Dialect, ...] = (
             "<｜tool_calls_begin｜>$calls<｜tool_calls_end｜>",
             values="raw",
             param='<steptml:parameter name="$key">$value</steptml:parameter>\n',
+            keeps=True,
         ),
         marked=True,
     ),
@@ -109,6 +127,10 @@ TOKENED: tuple[Dialect, ...] = (
         ),
         opens=("<|tool_call_begin|>",),
         closes=("<|tool_call_end|>",),
+        sections=(
+            ("<|tool_calls_section_begin|>", "<|tool_calls_section_end|>"),
+            ("<|tool_call_section_begin|>", "<|tool_call_section_end|>"),
+        ),
         form=Form(
             "<|tool_call_begin|>functions.$name:$index<|tool_call_argument_begin|>$arguments<|tool_call_end|>",
             "<|tool_calls_section_begin|>$calls<|tool_calls_section_end|>",
@@ -123,7 +145,9 @@ TOKENED: tuple[Dialect, ...] = (
             call=tag(r"<\|open\|>call", "tool", "name", SEP),
             param=tag(r"<\|open\|>argument", "key", "key", SEP, type=r"\w+"),
             param_end=r"<\|close\|>argument<\|sep\|>",
-            call_end=r"<\|close\|>call<\|sep\|>",
+            call_end=r"(?:<\|close\|>json<\|sep\|>)?<\|close\|>call<\|sep\|>",
+            wrapper=r"<\|open\|>json[^<]*<\|sep\|>",
+            json=True,
         ),
         opens=("<|open|>tools<|sep|>",),
         begins=("<|open|>call",),
@@ -169,8 +193,9 @@ TOKENED: tuple[Dialect, ...] = (
     Dialect(
         "granite3",
         "Granite 3",
-        JSON,
+        JsonBody(required_close=False),
         opens=("<|tool_call|>",),
+        closes=("<|/tool_call|>",),
         form=Form(CALL, "<|tool_call|>[$calls]", ", "),
         marked=True,
     ),
@@ -178,7 +203,7 @@ TOKENED: tuple[Dialect, ...] = (
         "gigachat3",
         "GigaChat 3",
         JSON,
-        opens=("<|function_call|>",),
+        opens=("<|function_call|>", "function call<|role_sep|>"),
         form=Form("<|function_call|>" + CALL, between=""),
         marked=True,
     ),

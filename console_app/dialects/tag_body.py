@@ -21,6 +21,7 @@ from console_app.dialects.region import Region, close_region
 from console_app.dialects.source import Match, Reading, Source
 from console_app.dialects.tool_schemas import ToolSchemas
 
+_STRAY = "something other than a parameter stands in it"
 _CDATA = re.compile(r"\s*<!\[CDATA\[")
 
 
@@ -31,8 +32,10 @@ class TagBody:
 
     In any of them NAMES stands for the known tools, NAME for this one, KEYS for its parameters and KEY for this
     one. `inner`: the call's opening as it looks within a value, where it differs. `empty`: an opening that is
-    the whole call. `json`: one JSON object may stand in place of the parameters. `trim`: white space around a
-    single-line value is not part of it. `nested`: a prefix by which values hold tags again.
+    the whole call. `json`: one JSON object may stand in place of the parameters. `exact`: every character of a
+    value is part of it, line breaks at its ends included; None: in a call one of whose values began beside its tag.
+    `trim`: white space around a single-line value is not part of it, and entities stand for characters. `wrapper`:
+    what may stand before the parameters. `nested`: a prefix by which values hold tags again.
     """
 
     call: str
@@ -40,17 +43,21 @@ class TagBody:
     param_end: str
     call_end: str
     lead: str = "<"
+    exact: bool | None = False
     trim: bool = False
     nested: str = ""
     empty: str = r"(?!)"
     inner: str = ""
     json: bool = False
+    wrapper: str = ""
 
     @property
     def start(self) -> str:
         param = _unnamed(self.param.replace("KEYS", r"[\w.-]+"))
         json = r"|\{" if self.json else ""
-        return rf"\s*{self.call}(?=\s*(?:{param}|{self.call_end}|</{json}))"
+        wrapped = rf"(?:{self.wrapper}\s*)?" if self.wrapper else ""
+        whole = "" if self.empty == TagBody.empty else "(?<=/>)|"
+        return rf"\s*{self.call}(?:{whole}(?=\s*{wrapped}(?:{param}|{self.call_end}|</{json})))"
 
     def read(self, src: Source, region: Region, draft: Draft) -> Reading[None]:
         yield from src.skip()
@@ -92,6 +99,8 @@ class _Call:
         self.arguments: Arguments = {}
         self.repaired: dict[str, None] = {}
         self.last: tuple[str, Match, int, str] | None = None
+        self.exact = tags.exact is True
+        self.stray = False
         keys = any_of(draft.tools.properties(name)) or r"[\w.-]+"
         self.param = tags.param.replace("KEYS", keys).replace("NAME", re.escape(written))
         self.done = tags.call_end.replace("NAME", re.escape(written))
@@ -102,6 +111,8 @@ class _Call:
     def read(self, head: Match) -> Reading[None]:
         src = self.src
         if not compiled(self.tags.empty).match(head.group()):
+            if self.tags.wrapper:
+                yield from self._enter()
             if (yield from src.ahead()) == "{":
                 good = yield from self._json_arguments()
             else:
@@ -119,6 +130,14 @@ class _Call:
                 lambda raw: {**arguments, key: self._decode(key, head, raw)},
             )
 
+    def _enter(self) -> Reading[None]:
+        """Move past the tag around all parameters, if there is one and they stand in it."""
+        inside, wrapper = _unnamed(rf"{self.param}|{self.done}"), self.tags.wrapper
+        pattern = rf"\s*(?:(?P<around>{wrapper})\s*(?P<next>\S)|(?!{wrapper})(?:{inside}|[^\s<]))"
+        found = yield from self.src.match(compiled(pattern))
+        if found and found["next"] in ("<", "{"):
+            self.src.pos = found.end("around")
+
     def _parameters(self) -> Reading[bool]:
         """Read parameters up to the end of the call; false when it failed."""
         src = self.src
@@ -134,8 +153,7 @@ class _Call:
                 if rest is not None and self._is_half(rest):
                     self._cut("the answer ended before the call did")
                 else:
-                    why = "something other than a parameter stands in it"
-                    yield from self.region.fail_and_skip(src, self.draft, self.begin, why)
+                    yield from self.region.fail_and_skip(src, self.draft, self.begin, _STRAY)
                 return False
             if found.group("done") is not None:
                 src.pos = found.end()
@@ -189,10 +207,17 @@ class _Call:
             src.pos = cdata.end()
             yield from src.find(compiled(r"\]\]>"), "]", 3)
         stop = yield from self._find_end(end, follow)
+        if stop is None and self.stray:
+            yield from self.region.fail_and_skip(src, self.draft, self.begin, _STRAY)
+            return False
         if stop is None:
             self._cut("the answer ended inside a value")
             return False
-        self.arguments[key] = self._decode(key, head, src.text(start, src.at))
+        raw = src.text(start, src.at)
+        if stop.group("end") is None and not raw.startswith("\n"):
+            raw = raw.removesuffix("\n").removesuffix("\r")  # what stands on the next line ends the value
+        self.exact = self.exact or (self.tags.exact is None and not raw.startswith(("\n", "\r\n")))
+        self.arguments[key] = self._decode(key, head, raw)
         self.last = (key, head, start, end)
         if stop.group("end") is not None:
             src.pos = stop.end()
@@ -201,11 +226,13 @@ class _Call:
         return True
 
     def _find_end(self, end: str, follow: re.Pattern[str]) -> Reading[Match | None]:
-        """Move to where the value ends; the match there is its closing tag, or what implies it."""
+        """Move to where the value ends; the match there is its closing tag, or what implies it. None where the answer
+        ended before, or, which `stray` tells, where something that is no parameter follows the closing tag.
+        """
         src = self.src
         tokens = compiled(rf"(?P<end>{end})|(?P<call>{self.inner})|(?P<done>{self.done})|(?P<next>{self.param})")
         depth = 0
-        start, fallback, before_call = src.at, None, None
+        start, fallback, before_call, closed = src.at, None, None, False
         while True:
             found = yield from src.find(tokens, self.tags.lead, patience=64)
             if found is None:
@@ -213,6 +240,9 @@ class _Call:
                     fallback = before_call
                 elif fallback is not None and not self._ends_there(fallback):
                     fallback = None
+                elif fallback is not None and closed:
+                    self.stray = src.rewind(fallback)
+                    return None
                 if fallback is not None and src.rewind(fallback):
                     return tokens.match(src.buf, src.pos)
                 return None
@@ -222,6 +252,7 @@ class _Call:
                     return compiled(rf"(?P<end>{end})").match(src.buf, src.pos)
                 if depth == 0 and before_call is None and (yield from src.match(self._next_call(end))):
                     before_call = src.at
+                closed = closed or depth == 0
             elif kind == "call":
                 depth += 1
             elif kind == "done":
@@ -229,7 +260,8 @@ class _Call:
                     fallback = src.at
                 depth = max(0, depth - 1)
             elif depth == 0 and self._is_next(found, start):
-                return found
+                self.stray = closed
+                return None if closed else found
             src.pos += found.end() - found.start() if kind != "call" else 1
 
     def _next_call(self, end: str) -> re.Pattern[str]:
@@ -279,7 +311,7 @@ class _Call:
                 return raw
         if self.tags.nested and (self.tags.nested in raw or not raw.strip()):
             return self.draft.tools.fitted(self.name, key, nested_value(raw, self.tags.nested))
-        return self.draft.tools.typed(self.name, key, raw, self.tags.trim)
+        return self.draft.tools.typed(self.name, key, raw, trim=self.tags.trim, exact=self.exact)
 
 
 def _unnamed(pattern: str) -> str:

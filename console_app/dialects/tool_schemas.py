@@ -14,6 +14,8 @@ _CANONICAL_INT = re.compile(r"-?(?:0|[1-9]\d*)")
 _CANONICAL_NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?")
 _ENTITY = re.compile(r"&(?:amp|lt|gt|quot|apos|#\d{1,7}|#x[0-9a-fA-F]{1,6});")
 _CDATA = re.compile(r"\s*<!\[CDATA\[(.*)\]\]>\s*", re.DOTALL)
+_NOTHING = ("null", "None")
+"""How a value that may be text or nothing is written when it is nothing: as JSON has it, or as templates print it."""
 _LITERAL = {"true": True, "false": False, "True": True, "False": False}
 
 
@@ -77,29 +79,30 @@ class ToolSchemas:
             and all(_is_of(value, self.types(name, key)) for key, value in arguments.items())
         )
 
-    def typed(self, name: str, key: str, raw: str, trim: bool = False) -> Any:
+    def typed(self, name: str, key: str, raw: str, *, trim: bool = False, exact: bool = False) -> Any:
         """The value of a parameter written as raw text between tags, with the type the schema gives it.
 
-        Text stays text, less one line break at each end (with `trim`, less the white space around a single line).
-        Anything else is read as JSON; what can't be read so stays text, for the tool to refuse.
+        Text stays text: `exact` to the last character, else less one line break at each end where the first character
+        is one, and with `trim` less the white space around a single line and with its entities resolved. Anything else
+        is read as JSON; what can't be read so stays text, for the tool to refuse.
         """
         cdata = _CDATA.fullmatch(raw)
         if cdata:
             text = cdata.group(1).replace("]]><![CDATA[", "")
         else:
-            text = _between_line_breaks(raw)
+            text = raw if exact else _between_line_breaks(raw)
             if trim and "\n" not in text:
                 text = text.strip()
         types = self.types(name, key)
         if "string" in types or not types:
-            if "null" in types and text.strip() == "null" and not cdata:
+            if "null" in types and text.strip() in _NOTHING and not cdata:
                 return None
             if types or cdata or key not in self.properties(name) or text.lstrip()[:1] not in ("{", "["):
-                return text if cdata else _unescaped(text)
+                return _unescaped(text) if trim and not cdata else text
         try:
             value, _ = decode_json(text.strip())
         except Unreadable:
-            return text if cdata else _unescaped(text)
+            return _unescaped(text) if trim and not cdata else text
         return value
 
     def fitted(self, name: str, key: str, value: Any) -> Any:
@@ -207,9 +210,12 @@ def _type_of(value: Any) -> str:
 
 
 def _between_line_breaks(raw: str) -> str:
+    """A value that stands on lines of its own, without the breaks around it; one that begins beside its tag as it
+    is.
+    """
     begin = 2 if raw.startswith("\r\n") else 1 if raw.startswith("\n") else 0
     end = len(raw)
-    if end > begin and raw.endswith("\n"):
+    if begin and end > begin and raw.endswith("\n"):
         end -= 2 if raw.endswith("\r\n") and end - begin >= 2 else 1
     return raw[begin:end]
 
