@@ -41,6 +41,10 @@ class Outcome(StrEnum):
 _ERRORS = frozenset({Outcome.FAILED, Outcome.TIMED_OUT, Outcome.INVALID, Outcome.INTERRUPTED})
 
 
+# How a call was told of: in the API's own way, as text, or as one that the provider runs itself.
+CallOrigin = Literal["native", "text", "provider"]
+
+
 class CallState(StrEnum):
     """Where a call stands."""
 

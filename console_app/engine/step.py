@@ -25,6 +25,7 @@ from console_app.engine.builtin_tools.completion import is_completion
 from console_app.engine.builtin_tools.toolset import AnswerTools, offered
 from console_app.engine.executor import Executor
 from console_app.engine.history import AnyMessage
+from console_app.engine.provider_calls import ProviderCalls
 from console_app.engine.repetition import Repetition
 from console_app.engine.restarts import Restarts
 from console_app.engine.session import Session
@@ -42,6 +43,9 @@ class Owner(Protocol):
     def spawn(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]: ...
     async def room(self) -> None: ...
     def flooded(self) -> bool: ...
+
+    @property
+    def provider_calls(self) -> ProviderCalls: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +105,7 @@ class Step:
         provider = self._session.provider
         answer = Answer(
             self.batch,
+            self._owner.provider_calls,
             self._owner.emit,
             self._ask.label,
             model=f"{provider.name}/{provider.model}",
@@ -122,7 +127,9 @@ class Step:
             self._joined = True
             self._join(answer)
         calls, error = tuple(self.batch.calls), answer.error and answer.error.line
-        return StepResult(answer.text, calls, answer.finish, error, completed=self.tools.final_answer)
+        return StepResult(
+            answer.text, calls, answer.finish, error, completed=self.tools.final_answer, paused=answer.paused
+        )
 
     @property
     def restarts(self) -> Restarts | None:
@@ -153,6 +160,7 @@ class Step:
             tools=tuple(self._specs.values()),
             tool_choice=self._ask.tool_choice,
             parallel=self._policy is not CallPolicy.SINGLE,
+            conversation=session.stamper.session_id,
         )
 
     async def _read(self, request: ModelRequest, answer: Answer, ended: asyncio.Future[None]) -> None:
@@ -203,6 +211,8 @@ class Step:
 
     def _join(self, answer: Answer) -> None:
         """The assistant message, then one tool message a call, in call order, with nothing in between."""
+        if not answer.paused:
+            self._owner.provider_calls.end()
         self.batch.report()
         for thought in answer.thoughts():
             self._owner.emit(thought)

@@ -249,7 +249,8 @@ class WireProvider(ABC):
         tokens = answer.tokens()
         if tokens is None:
             return []
-        price = catalog.cost(self.name, self.model, *tokens, base_url=self._config.base_url)
+        written, url = answer.cache_written, self._config.base_url
+        price = catalog.cost(self.name, self.model, *tokens, cache_written=written, base_url=url)
         return [UsageChunk(*tokens, price)]
 
     # -- what went wrong

@@ -14,10 +14,11 @@ from typing import Any, Literal, Protocol, runtime_checkable
 from console_app.domain.events import Level
 from console_app.domain.messages import AssistantMessage, Reasoning, ToolMessage, UserMessage
 from console_app.domain.sampling import Sampling
-from console_app.domain.tools import ToolSpec
+from console_app.domain.tools import Outcome, ToolSpec
 
 SLICE = 16  # chunks or events taken in one go before others may run: a burst of tokens must not starve the keys
-FinishReason = Literal["stop", "tool_calls", "length", "filtered"]
+# "paused": the provider broke off its own work, and goes on with it once it has the answer so far back.
+FinishReason = Literal["stop", "tool_calls", "length", "filtered", "paused"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,7 @@ class ModelRequest:
     tool_choice: Literal["auto", "none", "required"] = "auto"
     parallel: bool = True  # False asks for one call an answer, where the API can
     sampling: Sampling = field(default_factory=Sampling)  # over what the provider was set to
+    conversation: str = ""  # an id of it that stays the same, for caches; "" for a request of its own
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +113,27 @@ class CallDropped:
 
 
 @dataclass(frozen=True, slots=True)
+class ProviderCallStarted:
+    """The provider runs a tool of its own (web search, code, an MCP connector). `id` is the provider's, `arguments` the
+    JSON text of an object, "" while they are not known, `server` the MCP server that the provider reaches."""
+
+    id: str
+    name: str
+    server: str = ""
+    arguments: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderCallFinished:
+    """What came of it, for people: the model has it. `arguments` where they are known only now."""
+
+    id: str
+    outcome: Outcome
+    content: str = ""
+    arguments: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class ProviderData:
     """What the endpoint wants back unchanged: with the call at `index`, or with the message where that is None.
 
@@ -166,6 +189,8 @@ Chunk = (
     | CallClosed
     | CallBroken
     | CallDropped
+    | ProviderCallStarted
+    | ProviderCallFinished
     | ProviderData
     | UsageChunk
     | RetryChunk

@@ -27,6 +27,7 @@ MIN_FRAMED = 24  # cells below which a frame would leave no room
 LANE_SHARE = 0.24  # of the width
 MAX_LANE = 30
 ACTIONS = ("cancel", "retry", "edit", "extend", "send")
+PROVIDERS_OWN = "The provider runs this call itself: it can't be cancelled, edited or run again here."
 
 
 class CallBlock(Block):
@@ -64,7 +65,9 @@ class CallBlock(Block):
         return self.call.state is CallState.FINISHED
 
     def allows(self, action: str) -> bool:
-        """Whether a key of the panel does something now."""
+        """Whether a key of the panel does something now. What the provider runs itself is only looked at."""
+        if self.call.origin == "provider":
+            return action not in ACTIONS
         state = self.call.state
         match action:
             case "cancel":
@@ -185,7 +188,7 @@ class CallBlock(Block):
 
     def _hints(self, palette: Palette) -> list[Piece]:
         running = self.call.state is CallState.RUNNING
-        keys = [("x", "cancel")] if not self.finished else []
+        keys = [("x", "cancel")] if self.allows("cancel") else []
         keys += [("r", "retry")] if self.allows("retry") else []
         keys += [("e", "edit")] if self.allows("edit") else []
         keys += [("+", "more time")] if running and self.allows("extend") else []
