@@ -13,6 +13,7 @@ from console_app.domain.transcript import Transcript
 from console_app.engine.engine import Engine
 from console_app.engine.strategies.loop import MOST_PAUSES
 from console_app.sessions.repair import closing_events
+from console_app.tui.commands.context import context_report
 from tests.engine.peers import Tools, ending, engine_of, only, play, results_of, spec
 from tests.providers import strict_wire
 from tests.providers.reading import provider_at
@@ -126,3 +127,9 @@ async def test_a_console_that_died_beside_it_is_repaired_without_a_result_of_our
     repaired = [*seen[:until], *closing_events(seen[:until])]
     assert [result.outcome.value for result in results_of(repaired)] == ["interrupted"]
     assert [message.role for message in Transcript.of(repaired).history] == ["user"]
+
+
+async def test_context_says_how_much_was_read_from_the_cache() -> None:
+    engine, seen, _ = await played("anthropic", Answer(Text("Done."), usage=(1000, 5, 200)))
+    report = context_report(engine, Transcript.of(seen), None)
+    assert "200 of 1,000 tokens sent so far came from the cache (20%)." in report
