@@ -45,6 +45,7 @@ bench: $(VENV)/.dev ## the benchmarks, on this machine
 	$(BIN)/python -m benchmarks
 	$(BIN)/python -m benchmarks.bench_conversation
 	$(BIN)/python -m benchmarks.bench_dialects
+	$(BIN)/python -m benchmarks.bench_cache
 
 lock: ## new exact pins with hashes (needs uv)
 	uv pip compile pyproject.toml --group build $(LOCK) -o requirements.lock

@@ -6,11 +6,14 @@ from typing import Any, ClassVar, Literal
 
 from console_app.domain.approvals import DecidedBy, Decision
 from console_app.domain.base_event import BaseEvent, Level
-from console_app.domain.tools import Artifact, Outcome
+from console_app.domain.tools import Artifact, CallOrigin, Outcome
 
 
 class CallAnnounced(BaseEvent):
-    """The name of a call is known; `index` is its place among the calls of the answer, from 0."""
+    """The name of a call is known; `index` is its place among the calls of the answer, from 0.
+
+    With the origin `provider` the provider runs it itself, and its result is none of the history.
+    """
 
     type: Literal["call.announced"] = "call.announced"
     call_id: str
@@ -18,7 +21,7 @@ class CallAnnounced(BaseEvent):
     name: str
     server: str = ""
     tool: str = ""
-    origin: Literal["native", "text"] = "native"
+    origin: CallOrigin = "native"
 
 
 class CallArguments(BaseEvent):

@@ -14,11 +14,11 @@ ThoughtLabel = Literal["think", "reason", "plan", "observe"]
 
 
 class Reasoning(Frozen):
-    """Reasoning that its provider wants back unchanged with the next request.
+    """Reasoning, and any other part of an answer that its provider wants back unchanged with the next request.
 
     `text` is for people. `data` is the provider's own block (an Anthropic thinking block with its signature, an
-    OpenAI Responses reasoning item, the name of a `reasoning_content` field): only `provider`, the wire format that
-    wrote it, may send it.
+    OpenAI Responses reasoning item, a server tool's call or result, a mark where a text begins, the name of a
+    `reasoning_content` field): only `provider`, the wire format that wrote it, may send it.
     """
 
     provider: str
@@ -87,13 +87,20 @@ class UserMessage(Frozen):
 
 
 class AssistantMessage(Frozen):
-    """What the model said: text, the calls it asked for in order, and reasoning to send back."""
+    """What the model said: text, the calls it asked for in order, and reasoning to send back.
+
+    `provider_data` is what the endpoint gave beside that, in the words of its wire format; `tool_calls` have theirs.
+    Only requests to `endpoint`, the one that gave it (`domain.endpoint.identity`), carry it.
+    """
 
     role: Literal["assistant"] = "assistant"
     content: str = ""
     tool_calls: tuple[ToolCall, ...] = ()
     reasoning: tuple[Reasoning, ...] = ()
     interrupted: bool = False  # the answer was cut off, by a stop or by a lost connection
+    paused: bool = False  # by its provider, which goes on with it once it has it back; it may hold blocks alone
+    endpoint: str = ""  # whose answer it is; "" where that was not kept
+    provider_data: dict[str, Any] = Field(default_factory=dict)
     label: ThoughtLabel | None = None  # its text is a step of a strategy that thinks aloud, not an answer to the user
 
 

@@ -41,6 +41,10 @@ class Outcome(StrEnum):
 _ERRORS = frozenset({Outcome.FAILED, Outcome.TIMED_OUT, Outcome.INVALID, Outcome.INTERRUPTED})
 
 
+# How a call was told of: in the API's own way, as text, or as one that the provider runs itself.
+CallOrigin = Literal["native", "text", "provider"]
+
+
 class CallState(StrEnum):
     """Where a call stands."""
 
@@ -95,6 +99,7 @@ class ToolCall(Frozen):
     raw: str = ""  # for a call read from text: the text it was read from
     repaired: tuple[str, ...] = ()  # what had to be mended to read it, in words
     model: str = ""  # PROVIDER/MODEL that asked for it; "" where that was not kept
+    provider_data: dict[str, Any] = Field(default_factory=dict)  # what its message's endpoint wants back with it
     whole: bool = True  # its arguments were read whole; else `{}` stands in their place, and must not run
 
 

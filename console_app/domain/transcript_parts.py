@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 from console_app.domain import events as ev
 from console_app.domain.messages import ThoughtLabel, UserMessage
-from console_app.domain.tools import Artifact, CallState, Outcome
+from console_app.domain.tools import Artifact, CallOrigin, CallState, Outcome
 
 
 @dataclass(slots=True)
@@ -41,7 +41,7 @@ class CallView:
     name: str
     server: str
     tool: str
-    origin: Literal["native", "text"]
+    origin: CallOrigin
     announced_at: float
     state: CallState = CallState.ANNOUNCED
     arguments_text: str = ""

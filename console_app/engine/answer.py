@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import assert_never
+from typing import Any, assert_never
 
 from console_app.domain import events as ev
 from console_app.domain.errors import FanoutError
 from console_app.domain.messages import AssistantMessage, Reasoning, ThoughtLabel
 from console_app.domain.ports import provider as ports
 from console_app.engine.batch import Batch
+from console_app.engine.provider_calls import ProviderCalls
 
 _PLAN = re.compile(r"^[ \t#*_>]*plan[ \t*_]*:[ \t*_]*", re.IGNORECASE | re.MULTILINE)
 
@@ -18,14 +19,24 @@ _PLAN = re.compile(r"^[ \t#*_>]*plan[ \t*_]*:[ \t*_]*", re.IGNORECASE | re.MULTI
 class Answer:
     """What has come of an answer so far. `finish` is None until the model said that it is complete.
 
-    With a `label`, its text is a thought and not for the user. `model` is PROVIDER/MODEL.
+    With a `label`, its text is a thought and not for the user. `model` is PROVIDER/MODEL, `endpoint` where
+    it is reached.
     """
 
     def __init__(
-        self, batch: Batch, emit: Callable[[ev.Event], None], label: ThoughtLabel | None = None, model: str = ""
+        self,
+        batch: Batch,
+        provider_calls: ProviderCalls,
+        emit: Callable[[ev.Event], None],
+        label: ThoughtLabel | None = None,
+        *,
+        model: str = "",
+        endpoint: str = "",
     ) -> None:
         self.batch = batch
+        self._provider_calls = provider_calls
         self.model = model
+        self.endpoint = endpoint
         self.label: ThoughtLabel | None = label
         self.finish: ports.FinishReason | None = None
         self.error: FanoutError | None = None
@@ -33,6 +44,7 @@ class Answer:
         self._emit = emit
         self._text: list[str] = []
         self._reasoning: list[Reasoning] = []
+        self._provider_data: dict[str, Any] = {}
 
     @property
     def text(self) -> str:
@@ -70,6 +82,15 @@ class Answer:
                 self.batch.dropped(chunk.index)
             case ports.FinishChunk():
                 self.finish = chunk.reason
+            case ports.ProviderCallStarted():
+                self._provider_calls.started(chunk)
+            case ports.ProviderCallFinished():
+                self._provider_calls.finished(chunk)
+            case ports.ProviderData():
+                if chunk.index is None:
+                    self._provider_data = chunk.data
+                else:
+                    self.batch.kept(chunk.index, chunk.data)
             case ports.UsageChunk() | ports.RetryChunk() | ports.NoticeChunk():
                 self._emit(_of_the_request(chunk))
             case _:
@@ -82,16 +103,24 @@ class Answer:
             return "the answer was cut off by the token limit"
         return "the answer was cut off" if self.finish is None else None
 
+    @property
+    def paused(self) -> bool:
+        """Whether the provider goes on with it once it has it back; one with calls of ours waits for their results."""
+        return self.finish == "paused" and not self.batch.calls and bool(self.text.strip() or self._reasoning)
+
     def as_message(self) -> AssistantMessage | None:
         """The answer as it joins the history; None when there is nothing to keep."""
         calls = tuple(call.as_tool_call(self.model) for call in self.batch.calls)
-        if not calls and not self.text.strip():
+        if not calls and not self.text.strip() and not self.paused:
             return None
         return AssistantMessage(
             content=self.text,
             tool_calls=calls,
             reasoning=tuple(self._reasoning),
             interrupted=self.cut is not None,
+            paused=self.paused,
+            endpoint=self.endpoint,
+            provider_data=self._provider_data,
             label=self.label,
         )
 

@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Iterable, Set
 from dataclasses import dataclass, field
 
-from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
+from console_app.domain.messages import AssistantMessage, Reasoning, ToolMessage, UserMessage
 from console_app.domain.tools import Outcome, ToolCall
 from console_app.engine.arguments import is_object
 from console_app.engine.results import INTERRUPTED
@@ -114,6 +114,9 @@ def _in_turns(messages: Iterable[AnyMessage]) -> list[AnyMessage]:
             case UserMessage():
                 if not message.content.strip():
                     continue
+                if last is not None and only_blocks(last):
+                    turns.pop()  # it goes on no more, and says nothing by itself
+                    last = turns[-1] if turns else None
                 if isinstance(last, UserMessage):
                     both = {last.origin, message.origin}
                     turns[-1] = UserMessage(
@@ -124,12 +127,12 @@ def _in_turns(messages: Iterable[AnyMessage]) -> list[AnyMessage]:
                     continue
             case AssistantMessage():
                 if not message.content.strip():
-                    if not message.tool_calls:
+                    if not message.tool_calls and not message.paused:
                         continue
                     if message.content:
                         message = message.model_copy(update={"content": ""})
                 if isinstance(last, AssistantMessage):
-                    if last.label is None:
+                    if last.label is None or last.paused:
                         turns[-1] = _joined(last, message)
                         continue
                     # A thought and what followed were two answers, and signed reasoning of two can't be put together.
@@ -142,10 +145,29 @@ def _in_turns(messages: Iterable[AnyMessage]) -> list[AnyMessage]:
     return turns
 
 
+def only_blocks(message: AnyMessage) -> bool:
+    """Whether it is an answer without text and calls, which its provider paused at work of its own."""
+    return isinstance(message, AssistantMessage) and not message.content and not message.tool_calls
+
+
 def _joined(first: AssistantMessage, second: AssistantMessage) -> AssistantMessage:
+    """Both as one. What was paused goes on where it stopped."""
+    between = "\n\n" if first.content and second.content and not first.paused else ""
+    begin = len(first.content) + len(between)
     return AssistantMessage(
-        content="\n\n".join(text for text in (first.content, second.content) if text),
+        content=f"{first.content}{between}{second.content}",
         tool_calls=second.tool_calls,  # the first had none, else its results would stand between
-        reasoning=(*first.reasoning, *second.reasoning),
+        reasoning=(*first.reasoning, *(_moved(block, begin) for block in second.reasoning)),
         interrupted=second.interrupted,
+        paused=second.paused,
+        label=second.label,
+        endpoint=second.endpoint,  # its calls' own
     )
+
+
+def _moved(block: Reasoning, characters: int) -> Reasoning:
+    """A block of an answer to which so much text was put in front."""
+    before = block.data.get("text_before")
+    if not isinstance(before, int):
+        return block
+    return block.model_copy(update={"data": {**block.data, "text_before": before + characters}})

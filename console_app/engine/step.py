@@ -16,7 +16,7 @@ from console_app.domain import events as ev
 from console_app.domain.approvals import CallPolicy
 from console_app.domain.errors import AnswerInterrupted, FanoutError, ProviderError
 from console_app.domain.messages import ThoughtLabel, UserMessage
-from console_app.domain.ports.provider import SLICE, ModelRequest
+from console_app.domain.ports.provider import SLICE, ModelRequest, endpoint_of
 from console_app.engine import results
 from console_app.engine.answer import Answer
 from console_app.engine.approval import Approvals
@@ -25,6 +25,7 @@ from console_app.engine.builtin_tools.completion import is_completion
 from console_app.engine.builtin_tools.toolset import AnswerTools, offered
 from console_app.engine.executor import Executor
 from console_app.engine.history import AnyMessage
+from console_app.engine.provider_calls import ProviderCalls
 from console_app.engine.repetition import Repetition
 from console_app.engine.restarts import Restarts
 from console_app.engine.session import Session
@@ -42,6 +43,9 @@ class Owner(Protocol):
     def spawn(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]: ...
     async def room(self) -> None: ...
     def flooded(self) -> bool: ...
+
+    @property
+    def provider_calls(self) -> ProviderCalls: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +103,14 @@ class Step:
     async def run(self) -> StepResult:
         """Sends the request; returns when the answer has ended and each of its calls has its result."""
         provider = self._session.provider
-        answer = Answer(self.batch, self._owner.emit, self._ask.label, f"{provider.name}/{provider.model}")
+        answer = Answer(
+            self.batch,
+            self._owner.provider_calls,
+            self._owner.emit,
+            self._ask.label,
+            model=f"{provider.name}/{provider.model}",
+            endpoint=endpoint_of(provider),
+        )
         ended = asyncio.get_running_loop().create_future()
         reader = self._owner.spawn(self._read(self._request(), answer, ended), "answer")
         try:
@@ -116,7 +127,9 @@ class Step:
             self._joined = True
             self._join(answer)
         calls, error = tuple(self.batch.calls), answer.error and answer.error.line
-        return StepResult(answer.text, calls, answer.finish, error, completed=self.tools.final_answer)
+        return StepResult(
+            answer.text, calls, answer.finish, error, completed=self.tools.final_answer, paused=answer.paused
+        )
 
     @property
     def restarts(self) -> Restarts | None:
@@ -147,6 +160,7 @@ class Step:
             tools=tuple(self._specs.values()),
             tool_choice=self._ask.tool_choice,
             parallel=self._policy is not CallPolicy.SINGLE,
+            conversation=session.stamper.session_id,
         )
 
     async def _read(self, request: ModelRequest, answer: Answer, ended: asyncio.Future[None]) -> None:
@@ -197,6 +211,8 @@ class Step:
 
     def _join(self, answer: Answer) -> None:
         """The assistant message, then one tool message a call, in call order, with nothing in between."""
+        if not answer.paused:
+            self._owner.provider_calls.end()
         self.batch.report()
         for thought in answer.thoughts():
             self._owner.emit(thought)

@@ -28,6 +28,7 @@ from console_app.engine.approval import MissedApproval
 from console_app.engine.budget import Budget
 from console_app.engine.builtin_tools.todo_list import as_checklist, open_items
 from console_app.engine.call_execution import CallExecution
+from console_app.engine.provider_calls import ProviderCalls
 from console_app.engine.repetition import Repetition
 from console_app.engine.session import Session
 from console_app.engine.settings import EngineSettings
@@ -52,6 +53,7 @@ class Turn(Activity):
         self.error: str | None = None
         self.timed_out = False
         self.approvals_missed: list[MissedApproval] = []  # of calls that nobody could approve
+        self.provider_calls = ProviderCalls(session, self.emit)
         self._may_compact = True
         self._repetition = Repetition()
         self._budget = Budget()
@@ -260,6 +262,7 @@ class Turn(Activity):
             self._deadline.cancel()
         if ending.outcome in ("cancelled", "failed"):
             self._join_note(STOPPED if ending.outcome == "cancelled" else FAILED)
+        self.provider_calls.end()
         self.outcome, self.error = ending.outcome, ending.error
         self.emit(ev.TurnFinished(outcome=self.outcome, error=self.error))
         self._session.other_model = False
@@ -270,7 +273,7 @@ class Turn(Activity):
         when it came whole."""
         history = self._session.transcript.history
         last = history[-1] if history else None
-        if last is None or last.role != "assistant" or last.interrupted or last.label:
+        if last is None or last.role != "assistant" or last.interrupted or last.paused or last.label:
             self.join(UserMessage(content=note, origin="fanout"))
 
     def _main_is_done(self, task: asyncio.Task[None]) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from console_app.domain.events import HistoryCompacted
 from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
 from console_app.engine.context import in_context, trimmed
-from console_app.engine.history import AnyMessage, normalise
+from console_app.engine.history import AnyMessage, normalise, only_blocks
 
 WORTH_KEEPING = 64  # messages since the last look: fewer are quicker made valid again than looked at
 LONG = 1_000  # characters of a result from which on a limit may cut it; one lower than this looks at all of them
@@ -74,8 +74,8 @@ class WireHistory:
         if self._compaction is not None and self._compaction.covers > length:
             return  # it covers what is not there, and may yet come
         ready = normalise(new[:begin], self._ids)
-        if not ready or isinstance(ready[-1], UserMessage):
-            return  # what follows would be joined to it
+        if not ready or isinstance(ready[-1], UserMessage) or only_blocks(ready[-1]):
+            return  # what follows would be joined to it, or take it out
         behind = len(self._ready)
         self._long += [
             behind + n for n, one in enumerate(ready) if isinstance(one, ToolMessage) and len(one.content) > LONG

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import Any, Protocol
 
 from console_app.domain.ports.provider import Chunk, FinishChunk, FinishReason, NoticeChunk, ReasoningChunk, TextChunk
 from console_app.domain.safe_text import one_line
-from console_app.providers.call_accumulator import CallAccumulator
 from console_app.providers.loose_json import obj, text
 
 # A normal end: what the model has begun, it has finished.
@@ -32,6 +31,7 @@ _CUTS: dict[str, FinishReason] = {
     "refusal": "filtered",
     "safety": "filtered",
     "sensitive": "filtered",
+    "pause_turn": "paused",
 }
 
 
@@ -43,6 +43,16 @@ class ServerFault(Exception):
         self.body = body
 
 
+class AnswerCalls(Protocol):
+    """What an answer knows of its calls, whatever their wire."""
+
+    def __len__(self) -> int: ...
+
+    def finish(self, cut: str = "") -> None:
+        """The answer is over. `cut` says by what it was cut off, "" for a normal end."""
+        ...
+
+
 class WireAnswer(ABC):
     """One answer being read: `event` takes an event's JSON, `chunks` is what came of it since it was last emptied.
 
@@ -51,12 +61,16 @@ class WireAnswer(ABC):
 
     def __init__(self) -> None:
         self.chunks: list[Chunk] = []
-        self.calls = CallAccumulator(self.chunks)
         self.finished = False
         self.over = False
         self.text_length = 0
         self.usage: dict[str, Any] = {}
         self._reason: FinishReason = "stop"
+
+    @property
+    @abstractmethod
+    def calls(self) -> AnswerCalls:
+        """The calls of the answer, which append their chunks to `chunks`."""
 
     @abstractmethod
     def event(self, name: str, data: dict[str, Any]) -> None:
@@ -69,6 +83,11 @@ class WireAnswer(ABC):
     @abstractmethod
     def tokens(self) -> tuple[int, int, int | None] | None:
         """Input, output and cached tokens, None when the endpoint counted none."""
+
+    @property
+    def cache_written(self) -> int:
+        """Input tokens that were written to the provider's cache, which some charge more for."""
+        return 0
 
     @abstractmethod
     def close_reasoning(self) -> None:

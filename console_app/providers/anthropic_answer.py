@@ -2,36 +2,59 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import dataclass, field
 from typing import Any
 
 from console_app.domain.messages import Reasoning
 from console_app.domain.ports.provider import NoticeChunk, ReasoningFinished
 from console_app.providers.answer import WireAnswer, raise_for_error
-from console_app.providers.call_accumulator import Label, arguments_text
-from console_app.providers.loose_json import arr, count, obj, text
+from console_app.providers.labelled_calls import LabelledCalls, Where
+from console_app.providers.loose_json import arr, count, obj, object_problem, text
+from console_app.providers.placed_blocks import placed
+from console_app.providers.server_tools import anthropic_finished, anthropic_started
 
 FORMAT = "anthropic"
+THINKING = ("thinking", "redacted_thinking")
+
+
+@dataclass(slots=True)
+class _Block:
+    """A block that is open; `began` is how much text and how many calls came before it."""
+
+    fields: dict[str, Any]
+    began: tuple[int, int]
+    json: list[str] = field(default_factory=list[str])  # of its input, as it is streamed
+
+    @property
+    def kind(self) -> str:
+        return text(self.fields.get("type"))
 
 
 class AnthropicAnswer(WireAnswer):
-    """One message. Thinking blocks are kept whole, with their signature and the calls and text before them."""
+    """One message. Thinking and the blocks of server tools are kept whole, with the calls and text before them."""
 
     def __init__(self, tool_names: Any = (), source: str = "") -> None:
         super().__init__()
         self._source = source
-        self._block: dict[str, Any] = {}  # the thinking block that is open
+        self._calls = LabelledCalls(self.chunks)
+        self._open: dict[int | None, _Block] = {}
         self._counted: dict[str, Any] = {}
+
+    @property
+    def calls(self) -> LabelledCalls:
+        """The calls, by the index of their block."""
+        return self._calls
 
     def event(self, name: str, data: dict[str, Any]) -> None:
         """One event; `ping` and what isn't known are passed over."""
         match text(data.get("type")) or name:
             case "content_block_delta":
-                self._delta(_label(data), obj(data.get("delta")))
+                self._delta(_index(data), obj(data.get("delta")))
             case "content_block_start":
-                self._start(_label(data), obj(data.get("content_block")))
+                self._start(_index(data), obj(data.get("content_block")))
             case "content_block_stop":
-                self.close_reasoning(complete=True)
-                self.calls.close(_label(data))
+                self._stop(_index(data))
             case "message_start":
                 self._count(obj(obj(data.get("message")).get("usage")))
             case "message_delta":
@@ -48,42 +71,100 @@ class AnthropicAnswer(WireAnswer):
             return False
         self._count(obj(body.get("usage")))
         for index, block in enumerate(map(obj, arr(body["content"]))):
-            self._start(Label(index), block)
-            self.close_reasoning(complete=True)
-            self.calls.close(Label(index))
+            self._start(index, block)
+            self._stop(index)
         self._stopped({"stop_reason": "end_turn"} | {k: body[k] for k in ("stop_reason",) if body.get(k)})
         self.over = True
         return True
 
-    def _start(self, label: Label, block: dict[str, Any]) -> None:
-        match block.get("type"):
-            case "text":
-                self.add_text(text(block.get("text")))
+    # -- blocks
+
+    def _start(self, index: int | None, fields: dict[str, Any]) -> None:
+        if unstopped := self._open.pop(index, None):
+            self._close(unstopped, complete=False)
+        block = _Block(dict(fields), (self.text_length, len(self._calls)))
+        match block.kind:
             case "tool_use":
                 # `{}` stands for what is still to be streamed.
-                arguments = arguments_text(obj(block.get("input")) or None)
-                self.calls.begin(label, text(block.get("id")), text(block.get("name")), arguments)
+                arguments = obj(fields.get("input")) or None
+                self._calls.begin(Where(index), text(fields.get("id")), text(fields.get("name")), arguments)
+                return
+            case "text":
+                self.add_text(text(fields.get("text")))
             case "thinking":
-                thought = self.think(text(block.get("thinking")))
-                self._block = {"type": "thinking", "thinking": thought, "signature": text(block.get("signature"))}
-            case "redacted_thinking":
-                self._block = {"type": "redacted_thinking", "data": text(block.get("data"))}
+                block.fields |= {"thinking": self.think(text(fields.get("thinking")))}
+                block.fields["signature"] = text(fields.get("signature"))
             case _:
-                pass  # a server tool's block: none was asked for
+                pass
+        self._open[index] = block
 
-    def _delta(self, label: Label, delta: dict[str, Any]) -> None:
+    def _delta(self, index: int | None, delta: dict[str, Any]) -> None:
+        block = self._open.get(index)
         match delta.get("type"):
             case "text_delta":
                 self.add_text(text(delta.get("text")))
             case "input_json_delta":
-                self.calls.fragment(label, delta.get("partial_json"))
+                if block is None:
+                    self._calls.fragment(Where(index), delta.get("partial_json"))
+                else:
+                    block.json.append(text(delta.get("partial_json")))
             case "thinking_delta":
-                self._block = self._block or {"type": "thinking", "thinking": "", "signature": ""}
-                self._block["thinking"] += self.think(text(delta.get("thinking")))
-            case "signature_delta":
-                self._block["signature"] = text(self._block.get("signature")) + text(delta.get("signature"))
+                if block is None:
+                    began = self.text_length, len(self._calls)
+                    block = self._open[index] = _Block({"type": "thinking", "thinking": "", "signature": ""}, began)
+                block.fields["thinking"] = text(block.fields.get("thinking")) + self.think(text(delta.get("thinking")))
+            case "signature_delta" if block is not None:
+                block.fields["signature"] = text(block.fields.get("signature")) + text(delta.get("signature"))
+            case "citations_delta" if block is not None:
+                block.fields["citations"] = [*arr(block.fields.get("citations")), obj(delta.get("citation"))]
+            case _ if block is not None:
+                # Of a block that is not known here, and goes back as it is: its texts grow, other fields are set.
+                for name, value in delta.items():
+                    grows = isinstance(value, str) and isinstance(block.fields.get(name), str)
+                    if name != "type":
+                        block.fields[name] = block.fields[name] + value if grows else value
             case _:
-                pass  # citations of server tools
+                pass
+
+    def _stop(self, index: int | None) -> None:
+        block = self._open.pop(index, None)
+        if block is None:
+            self._calls.close(Where(index))
+        else:
+            self._close(block, complete=True)
+
+    def _close(self, block: _Block, *, complete: bool) -> None:
+        """Keeps a block; thinking that was cut off is kept for people only, since it has no signature."""
+        if block.kind == "text":
+            # Only what tells it from the text before it: the words are those of the message.
+            if self.text_length > block.began[0] and (block.began != (0, 0) or block.fields.get("citations")):
+                fields = {name: value for name, value in block.fields.items() if name not in ("type", "text") and value}
+                self._keep(placed(self._source, *block.began, text=fields))
+            return
+        if block.kind in THINKING:
+            data = placed(self._source, *block.began, block=block.fields) if complete else {}
+            self._keep(data, text(block.fields.get("thinking")))
+            return
+        if written := "".join(block.json):
+            complete = complete and not object_problem(written)
+            block.fields["input"] = obj(json.loads(written)) if complete else {}
+        if not complete:
+            return
+        self._keep(placed(self._source, *block.began, block=block.fields))
+        if block.kind.endswith("_tool_use"):
+            self.chunks.append(anthropic_started(block.fields))
+        elif block.fields.get("tool_use_id"):
+            self.chunks.append(anthropic_finished(block.fields))
+
+    def _keep(self, data: dict[str, Any], shown: str = "") -> None:
+        self.chunks.append(ReasoningFinished(Reasoning(provider=FORMAT, text=shown, data=data)))
+
+    def close_reasoning(self) -> None:
+        """The blocks that were never stopped."""
+        for index in list(self._open):
+            self._close(self._open.pop(index), complete=False)
+
+    # -- the end
 
     def _stopped(self, delta: dict[str, Any]) -> None:
         reason = text(delta.get("stop_reason"))
@@ -95,18 +176,6 @@ class AnthropicAnswer(WireAnswer):
             self.chunks.append(NoticeChunk(f"The model declined: {why}", "warning"))
         self.finish(reason)
 
-    def close_reasoning(self, *, complete: bool = False) -> None:
-        """Keeps the open thinking block; one that was cut off is kept for people only, since it has no signature."""
-        block, self._block = self._block, {}
-        if not block:
-            return
-        data: dict[str, Any] = {}
-        if complete:
-            data = {"source": self._source, "block": block}
-            data |= {"calls_before": len(self.calls), "text_before": self.text_length}
-        shown = text(block.get("thinking"))
-        self.chunks.append(ReasoningFinished(Reasoning(provider=FORMAT, text=shown, data=data)))
-
     def _count(self, usage: dict[str, Any]) -> None:
         self._counted |= {name: value for name, value in usage.items() if value is not None}
 
@@ -115,12 +184,16 @@ class AnthropicAnswer(WireAnswer):
         if not self._counted:
             return None
         cached = count(self._counted.get("cache_read_input_tokens"))
-        written = count(self._counted.get("cache_creation_input_tokens"))
         fresh = count(self._counted.get("input_tokens"))
         output = count(self._counted.get("output_tokens"))
-        return (fresh or 0) + (cached or 0) + (written or 0), output or 0, cached
+        return (fresh or 0) + (cached or 0) + self.cache_written, output or 0, cached
+
+    @property
+    def cache_written(self) -> int:
+        """From the usage."""
+        return count(self._counted.get("cache_creation_input_tokens")) or 0
 
 
-def _label(data: dict[str, Any]) -> Label:
+def _index(data: dict[str, Any]) -> int | None:
     index = data.get("index")
-    return Label(index if isinstance(index, int) else None)
+    return index if isinstance(index, int) else None

@@ -9,6 +9,7 @@ from console_app.domain.ports.provider import ModelRequest
 from console_app.providers.answer import WireAnswer
 from console_app.providers.anthropic_answer import AnthropicAnswer
 from console_app.providers.anthropic_request import anthropic_body
+from console_app.providers.cache_marks import MARK, mark_anthropic
 from console_app.providers.endpoint_headers import headers_left_out, headers_sent
 from console_app.providers.faults import Fault
 from console_app.providers.http_client import make_http_client
@@ -22,7 +23,7 @@ _OPTIONAL: dict[str, tuple[str, ...]] = {
     "tool_choice.disable_parallel_tool_use": ("parallel_tool_use",),
     "temperature": (),
     "stop_sequences": (),
-    "cache_control": (),
+    "cache_control": ("system",),  # with the marks the system prompt is a list
 }
 _TOO_MANY = re.compile(r"max_tokens\D{0,20}[\d,]+ ?> ?([\d,]+)")
 
@@ -75,8 +76,8 @@ class AnthropicMessagesProvider(WireProvider):
             eager=self._where.is_vendor,
             images=self._sees,
         )
-        if self._where.is_vendor:
-            body["cache_control"] = {"type": "ephemeral"}  # each step repeats the last one's request
+        if "cache_control" not in self._dropped:
+            mark_anthropic(body)
         if "largest" in self._dropped:
             body["max_tokens"] = min(body["max_tokens"], limit)
         return without(body, self._dropped)
@@ -88,6 +89,7 @@ class AnthropicMessagesProvider(WireProvider):
         if (found := _TOO_MANY.search(fault.message)) and "largest" not in self._dropped:
             self._dropped["largest"] = int(found[1].replace(",", ""))
             return f"max_tokens {body['max_tokens']:,}"
-        if field := refused_field(fault, body, _OPTIONAL):
+        marked = body if "cache_control" in self._dropped else {**body, "cache_control": MARK}
+        if field := refused_field(fault, marked, _OPTIONAL):
             self._dropped[field] = None
         return field

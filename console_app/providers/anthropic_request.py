@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from console_app.domain.endpoint import ProviderConfig
+from console_app.domain.endpoint import ProviderConfig, identity
 from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
 from console_app.domain.ports.provider import ModelRequest
 from console_app.domain.tools import Outcome, ToolCall, ToolSpec
-from console_app.providers.anthropic_answer import FORMAT
+from console_app.providers.anthropic_answer import FORMAT, THINKING
 from console_app.providers.pictures import Picture, pictures_of
+from console_app.providers.placed_blocks import in_order
 from console_app.providers.sampling_parameters import parameters
 from console_app.providers.wire_parts import (
     arguments_object,
-    in_order,
+    ids_for,
     reasoning_blocks,
     tool_schema,
-    wire_id,
     wire_name,
+    with_extra,
 )
 
+_NO_FIELDS: Mapping[str, Any] = {}
 BLANK_TEXT = "(nothing)"  # the API takes no blank text
 
 
@@ -33,7 +36,7 @@ def anthropic_body(
     body: dict[str, Any] = {
         "model": config.model,
         "max_tokens": max_tokens,
-        "messages": anthropic_messages(request, source, images=images),
+        "messages": anthropic_messages(request, source, identity(config), images=images),
         "stream": True,
     }
     if request.system.strip():
@@ -46,7 +49,7 @@ def anthropic_body(
         schema: dict[str, Any] = {"type": "object", "properties": {}}
         body["tools"] = [{"name": name, "input_schema": schema} for name in names]
         body["tool_choice"] = {"type": "none"}
-    return body | parameters(request.sampling, "anthropic") | (request.sampling.extra_body or {})
+    return with_extra(body | parameters(request.sampling, "anthropic"), request.sampling.extra_body)
 
 
 def _called_names(request: ModelRequest) -> list[str]:
@@ -64,9 +67,12 @@ def _tool_choice(request: ModelRequest) -> dict[str, Any]:
     return {"type": kind, "disable_parallel_tool_use": True}
 
 
-def anthropic_messages(request: ModelRequest, source: str = "", *, images: bool = True) -> list[dict[str, Any]]:
+def anthropic_messages(
+    request: ModelRequest, source: str = "", endpoint: str = "", *, images: bool = True
+) -> list[dict[str, Any]]:
     """The history as turns that begin with the user and alternate; with `images` the pictures of messages too."""
     out: list[dict[str, Any]] = []
+    ids = ids_for(request.messages, endpoint)
     for message in request.messages:
         match message:
             case UserMessage():
@@ -74,9 +80,10 @@ def anthropic_messages(request: ModelRequest, source: str = "", *, images: bool 
                 text = _text(message.content if message.content.strip() else BLANK_TEXT)
                 _append(out, "user", [*shown, text])
             case AssistantMessage():
-                _append(out, "assistant", _assistant(message, source))
+                goes_on = message.paused and message is request.messages[-1]
+                _append(out, "assistant", _assistant(message, source, ids, goes_on=goes_on))
             case ToolMessage():
-                _append(out, "user", [_result(message)])
+                _append(out, "user", [_result(message, ids)])
     if out and out[0]["role"] != "user":
         out.insert(0, {"role": "user", "content": [_text(BLANK_TEXT)]})
     return out
@@ -93,29 +100,50 @@ def _append(out: list[dict[str, Any]], role: str, blocks: list[dict[str, Any]]) 
         out.append({"role": role, "content": blocks})
 
 
-def _assistant(message: AssistantMessage, source: str) -> list[dict[str, Any]]:
-    blocks = list(in_order(message, reasoning_blocks(message, FORMAT, source), _text, _call))
+def _assistant(
+    message: AssistantMessage, source: str, ids: Callable[[str], str], *, goes_on: bool
+) -> list[dict[str, Any]]:
+    written = in_order(message, reasoning_blocks(message, FORMAT, source), _text, lambda call: _call(call, ids))
+    blocks = list(written)
+    if goes_on:
+        return blocks
+    blocks = _answered(blocks)
     # A turn may not end with thinking, nor be nothing else.
-    while blocks and blocks[-1].get("type") in ("thinking", "redacted_thinking"):
+    while blocks and blocks[-1].get("type") in THINKING:
         blocks.pop()
     return blocks
+
+
+def _answered(blocks: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Without the provider's own calls that have no result, and results without their call: an answer was cut there."""
+    uses = {block.get("id") for block in blocks if _is_server_use(block)}
+    results = {block.get("tool_use_id") for block in blocks}
+    return [
+        block
+        for block in blocks
+        if (block.get("id") in results if _is_server_use(block) else block.get("tool_use_id") in {None, *uses})
+    ]
+
+
+def _is_server_use(block: dict[str, Any]) -> bool:
+    return str(block.get("type")).endswith("_tool_use")
 
 
 def _image(picture: Picture) -> dict[str, Any]:
     return {"type": "image", "source": {"type": "base64", "media_type": picture.mime, "data": picture.data}}
 
 
-def _text(text: str) -> dict[str, Any]:
-    return {"type": "text", "text": text}
+def _text(text: str, fields: Mapping[str, Any] = _NO_FIELDS) -> dict[str, Any]:
+    return {"type": "text", "text": text, **fields}
 
 
-def _call(call: ToolCall) -> dict[str, Any]:
+def _call(call: ToolCall, ids: Callable[[str], str]) -> dict[str, Any]:
     arguments = arguments_object(call.arguments)
-    return {"type": "tool_use", "id": wire_id(call.id), "name": wire_name(call.name), "input": arguments}
+    return {"type": "tool_use", "id": ids(call.id), "name": wire_name(call.name), "input": arguments}
 
 
-def _result(message: ToolMessage) -> dict[str, Any]:
-    result: dict[str, Any] = {"type": "tool_result", "tool_use_id": wire_id(message.tool_call_id)}
+def _result(message: ToolMessage, ids: Callable[[str], str]) -> dict[str, Any]:
+    result: dict[str, Any] = {"type": "tool_result", "tool_use_id": ids(message.tool_call_id)}
     if message.content.strip():
         result["content"] = message.content
     if message.outcome is not Outcome.SUCCEEDED:

@@ -30,16 +30,23 @@ def cost(
     output_tokens: int,
     cached_tokens: int | None = None,
     *,
+    cache_written: int = 0,
     base_url: str | None = None,
 ) -> float | None:
-    """US dollars of one request; `cached_tokens` are part of the input. None where the price isn't known."""
+    """US dollars of one request; `cached_tokens` and what was written to the cache are part of the input. None where
+    the price isn't known."""
     known = _where(provider, base_url)
     if known is None:
         return None
     # 0.3 s to import, with its table of prices.
     from genai_prices import Usage, calc_price
 
-    usage = Usage(input_tokens=input_tokens, output_tokens=output_tokens, cache_read_tokens=cached_tokens or 0)
+    usage = Usage(
+        input_tokens=input_tokens,
+        output_tokens=output_tokens,
+        cache_read_tokens=cached_tokens or 0,
+        cache_write_tokens=cache_written,
+    )
     try:
         return float(calc_price(usage, model, **known).total_price)
     except (LookupError, ValueError):

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from console_app.domain.ports.provider import ModelRequest
 from console_app.providers.answer import WireAnswer
+from console_app.providers.cache_marks import forwards_marks, mark_chat
 from console_app.providers.faults import Fault
 from console_app.providers.openai_chat_answer import ChatAnswer
 from console_app.providers.openai_chat_request import chat_body
@@ -47,6 +48,8 @@ class OpenAIChatProvider(WireProvider):
         # OpenAI's newer models take only the longer name, most other servers only the shorter one.
         limit_field = self._dropped.get("limit") or _LIMITS[0 if self._where.is_vendor else 1]
         body = chat_body(request, self._config, source=self._source, limit_field=limit_field, images=self._sees)
+        if forwards_marks(self._where.url, self.model):
+            mark_chat(body)
         return without(body, self._dropped)
 
     def _answer(self, request: ModelRequest) -> WireAnswer:

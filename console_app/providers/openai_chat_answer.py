@@ -8,7 +8,7 @@ from typing import Any
 from console_app.domain.messages import Reasoning
 from console_app.domain.ports.provider import ReasoningFinished
 from console_app.providers.answer import ServerFault, WireAnswer, raise_for_error
-from console_app.providers.call_accumulator import Label
+from console_app.providers.call_accumulator import CallAccumulator, Label
 from console_app.providers.loose_json import arr, count, obj, text
 from console_app.providers.openai_chat_calls import ChatCalls
 
@@ -21,12 +21,18 @@ class ChatAnswer(WireAnswer):
 
     def __init__(self, tool_names: Collection[str] = (), source: str = "") -> None:
         super().__init__()
-        self._fragments = ChatCalls(self.calls, tool_names)
+        self._calls = CallAccumulator(self.chunks)
+        self._fragments = ChatCalls(self._calls, tool_names)
         self._source = source
         self._field = ""  # the reasoning field this server writes; some write the same text into two
         self._reasoning: list[str] = []
         self._details: list[dict[str, Any]] = []
         self._choice: Any = None  # the index of the first choice: only that is the answer
+
+    @property
+    def calls(self) -> CallAccumulator:
+        """The calls, by what each fragment says of its own."""
+        return self._calls
 
     def event(self, name: str, data: dict[str, Any]) -> None:
         """One `chat.completion.chunk`."""

@@ -22,6 +22,7 @@ _OPTIONAL: dict[str, tuple[str, ...]] = {
     "temperature": (),
     "tool_choice": (),
     "store": (),
+    "prompt_cache_key": (),
 }
 
 

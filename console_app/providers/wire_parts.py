@@ -1,4 +1,4 @@
-"""What the requests of all three wire formats share: legal ids and names, schemas, and where reasoning goes.
+"""What the requests of all three wire formats share: legal ids and names, schemas, and the reasoning that goes back.
 
 A history may come from another provider, or hold names that a model invented, and every API refuses the whole request
 for one character of them; so ids and names are made legal here, in every request alike, and nowhere else.
@@ -9,12 +9,14 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, cast
 
-from console_app.domain.messages import AssistantMessage, Reasoning
-from console_app.domain.tools import ToolCall, ToolSpec
+from console_app.domain.messages import AssistantMessage, Reasoning, ToolMessage, UserMessage
+from console_app.domain.tools import ToolSpec
+from console_app.providers.loose_json import arr
 
+AnyMessage = UserMessage | AssistantMessage | ToolMessage
 LONGEST_ID = 40  # OpenAI's limit; the others allow more
 _ILLEGAL = re.compile(r"[^A-Za-z0-9_-]")
 
@@ -25,6 +27,21 @@ def wire_id(call_id: str) -> str:
         return call_id
     digest = hashlib.sha256(call_id.encode("utf-8", "surrogatepass")).hexdigest()[:12]
     return f"{_ILLEGAL.sub('_', call_id)[: LONGEST_ID - 13]}_{digest}"
+
+
+def ids_for(messages: Iterable[AnyMessage], endpoint: str) -> Callable[[str], str]:
+    """How ids go out to `endpoint`: those that it gave itself as they came, those of others as every API takes them."""
+    answers = (one for one in messages if isinstance(one, AssistantMessage) and one.endpoint == endpoint != "")
+    given = {call.id for answer in answers for call in answer.tool_calls if call.id}
+    return lambda call_id: call_id if call_id in given else wire_id(call_id)
+
+
+def with_extra(body: dict[str, Any], extra: Mapping[str, Any] | None) -> dict[str, Any]:
+    """`body` with `extra_body` over it. Its tools, which the provider runs itself, come behind the request's."""
+    if not extra:
+        return body
+    tools = [*arr(body.get("tools")), *arr(extra.get("tools"))]
+    return {**body, **extra, **({"tools": tools} if tools else {})}
 
 
 def wire_name(name: str) -> str:
@@ -67,39 +84,3 @@ def reasoning_blocks(message: AssistantMessage, wire_format: str, source: str) -
         for block in message.reasoning
         if block.provider == wire_format and block.data and block.data.get("source", source) == source
     ]
-
-
-def in_order(
-    message: AssistantMessage,
-    reasoning: Sequence[Reasoning],
-    text_block: Callable[[str], dict[str, Any]],
-    call_block: Callable[[ToolCall], dict[str, Any]],
-) -> Iterator[dict[str, Any]]:
-    """Blocks of an assistant message in the order in which they were written: its text, its calls, its reasoning.
-
-    Reasoning says how much text and how many calls came before it. Text is put before the calls of its stretch, and
-    blank text is left out.
-    """
-    text_at = calls_at = 0
-    for block in reasoning:
-        text_end = max(text_at, min(int(block.data.get("text_before", 0)), len(message.content)))
-        calls_end = max(calls_at, min(int(block.data.get("calls_before", 0)), len(message.tool_calls)))
-        yield from _stretch(message, (text_at, text_end), (calls_at, calls_end), text_block, call_block)
-        yield dict(block.data.get("block") or block.data)
-        text_at, calls_at = text_end, calls_end
-    rest = len(message.content), len(message.tool_calls)
-    yield from _stretch(message, (text_at, rest[0]), (calls_at, rest[1]), text_block, call_block)
-
-
-def _stretch(
-    message: AssistantMessage,
-    text: tuple[int, int],
-    calls: tuple[int, int],
-    text_block: Callable[[str], dict[str, Any]],
-    call_block: Callable[[ToolCall], dict[str, Any]],
-) -> Iterator[dict[str, Any]]:
-    piece = message.content[slice(*text)]
-    if piece.strip():
-        yield text_block(piece)
-    for call in message.tool_calls[slice(*calls)]:
-        yield call_block(call)

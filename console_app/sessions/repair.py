@@ -80,7 +80,7 @@ class _Closing:
             return
         from_drafts = AssistantMessage(
             content=step.text,
-            tool_calls=tuple(_as_call(call, model) for call in step.batch.calls),
+            tool_calls=tuple(_as_call(call, model) for call in step.batch.calls if call.origin != "provider"),
             # Of no provider, so that none sends it: a cut thought has no signature. It is kept for you to read.
             reasoning=(Reasoning(provider="", text=step.reasoning),) if step.reasoning else (),
             interrupted=True,
@@ -100,7 +100,7 @@ class _Closing:
                     error=INTERRUPTED,
                 )
         for call in step.batch.calls:
-            if call.id in recorded:
+            if call.id in recorded or call.origin == "provider":
                 continue
             message = ToolMessage(
                 tool_call_id=call.id,
@@ -125,7 +125,7 @@ def _as_call(call: CallView, model: str) -> ToolCall:
         id=call.id,
         name=call.name,
         arguments=arguments,
-        origin=call.origin,
+        origin="text" if call.origin == "text" else "native",
         raw=call.raw,
         repaired=call.repaired,
         model=model,

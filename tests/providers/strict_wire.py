@@ -128,6 +128,16 @@ _RESPONSES_OPTIONAL = {"include", "instructions", "tools", "tool_choice", "paral
     "max_output_tokens",
     "temperature",
     "reasoning",
+    "prompt_cache_key",
+}
+# Items of tools that the provider runs, and what the API wants of each.
+_SERVER_ITEMS: dict[str, set[str]] = {
+    "web_search_call": {"id", "status", "action"},
+    "file_search_call": {"id", "status", "queries"},
+    "code_interpreter_call": {"id", "status", "code", "container_id"},
+    "mcp_list_tools": {"id", "server_label", "tools"},
+    "mcp_call": {"id", "server_label", "name", "arguments"},
+    "compaction": {"id", "encrypted_content"},
 }
 
 
@@ -135,11 +145,13 @@ def check_responses(body: dict[str, Any]) -> None:
     """OpenAI Responses."""
     _encodable(body)
     _fields(body, _RESPONSES_FIELDS, _RESPONSES_OPTIONAL, "body")
-    for tool in body.get("tools", []):
+    _require(0 < len(body.get("prompt_cache_key", "x")) <= 64, "prompt_cache_key is blank or too long")
+    functions = [tool for tool in body.get("tools", []) if tool.get("type") == "function"]
+    for tool in functions:
         _fields(tool, {"type", "name", "parameters"}, {"description", "strict"}, "tool")
         _require(LEGAL_NAME.fullmatch(tool["name"]), f"tool name {tool['name']!r}")
         _schema(tool["parameters"], "tool")
-    _unique([tool["name"] for tool in body.get("tools", [])], "tool names")
+    _unique([tool["name"] for tool in functions], "tool names")
     _require(body.get("max_output_tokens", 16) >= 16, "max_output_tokens is below 16")
     _require(body["input"], "input is empty")
     calls: list[str] = []
@@ -148,7 +160,8 @@ def check_responses(body: dict[str, Any]) -> None:
         _responses_item(item, calls, results, f"input[{number}]")
         if item.get("type") == "reasoning":
             after = body["input"][number + 1] if number + 1 < len(body["input"]) else {}
-            follows = after.get("role") == "assistant" or after.get("type") in ("function_call", "reasoning")
+            kinds = ("function_call", "reasoning", *_SERVER_ITEMS)
+            follows = after.get("role") == "assistant" or after.get("type") in kinds
             _require(follows, f"input[{number}]: reasoning without its required following item")
     _require(set(calls) == set(results), f"no tool output found for: {set(calls) - set(results)}")
 
@@ -156,7 +169,8 @@ def check_responses(body: dict[str, Any]) -> None:
 def _responses_item(item: dict[str, Any], calls: list[str], results: list[str], what: str) -> None:
     match item.get("type", "message"):
         case "message":
-            _fields(item, {"role", "content"}, {"type"}, what)
+            _fields(item, {"role", "content"}, {"type", "phase"} if item.get("role") == "assistant" else {"type"}, what)
+            _require(item.get("phase", "final_answer") in ("commentary", "final_answer"), f"{what}: phase")
             _require(item["role"] in ("user", "assistant", "system", "developer"), f"{what}: role {item['role']!r}")
             _require(isinstance(item["content"], str), f"{what}: content is no text")
         case "function_call":
@@ -174,13 +188,25 @@ def _responses_item(item: dict[str, Any], calls: list[str], results: list[str], 
             results.append(item["call_id"])
         case "reasoning":
             _fields(item, {"type", "id", "summary"}, {"encrypted_content", "content", "status"}, what)
-            _require(item.get("encrypted_content"), f"{what}: reasoning without encrypted content, and store is false")
+            kept = item.get("encrypted_content") or item.get("content")
+            _require(kept, f"{what}: reasoning without encrypted content, and store is false")
+        case kind if kind in _SERVER_ITEMS:
+            _fields(item, {"type", *_SERVER_ITEMS[kind]}, {"output", "outputs", "results", "error", "summary"}, what)
         case other:
             raise BadRequest(f"{what}: unknown type {other!r}")
 
 
 # -- Anthropic Messages
 
+# Blocks of tools that the provider runs, and what the API wants of each.
+_SERVER_BLOCKS: dict[str, set[str]] = {
+    "server_tool_use": {"id", "name", "input"},
+    "mcp_tool_use": {"id", "name", "server_name", "input"},
+    "web_search_tool_result": {"tool_use_id", "content"},
+    "code_execution_tool_result": {"tool_use_id", "content"},
+    "mcp_tool_result": {"tool_use_id", "content"},
+}
+SERVER_ID = re.compile(r"(srvtoolu|mcptoolu)_[A-Za-z0-9_]+")
 _ANTHROPIC_FIELDS = {"model", "messages", "max_tokens", "stream"}
 _ANTHROPIC_OPTIONAL = {"system", "tools", "tool_choice", "temperature", "stop_sequences", "thinking", "cache_control"}
 
@@ -191,9 +217,14 @@ def check_anthropic(body: dict[str, Any]) -> None:
     _fields(body, _ANTHROPIC_FIELDS, _ANTHROPIC_OPTIONAL, "body")
     _require(body["max_tokens"] >= 1, "max_tokens is below 1")
     _require(0 <= body.get("temperature", 0) <= 1, "temperature is outside 0..1")
-    _require(body.get("system", "x").strip(), "system: text content blocks must be non-empty")
+    system = body.get("system", "x")
+    for block in system if isinstance(system, list) else [{"type": "text", "text": system}]:
+        _anthropic_block(_unmarked(block), "system")
+    _require(len(_marks(body)) <= 4, "A maximum of 4 blocks with cache_control may be provided")
     _require(all(stop.strip() for stop in body.get("stop_sequences", [])), "blank stop sequence")
-    for tool in body.get("tools", []):
+    for tool in map(_unmarked, body.get("tools", [])):
+        if "type" in tool:
+            continue  # one that the provider runs
         _fields(tool, {"name", "input_schema"}, {"description", "eager_input_streaming"}, "tool")
         _require(LEGAL_NAME.fullmatch(tool["name"]), f"tool name {tool['name']!r}")
         _schema(tool["input_schema"], "tool")
@@ -207,23 +238,62 @@ def check_anthropic(body: dict[str, Any]) -> None:
         _require(message["role"] == ("user", "assistant")[number % 2], f"messages.{number}: roles must alternate")
         before = messages[number - 1]["content"] if number else []
         after = messages[number + 1]["content"] if number + 1 < len(messages) else []
-        _anthropic_message(message, before, after, f"messages.{number}")
+        last = number == len(messages) - 1
+        _anthropic_message(message, before, after, f"messages.{number}", last=last)
     uses = [b for m in messages for b in m["content"] if isinstance(b, dict) and b["type"] == "tool_use"]
     _unique([use["id"] for use in uses], "tool_use ids")
     _require(not uses or body.get("tools"), "requests with tool_use blocks must define tools")
 
 
-def _anthropic_message(message: dict[str, Any], before: Any, after: Any, what: str) -> None:
+def _marks(thing: Any) -> list[Any]:
+    """Every cache_control in a body."""
+    if isinstance(thing, dict):
+        own = [thing["cache_control"]] if "cache_control" in thing else []
+        return own + [mark for inner in thing.values() for mark in _marks(inner)]
+    return [mark for inner in thing for mark in _marks(inner)] if isinstance(thing, list) else []
+
+
+def _unmarked(block: dict[str, Any]) -> dict[str, Any]:
+    """A block without its cache mark, which has to be one and stand where one may."""
+    mark = block.get("cache_control", {"type": "ephemeral"})
+    _require(mark == {"type": "ephemeral"}, f"cache_control {mark!r}")
+    marked = "cache_control" in block
+    _require(not marked or block.get("type") not in ("thinking", "redacted_thinking"), "a mark on thinking")
+    return {name: value for name, value in block.items() if name != "cache_control"}
+
+
+def _is_server_use(block: dict[str, Any]) -> bool:
+    return block["type"] in ("server_tool_use", "mcp_tool_use")
+
+
+def _server_blocks(content: list[dict[str, Any]], what: str, *, goes_on: bool) -> None:
+    """A result of the provider's own tools stands behind its call, and only a turn that goes on may lack one."""
+    open_uses: list[str] = []
+    for block in content:
+        if _is_server_use(block):
+            open_uses.append(block["id"])
+        elif block["type"].endswith("_tool_result") and block["type"] != "tool_result":
+            _require(block["tool_use_id"] in open_uses, f"{what}: {block['type']} without its call")
+            open_uses.remove(block["tool_use_id"])
+    _require(goes_on or not open_uses, f"{what}: server tools without a result: {open_uses}")
+
+
+def _anthropic_message(message: dict[str, Any], before: Any, after: Any, what: str, *, last: bool) -> None:
     content = message["content"]
     if isinstance(content, str):
         _require(content.strip(), f"{what}: text content must be non-empty")
         return
     _require(content, f"{what}: content is empty")
-    allowed = {"user": {"text", "tool_result"}, "assistant": {"text", "tool_use", "thinking", "redacted_thinking"}}
+    allowed = {
+        "user": {"text", "tool_result", "image"},
+        "assistant": {"text", "tool_use", "thinking", "redacted_thinking", *_SERVER_BLOCKS},
+    }
+    content = list(map(_unmarked, content))
     for block in content:
         _require(block["type"] in allowed[message["role"]], f"{what}: a {block['type']} block of the {message['role']}")
         _anthropic_block(block, what)
     if message["role"] == "assistant":
+        _server_blocks(content, what, goes_on=last)
         _require(content[-1]["type"] not in ("thinking", "redacted_thinking"), f"{what}: ends with thinking")
         results = [b["tool_use_id"] for b in after if isinstance(b, dict) and b["type"] == "tool_result"]
         missing = {b["id"] for b in content if b["type"] == "tool_use"} - set(results)
@@ -241,7 +311,7 @@ def _anthropic_message(message: dict[str, Any], before: Any, after: Any, what: s
 def _anthropic_block(block: dict[str, Any], what: str) -> None:
     match block["type"]:
         case "text":
-            _fields(block, {"type", "text"}, set(), what)
+            _fields(block, {"type", "text"}, {"citations"}, what)
             _require(block["text"].strip(), f"{what}: text content blocks must contain non-whitespace text")
         case "tool_use":
             _fields(block, {"type", "id", "name", "input"}, set(), what)
@@ -258,6 +328,13 @@ def _anthropic_block(block: dict[str, Any], what: str) -> None:
             _require(block["signature"], f"{what}: thinking without signature")
         case "redacted_thinking":
             _fields(block, {"type", "data"}, set(), what)
+        case kind if kind in _SERVER_BLOCKS:
+            _fields(block, {"type", *_SERVER_BLOCKS[kind]}, {"is_error", "caller"}, what)
+            ids = [block[name] for name in ("id", "tool_use_id") if name in block]
+            _require(all(SERVER_ID.fullmatch(id) for id in ids), f"{what}: ids {ids}")
+            _require(isinstance(block.get("input", {}), dict), f"{what}: {kind}.input should be a dictionary")
+        case "image":
+            _fields(block, {"type", "source"}, set(), what)
         case other:
             raise BadRequest(f"{what}: unknown block {other!r}")
 

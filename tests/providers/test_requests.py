@@ -178,7 +178,7 @@ def test_what_only_the_vendor_itself_is_asked_for(api: Api) -> None:
         extras = {
             "openai-chat": "max_completion_tokens" in body,
             "openai-responses": body.get("reasoning") == {"summary": "auto"},
-            "anthropic": "cache_control" in body and all(tool["eager_input_streaming"] for tool in body["tools"]),
+            "anthropic": all("eager_input_streaming" in tool for tool in body["tools"]),
         }
         assert extras[api] is (base_url is None)
 

@@ -9,15 +9,16 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
-from typing import Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from console_app.domain.events import Level
 from console_app.domain.messages import AssistantMessage, Reasoning, ToolMessage, UserMessage
 from console_app.domain.sampling import Sampling
-from console_app.domain.tools import ToolSpec
+from console_app.domain.tools import Outcome, ToolSpec
 
 SLICE = 16  # chunks or events taken in one go before others may run: a burst of tokens must not starve the keys
-FinishReason = Literal["stop", "tool_calls", "length", "filtered"]
+# "paused": the provider broke off its own work, and goes on with it once it has the answer so far back.
+FinishReason = Literal["stop", "tool_calls", "length", "filtered", "paused"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,7 @@ class ModelRequest:
     tool_choice: Literal["auto", "none", "required"] = "auto"
     parallel: bool = True  # False asks for one call an answer, where the API can
     sampling: Sampling = field(default_factory=Sampling)  # over what the provider was set to
+    conversation: str = ""  # an id of it that stays the same, for caches; "" for a request of its own
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +113,38 @@ class CallDropped:
 
 
 @dataclass(frozen=True, slots=True)
+class ProviderCallStarted:
+    """The provider runs a tool of its own (web search, code, an MCP connector). `id` is the provider's, `arguments` the
+    JSON text of an object, "" while they are not known, `server` the MCP server that the provider reaches."""
+
+    id: str
+    name: str
+    server: str = ""
+    arguments: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderCallFinished:
+    """What came of it, for people: the model has it. `arguments` where they are known only now."""
+
+    id: str
+    outcome: Outcome
+    content: str = ""
+    arguments: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderData:
+    """What the endpoint wants back unchanged: with the call at `index`, or with the message where that is None.
+
+    Takes the place of what came before for the same one.
+    """
+
+    data: dict[str, Any]
+    index: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class UsageChunk:
     """Tokens of the request, as the provider counts them."""
 
@@ -155,6 +189,9 @@ Chunk = (
     | CallClosed
     | CallBroken
     | CallDropped
+    | ProviderCallStarted
+    | ProviderCallFinished
+    | ProviderData
     | UsageChunk
     | RetryChunk
     | NoticeChunk
@@ -187,6 +224,21 @@ class Provider(Protocol):
     async def close(self) -> None:
         """Closes connections. A closed provider is not used again."""
         ...
+
+
+@runtime_checkable
+class HasEndpoint(Protocol):
+    """What a provider that reaches a model over HTTP says beside."""
+
+    @property
+    def endpoint(self) -> str:
+        """Which endpoint it is (`domain.endpoint.identity`)."""
+        ...
+
+
+def endpoint_of(provider: Provider) -> str:
+    """Whose answers come from `provider`; "" where it has no endpoint."""
+    return provider.endpoint if isinstance(provider, HasEndpoint) else ""
 
 
 @runtime_checkable

@@ -3,7 +3,8 @@
 A turn ends with an answer without calls (text is an answer under every strategy), with an accepted `finished`, at a
 limit, or by an error. An answer that was cut off does not end it if a call of it ran, since what ran has to reach the
 model; it ends it when nothing ran, and at the third cut in a row, so that a connection which always breaks can't go on
-for 25 steps. A thought ends nothing. Calls beside a thought run and are its act.
+for 25 steps. A thought ends nothing. Calls beside a thought run and are its act. An answer that its
+provider paused goes on with the next request, which ends with what came of it.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 from console_app.engine.strategies.strategy import Ending, Phase, StepResult, Strategy, TurnSteps
 
 MOST_CUTS = 3
+MOST_PAUSES = 10
 
 NUDGE = "Your last answer was empty. Answer the user, or call a tool."
 CLOSING = "The step limit is reached: no more tool calls run. Answer the user now with what you have."
@@ -24,6 +26,7 @@ class Loop:
         self._turn = turn
         self._phases = strategy.phases
         self._cuts = 0
+        self._pauses = 0  # in a row
         self._nudged = self._reminded = False
 
     async def run(self) -> Ending:
@@ -33,10 +36,11 @@ class Loop:
             if ending := self._spent():
                 return ending
             phase = self._phases[at]
-            answer = await turn.step(tool_choice=phase.tool_choice, note=phase.note, label=phase.label)
+            note = "" if self._pauses else phase.note  # what goes on has been told
+            answer = await turn.step(tool_choice=phase.tool_choice, note=note, label=phase.label)
             if ending := self._judge(phase, answer):
                 return ending
-            at = self._next(at, answer)
+            at = at if answer.paused else self._next(at, answer)
         return await self._closing_answer()
 
     def _spent(self) -> Ending | None:
@@ -51,6 +55,7 @@ class Loop:
         """The ending that this answer makes, or None to go on."""
         turn = self._turn
         self._cuts = self._cuts + 1 if answer.error or answer.finish == "length" else 0
+        self._pauses = self._pauses + 1 if answer.paused else 0
         if answer.completed is not None:
             return None if turn.has_steering else Ending("completed")
         if answer.calls:
@@ -58,6 +63,12 @@ class Loop:
                 return ended_by(turn, answer)
             if answer.error:
                 turn.notice("warning", f"{answer.error.rstrip('.')}. Going on with the results of the calls that ran.")
+            return None
+        if answer.paused:
+            if self._pauses > MOST_PAUSES:
+                why = f"The provider paused its answer {self._pauses} times in a row."
+                turn.notice("warning", f"{why} Say “go on” to let it continue.")
+                return Ending("failed", why)
             return None
         if phase.label is not None and not answer.error and answer.finish != "filtered":
             return ended_by(turn, answer) if self._cuts >= MOST_CUTS else None

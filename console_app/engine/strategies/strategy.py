@@ -36,6 +36,7 @@ class StepResult:
     finish: FinishReason | None
     error: str | None = None
     completed: str | None = None
+    paused: bool = False  # its provider goes on with it once it has it back
 
     @property
     def empty(self) -> bool:

@@ -20,6 +20,12 @@ def context_report(engine: Engine, transcript: Transcript, window: int | None) -
         lines.append(f"Compacted by itself from {NEARLY_FULL:.0%} on, before the next request.")
     else:
         lines.append(f"{used:,} tokens in the newest request; how many fit is not known (context_window says).")
+    usage = transcript.usage
+    if usage.cached_tokens:
+        share = usage.cached_tokens / max(usage.input_tokens, 1)
+        lines.append(
+            f"{usage.cached_tokens:,} of {usage.input_tokens:,} tokens sent so far came from the cache ({share:.0%})."
+        )
     settings = engine.settings
     parts = breakdown(
         settings.system_prompt,

@@ -27,6 +27,7 @@ MIN_FRAMED = 24  # cells below which a frame would leave no room
 LANE_SHARE = 0.24  # of the width
 MAX_LANE = 30
 ACTIONS = ("cancel", "retry", "edit", "extend", "send")
+PROVIDERS_OWN = "The provider runs this call itself: it can't be cancelled, edited or run again here."
 
 
 class CallBlock(Panel):
@@ -58,7 +59,9 @@ class CallBlock(Panel):
         return () if self.group.fold is None else (self.group.fold,)
 
     def allows(self, action: str) -> bool:
-        """Whether a key of the panel does something now."""
+        """Whether a key of the panel does something now. What the provider runs itself is only looked at."""
+        if self.call.origin == "provider":
+            return action not in ACTIONS
         if action == "send":
             return self.group.is_open and self.group.has_header
         if action == "extend" and self.call.limit is None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from console_app.domain.safe_text import one_line
-from console_app.domain.tools import CallState, Outcome
+from console_app.domain.tools import CallOrigin, CallState, Outcome
 from console_app.domain.transcript_parts import CallView
 from console_app.tui.transcript_view import json_view
 from console_app.tui.transcript_view.ansi import AnsiPainter
@@ -19,6 +19,11 @@ from console_app.tui.widgets.palette import Palette
 
 LIVE_LOG = 8  # log lines of a running call; a finished one shows them all
 INDENT = 2
+ORIGINS: dict[CallOrigin, str] = {
+    "native": "native call",
+    "text": "call read from text",
+    "provider": "run by the provider itself",
+}
 
 
 class CallDetail:
@@ -168,7 +173,7 @@ class CallDetail:
 
     def _identity(self, palette: Palette) -> Row:
         call = self._call
-        origin = "native call" if call.origin == "native" else "call read from text"
+        origin = ORIGINS[call.origin]
         return Row([(f"{clean(call.id)} · {clean(call.name)} · {origin}".replace("\n", " "), palette.muted)])
 
 

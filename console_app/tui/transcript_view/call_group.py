@@ -176,7 +176,7 @@ def label_of(call: CallView) -> tuple[str, str]:
 def badges(call: CallView) -> list[str]:
     """What was done to a call, in brackets."""
     return [
-        *(["[text]"] if call.origin == "text" else []),
+        *([f"[{call.origin}]"] if call.origin != "native" else []),
         *(["[repaired]"] if call.repaired else []),
         *(["[edited]"] if call.edited else []),
         *([f"[try {call.attempt}]"] if call.attempt > 1 else []),

@@ -18,7 +18,7 @@ from console_app.domain.tools import Artifact
 from console_app.domain.transcript_parts import CallView
 from console_app.tui.transcript_view.block import Block
 from console_app.tui.transcript_view.block_scroll import BlockScroll
-from console_app.tui.transcript_view.call_block import CallBlock
+from console_app.tui.transcript_view.call_block import PROVIDERS_OWN, CallBlock
 from console_app.tui.transcript_view.cursor import Cursor
 from console_app.tui.transcript_view.markdown_inline import is_web_link
 from console_app.tui.transcript_view.notice_blocks import NoticeBlock
@@ -264,6 +264,8 @@ class ConversationView(BlockScroll, can_focus=True):
             why = f"Nothing is selected. alt+up goes to the newest calls, {ESCAPE}."
         else:
             why = f"{one_line(event.character or event.key, 20)} does nothing here now. {ESCAPE}."
+            if isinstance(self.cursor, CallBlock) and self.cursor.call.origin == "provider":
+                why = f"{PROVIDERS_OWN} {why}"
         self.post_message(self.Refused(why))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:

@@ -1,0 +1,85 @@
+"""What a fan-out reads from the provider's prompt cache: `python -m benchmarks.bench_cache [STEPS CALLS]`.
+
+A turn of the real engine over a real connection; the local endpoint counts hits by the rule that Anthropic publishes
+(`tests/prompt_cache.py`). Each step asks for CALLS calls at once, of a catalogue of 60 tools. The share is of all input
+after the first request; what a step adds is new to any cache, so even without a miss it stays below 100 %.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+
+from benchmarks.console import row
+from console_app.domain import events as ev
+from tests.engine.peers import Tools, engine_of, play, spec
+from tests.prompt_cache import Counted, PromptCache
+from tests.providers.reading import provider_at
+from tests.wire_bytes import Answer, Call, Text
+from tests.wire_server import Request, WireServer
+
+WANTED = 0.95
+TOOLS = 60
+SCHEMA = {
+    "type": "object",
+    "properties": {
+        name: {"type": "string", "description": f"The {name} that the call is about, as it is known at the server."}
+        for name in ("path", "query", "owner", "since", "until")
+    },
+}
+
+
+class Endpoint:
+    """Answers with so many calls a step, then with a sentence, and counts what it read from its cache."""
+
+    def __init__(self, steps: int, calls: int) -> None:
+        self.counted: list[Counted] = []
+        self._steps, self._calls = steps, calls
+        self._cache = PromptCache()
+
+    def answer(self, request: Request) -> Answer:
+        """To one request."""
+        one = self._cache.take(request.body)
+        self.counted.append(one)
+        step, usage = len(self.counted), (one.total, 100, one.read)
+        if step > self._steps:
+            return Answer(Text("Done."), usage=usage)
+        calls = [
+            Call("demo_do_0", json.dumps({"n": f"{step}_{n}"}), f"call_{step}_{n}", size=100)
+            for n in range(self._calls)
+        ]
+        return Answer(Text(f"Step {step}."), *calls, usage=usage)
+
+
+async def measure(steps: int, calls: int) -> float:
+    """The share of what the request before had sent that was read from the cache, after the first request."""
+    endpoint = Endpoint(steps, calls)
+    with WireServer(endpoint.answer) as server:
+        provider = provider_at(server, "anthropic")
+        tools = Tools(
+            [spec(f"do_{n}", description="Reads what is there. " * 10, input_schema=SCHEMA) for n in range(TOOLS)]
+        )
+        engine = engine_of(provider, tools, max_steps=steps + 1, system_prompt="Be brief. " * 200)
+        seen = await play(engine)
+        await provider.close()
+    usage = [event for event in seen if isinstance(event, ev.UsageReported)][1:]
+    sent = sum(event.input_tokens for event in usage)
+    cached = sum(event.cached_tokens or 0 for event in usage)
+    known = sum(one.total for one in endpoint.counted[:-1])
+    row(f"{steps} steps of {calls} calls: input after the first request", f"{sent:,} tokens")
+    row("read from the cache", f"{cached / sent:.1%}")
+    row("read from the cache, of what the request before had sent", f"{cached / known:.1%}")
+    return cached / known
+
+
+def main() -> None:
+    """Ends with 1 where less of what an earlier request had sent is read than is wanted."""
+    steps, calls = (int(word) for word in sys.argv[1:3]) if len(sys.argv) > 2 else (20, 32)
+    share = asyncio.run(measure(steps, calls))
+    if share < WANTED:
+        sys.exit(f"{share:.1%} is less than {WANTED:.0%}")
+
+
+if __name__ == "__main__":
+    main()

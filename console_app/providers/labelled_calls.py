@@ -1,0 +1,208 @@
+"""The calls of an answer whose wire names the block or item that each fragment belongs to (Responses, Anthropic).
+
+A call runs when its own closing event came with a whole object, or at a normal end of the answer. A label is the place
+in the answer, the item's id and the call's id, as far as an event says them. A fragment or a closing event belongs to
+the one call that agrees with it best and contradicts it nowhere; where there is none, or several, it belongs to nobody,
+and every call that it might have been meant for is in doubt until its own closing event repeats its arguments whole.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from console_app.domain.ports.provider import CallBroken, CallClosed, CallDelta, CallOpened, Chunk
+from console_app.providers.call_accumulator import UNOWNED, arguments_text
+from console_app.providers.loose_json import object_problem
+
+
+class Where(NamedTuple):
+    """What an event says of the call that it is of; "" or None where it says nothing."""
+
+    place: int | None = None  # output_index, or the index of the content block
+    item: str = ""
+    call: str = ""
+
+    def agreement(self, other: Where) -> int:
+        """How many labels are the same; -1 when one contradicts. Servers that change an item's id midway leave the
+        call's as it is."""
+        if self.call and self.call == other.call and self.place == other.place:
+            return 3
+        pairs = [(a, b) for a, b in zip(self, other, strict=True) if a not in (None, "") and b not in (None, "")]
+        return len(pairs) if all(a == b for a, b in pairs) else -1
+
+    def may_be(self, other: Where) -> bool:
+        """Whether both may label one call, though servers change ids midway and lose labels."""
+        return self.agreement(other) >= 0 or any(
+            a == b for a, b in zip(self, other, strict=True) if a not in (None, "")
+        )
+
+
+@dataclass(slots=True, eq=False)
+class LabelledCall:
+    """A call that has begun. `initial` are arguments that came with its name; pieces that follow replace them."""
+
+    index: int
+    where: Where
+    id: str
+    name: str
+    initial: str = ""
+    pieces: list[str] = field(default_factory=list[str])
+    opened: bool = False
+    ended: bool = False
+    marked: bool = False  # its end was marked, but it holds no whole object: what follows will tell
+    doubt: str = ""
+
+    @property
+    def arguments(self) -> str:
+        """The arguments so far."""
+        if len(self.pieces) > 1:
+            self.pieces[:] = ["".join(self.pieces)]
+        return self.pieces[0] if self.pieces else self.initial
+
+    @property
+    def whole(self) -> bool:
+        """Whether an object of arguments is complete."""
+        text = self.arguments
+        return text.rstrip().endswith("}") and not object_problem(text)
+
+
+class LabelledCalls:
+    """The calls of one answer. Methods append chunks to `out`."""
+
+    def __init__(self, out: list[Chunk]) -> None:
+        self._out = out
+        self._calls: list[LabelledCall] = []
+        self._unowned: list[Where] = []  # of fragments that came before any call they might be of
+        self._told: set[int] = set()  # those that a closing event without their id named
+        self._last: tuple[Where, LabelledCall] | None = None  # the owner of the last fragment
+
+    def __len__(self) -> int:
+        return len(self._calls)
+
+    def begin(self, where: Where, id: str, name: str, arguments: Any = "") -> None:
+        """Another call; one that is told of twice is one."""
+        self._last = None
+        if id and any(call.id == id and call.where.agreement(where) > 0 for call in self._calls):
+            return
+        for earlier in self._open():
+            self._announce(earlier)
+            if earlier.marked:
+                self._end(earlier)  # the model went on, so its end was one
+        call = LabelledCall(len(self._calls), where, id, name, arguments_text(arguments))
+        if any(place.may_be(where) for place in self._unowned):
+            call.doubt = UNOWNED
+        self._calls.append(call)
+        if name:
+            self._announce(call)
+
+    def fragment(self, where: Where, arguments: Any) -> None:
+        """More arguments (text, an object, or None) of the call that `where` tells."""
+        text = arguments_text(arguments)
+        if not text:
+            return
+        if self._last is not None and self._last[0] == where and not self._last[1].ended:
+            call = self._last[1]
+        else:
+            call = self._owner(where, ended=False)
+            known = max((past.where.agreement(where) for past in self._calls if past.ended), default=-1)
+            if call is not None and known > call.where.agreement(where):
+                call = None
+        if call is None:
+            if text.strip():
+                self._disown(where)
+            return
+        self._last = where, call
+        call.pieces.append(text)
+        if call.opened:
+            self._out.append(CallDelta(call.index, text))
+        elif call.name:
+            self._announce(call)
+
+    def close(self, where: Where, name: str = "", arguments: Any = "") -> bool:
+        """The closing event of a call; `arguments`, where it repeats them, are the truth. False when it is of none."""
+        # An end may be marked twice: what may be that of a call which has ended is none of another.
+        call = self._owner(where, ended=True)
+        if call is None:
+            return False
+        text = arguments_text(arguments)
+        if call.ended:
+            return True
+        call.name = call.name or name
+        if text:
+            call.doubt = ""
+            self._announce(call)
+            if not call.pieces:
+                self._out.append(CallDelta(call.index, text))
+            call.pieces[:] = [text]
+        # At the token limit an end may be marked of a call that was cut off; nothing cut off may run.
+        if call.whole:
+            self._end(call)
+        else:
+            call.marked = True
+        return True
+
+    def known(self, where: Where, name: str, arguments: Any) -> bool:
+        """Whether a call that a closing event names was told of before. One whose id an event left out is told by its
+        place or its arguments, and answers to one closing event."""
+        text = arguments_text(arguments)
+        for call in self._calls:
+            same = call.where.place == where.place or call.where.item == where.item or call.arguments == text
+            if where.call and call.id == where.call and same:
+                return True
+        for call in self._calls:
+            if (where.call and call.where.call) or call.index in self._told or call.name != name:
+                continue
+            if call.where.place == where.place or call.arguments == text:
+                self._told.add(call.index)
+                return True
+        return False
+
+    def finish(self, cut: str = "") -> None:
+        """The answer is over. `cut` says by what it was cut off, "" for a normal end: open calls end, or are broken."""
+        for call in self._open():
+            self._end(call, cut)
+
+    def _open(self) -> list[LabelledCall]:
+        return [call for call in self._calls if not call.ended]
+
+    def _owner(self, where: Where, *, ended: bool) -> LabelledCall | None:
+        """The one call that `where` can tell, among those that are open; with `ended`, among all."""
+        calls = [call for call in self._calls if ended or not call.ended]
+        ranked = [(agreement, call) for call in calls if (agreement := call.where.agreement(where)) >= 0]
+        if len(ranked) != 1:
+            return None
+        ((agreement, call),) = ranked
+        return call if agreement or (where == Where() and call.where == where) else None
+
+    def _disown(self, where: Where) -> None:
+        """A fragment is nobody's: whose it might be may not be whole, now or later."""
+        for call in self._open():
+            if call.where.may_be(where):
+                call.doubt = UNOWNED
+        self._unowned.append(where)
+
+    def _announce(self, call: LabelledCall) -> None:
+        if call.opened:
+            return
+        call.opened = True
+        self._out.append(CallOpened(call.index, call.id, call.name))
+        if call.pieces:
+            self._out.append(CallDelta(call.index, call.arguments))
+
+    def _end(self, call: LabelledCall, cut: str = "") -> None:
+        self._announce(call)
+        if call.initial and not call.pieces:
+            self._out.append(CallDelta(call.index, call.initial))
+        call.ended, self._last = True, None
+        text = call.arguments
+        if cut:
+            problem = f"cut off by {cut} after {len(text):,} characters"
+        elif not call.name:
+            problem = "the call names no tool"
+        else:
+            problem = call.doubt or object_problem(text)
+        if problem:
+            self._out.append(CallBroken(call.index, problem, text))
+        else:
+            self._out.append(CallClosed(call.index, "" if text.strip() in ("", "null") else text))
