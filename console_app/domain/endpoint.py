@@ -56,6 +56,13 @@ def host(url: str) -> str:
     return urlsplit(url).netloc.rpartition("@")[2]
 
 
+def identity(config: ProviderConfig) -> str:
+    """`API HOST` of an endpoint, with what comes before `/v1` where a gateway has several: what one of them gave goes
+    back to that one alone."""
+    path = urlsplit(config.url).path.rstrip("/").removesuffix("/v1")
+    return f"{config.api} {host(config.url).lower()}{path}"
+
+
 def is_loopback(url: str) -> bool:
     """Whether `url` names this machine: servers there need no key."""
     return _LOOPBACK.fullmatch(urlsplit(url).hostname or "") is not None

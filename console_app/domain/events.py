@@ -122,6 +122,8 @@ class MessageAdded(BaseEvent):
     outcome: Outcome | None = None
     reasoning: tuple[Reasoning, ...] = ()
     interrupted: bool = False
+    endpoint: str = ""
+    provider_data: dict[str, Any] = Field(default_factory=dict)
     origin: Literal["user", "fanout"] = "user"
     label: ThoughtLabel | None = None
     attachments: tuple[Attachment, ...] = ()
@@ -153,6 +155,8 @@ class MessageAdded(BaseEvent):
                     "tool_calls": message.tool_calls or None,
                     "reasoning": message.reasoning,
                     "interrupted": message.interrupted,
+                    "endpoint": message.endpoint,
+                    "provider_data": message.provider_data,
                     "label": message.label,
                 }
             case ToolMessage():
@@ -177,6 +181,8 @@ class MessageAdded(BaseEvent):
                 tool_calls=self.tool_calls or (),
                 reasoning=self.reasoning,
                 interrupted=self.interrupted,
+                endpoint=self.endpoint,
+                provider_data=self.provider_data,
                 label=self.label,
             )
         return ToolMessage(

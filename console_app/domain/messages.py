@@ -87,13 +87,19 @@ class UserMessage(Frozen):
 
 
 class AssistantMessage(Frozen):
-    """What the model said: text, the calls it asked for in order, and reasoning to send back."""
+    """What the model said: text, the calls it asked for in order, and reasoning to send back.
+
+    `provider_data` is what the endpoint gave beside that, in the words of its wire format; `tool_calls` have theirs.
+    Only requests to `endpoint`, the one that gave it (`domain.endpoint.identity`), carry it.
+    """
 
     role: Literal["assistant"] = "assistant"
     content: str = ""
     tool_calls: tuple[ToolCall, ...] = ()
     reasoning: tuple[Reasoning, ...] = ()
     interrupted: bool = False  # the answer was cut off, by a stop or by a lost connection
+    endpoint: str = ""  # whose answer it is; "" where that was not kept
+    provider_data: dict[str, Any] = Field(default_factory=dict)
     label: ThoughtLabel | None = None  # its text is a step of a strategy that thinks aloud, not an answer to the user
 
 

@@ -95,6 +95,7 @@ class ToolCall(Frozen):
     raw: str = ""  # for a call read from text: the text it was read from
     repaired: tuple[str, ...] = ()  # what had to be mended to read it, in words
     model: str = ""  # PROVIDER/MODEL that asked for it; "" where that was not kept
+    provider_data: dict[str, Any] = Field(default_factory=dict)  # what its message's endpoint wants back with it
     whole: bool = True  # its arguments were read whole; else `{}` stands in their place, and must not run
 
 

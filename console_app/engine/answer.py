@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import assert_never
+from typing import Any, assert_never
 
 from console_app.domain import events as ev
 from console_app.domain.errors import FanoutError
@@ -18,14 +18,22 @@ _PLAN = re.compile(r"^[ \t#*_>]*plan[ \t*_]*:[ \t*_]*", re.IGNORECASE | re.MULTI
 class Answer:
     """What has come of an answer so far. `finish` is None until the model said that it is complete.
 
-    With a `label`, its text is a thought and not for the user. `model` is PROVIDER/MODEL.
+    With a `label`, its text is a thought and not for the user. `model` is PROVIDER/MODEL, `endpoint` where
+    it is reached.
     """
 
     def __init__(
-        self, batch: Batch, emit: Callable[[ev.Event], None], label: ThoughtLabel | None = None, model: str = ""
+        self,
+        batch: Batch,
+        emit: Callable[[ev.Event], None],
+        label: ThoughtLabel | None = None,
+        *,
+        model: str = "",
+        endpoint: str = "",
     ) -> None:
         self.batch = batch
         self.model = model
+        self.endpoint = endpoint
         self.label: ThoughtLabel | None = label
         self.finish: ports.FinishReason | None = None
         self.error: FanoutError | None = None
@@ -33,6 +41,7 @@ class Answer:
         self._emit = emit
         self._text: list[str] = []
         self._reasoning: list[Reasoning] = []
+        self._provider_data: dict[str, Any] = {}
 
     @property
     def text(self) -> str:
@@ -70,6 +79,11 @@ class Answer:
                 self.batch.dropped(chunk.index)
             case ports.FinishChunk():
                 self.finish = chunk.reason
+            case ports.ProviderData():
+                if chunk.index is None:
+                    self._provider_data = chunk.data
+                else:
+                    self.batch.kept(chunk.index, chunk.data)
             case ports.UsageChunk() | ports.RetryChunk() | ports.NoticeChunk():
                 self._emit(_of_the_request(chunk))
             case _:
@@ -92,6 +106,8 @@ class Answer:
             tool_calls=calls,
             reasoning=tuple(self._reasoning),
             interrupted=self.cut is not None,
+            endpoint=self.endpoint,
+            provider_data=self._provider_data,
             label=self.label,
         )
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from console_app.domain import events as ev
 from console_app.domain.approvals import CallPolicy
@@ -128,6 +129,11 @@ class Batch:
             call.closed = True
             call.raw = chunk.raw or "".join(call.received)
             self._executor.finish(call, results.unreadable(chunk.problem.rstrip("."), call.raw))
+
+    def kept(self, index: int, data: dict[str, Any]) -> None:
+        """What the endpoint wants back with a call."""
+        if (call := self._by_index.get(index)) is not None:
+            call.provider_data = data
 
     def dropped(self, index: int) -> None:
         """What was announced is no call after all."""

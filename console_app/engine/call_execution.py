@@ -41,6 +41,7 @@ class CallExecution:
     raw: str = ""
     received: list[str] = field(default_factory=list[str])  # its arguments as they arrive
     repaired: tuple[str, ...] = ()
+    provider_data: dict[str, Any] = field(default_factory=dict[str, Any])  # to go back to the endpoint that gave it
     must_ask: str = ""  # why a person has to approve it, whatever rules and modes say
     closed: bool = False  # its arguments are complete, or known to be broken
     dispatched: bool = False
@@ -101,6 +102,7 @@ class CallExecution:
             raw=self.raw,
             received=self.received,
             repaired=self.repaired,
+            provider_data=self.provider_data,
             must_ask=self.must_ask,
             closed=True,
             resolution=None if self.must_ask and edited is None else resolution,
@@ -118,6 +120,7 @@ class CallExecution:
             raw=self.raw,
             repaired=self.repaired,
             model=model,
+            provider_data=self.provider_data,
             whole=self.arguments is not None,
         )
 

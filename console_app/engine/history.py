@@ -148,4 +148,5 @@ def _joined(first: AssistantMessage, second: AssistantMessage) -> AssistantMessa
         tool_calls=second.tool_calls,  # the first had none, else its results would stand between
         reasoning=(*first.reasoning, *second.reasoning),
         interrupted=second.interrupted,
+        endpoint=second.endpoint,  # its calls' own
     )

@@ -16,7 +16,7 @@ from console_app.domain import events as ev
 from console_app.domain.approvals import CallPolicy
 from console_app.domain.errors import AnswerInterrupted, FanoutError, ProviderError
 from console_app.domain.messages import ThoughtLabel, UserMessage
-from console_app.domain.ports.provider import SLICE, ModelRequest
+from console_app.domain.ports.provider import SLICE, ModelRequest, endpoint_of
 from console_app.engine import results
 from console_app.engine.answer import Answer
 from console_app.engine.approval import Approvals
@@ -99,7 +99,13 @@ class Step:
     async def run(self) -> StepResult:
         """Sends the request; returns when the answer has ended and each of its calls has its result."""
         provider = self._session.provider
-        answer = Answer(self.batch, self._owner.emit, self._ask.label, f"{provider.name}/{provider.model}")
+        answer = Answer(
+            self.batch,
+            self._owner.emit,
+            self._ask.label,
+            model=f"{provider.name}/{provider.model}",
+            endpoint=endpoint_of(provider),
+        )
         ended = asyncio.get_running_loop().create_future()
         reader = self._owner.spawn(self._read(self._request(), answer, ended), "answer")
         try:

@@ -16,7 +16,7 @@ from contextlib import aclosing, asynccontextmanager
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from console_app.domain.endpoint import ProviderConfig
+from console_app.domain.endpoint import ProviderConfig, identity
 from console_app.domain.errors import AnswerInterrupted, ProviderError
 from console_app.domain.messages import UserMessage
 from console_app.domain.ports.provider import SLICE, Chunk, ModelRequest, NoticeChunk, RetryChunk, UsageChunk
@@ -60,6 +60,11 @@ class WireProvider(ABC):
     def model(self) -> str:
         """The model's name, as the endpoint knows it."""
         return self._config.model
+
+    @property
+    def endpoint(self) -> str:
+        """Whose answers these are."""
+        return identity(self._config)
 
     @property
     def protocol(self) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
-from typing import Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from console_app.domain.events import Level
 from console_app.domain.messages import AssistantMessage, Reasoning, ToolMessage, UserMessage
@@ -111,6 +111,17 @@ class CallDropped:
 
 
 @dataclass(frozen=True, slots=True)
+class ProviderData:
+    """What the endpoint wants back unchanged: with the call at `index`, or with the message where that is None.
+
+    Takes the place of what came before for the same one.
+    """
+
+    data: dict[str, Any]
+    index: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class UsageChunk:
     """Tokens of the request, as the provider counts them."""
 
@@ -155,6 +166,7 @@ Chunk = (
     | CallClosed
     | CallBroken
     | CallDropped
+    | ProviderData
     | UsageChunk
     | RetryChunk
     | NoticeChunk
@@ -187,6 +199,21 @@ class Provider(Protocol):
     async def close(self) -> None:
         """Closes connections. A closed provider is not used again."""
         ...
+
+
+@runtime_checkable
+class HasEndpoint(Protocol):
+    """What a provider that reaches a model over HTTP says beside."""
+
+    @property
+    def endpoint(self) -> str:
+        """Which endpoint it is (`domain.endpoint.identity`)."""
+        ...
+
+
+def endpoint_of(provider: Provider) -> str:
+    """Whose answers come from `provider`; "" where it has no endpoint."""
+    return provider.endpoint if isinstance(provider, HasEndpoint) else ""
 
 
 @runtime_checkable

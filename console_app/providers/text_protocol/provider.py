@@ -27,6 +27,7 @@ from console_app.domain.ports.provider import (
     NoticeChunk,
     Provider,
     TextChunk,
+    endpoint_of,
     no_pictures,
 )
 from console_app.domain.tools import Outcome, ToolSpec
@@ -68,6 +69,11 @@ class TextProtocol:
     def model(self) -> str:
         """The wrapped provider's model."""
         return self._inner.model
+
+    @property
+    def endpoint(self) -> str:
+        """The wrapped provider's."""
+        return endpoint_of(self._inner)
 
     @property
     def no_pictures(self) -> str:
