@@ -6,16 +6,18 @@ for one character of them; so ids and names are made legal here, in every reques
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, cast
 
-from console_app.domain.messages import AssistantMessage, Reasoning
+from console_app.domain.messages import AssistantMessage, Reasoning, ToolMessage, UserMessage
 from console_app.domain.tools import ToolCall, ToolSpec
 
 LONGEST_ID = 40  # OpenAI's limit; the others allow more
+_NINE = re.compile(r"[A-Za-z0-9]{9}")
 _ILLEGAL = re.compile(r"[^A-Za-z0-9_-]")
 
 
@@ -25,6 +27,40 @@ def wire_id(call_id: str) -> str:
         return call_id
     digest = hashlib.sha256(call_id.encode("utf-8", "surrogatepass")).hexdigest()[:12]
     return f"{_ILLEGAL.sub('_', call_id)[: LONGEST_ID - 13]}_{digest}"
+
+
+def legal_id(call_id: str) -> str:
+    """`call_id` as every endpoint takes it, whoever gave it: nine letters and digits, as Mistral's do. The same always
+    gives the same."""
+    if _NINE.fullmatch(call_id):
+        return call_id
+    digest = hashlib.sha256(call_id.encode("utf-8", "surrogatepass")).digest()
+    return base64.b32encode(digest).decode()[:9].lower()
+
+
+def call_ids(
+    messages: Iterable[UserMessage | AssistantMessage | ToolMessage], endpoint: str, model: str = ""
+) -> dict[str, str]:
+    """What the id of each call is in a request to `endpoint`: as it gave it, once; legal where it is another's or ours.
+
+    Kimi's models read the tool's name and a running number in an id.
+    """
+    ids: dict[str, str] = {}
+    used: set[str] = set()
+    for message in messages:
+        if not isinstance(message, AssistantMessage):
+            continue
+        own = bool(endpoint) and message.endpoint == endpoint
+        for call in message.tool_calls:
+            given: Any = call.provider_data.get("id") if own else None
+            wired = given if isinstance(given, str) else ""
+            if not wired or wired in used:
+                wired = f"functions.{wire_name(call.name)}:{len(ids)}" if "kimi" in model.lower() else legal_id(call.id)
+            while wired in used:
+                wired = legal_id(f"{wired} {len(ids)}")
+            used.add(wired)
+            ids[call.id] = wired
+    return ids
 
 
 def wire_name(name: str) -> str:

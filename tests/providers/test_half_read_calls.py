@@ -173,7 +173,7 @@ def may_run(number: int, sent: Sequence[Event], every: Sequence[Event], *, norma
 
 
 async def read(api: Api, pieces: list[bytes]) -> list[Chunk]:
-    answer = DECODERS[api](NAMES)
+    answer = DECODERS[api](TOOLS)
     chunks: list[Chunk] = []
     try:
         async for _ in read_answer(Pieces(pieces), answer):

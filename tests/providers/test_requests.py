@@ -126,7 +126,9 @@ async def test_an_answer_comes_back_as_it_was_written(server: WireServer, api: A
     server.script(first, Answer(Text("Done.")))
     provider = provider_at(server, api)
     chunks, _ = await read(provider)
-    again = ModelRequest((*ASK.messages, message_of(chunks), result("call_a"), result("call_b")), tools=TOOLS)
+    again = ModelRequest(
+        (*ASK.messages, message_of(chunks, provider.endpoint), result("call_a"), result("call_b")), tools=TOOLS
+    )
     await read(provider, again)
     await provider.close()
     body = server.requests[1].body
@@ -159,7 +161,7 @@ async def test_reasoning_goes_back_only_to_the_endpoint_that_wrote_it(server: Wi
     provider = provider_at(server, api)
     chunks, _ = await read(provider)
     await provider.close()
-    again = ModelRequest((*ASK.messages, message_of(chunks), result("a")), tools=TOOLS)
+    again = ModelRequest((*ASK.messages, message_of(chunks, provider.endpoint), result("a")), tools=TOOLS)
     for other in APIS:
         elsewhere = provider_at(server, other, name="another")
         await read(elsewhere, again)
