@@ -156,11 +156,9 @@ class _Stream:
             value: Any = self._parse(data)
             if self._halves.held:
                 value = self._halves.mend(value)
+                self._tell_of_halves()
         except ValueError:
             value = self._mended(data)
-        if self._halves.replaced:
-            self._halves.replaced = False
-            self._note_replaced(HALVES)
         if isinstance(value, dict):
             self._answer.event(event.name, obj(value))
         elif event.name == "error":
@@ -173,7 +171,13 @@ class _Stream:
             raise BadEvent(data[:200].decode("utf-8", "replace")) from error
         if not _is_utf8(data):
             self._note_replaced("bytes that are not UTF-8")
+        self._tell_of_halves()
         return value
+
+    def _tell_of_halves(self) -> None:
+        if self._halves.replaced:
+            self._halves.replaced = False
+            self._note_replaced(HALVES)
 
     def _note_replaced(self, what: str) -> None:
         """Some of the answer can't be shown, or sent to a tool, as it was meant; the calls of it are told, too."""

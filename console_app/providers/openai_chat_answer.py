@@ -30,13 +30,14 @@ class ChatAnswer(WireAnswer):
 
     def event(self, name: str, data: dict[str, Any]) -> None:
         """One `chat.completion.chunk`."""
-        choices = arr(data.get("choices"))
-        if choices:
-            choice = next((one for one in map(obj, choices) if self._is_ours(one)), _NOTHING)
+        if choices := arr(data.get("choices")):
+            choice = obj(choices[0])
+            if len(choices) > 1 or choice.get("index") != self._choice:
+                choice = next(filter(self._is_ours, map(obj, choices)), _NOTHING)
             if delta := choice.get("delta"):
                 self._delta(obj(delta))
-            if message := choice.get("message"):
-                self._message = obj(message)
+            if not delta or len(choice) > 3:
+                self._beside(choice)
             # Routers send an error together with a finish reason: no call is whole then.
             if data.get("error") or choice.get("error"):
                 raise ServerFault(data if data.get("error") else choice)
@@ -44,11 +45,16 @@ class ChatAnswer(WireAnswer):
             if reason and isinstance(reason, str) and reason.lower() not in _NONE_YET:
                 self._take_message()
                 self.finish(reason)
-            if usage := choice.get("usage"):  # Moonshot
-                self.usage = obj(usage)
         else:
             raise_for_error(name, data)
-        if usage := data.get("usage") or obj(data.get("x_groq")).get("usage"):
+        if usage := data.get("usage") or ("x_groq" in data and obj(data["x_groq"]).get("usage")):
+            self.usage = obj(usage)
+
+    def _beside(self, choice: dict[str, Any]) -> None:
+        """What some servers write into a choice beside its delta, or in place of it."""
+        if message := choice.get("message"):
+            self._message = obj(message)
+        if usage := choice.get("usage"):  # Moonshot
             self.usage = obj(usage)
 
     def _is_ours(self, choice: dict[str, Any]) -> bool:
@@ -105,11 +111,14 @@ class ChatAnswer(WireAnswer):
 
     def _delta(self, delta: dict[str, Any], *, whole: bool = False) -> None:
         content = delta.get("content")
-        if len(delta) == 1 and isinstance(content, str):
-            self.add_text(content)  # the common case: text and nothing else
-            return
-        extra = delta.get("extra_content")
-        thought = bool(extra) and self._kept.signed(obj(extra))
+        if len(delta) == 1:  # the common cases: text and nothing else, or calls
+            if isinstance(content, str):
+                self.add_text(content)
+                return
+            if calls := delta.get("tool_calls"):
+                self._calls(arr(calls), whole)
+                return
+        thought = "extra_content" in delta and self._kept.signed(obj(delta["extra_content"]))
         for piece in self._kept.think(delta):
             self.think(piece)
         if content and thought:
@@ -121,7 +130,7 @@ class ChatAnswer(WireAnswer):
         if refusal := text(delta.get("refusal")):
             self.add_text(refusal)
         if calls := arr(delta.get("tool_calls")):
-            self._calls([obj(call) for call in calls], whole)
+            self._calls(calls, whole)
         elif function := obj(delta.get("function_call")):
             self._fragments.fragment(Label(0), text(function.get("name")), function.get("arguments"))
 
@@ -132,18 +141,16 @@ class ChatAnswer(WireAnswer):
             elif part:
                 self.think(self._kept.part(part, self.text_length))
 
-    def _calls(self, fragments: list[dict[str, Any]], whole: bool) -> None:
+    def _calls(self, fragments: list[Any], whole: bool) -> None:
         # Where nothing else tells the calls of a list apart, their places do.
-        by_place = whole or (len(fragments) > 1 and all(map(_is_unlabelled, fragments)))
-        for place, fragment in enumerate(fragments):
+        by_place = whole or (len(fragments) > 1 and all(map(_is_unlabelled, map(obj, fragments))))
+        for place, fragment in enumerate(map(obj, fragments)):
             function = obj(fragment.get("function"))
-            key = place if by_place else _key(fragment.get("index"))
-            kept = (
-                None if CALL_FIELDS.isdisjoint(fragment) else {n: fragment[n] for n in CALL_FIELDS if fragment.get(n)}
-            )
-            label = Label(key, text(fragment.get("id")))
-            fields = {"fields": kept} if kept else None
-            self._fragments.fragment(label, text(function.get("name")), function.get("arguments"), fields)
+            label = Label(place if by_place else _key(fragment.get("index")), text(fragment.get("id")))
+            self._fragments.fragment(label, text(function.get("name")), function.get("arguments"))
+            if not CALL_FIELDS.isdisjoint(fragment):
+                given = {name: fragment[name] for name in sorted(CALL_FIELDS) if fragment.get(name)}
+                self._fragments.keep(label, {"fields": given} if given else {})
 
     def close_reasoning(self) -> None:
         """All reasoning of the answer, with the field it has to be sent back in, and what else goes back."""
@@ -162,9 +169,9 @@ class ChatAnswer(WireAnswer):
 
 def _key(index: Any) -> int | None:
     """The index of a call; some servers write it as text."""
-    if isinstance(index, str) and index.isdecimal():
-        return int(index)
-    return index if isinstance(index, int) and not isinstance(index, bool) else None
+    if type(index) is int:
+        return index
+    return int(index) if isinstance(index, str) and index.isdecimal() else None
 
 
 def _is_unlabelled(fragment: dict[str, Any]) -> bool:

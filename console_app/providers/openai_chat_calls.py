@@ -22,16 +22,16 @@ class ChatCalls:
         self._calls = calls
         self._names = names
 
-    def fragment(self, label: Label, name: str, arguments: Any, kept: dict[str, Any] | None = None) -> None:
-        """One piece of a call. `arguments` is text, an object, or None; `kept` goes back with the call."""
-        if name:
-            self._named(label, name, arguments)
-        else:
-            self._nameless(label, arguments)
-        if kept and (call := self._calls.labelled(label)) is not None:
-            self._calls.keep(call, kept)
+    def keep(self, label: Label, data: dict[str, Any]) -> None:
+        """What goes back with the call under `label`."""
+        if (call := self._calls.labelled(label)) is not None:
+            self._calls.keep(call, data)
 
-    def _named(self, label: Label, name: str, arguments: Any) -> None:
+    def fragment(self, label: Label, name: str, arguments: Any) -> None:
+        """One piece of a call. `arguments` is text, an object, or None."""
+        if not name:
+            self._nameless(label, arguments)
+            return
         text = arguments_text(arguments)
         call = self._calls.labelled(label)
         if self._ambiguous(call, label, name):

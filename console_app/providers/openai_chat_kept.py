@@ -35,7 +35,8 @@ class KeptFields:
 
     def think(self, delta: dict[str, Any]) -> list[str]:
         """Takes the reasoning of a delta; returns what of it is to be shown."""
-        details = [dict(detail) for detail in map(obj, arr(delta.get("reasoning_details"))) if detail]
+        given = delta.get("reasoning_details")
+        details = [dict(detail) for detail in map(obj, arr(given)) if detail] if given else ()
         for detail in details:
             _merge_detail(self._details, detail)
         for field in (self._field,) if self._field else TEXT_FIELDS:

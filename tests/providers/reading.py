@@ -41,6 +41,11 @@ TOOLS = (
 ASK = ModelRequest((UserMessage(content="Go on."),), tools=TOOLS)
 
 
+def request_with(tools: Iterable[ToolSpec]) -> ModelRequest:
+    """A request that offers `tools`."""
+    return ModelRequest(ASK.messages, tools=tuple(tools))
+
+
 class Waits:
     """Stands in for sleeping between tries: remembers how long, returns at once."""
 
