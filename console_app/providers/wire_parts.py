@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import itertools
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import Any, cast
 
 from console_app.domain.messages import AssistantMessage, Reasoning, ToolMessage, UserMessage
@@ -29,6 +31,7 @@ def wire_id(call_id: str) -> str:
     return f"{_ILLEGAL.sub('_', call_id)[: LONGEST_ID - 13]}_{digest}"
 
 
+@lru_cache(maxsize=65_536)
 def legal_id(call_id: str) -> str:
     """`call_id` as every endpoint takes it, whoever gave it: nine letters and digits, as Mistral's do. The same always
     gives the same."""
@@ -45,22 +48,32 @@ def call_ids(
 
     Kimi's models read the tool's name and a running number in an id.
     """
+    answers = [message for message in messages if isinstance(message, AssistantMessage)]
+    own = {message.endpoint for message in answers} & {endpoint} - {""}
+    given = [_given_id(call) if message.endpoint in own else "" for message in answers for call in message.tool_calls]
+    taken = set(given)
     ids: dict[str, str] = {}
-    used: set[str] = set()
-    for message in messages:
-        if not isinstance(message, AssistantMessage):
-            continue
-        own = bool(endpoint) and message.endpoint == endpoint
-        for call in message.tool_calls:
-            given: Any = call.provider_data.get("id") if own else None
-            wired = given if isinstance(given, str) else ""
-            if not wired or wired in used:
-                wired = f"functions.{wire_name(call.name)}:{len(ids)}" if "kimi" in model.lower() else legal_id(call.id)
-            while wired in used:
-                wired = legal_id(f"{wired} {len(ids)}")
-            used.add(wired)
-            ids[call.id] = wired
+    unused = set(given) - {""}
+    for call, as_given in zip((call for message in answers for call in message.tool_calls), given, strict=True):
+        wired = as_given
+        if wired in unused:
+            unused.discard(wired)
+        else:
+            wired = next(one for one in _made_ids(call, len(ids), model) if one not in taken)
+            taken.add(wired)
+        ids[call.id] = wired
     return ids
+
+
+def _given_id(call: ToolCall) -> str:
+    given: Any = call.provider_data.get("id")
+    return given if isinstance(given, str) else ""
+
+
+def _made_ids(call: ToolCall, number: int, model: str) -> Iterator[str]:
+    if "kimi" in model.lower():
+        yield from (f"functions.{wire_name(call.name)}:{n}" for n in itertools.count(number))
+    yield from (legal_id(call.id + " " * n) for n in itertools.count())
 
 
 def wire_name(name: str) -> str:
