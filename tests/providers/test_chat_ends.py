@@ -10,6 +10,8 @@ import pytest
 from console_app.domain.ports.provider import CallClosed
 from console_app.domain.tools import ToolSpec
 from tests.providers.reading import (
+    ASK,
+    KEY,
     TOOLS,
     answer_to,
     assert_well_formed,
@@ -20,13 +22,14 @@ from tests.providers.reading import (
     ids_of,
     kept_of,
     notices_of,
+    provider_at,
     reasoning_of,
     request_with,
     text_of,
     usage_of,
 )
 from tests.wire_bytes import DONE, chat_call, chat_chunk, sse
-from tests.wire_server import Reply, WireServer
+from tests.wire_server import Gate, Reply, WireServer
 
 A, B = '{"expression": "1+1"}', '{"expression": "2+2"}'
 CALC = "calculator_evaluate"
@@ -199,9 +202,6 @@ async def test_single_newlines_between_events(server: WireServer, named: bool) -
 
 async def test_events_with_single_newlines_come_as_they_are_written(server: WireServer) -> None:
     """Each is shown as soon as the next begins, not at the end of all."""
-    from tests.providers.reading import ASK, provider_at
-    from tests.wire_server import Gate
-
     gate = Gate()
     events = [event.replace(b"\n\n", b"\n") for event in (chat_chunk({"content": "Fo"}), chat_chunk({"content": "ur"}))]
     server.script(Reply([*events, gate, chat_chunk({}, "stop"), DONE]))
@@ -258,6 +258,14 @@ async def test_usage_in_every_place(server: WireServer, place: str) -> None:
     counted = usage_of(chunks)
     assert counted is not None
     assert (counted.input_tokens, counted.output_tokens, counted.cached_tokens) == (7, 3, 4)
+
+
+async def test_a_listing_that_wants_a_key_gets_it(server: WireServer) -> None:
+    server.script(Reply.json([{"id": "small"}, {"id": "large"}]))
+    provider = provider_at(server, "openai-chat")
+    assert await provider.models() == ["large", "small"]
+    await provider.close()
+    assert server.requests[0].headers["authorization"] == f"Bearer {KEY}"
 
 
 # -- what is kept
