@@ -24,10 +24,12 @@ from console_app.engine.session import Session
 
 @dataclass(frozen=True, slots=True)
 class MissedApproval:
-    """A call that nobody was there to approve: its `server.tool`, and the rule that asks, None where the mode does."""
+    """A call that nobody was there to approve: its `server.tool`, the rule that asks, None where the mode does, and
+    whether it was read from text."""
 
     tool: str
     rule: str | None
+    of_text: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +80,7 @@ class Approvals:
     async def _request(self, call: CallExecution, spec: ToolSpec, verdict: Verdict, repeats: bool) -> Resolution:
         self._emit(ev.ApprovalRequested(call_id=call.id, why=verdict.why, always=bool(call.must_ask)))
         if self._gate.headless:
-            self.missed.append(MissedApproval(spec.label, verdict.rule))
+            self.missed.append(MissedApproval(spec.label, verdict.rule, call.origin == "text"))
             return Resolution(Decision.DENY, DecidedBy.LIMIT)
         waiting = _Waiting(call, spec, repeats, asyncio.get_running_loop().create_future())
         self._waiting[call.id] = waiting

@@ -128,7 +128,7 @@ def _from_history(session: Session, call_id: str) -> CallExecution | None:
         return None
     run = CallExecution(call.id, 0, call.name, None, call.origin, written=call.arguments, raw=call.raw, closed=True)
     # A call that could not be read joined the history as `{}`, and must not run so.
-    read = call.whole and (call.origin == "text" or not call.raw) and args.is_object(call.arguments)
+    read = call.whole and (call.origin == "text" or not call.raw or call.repaired) and args.is_object(call.arguments)
     run.arguments = args.read(call.arguments) if read else None
     run.must_ask = EARLIER
     run.result = ToolResult(outcome=result.outcome, content=result.content)

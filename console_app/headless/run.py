@@ -134,16 +134,20 @@ def _results_ending(transcript: Transcript) -> RunEnding:
 
 def _approval_line(turn: Turn) -> str:
     """What would have let the calls run: no flag passes what asks by name."""
-    missed = sorted({(one.tool, one.rule or "") for one in turn.approvals_missed})
+    missed = sorted({(one.tool, one.rule or "", one.of_text) for one in turn.approvals_missed})
     parts = ["An approval was needed and nobody could give it."]
-    if flags := " ".join(f"--allow-tool {tool}" for tool, rule in missed if not rule):
+    if flags := " ".join(f"--allow-tool {tool}" for tool, rule, _ in missed if not rule):
         parts.append(f"To allow: {flags}.")
-    for tool, rule in missed:
+    for tool, rule, of_text in missed:
         match rule:
             case "":
                 continue
             case approval_gate.REQUIRED:
                 parts.append(f"{tool} always asks: to allow it, take it out of require_approval in mcp.json.")
+            case approval_gate.MUST_ASK if not of_text:
+                parts.append(
+                    f"A call of {tool} was mended to be read, which a person has to see: run it in the console."
+                )
             case approval_gate.MUST_ASK:
                 parts.append(
                     f"A call of {tool} stands unmarked in the answer's text: --protocol text trusts such calls."

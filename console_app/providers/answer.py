@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 from console_app.domain.ports.provider import Chunk, FinishChunk, FinishReason, NoticeChunk, ReasoningChunk, TextChunk
 from console_app.domain.safe_text import one_line
+from console_app.domain.tools import ToolSpec
 from console_app.providers.loose_json import obj, text
+from console_app.providers.offered_tools import OfferedTools
 
 # A normal end: what the model has begun, it has finished.
 _ENDS: dict[str, FinishReason] = {
@@ -59,8 +62,9 @@ class WireAnswer(ABC):
     `finished` says that the model said it was done; `over` that nothing more can come.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, tools: Sequence[ToolSpec] = ()) -> None:
         self.chunks: list[Chunk] = []
+        self.offered = OfferedTools(tools)
         self.finished = False
         self.over = False
         self.text_length = 0

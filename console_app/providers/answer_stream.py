@@ -18,6 +18,7 @@ from console_app.providers.sse import EventTooLarge, SseEvent, SseReader
 AFTER_END = 0.05  # seconds for the last bytes of the body, so that its connection can be used again
 AFTER_FINISH = 3.0  # seconds that usage and the end mark may take after the model finished
 LARGEST_BODY = 64 * 2**20  # bytes of an answer that isn't streamed
+HALVES = "halves of characters"
 _BLANK = b"\xef\xbb\xbf \t\r\n"
 
 
@@ -104,7 +105,7 @@ class _Stream:
         self._size = 0
         self._events = 0
         self._halves = HalfCharacters()
-        self._encoding_noted = False
+        self._noted: set[str] = set()
 
     def take(self, piece: bytes) -> None:
         if not self._first and (start := piece.lstrip(_BLANK)):
@@ -123,6 +124,11 @@ class _Stream:
             self._event(event)
 
     def end(self) -> None:
+        self._rest()
+        if self._halves.held or self._halves.replaced:
+            self._note_replaced(HALVES)
+
+    def _rest(self) -> None:
         if self._whole:
             self._take_whole(b"".join(self._whole))
             return
@@ -150,6 +156,7 @@ class _Stream:
             value: Any = self._parse(data)
             if self._halves.held:
                 value = self._halves.mend(value)
+                self._tell_of_halves()
         except ValueError:
             value = self._mended(data)
         if isinstance(value, dict):
@@ -162,11 +169,22 @@ class _Stream:
             value = parse_mended(data, self._halves)
         except ValueError as error:
             raise BadEvent(data[:200].decode("utf-8", "replace")) from error
-        if not self._encoding_noted and not _is_utf8(data):
-            self._encoding_noted = True
-            notice = "The endpoint sent bytes that are not UTF-8; they are shown as \ufffd."
-            self._answer.chunks.append(NoticeChunk(notice, "warning"))
+        if not _is_utf8(data):
+            self._note_replaced("bytes that are not UTF-8")
+        self._tell_of_halves()
         return value
+
+    def _tell_of_halves(self) -> None:
+        if self._halves.replaced:
+            self._halves.replaced = False
+            self._note_replaced(HALVES)
+
+    def _note_replaced(self, what: str) -> None:
+        """Some of the answer can't be shown, or sent to a tool, as it was meant; the calls of it are told, too."""
+        self._answer.offered.replaced = True
+        if what not in self._noted:
+            self._noted.add(what)
+            self._answer.chunks.append(NoticeChunk(f"The endpoint sent {what}; they are shown as \ufffd.", "warning"))
 
     def _take_whole(self, data: bytes) -> None:
         start = data[:2000].decode("utf-8", "replace")

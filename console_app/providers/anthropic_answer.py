@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from console_app.domain.messages import Reasoning
 from console_app.domain.ports.provider import NoticeChunk, ReasoningFinished
+from console_app.domain.tools import ToolSpec
 from console_app.providers.answer import WireAnswer, raise_for_error
 from console_app.providers.labelled_calls import LabelledCalls, Where
 from console_app.providers.loose_json import arr, count, obj, object_problem, text
@@ -34,10 +36,10 @@ class _Block:
 class AnthropicAnswer(WireAnswer):
     """One message. Thinking and the blocks of server tools are kept whole, with the calls and text before them."""
 
-    def __init__(self, tool_names: Any = (), source: str = "") -> None:
-        super().__init__()
+    def __init__(self, tools: Sequence[ToolSpec] = (), source: str = "") -> None:
+        super().__init__(tools)
         self._source = source
-        self._calls = LabelledCalls(self.chunks)
+        self._calls = LabelledCalls(self.chunks, self.offered)
         self._open: dict[int | None, _Block] = {}
         self._counted: dict[str, Any] = {}
 

@@ -83,7 +83,7 @@ class AnthropicMessagesProvider(WireProvider):
         return without(body, self._dropped)
 
     def _answer(self, request: ModelRequest) -> WireAnswer:
-        return AnthropicAnswer([spec.name for spec in request.tools], self._source)
+        return AnthropicAnswer(request.tools, self._source)
 
     def _relax(self, body: dict[str, Any], fault: Fault) -> str:
         if (found := _TOO_MANY.search(fault.message)) and "largest" not in self._dropped:

@@ -15,7 +15,7 @@ from console_app.providers.placed_blocks import in_order
 from console_app.providers.sampling_parameters import parameters
 from console_app.providers.wire_parts import (
     arguments_object,
-    ids_for,
+    call_ids,
     reasoning_blocks,
     tool_schema,
     wire_name,
@@ -72,7 +72,7 @@ def anthropic_messages(
 ) -> list[dict[str, Any]]:
     """The history as turns that begin with the user and alternate; with `images` the pictures of messages too."""
     out: list[dict[str, Any]] = []
-    ids = ids_for(request.messages, endpoint)
+    ids = call_ids(request.messages, endpoint)
     for message in request.messages:
         match message:
             case UserMessage():

@@ -7,7 +7,7 @@ out: a call that has ended, and one that holds a whole object while another stil
 
 A call ends, and may run, only when its end is certain: the server marked it (`close`), a later call began and this
 one's object is whole, or the answer came to a normal end (`finish`). What was cut off, is in doubt or can't be read
-becomes a CallBroken, which says why.
+becomes a CallBroken, which says why. Complete arguments that are almost JSON are mended, and then a person is asked.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ import json
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from console_app.domain.ports.provider import CallBroken, CallClosed, CallDelta, CallOpened, Chunk
+from console_app.domain.ports.provider import CallBroken, CallDelta, CallOpened, Chunk, ProviderData
 from console_app.providers.loose_json import object_problem
+from console_app.providers.offered_tools import OfferedTools
 
 UNOWNED = "arguments came without a label that says which call they belong to, so this call may not be whole"
 
@@ -49,6 +50,7 @@ class Call:
     tentative: bool = False  # a name that came again behind a whole object: another call only if arguments follow
     doubt: str = ""  # why it may not run, though it may look whole
     late: bool = False  # arguments that may be its own came before it: it may run only with a whole object of its own
+    data: dict[str, Any] | None = None  # what its endpoint wants back with it
 
     @property
     def arguments(self) -> str:
@@ -56,12 +58,6 @@ class Call:
         if len(self.pieces) > 1:
             self.pieces[:] = ["".join(self.pieces)]
         return self.pieces[0] if self.pieces else self.initial
-
-    def named(self, label: Label) -> Call:
-        """This call, with the id that came only now."""
-        if label.id and not self.label.id:
-            self.label, self.id = self.label._replace(id=label.id), self.id or label.id
-        return self
 
     @property
     def whole(self) -> bool:
@@ -71,10 +67,11 @@ class Call:
 
 
 class CallAccumulator:
-    """The calls of one answer. Methods append chunks to `out`."""
+    """The calls of one answer, of the `tools` that were offered. Methods append chunks to `out`."""
 
-    def __init__(self, out: list[Chunk]) -> None:
+    def __init__(self, out: list[Chunk], tools: OfferedTools | None = None) -> None:
         self._out = out
+        self._tools = tools or OfferedTools()
         self._count = 0
         self.open: list[Call] = []  # in call order
         self._ended: dict[int | None, Call] = {}  # the latest under each key
@@ -85,8 +82,18 @@ class CallAccumulator:
     def __len__(self) -> int:
         return self._count
 
-    def begin(self, label: Label, id: str, name: str, arguments: str = "", *, announce: bool = True) -> Call:
-        """Another call. Without `announce` its name may still grow."""
+    def begin(
+        self,
+        label: Label,
+        id: str,
+        name: str,
+        arguments: str = "",
+        *,
+        announce: bool = True,
+        data: dict[str, Any] | None = None,
+    ) -> Call:
+        """Another call. Without `announce` its name may still grow; `data`, where an id that comes late is kept too,
+        goes back with it."""
         self._drop_tentative()
         for earlier in self.open.copy():
             self.announce(earlier)
@@ -94,7 +101,7 @@ class CallAccumulator:
             # that came with the name doesn't, as pieces may still replace it.
             if earlier.marked or (earlier.pieces and earlier.whole):
                 self._end(earlier)
-        call = Call(self._count, label, id, name, arguments)
+        call = Call(self._count, label, id, name, arguments, data=data)
         call.late = any(before.may_be(label) for before in self._nameless)
         self._count += 1
         self.open.append(call)
@@ -163,9 +170,27 @@ class CallAccumulator:
         if call.opened:
             return
         call.opened = True
-        self._out.append(CallOpened(call.index, call.id, call.name))
+        self._out.append(CallOpened(call.index, call.id, self._tools.called(call.name)))
+        if call.data:
+            self._out.append(ProviderData(call.data, call.index))
         if call.pieces:
             self._out.append(CallDelta(call.index, call.arguments))
+
+    def named(self, call: Call, label: Label) -> Call:
+        """`call`, with the id that came only now."""
+        if label.id and not call.label.id:
+            call.label, call.id = call.label._replace(id=label.id), call.id or label.id
+            if call.data is not None:
+                self.keep(call, {"id": call.id})
+        return call
+
+    def keep(self, call: Call, data: dict[str, Any]) -> None:
+        """What its endpoint wants back with a call, beside what is known of that."""
+        if all((call.data or {}).get(name) == value for name, value in data.items()):
+            return
+        call.data = (call.data or {}) | data
+        if call.opened:
+            self._out.append(ProviderData(call.data, call.index))
 
     # -- which call a fragment belongs to
 
@@ -187,7 +212,7 @@ class CallAccumulator:
         if len(near) > 1:
             near = [call for call in near if not call.whole] or near[-1:]
         if len(near) == 1 and _same(near[0].label, label):
-            return near[0].named(label)
+            return self.named(near[0], label)
         if not text.strip():
             return None
         for call in near:
@@ -220,11 +245,9 @@ class CallAccumulator:
         elif not call.name:
             problem = "the call names no tool"
         else:
-            problem = call.doubt or object_problem(text) or (UNOWNED if call.late and not call.whole else "")
-        if problem:
-            self._out.append(CallBroken(call.index, problem, text))
-        else:
-            self._out.append(CallClosed(call.index, "" if text.strip() in ("", "null") else text))
+            problem = call.doubt or (UNOWNED if call.late and not call.whole else "")
+        end = CallBroken(call.index, problem, text) if problem else self._tools.read(call.index, call.name, text)
+        self._out.append(end)
 
 
 def arguments_text(arguments: Any) -> str:

@@ -11,9 +11,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from console_app.domain.ports.provider import CallBroken, CallClosed, CallDelta, CallOpened, Chunk
+from console_app.domain.ports.provider import CallBroken, CallDelta, CallOpened, Chunk, ProviderData
 from console_app.providers.call_accumulator import UNOWNED, arguments_text
 from console_app.providers.loose_json import object_problem
+from console_app.providers.offered_tools import OfferedTools
 
 
 class Where(NamedTuple):
@@ -68,10 +69,11 @@ class LabelledCall:
 
 
 class LabelledCalls:
-    """The calls of one answer. Methods append chunks to `out`."""
+    """The calls of one answer, of the `tools` that were offered. Methods append chunks to `out`."""
 
-    def __init__(self, out: list[Chunk]) -> None:
+    def __init__(self, out: list[Chunk], tools: OfferedTools | None = None) -> None:
         self._out = out
+        self._tools = tools or OfferedTools()
         self._calls: list[LabelledCall] = []
         self._unowned: list[Where] = []  # of fragments that came before any call they might be of
         self._told: set[int] = set()  # those that a closing event without their id named
@@ -186,7 +188,9 @@ class LabelledCalls:
         if call.opened:
             return
         call.opened = True
-        self._out.append(CallOpened(call.index, call.id, call.name))
+        self._out.append(CallOpened(call.index, call.id, self._tools.called(call.name)))
+        if call.id:
+            self._out.append(ProviderData({"id": call.id}, call.index))
         if call.pieces:
             self._out.append(CallDelta(call.index, call.arguments))
 
@@ -201,8 +205,6 @@ class LabelledCalls:
         elif not call.name:
             problem = "the call names no tool"
         else:
-            problem = call.doubt or object_problem(text)
-        if problem:
-            self._out.append(CallBroken(call.index, problem, text))
-        else:
-            self._out.append(CallClosed(call.index, "" if text.strip() in ("", "null") else text))
+            problem = call.doubt
+        end = CallBroken(call.index, problem, text) if problem else self._tools.read(call.index, call.name, text)
+        self._out.append(end)

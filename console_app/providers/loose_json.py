@@ -74,6 +74,7 @@ class HalfCharacters:
 
     def __init__(self) -> None:
         self.held: dict[tuple[Any, ...], str] = {}
+        self.replaced = False  # a half stayed alone
 
     def mend(self, value: Any, at: tuple[Any, ...] = ()) -> Any:
         """`value` with valid text only. `at` is where in its event it stands."""
@@ -81,7 +82,9 @@ class HalfCharacters:
             value = self.held.pop(at, "") + value
             if "\ud800" <= value[-1:] <= "\udbff" and (not at or at[-1] not in _NEVER_CUT):
                 self.held[at], value = value[-1], value[:-1]
-            return encodable(value)
+            mended = encodable(value)
+            self.replaced = self.replaced or mended.count("\ufffd") > value.count("\ufffd")
+            return mended
         if isinstance(value, list):
             return [self.mend(item, (*at, number)) for number, item in enumerate(arr(value))]
         if isinstance(value, dict):

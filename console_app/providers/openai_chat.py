@@ -24,6 +24,7 @@ _OPTIONAL: dict[str, tuple[str, ...]] = {
     "messages.reasoning_content": (),
     "messages.reasoning_details": (),
     "messages.reasoning": (),
+    "messages.extra_content": (),
 }
 
 
@@ -47,13 +48,20 @@ class OpenAIChatProvider(WireProvider):
     def _body(self, request: ModelRequest) -> dict[str, Any]:
         # OpenAI's newer models take only the longer name, most other servers only the shorter one.
         limit_field = self._dropped.get("limit") or _LIMITS[0 if self._where.is_vendor else 1]
-        body = chat_body(request, self._config, source=self._source, limit_field=limit_field, images=self._sees)
+        body = chat_body(
+            request,
+            self._config,
+            source=self._source,
+            endpoint=self.endpoint,
+            limit_field=limit_field,
+            images=self._sees,
+        )
         if forwards_marks(self._where.url, self.model):
             mark_chat(body)
         return without(body, self._dropped)
 
     def _answer(self, request: ModelRequest) -> WireAnswer:
-        return ChatAnswer([spec.name for spec in request.tools], self._source)
+        return ChatAnswer(request.tools, self._source)
 
     def _relax(self, body: dict[str, Any], fault: Fault) -> str:
         if "limit" not in self._dropped and (limit := refused_field(fault, body, dict.fromkeys(_LIMITS, ()))):

@@ -7,7 +7,6 @@ A fragment without a name is more of a call that has begun; here it is told whet
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from typing import Any
 
 from console_app.providers.call_accumulator import UNOWNED, Call, CallAccumulator, Label, arguments_text
@@ -19,9 +18,14 @@ class ChatCalls:
     `names` are the tools that were offered: a name that still grows into one of them is not announced yet.
     """
 
-    def __init__(self, calls: CallAccumulator, names: Collection[str] = ()) -> None:
+    def __init__(self, calls: CallAccumulator, names: frozenset[str] = frozenset()) -> None:
         self._calls = calls
-        self._names = frozenset(names)
+        self._names = names
+
+    def keep(self, label: Label, data: dict[str, Any]) -> None:
+        """What goes back with the call under `label`."""
+        if (call := self._calls.labelled(label)) is not None:
+            self._calls.keep(call, data)
 
     def fragment(self, label: Label, name: str, arguments: Any) -> None:
         """One piece of a call. `arguments` is text, an object, or None."""
@@ -34,23 +38,27 @@ class ChatCalls:
             return
         if call is None or not self._is_its_own(call, label, name, text):
             repeated = call is not None and call.name == name and not text.strip() and not label.id
-            call = self._calls.begin(label, label.id, name, announce=not repeated and self._is_tool(name))
+            call = self._begin(label, name, announce=not repeated and self._is_tool(name))
             call.tentative = repeated
         elif not call.name and call.pieces:
-            call = call.named(label)
+            call = self._calls.named(call, label)
             call.name, call.doubt = name, "its name came after its arguments"
         elif call.ended or call.whole:
             return  # the whole call, repeated at its end
         elif not (call.opened or call.tentative):
-            self._grow(call.named(label), name)
+            self._grow(self._calls.named(call, label), name)
         self._calls.add(call, text)
 
     def _nameless(self, label: Label, arguments: Any) -> None:
         """More arguments; or the id alone, of a call whose name is still to come."""
         if label.id and label.key is not None and not arguments and self._calls.labelled(label) is None:
-            self._calls.begin(label, label.id, "")
+            self._begin(label, "")
         else:
             self._calls.fragment(label, arguments)
+
+    def _begin(self, label: Label, name: str, *, announce: bool = True) -> Call:
+        data = {"id": label.id} if label.id else dict[str, Any]()
+        return self._calls.begin(label, label.id, name, announce=announce, data=data)
 
     def _is_its_own(self, call: Call, label: Label, name: str, text: str) -> bool:
         """Whether a name under the label of `call` is this call's, and not the next one's."""

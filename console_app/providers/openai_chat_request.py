@@ -2,31 +2,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from console_app.domain.endpoint import ProviderConfig
 from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
 from console_app.domain.ports.provider import ModelRequest
 from console_app.domain.tools import ToolSpec
-from console_app.providers.openai_chat_answer import FORMAT
+from console_app.providers.loose_json import arr, obj
+from console_app.providers.openai_chat_kept import FORMAT, content_of
 from console_app.providers.pictures import pictures_of
 from console_app.providers.sampling_parameters import parameters
 from console_app.providers.wire_parts import (
     arguments_text,
+    call_ids,
     reasoning_blocks,
     tool_schema,
-    wire_id,
     wire_name,
 )
 
 
 def chat_body(
-    request: ModelRequest, config: ProviderConfig, *, source: str, limit_field: str, images: bool = True
+    request: ModelRequest,
+    config: ProviderConfig,
+    *,
+    source: str,
+    limit_field: str,
+    endpoint: str = "",
+    images: bool = True,
 ) -> dict[str, Any]:
-    """The JSON body. `limit_field` is what the endpoint calls the token limit; `source` whose reasoning it may get."""
+    """The JSON body. `limit_field` is what the endpoint calls the token limit; `source` whose reasoning it may get, and
+    `endpoint` whose ids and fields."""
     body: dict[str, Any] = {
         "model": config.model,
-        "messages": chat_messages(request, source, images=images),
+        "messages": chat_messages(request, source, endpoint=endpoint, model=config.model, images=images),
         "stream": True,
         "stream_options": {"include_usage": True},
     }
@@ -51,9 +60,12 @@ def _content(message: UserMessage, images: bool) -> str | list[dict[str, Any]]:
     return [{"type": "text", "text": message.content}, *shown]
 
 
-def chat_messages(request: ModelRequest, source: str = "", *, images: bool = True) -> list[dict[str, Any]]:
+def chat_messages(
+    request: ModelRequest, source: str = "", *, endpoint: str = "", model: str = "", images: bool = True
+) -> list[dict[str, Any]]:
     """System prompt and history; with `images` the pictures of messages too."""
     out: list[dict[str, Any]] = []
+    ids = call_ids(request.messages, endpoint, model)
     if request.system.strip():
         out.append({"role": "system", "content": request.system})
     for message in request.messages:
@@ -61,28 +73,35 @@ def chat_messages(request: ModelRequest, source: str = "", *, images: bool = Tru
             case UserMessage():
                 out.append({"role": "user", "content": _content(message, images)})
             case AssistantMessage():
-                if assistant := _assistant(message, source):
+                if assistant := _assistant(message, source, endpoint, ids):
                     out.append(assistant)
             case ToolMessage():
                 out.append(
                     {
                         "role": "tool",
-                        "tool_call_id": wire_id(message.tool_call_id),
+                        "tool_call_id": ids(message.tool_call_id),
                         "content": message.content,
                     }
                 )
     return out
 
 
-def _assistant(message: AssistantMessage, source: str) -> dict[str, Any]:
+def _assistant(message: AssistantMessage, source: str, endpoint: str, ids: Callable[[str], str]) -> dict[str, Any]:
     """None of it when it says nothing; `content` is null beside calls, as the API writes it itself."""
     if not message.content and not message.tool_calls:
         return {}
-    out: dict[str, Any] = {"role": "assistant", "content": message.content or None}
+    own = bool(endpoint) and message.endpoint == endpoint
+    given = message.provider_data if own else {}
+    out: dict[str, Any] = {
+        **obj(given.get("fields")),
+        "role": "assistant",
+        "content": content_of(message.content, arr(given.get("parts"))) or None,
+    }
     if message.tool_calls:
         out["tool_calls"] = [
             {
-                "id": wire_id(call.id),
+                **(obj(call.provider_data.get("fields")) if own else {}),
+                "id": ids(call.id),
                 "type": "function",
                 "function": {"name": wire_name(call.name), "arguments": arguments_text(call.arguments)},
             }

@@ -50,7 +50,7 @@ class OpenAIResponsesProvider(WireProvider):
         return without(body, self._dropped)
 
     def _answer(self, request: ModelRequest) -> WireAnswer:
-        return ResponsesAnswer([spec.name for spec in request.tools], self._source)
+        return ResponsesAnswer(request.tools, self._source)
 
     def _relax(self, body: dict[str, Any], fault: Fault) -> str:
         if field := refused_field(fault, body, _OPTIONAL):

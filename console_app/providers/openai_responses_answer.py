@@ -5,11 +5,13 @@ Closing events (`…done`, `response.completed`) repeat what came, or are all th
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from console_app.domain.messages import Reasoning
 from console_app.domain.ports.provider import NoticeChunk, ReasoningFinished
 from console_app.domain.safe_text import one_line
+from console_app.domain.tools import ToolSpec
 from console_app.providers.answer import ServerFault, WireAnswer, error_message, raise_for_error
 from console_app.providers.labelled_calls import LabelledCalls, Where
 from console_app.providers.loose_json import arr, count, obj, text
@@ -24,10 +26,10 @@ _PARTS = {"output_text": "text", "text": "text", "refusal": "refusal"}  # of a m
 class ResponsesAnswer(WireAnswer):
     """One response. What goes back is kept with the calls and text before it, so that its place can be restored."""
 
-    def __init__(self, tool_names: Any = (), source: str = "") -> None:
-        super().__init__()
+    def __init__(self, tools: Sequence[ToolSpec] = (), source: str = "") -> None:
+        super().__init__(tools)
         self._source = source
-        self._calls = LabelledCalls(self.chunks)
+        self._calls = LabelledCalls(self.chunks, self.offered)
         self._items = Items()
 
     @property

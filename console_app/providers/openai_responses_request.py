@@ -20,7 +20,7 @@ from console_app.providers.sampling_parameters import parameters
 from console_app.providers.server_tools import RESPONSES_CALLS
 from console_app.providers.wire_parts import (
     arguments_text,
-    ids_for,
+    call_ids,
     reasoning_blocks,
     tool_schema,
     wire_name,
@@ -67,7 +67,7 @@ def responses_input(
     request: ModelRequest, source: str = "", endpoint: str = "", *, images: bool = True
 ) -> list[dict[str, Any]]:
     """The history as input items; with `images` the pictures of messages too."""
-    ids = ids_for(request.messages, endpoint)
+    ids = call_ids(request.messages, endpoint)
     out: list[dict[str, Any]] = []
     for message in request.messages:
         match message:

@@ -6,34 +6,22 @@ for one character of them; so ids and names are made legal here, in every reques
 
 from __future__ import annotations
 
+import base64
 import hashlib
+import itertools
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import Any, cast
 
 from console_app.domain.messages import AssistantMessage, Reasoning, ToolMessage, UserMessage
-from console_app.domain.tools import ToolSpec
+from console_app.domain.tools import ToolCall, ToolSpec
 from console_app.providers.loose_json import arr
 
 AnyMessage = UserMessage | AssistantMessage | ToolMessage
-LONGEST_ID = 40  # OpenAI's limit; the others allow more
+_NINE = re.compile(r"[A-Za-z0-9]{9}")
 _ILLEGAL = re.compile(r"[^A-Za-z0-9_-]")
-
-
-def wire_id(call_id: str) -> str:
-    """`call_id` as every API takes it. The same id always gives the same one, and different ids different ones."""
-    if 0 < len(call_id) <= LONGEST_ID and _ILLEGAL.search(call_id) is None:
-        return call_id
-    digest = hashlib.sha256(call_id.encode("utf-8", "surrogatepass")).hexdigest()[:12]
-    return f"{_ILLEGAL.sub('_', call_id)[: LONGEST_ID - 13]}_{digest}"
-
-
-def ids_for(messages: Iterable[AnyMessage], endpoint: str) -> Callable[[str], str]:
-    """How ids go out to `endpoint`: those that it gave itself as they came, those of others as every API takes them."""
-    answers = (one for one in messages if isinstance(one, AssistantMessage) and one.endpoint == endpoint != "")
-    given = {call.id for answer in answers for call in answer.tool_calls if call.id}
-    return lambda call_id: call_id if call_id in given else wire_id(call_id)
 
 
 def with_extra(body: dict[str, Any], extra: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -42,6 +30,51 @@ def with_extra(body: dict[str, Any], extra: Mapping[str, Any] | None) -> dict[st
         return body
     tools = [*arr(body.get("tools")), *arr(extra.get("tools"))]
     return {**body, **extra, **({"tools": tools} if tools else {})}
+
+
+@lru_cache(maxsize=65_536)
+def legal_id(call_id: str) -> str:
+    """`call_id` as every endpoint takes it, whoever gave it: nine letters and digits, as Mistral's do. The same always
+    gives the same."""
+    if _NINE.fullmatch(call_id):
+        return call_id
+    digest = hashlib.sha256(call_id.encode("utf-8", "surrogatepass")).digest()
+    return base64.b32encode(digest).decode()[:9].lower()
+
+
+def call_ids(
+    messages: Iterable[UserMessage | AssistantMessage | ToolMessage], endpoint: str, model: str = ""
+) -> Callable[[str], str]:
+    """What the id of a call is in a request to `endpoint`: as it gave it, once; legal where it is another's or ours.
+
+    Kimi's models read the tool's name and a running number in an id.
+    """
+    answers = [message for message in messages if isinstance(message, AssistantMessage)]
+    own = {message.endpoint for message in answers} & {endpoint} - {""}
+    given = [_given_id(call) if message.endpoint in own else "" for message in answers for call in message.tool_calls]
+    taken = set(given)
+    ids: dict[str, str] = {}
+    unused = set(given) - {""}
+    for call, as_given in zip((call for message in answers for call in message.tool_calls), given, strict=True):
+        wired = as_given
+        if wired in unused:
+            unused.discard(wired)
+        else:
+            wired = next(one for one in _made_ids(call, len(ids), model) if one not in taken)
+            taken.add(wired)
+        ids[call.id] = wired
+    return lambda call_id: ids.get(call_id) or legal_id(call_id)
+
+
+def _given_id(call: ToolCall) -> str:
+    given: Any = call.provider_data.get("id")
+    return given if isinstance(given, str) else ""
+
+
+def _made_ids(call: ToolCall, number: int, model: str) -> Iterator[str]:
+    if "kimi" in model.lower():
+        yield from (f"functions.{wire_name(call.name)}:{n}" for n in itertools.count(number))
+    yield from (legal_id(call.id + " " * n) for n in itertools.count())
 
 
 def wire_name(name: str) -> str:

@@ -407,16 +407,21 @@ def test_a_call_of_a_stored_session_runs_again_with_what_the_model_wrote() -> No
         asked = (
             ToolCall(id="old", name="demo_do", arguments='{"n": "a"}'),
             ToolCall(id="bad", name="demo_do", raw="{"),
+            ToolCall(id="mended", name="demo_do", arguments='{"n": "b"}', raw='{"n": "b",}', repaired=("a comma",)),
         )
         history = [
             UserMessage(content="go"),
             AssistantMessage(tool_calls=asked),
             ToolMessage(tool_call_id="old", content="x", name="demo_do"),
             ToolMessage(tool_call_id="bad", content="x", name="demo_do"),
+            ToolMessage(tool_call_id="mended", content="x", name="demo_do"),
         ]
         stored = Transcript()
         stored.history.extend(history)
         engine = Engine(provider=Model(), toolset=tools, gate=ApprovalGate(ApprovalMode.YOLO), transcript=stored)
+        await rerun(engine, "mended", decision=Decision.ALLOW)
+        assert [dict(invocation.arguments) for invocation in tools.ran] == [{"n": "b"}]
+        tools.ran.clear()
         events = await rerun(engine, "old", decision=Decision.ALLOW)
         assert [event.why for event in only(events, ev.ApprovalRequested)] == ["a call of an earlier turn"]
         assert [dict(invocation.arguments) for invocation in tools.ran] == [{"n": "a"}]

@@ -177,6 +177,13 @@ def test_a_server_of_ones_own_takes_nothing_from_the_bundled_ones(fanout: Inside
     assert fanout.run("run", *model(server), "go").code == 3
 
 
+def test_a_call_that_had_to_be_mended_is_not_run_headless(fanout: Inside, server: WireServer) -> None:
+    server.script(Answer(Call("calculator_evaluate", '{"expression": "1+1",}')), Answer(Text("I was not allowed.")))
+    done = fanout.run("run", *model(server), "--approval-mode", "yolo", "--allow-tool", "*", "go")
+    assert done.code == 3
+    assert "A call of calculator.evaluate was mended to be read" in done.err
+
+
 def test_an_unmarked_call_in_the_text_is_not_run_headless_and_old_records_count_for_nothing(
     fanout: Inside, server: WireServer
 ) -> None:

@@ -17,6 +17,7 @@ from console_app.domain.ports.provider import (
     FinishChunk,
     ModelRequest,
     NoticeChunk,
+    ProviderData,
     ReasoningChunk,
     ReasoningFinished,
     RetryChunk,
@@ -38,6 +39,11 @@ TOOLS = (
     ToolSpec(name="demo_fail_twice", server="demo", tool="fail_twice"),
 )
 ASK = ModelRequest((UserMessage(content="Go on."),), tools=TOOLS)
+
+
+def request_with(tools: Iterable[ToolSpec]) -> ModelRequest:
+    """A request that offers `tools`."""
+    return ModelRequest(ASK.messages, tools=tuple(tools))
 
 
 class Waits:
@@ -152,14 +158,32 @@ def finish_of(chunks: Iterable[Chunk]) -> str | None:
     return next((chunk.reason for chunk in chunks if isinstance(chunk, FinishChunk)), None)
 
 
-def message_of(chunks: Iterable[Chunk]) -> AssistantMessage:
-    """The message that an answer becomes in the history."""
+def kept_of(chunks: Iterable[Chunk], index: int | None = None) -> dict[str, Any]:
+    """What the endpoint wants back with the call at `index`, or with the message."""
+    kept = [chunk.data for chunk in chunks if isinstance(chunk, ProviderData) and chunk.index == index]
+    return kept[-1] if kept else {}
+
+
+def message_of(chunks: Iterable[Chunk], endpoint: str = "") -> AssistantMessage:
+    """The message that an answer of `endpoint` becomes in the history."""
     chunks = list(chunks)
-    calls = zip(ids_of(chunks), calls_of(chunks), strict=True)
+    closed = {chunk.index: chunk.arguments for chunk in chunks if isinstance(chunk, CallClosed)}
+    calls = [
+        ToolCall(
+            id=chunk.id or f"call_1_1_{chunk.index}",
+            name=chunk.name,
+            arguments=closed.get(chunk.index) or "{}",
+            provider_data=kept_of(chunks, chunk.index),
+        )
+        for chunk in chunks
+        if isinstance(chunk, CallOpened)
+    ]
     return AssistantMessage(
         content=text_of(chunks),
-        tool_calls=tuple(ToolCall(id=id, name=name, arguments=text or "{}") for id, (name, text) in calls),
+        tool_calls=tuple(calls),
         reasoning=tuple(chunk.reasoning for chunk in chunks if isinstance(chunk, ReasoningFinished)),
+        endpoint=endpoint,
+        provider_data=kept_of(chunks),
     )
 
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Set
+from dataclasses import dataclass
 from typing import Any
 
 LEGAL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
@@ -69,8 +71,19 @@ _CHAT_OPTIONAL = {"stream_options", "tools", "tool_choice", "parallel_tool_calls
 }
 
 
-def check_chat(body: dict[str, Any]) -> None:
-    """OpenAI Chat Completions."""
+@dataclass(frozen=True)
+class ChatRules:
+    """What an endpoint of the format takes beyond the format itself: the shape of its ids, and fields of its own."""
+
+    id: re.Pattern[str] = re.compile(r"[A-Za-z0-9_-]{1,40}")
+    fields: Set[str] = frozenset()
+    call_fields: Set[str] = frozenset()
+    parts: Set[str] = frozenset()  # kinds of parts in an answer's content, beside text
+
+
+def check_chat(body: dict[str, Any], rules: ChatRules | None = None) -> None:
+    """OpenAI Chat Completions, and with `rules` another endpoint that speaks it."""
+    rules = rules or _LENIENT
     _encodable(body)
     _fields(body, _CHAT_FIELDS, _CHAT_OPTIONAL, "body")
     if "tools" in body:
@@ -86,11 +99,13 @@ def check_chat(body: dict[str, Any]) -> None:
     _require(body["messages"], "messages is empty")
     waiting: list[str] = []
     for number, message in enumerate(body["messages"]):
-        waiting = _chat_message(message, waiting, f"messages[{number}]")
+        waiting = _chat_message(message, waiting, f"messages[{number}]", rules)
     _require(not waiting, f"tool_call_ids without a response: {waiting}")
+    calls = [call["id"] for message in body["messages"] for call in message.get("tool_calls", [])]
+    _unique(calls, "call ids")
 
 
-def _chat_message(message: dict[str, Any], waiting: list[str], what: str) -> list[str]:
+def _chat_message(message: dict[str, Any], waiting: list[str], what: str, rules: ChatRules) -> list[str]:
     """Checks one message; `waiting` are ids that still need their tool message."""
     role = message.get("role")
     if role == "tool":
@@ -104,21 +119,26 @@ def _chat_message(message: dict[str, Any], waiting: list[str], what: str) -> lis
         _require(isinstance(message["content"], str), f"{what}: content is no text")
         return []
     _require(role == "assistant", f"{what}: unknown role {role!r}")
-    reasoning = {"reasoning_content", "reasoning", "reasoning_details"}
-    _fields(message, {"role", "content"}, {"tool_calls"} | reasoning, what)
+    _fields(message, {"role", "content"}, {"tool_calls", *rules.fields}, what)
     calls = message.get("tool_calls")
     _require("tool_calls" not in message or calls, f"{what}: tool_calls is empty")
-    _require(message["content"] is None or isinstance(message["content"], str), f"{what}: content")
+    for part in message["content"] if isinstance(message["content"], list) else ():
+        _require(part.get("type") in {"text", *rules.parts}, f"{what}: a part of kind {part.get('type')!r}")
+    _require(message["content"] is None or isinstance(message["content"], str | list), f"{what}: content")
+    _require(rules.parts or not isinstance(message["content"], list), f"{what}: content in parts")
     _require(message["content"] or calls, f"{what}: neither content nor tool_calls")
     for call in calls or []:
-        _fields(call, {"id", "type", "function"}, set(), f"{what} call")
+        _fields(call, {"id", "type", "function"}, set(rules.call_fields), f"{what} call")
         _fields(call["function"], {"name", "arguments"}, set(), f"{what} call")
-        _require(0 < len(call["id"]) <= 40, f"{what}: id too long or empty: {call['id']!r}")
+        _require(rules.id.fullmatch(call["id"]), f"{what}: id {call['id']!r}")
         _require(LEGAL_NAME.fullmatch(call["function"]["name"]), f"{what}: name {call['function']['name']!r}")
         _json_object(call["function"]["arguments"], what)
     ids = [call["id"] for call in calls or []]
     _unique(ids, f"{what}: call ids")
     return ids
+
+
+_LENIENT = ChatRules(fields=frozenset({"reasoning_content", "reasoning", "reasoning_details"}))
 
 
 # -- OpenAI Responses

@@ -117,7 +117,7 @@ async def test_the_token_limit_before_any_arguments_runs_nothing(server: WireSer
 
 
 async def test_bad_json_in_one_of_two_calls(server: WireServer, api: Api) -> None:
-    calls = [Call("calculator_evaluate", '{"expression": 1,}'), Call("calculator_evaluate", TWO[1])]
+    calls = [Call("calculator_evaluate", '{"expression": 1,,}'), Call("calculator_evaluate", TWO[1])]
     chunks = await answer_to(server, api, Answer(*calls))
     assert_well_formed(chunks)
     assert calls_of(chunks) == [("calculator_evaluate", TWO[1])]

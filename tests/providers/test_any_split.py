@@ -63,7 +63,7 @@ class Pieces:
 
 async def chunks_of(api: Api, pieces: Iterable[bytes]) -> list[Chunk]:
     """What an answer in these pieces is read as."""
-    answer = DECODERS[api]([tool.name for tool in TOOLS])
+    answer = DECODERS[api](TOOLS)
     chunks: list[Chunk] = []
     async for _ in read_answer(Pieces(pieces), answer):
         chunks += answer.take()
@@ -111,8 +111,25 @@ def test_any_text_comes_through(texts: list[str], size: int, api: Api) -> None:
     assert text_of(asyncio.run(chunks_of(api, pieces))) == "".join(texts)
 
 
-@settings(max_examples=200, deadline=None)
-@given(st.binary(max_size=300), st.integers(1, 7))
+lines = st.sampled_from(
+    [
+        b"",
+        b"data",
+        b"data: ",
+        b"data: {}",
+        b'data:{"a":',
+        b"data: 1}",
+        b"data: [DONE]",
+        b"event: x",
+        b"event:",
+        b": c",
+        b"\r",
+    ]
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.one_of(st.binary(max_size=300), st.lists(lines, max_size=12).map(b"\n".join)), st.integers(1, 7))
 def test_any_bytes_are_read_alike_in_any_pieces(data: bytes, size: int) -> None:
     whole, pieces = SseReader(), SseReader()
     events = whole.feed(data) + whole.flush()

@@ -24,7 +24,7 @@ class Gathered:
 
     def __init__(self, out: list[Chunk]) -> None:
         self.calls = CallAccumulator(out)
-        self._fragments = ChatCalls(self.calls, NAMES)
+        self._fragments = ChatCalls(self.calls, frozenset(NAMES))
 
     def fragment(self, key: int | None, id: str = "", name: str = "", arguments: Any = None) -> None:
         self._fragments.fragment(Label(key, id), name, arguments)

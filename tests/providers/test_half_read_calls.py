@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from console_app.domain.ports.provider import Chunk
+from console_app.providers.answer import WireAnswer
 from console_app.providers.answer_stream import read_answer
 from tests.providers.reading import TOOLS, assert_well_formed, broken_of, calls_of
 from tests.providers.test_any_split import DECODERS, Pieces
@@ -172,11 +173,11 @@ def may_run(number: int, sent: Sequence[Event], every: Sequence[Event], *, norma
     return (marked and (bool(own) or followed)) or (bool(own) and followed)
 
 
-async def read(api: Api, pieces: list[bytes]) -> list[Chunk]:
-    answer = DECODERS[api](NAMES)
+async def read_body(answer: WireAnswer, pieces: Pieces) -> list[Chunk]:
+    """What `answer` makes of a body that arrives in `pieces`, and of its loss where it isn't whole."""
     chunks: list[Chunk] = []
     try:
-        async for _ in read_answer(Pieces(pieces), answer):
+        async for _ in read_answer(pieces, answer):
             chunks += answer.take()
     except Exception:
         answer.cut("a lost connection")
@@ -209,7 +210,8 @@ def test_only_a_call_whose_end_was_sent_runs_and_with_its_own_arguments(
     )
     body = b"".join([*start, *(event.data for event in sent), *end])
     size = data.draw(st.sampled_from([1, 7, 64, 10_000]), "bytes a piece")
-    chunks = asyncio.run(read(api, [body[at : at + size] for at in range(0, len(body), size)]))
+    pieces = Pieces([body[at : at + size] for at in range(0, len(body), size)])
+    chunks = asyncio.run(read_body(DECODERS[api](TOOLS), pieces))
     assert_well_formed(chunks)
     allowed = [
         (call.name, call.arguments)

@@ -18,8 +18,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from console_app.domain.ports.provider import CallBroken, CallClosed, CallOpened, Chunk
-from tests.providers.reading import assert_well_formed
-from tests.providers.test_half_read_calls import ABNORMAL, NORMAL, ending, read
+from tests.providers.reading import TOOLS, assert_well_formed
+from tests.providers.test_any_split import DECODERS, Pieces
+from tests.providers.test_half_read_calls import ABNORMAL, NORMAL, ending, read_body
 from tests.providers.test_server_tools import CITED, FOUND, REASONING, SEARCH, THOUGHT, WEB, block_events, message_item
 from tests.wire_bytes import Api, anthropic_delta, anthropic_event, anthropic_start, responses_event, split
 
@@ -127,7 +128,9 @@ def test_a_call_runs_whole_with_its_own_or_says_why_not(
     elif reasons:
         body += b"".join(ending(api, data.draw(st.sampled_from(reasons), "reason")))
     piece = data.draw(st.sampled_from([1, 9, 100_000]), "bytes a piece")
-    chunks = asyncio.run(read(api, [body[at : at + piece] for at in range(0, len(body), piece)]))
+    chunks = asyncio.run(
+        read_body(DECODERS[api](TOOLS), Pieces([body[at : at + piece] for at in range(0, len(body), piece)]))
+    )
     assert_well_formed(chunks)
     came, ended = len(start), set[int]()
     for event in events:
@@ -153,7 +156,7 @@ def test_what_a_call_lacks_is_said_of_that_call() -> None:
     first, second, third = (responses_call(number, written(number, 1), 4) for number in range(3))
     events: list[Any] = [*first, *second[:2], third[0], *third[1:-2]]
     body = b"".join(event.data for event in events)
-    results = results_of(asyncio.run(read("openai-responses", [body])))
+    results = results_of(asyncio.run(read_body(DECODERS["openai-responses"](TOOLS), Pieces([body]))))
     assert isinstance(results["call_0"], CallClosed)
     problems = [result.problem for result in results.values() if isinstance(result, CallBroken)]
     assert problems == [

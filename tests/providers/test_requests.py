@@ -18,7 +18,7 @@ from console_app.providers.anthropic_request import anthropic_messages
 from console_app.providers.factory import open_provider
 from console_app.providers.openai_chat_request import chat_messages
 from console_app.providers.openai_responses_request import responses_input
-from console_app.providers.wire_parts import LONGEST_ID, tool_schema, wire_id, wire_name
+from console_app.providers.wire_parts import legal_id, tool_schema, wire_name
 from tests.providers import strict_wire
 from tests.providers.reading import ASK, TOOLS, message_of, provider_at, read
 from tests.wire_bytes import APIS, Answer, Api, Call, Text
@@ -67,7 +67,12 @@ def test_anthropic_gets_one_user_message_that_opens_with_all_results() -> None:
     assert [message["role"] for message in messages] == ["user", "assistant", "user"]
     assert [block["type"] for block in messages[2]["content"]] == ["tool_result", "tool_result", "text"]
     assert [block.get("is_error") for block in messages[2]["content"]] == [None, True, None]
-    assert messages[1]["content"][1] == {"type": "tool_use", "id": "a", "name": "demo_fail", "input": {"x": 1}}
+    assert messages[1]["content"][1] == {
+        "type": "tool_use",
+        "id": legal_id("a"),
+        "name": "demo_fail",
+        "input": {"x": 1},
+    }
 
 
 @pytest.mark.parametrize("arguments", ["", "{broken", "[1]", "null", '{"a": NaN}', '{"a": "\\ud83d"}', "{" * 5000])
@@ -101,10 +106,10 @@ def test_a_history_with_calls_and_no_tools_left() -> None:
 
 def test_ids_of_another_provider_become_legal_and_stay_apart() -> None:
     ids = ["functions.get:0", "functions.get:1", "functions_get_0", "chatcmpl-tool-" + "f" * 32, "ü", "", "x" * 40]
-    wired = [wire_id(id) for id in ids]
+    wired = [legal_id(id) for id in ids]
     assert len(set(wired)) == len(ids)
-    assert all(len(id) <= LONGEST_ID and strict_wire.LEGAL_ID.fullmatch(id) for id in wired)
-    assert wire_id("call_abc") == "call_abc"
+    assert all(len(id) == 9 and strict_wire.LEGAL_ID.fullmatch(id) for id in wired)
+    assert legal_id("AbC123xyz") == "AbC123xyz"
     assert wire_name("no such tool!") == "no_such_tool_"
 
 
@@ -126,7 +131,9 @@ async def test_an_answer_comes_back_as_it_was_written(server: WireServer, api: A
     server.script(first, Answer(Text("Done.")))
     provider = provider_at(server, api)
     chunks, _ = await read(provider)
-    again = ModelRequest((*ASK.messages, message_of(chunks), result("call_a"), result("call_b")), tools=TOOLS)
+    again = ModelRequest(
+        (*ASK.messages, message_of(chunks, provider.endpoint), result("call_a"), result("call_b")), tools=TOOLS
+    )
     await read(provider, again)
     await provider.close()
     body = server.requests[1].body
@@ -159,7 +166,7 @@ async def test_reasoning_goes_back_only_to_the_endpoint_that_wrote_it(server: Wi
     provider = provider_at(server, api)
     chunks, _ = await read(provider)
     await provider.close()
-    again = ModelRequest((*ASK.messages, message_of(chunks), result("a")), tools=TOOLS)
+    again = ModelRequest((*ASK.messages, message_of(chunks, provider.endpoint), result("a")), tools=TOOLS)
     for other in APIS:
         elsewhere = provider_at(server, other, name="another")
         await read(elsewhere, again)

@@ -180,7 +180,7 @@ async def sent_back(server: WireServer, api: Api, events: list[bytes], *answers:
     assert error is None
     assert_well_formed(chunks)
     results = [result(call_id) for call_id in answers] or [UserMessage(content="And now?")]
-    await read(provider, ModelRequest((*ASK.messages, message_of(chunks), *results), tools=TOOLS))
+    await read(provider, ModelRequest((*ASK.messages, message_of(chunks, provider.endpoint), *results), tools=TOOLS))
     await provider.close()
     body = server.requests[-1].body
     strict_wire.check(api, body)
