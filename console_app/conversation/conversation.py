@@ -31,9 +31,7 @@ MANUAL = "/call "  # how a prompt begins that is calls made by hand
 CLOSING = 4.0  # seconds that running calls get to end when the conversation closes
 STEERED = "It joins at the next step."
 BUSY = "something else runs, or is about to"
-
 T = TypeVar("T")
-
 log = logging.getLogger(__name__)
 
 
@@ -126,8 +124,7 @@ class Conversation:
     @property
     def waiting(self) -> Sequence[str]:
         """The prompts behind the one that is on its way, or behind what runs."""
-        queue = [prompt.text for prompt in self._queue]
-        return queue if self.on_its_way is None else queue[1:]
+        return [prompt.text for prompt in self._queue][self.on_its_way is not None :]
 
     # What you say
 
@@ -315,8 +312,7 @@ class Conversation:
         if ready.cancelled():
             return None
         if (error := ready.exception()) is not None:
-            self._not_sent(prompt, error)
-            return None
+            return self._not_sent(prompt, error)
         if (asked := self._composed(prompt)) is None:
             return prompt.message or UserMessage(content=prompt.text)
         self.composing = True
@@ -331,8 +327,7 @@ class Conversation:
         error = composed.exception()
         if error is None:
             return composed.result()
-        self._not_sent(prompt, error)
-        return None
+        return self._not_sent(prompt, error)
 
     def _not_sent(self, prompt: _Queued, error: BaseException) -> None:
         """The turn of a prompt can't begin: it goes back to where it was written, or stays in the paused queue."""

@@ -117,8 +117,6 @@ class ChatScreen(MainScreen):
         yield KeyHints()
         yield TooSmall()
 
-    # -- life
-
     def on_mount(self) -> None:
         """Paints first; everything that takes time comes after."""
         if not self.query("#prompt"):
