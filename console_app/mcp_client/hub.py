@@ -172,6 +172,12 @@ class Hub(OffersOfServers):
         connections = self._connections.values()
         return [self._spec(connection, tool) for connection in connections for tool in connection.tools]
 
+    def tool(self, server: str, name: str) -> ToolSpec | None:
+        """One tool of a server, whether it is on or off; None where there is none such now."""
+        connection = self._connections.get(server)
+        found = next((tool for tool in connection.tools if tool.name == name), None) if connection is not None else None
+        return self._spec(connection, found) if connection is not None and found is not None else None
+
     async def call(self, invocation: Invocation, reporter: CallReporter) -> ToolResult:
         """Runs one call. Raises ToolError when no server has the tool; every other failure is a result."""
         spec = invocation.spec
