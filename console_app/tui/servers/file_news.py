@@ -6,6 +6,7 @@ It is looked at when a message is sent and when the servers screen opens, in a t
 from __future__ import annotations
 
 import asyncio
+import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -65,10 +66,11 @@ class FileNews:
     async def _trusts(self, refused: Untrusted) -> bool:
         found = changes(self._files.choice.servers, refused.servers)
         starts = {server.name: server for server in refused.servers}
-        about = "; ".join(f"{name}: {_runs(starts[name])}" for name in (*found.added, *found.changed)[:MOST_NAMED])
+        for name in (*found.added, *found.changed):
+            self._ui.tell("info", f"{one_line(name, 40)} would {_runs(starts[name])}")
         answer = await self._ui.choose(
-            f"{one_line(str(refused.path), 80)} has changed: {described(found)}. It starts programs.",
-            {"use it": one_line(about, 300) or "as it is now", "leave it": "the servers stay as they are"},
+            f"{refused.path.name} has changed, and starts programs",
+            {"use it": f"as it is now: {described(found)}", "leave it": "the servers stay as they are"},
         )
         if answer != "use it":
             self._ui.toast("The servers stay as they are.")
@@ -93,4 +95,7 @@ def _named(names: Sequence[str]) -> str:
 
 
 def _runs(server: ServerConfig) -> str:
-    return one_line(server.url or " ".join((server.command or "", *server.args)), 120)
+    if server.url:
+        return f"connect to {one_line(server.url, 400)}"
+    where = f" in {one_line(server.cwd, 200)}" if server.cwd else ""
+    return f"run {one_line(shlex.join((server.command or '', *server.args)), 2000)}{where}"

@@ -53,7 +53,7 @@ def call(params: dict[str, Any]) -> dict[str, Any]:
     if params["name"] == "fail":
         return {"content": [{"type": "text", "text": "on purpose"}], "isError": True}
     if params["name"] == "flood":
-        for n in range(20_000):
+        for n in range(4_000):
             send({"method": "notifications/message", "params": {"level": "info", "data": f"line {n}"}})
         return {"content": [{"type": "text", "text": "poured"}]}
     text = f"Hello, {params['arguments']['who']}"

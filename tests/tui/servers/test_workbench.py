@@ -111,7 +111,7 @@ async def test_a_tool_opens_with_all_that_is_to_be_said_of_it(tmp_path: Path, si
             "who  string · required · at most 20 characters",
             "Whom to greet.",
             "how  value · loud | soft · default soft",
-            "list of objects",
+            "each item  object",
             "Output",
             "none in this session",
         ):
