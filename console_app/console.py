@@ -124,7 +124,7 @@ class ConsoleParts:
         self._hub.asking.human = self._human = QuestionQueue()
         self._switches = HubSwitches(self._hub, setup.paths, setup.cwd, servers, picks)
         self._files = ServerFiles(setup.paths, setup.cwd, servers, lambda: wiring.choose_servers(setup))
-        self._switches.on_reload = self._reloaded
+        self._switches.on_reload, self._switches.on_write = self._reloaded, self._files.wrote
         provider = wiring.open_provider(setup, self._choice)
         self._engine = wiring.build_engine(
             setup, provider, self._hub, wiring.build_gate(setup, servers, headless=False)

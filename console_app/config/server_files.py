@@ -74,6 +74,15 @@ class ServerFiles:
         self.choice = choice
         self._prints = self._fingerprints(self._prints)
 
+    def wrote(self) -> None:
+        """A file was written from here: what it says is known, and no news."""
+        try:
+            found = self.read()
+        except ConfigError:
+            return
+        if isinstance(found, ServerChoice):
+            self.take(found)
+
     def news(self) -> list[Path]:
         """The files that are others than when this was last asked."""
         before, self._prints = self._prints, self._fingerprints(self._prints)

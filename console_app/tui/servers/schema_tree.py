@@ -15,6 +15,7 @@ OPEN_DEPTH = 3  # levels that are open at first
 MOST_OPEN = 30  # things in a list or object that is open at first
 MOST_ITEMS = 1000  # of one list or object
 LONGEST = 4000  # characters of one text
+MOST_KINDS = 4  # of a value that may be one of several
 MOST_CHOICES = 12  # values of an enum that are named
 
 _LIMITS = {
@@ -141,8 +142,8 @@ def _property(name: str, schema: Any, root: Mapping[str, Any], depth: int, *, re
     return Node(paint, below, open=folds and depth < OPEN_DEPTH - 1)
 
 
-def type_words(schema: Mapping[str, Any]) -> str:
-    """What a value must be, in a word or two."""
+def type_words(schema: Mapping[str, Any], *, branch: bool = False) -> str:
+    """What a value must be, in a word or two. Of a `branch` its own branches are not looked at."""
     kinds = schema.get("type")
     if isinstance(kinds, list):
         return " or ".join(one_line(str(kind), 20) for kind in cast("list[Any]", kinds))
@@ -153,7 +154,13 @@ def type_words(schema: Mapping[str, Any]) -> str:
         return {"array": "list", "null": "nothing"}.get(kinds, one_line(kinds, 20))
     if "enum" in schema or "const" in schema:
         return "value"
-    return "object" if "properties" in schema else "anything"
+    branches = None if branch else schema.get("anyOf") or schema.get("oneOf")
+    if isinstance(branches, list) and branches:
+        listed = cast("list[Any]", branches)
+        known = [cast("dict[str, Any]", one) for one in listed[:MOST_KINDS] if isinstance(one, dict)]
+        inner = [type_words(one, branch=True) for one in known]
+        return " or ".join(dict.fromkeys(inner)) or "anything"
+    return "object" if "properties" in schema or "$ref" in schema else "anything"
 
 
 def limits(schema: Mapping[str, Any]) -> list[str]:

@@ -135,6 +135,7 @@ class HubSwitches:
         self._resting: dict[str, _Rest] = {}
         self._waking: asyncio.Future[None] | None = None  # held, or the loop may forget it
         self.on_reload: Callable[[ServerChoice], None] | None = None
+        self.on_write: Callable[[], None] | None = None  # called in a thread once mcp.json was written from here
         self.selection = selection
         self.revision = 0
 
@@ -235,6 +236,7 @@ class HubSwitches:
 
     async def put(self, name: str, fields: Mapping[str, Any]) -> None:
         self._edit(lambda start: mcp_edit.put_server(self.file, name, fields, start=start))
+        await self._wrote()
         config = self._configured(name)
         self._wake(name)
         self._defaults[name] = not config.disabled
@@ -244,9 +246,14 @@ class HubSwitches:
 
     async def remove(self, name: str) -> None:
         self._edit(lambda start: mcp_edit.remove_server(self.file, name, start=start))
+        await self._wrote()
         self._defaults.pop(name, None)
         self._wake(name)
         await self._hub.remove(name)
+
+    async def _wrote(self) -> None:
+        if self.on_write is not None:
+            await asyncio.to_thread(self.on_write)
 
     def _edit(self, write: Callable[[str], None]) -> None:
         """Writes; a project's file that was trusted as it was is trusted as you have just made it."""

@@ -32,6 +32,7 @@ class Place:
 
     pilot: Pilot[Any]
     hub: Hub
+    desk: HubSwitches
     file: Path
     paths: Paths
     reloaded: list[ServerChoice]
@@ -67,7 +68,8 @@ async def opened(folder: Path) -> AsyncGenerator[Place]:
     choice = choose()
     hub = Hub(choice.servers, log_dir=folder / "logs", files_dir=folder / "files")
     desk = HubSwitches(hub, paths, folder, choice, Selection())
-    desk.on_reload = reloaded.append
+    files = ServerFiles(paths, folder, choice, choose)
+    desk.on_reload, desk.on_write = reloaded.append, files.wrote
 
     def changed() -> None:
         desk.changed()
@@ -84,7 +86,7 @@ async def opened(folder: Path) -> AsyncGenerator[Place]:
             hub,
             hub=hub,
             servers=desk,
-            server_files=ServerFiles(paths, folder, choice, choose),
+            server_files=files,
             server_statuses=hub.statuses,
             on_servers_changed=listeners.append,
         )
@@ -92,7 +94,7 @@ async def opened(folder: Path) -> AsyncGenerator[Place]:
     try:
         async with app.run_test(size=(120, 40), notifications=True) as pilot:
             await pilot.pause()
-            yield Place(pilot, hub, file, paths, reloaded)
+            yield Place(pilot, hub, desk, file, paths, reloaded)
     finally:
         hub.on_change = None
         await hub.close()
@@ -160,3 +162,17 @@ async def test_a_sent_message_notices_a_changed_file(tmp_path: Path) -> None:
         place.write(one=[])
         await place.pilot.press(*"hi", "enter")
         await see(place.pilot, "/reload reads it.")
+
+
+async def test_what_is_written_from_here_is_no_news(tmp_path: Path) -> None:
+    async with opened(tmp_path) as place:
+        await place.desk.put("five", {"command": sys.executable, "args": ["-S", str(SERVER)]})
+        await place.desk.remove("three")
+        await place.pilot.press("ctrl+l")
+        await see(place.pilot, "five")
+        await place.pilot.press("escape")
+        await until(place.pilot, lambda: len(place.pilot.app.screen_stack) == 1)
+        await place.reload()
+        await see(place.pilot, "nothing that counts has changed")
+        assert "/reload reads it." not in seen(place.pilot.app)
+        assert place.begun("five") <= 1
