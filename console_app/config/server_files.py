@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import stat
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -97,6 +98,8 @@ class ServerFiles:
         for path in sorted(one for one in sources if one is not None):
             try:
                 status = path.stat()
+                if not stat.S_ISREG(status.st_mode):
+                    continue  # a pipe, say, gives what it has only once
                 stamp: tuple[int, ...] = (status.st_mtime_ns, status.st_size)
                 known = before.get(path)
                 same = known is not None and known[0] == stamp
