@@ -113,6 +113,18 @@ async def test_an_older_server_is_spoken_to_over_sse_without_being_told(start_hu
     assert {result.content for result in results} == {"through"}
 
 
+@pytest.mark.parametrize("kind", ["http", "sse"])
+async def test_the_wire_is_recorded_over_http_as_it_is_over_stdio(start_hub: StartHub, serve: Serve, kind: str) -> None:
+    url, _ = await serve(kind)
+    bench = await start_hub(http(url))
+    name = bench.status().name
+    assert 0 < await bench.hub.ping(name) < PATIENCE
+    found = [(one.sent, one.kind, one.method) for one in bench.hub.traffic(name).after(0)]
+    assert (True, "request", "tools/list") in found
+    assert (False, "result", "tools/list") in found
+    assert bench.hub.traffic(name).handshake is not None
+
+
 async def test_credentials_come_from_headers_and_a_refusal_says_its_status(start_hub: StartHub, serve: Serve) -> None:
     url, _ = await serve("guarded")
     bench = await start_hub(
