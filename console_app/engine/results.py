@@ -55,9 +55,14 @@ def failed(error: BaseException) -> ToolResult:
     return _plain(Outcome.FAILED, FAILED + text, " ".join(text.split()))
 
 
-def timed_out(ran: float, limit: float, sent: Sequence[str], *, whole_turn: bool = False) -> ToolResult:
-    """A call that ran `ran` seconds and was ended: after `limit` seconds without news, or with its turn."""
+def timed_out(
+    ran: float, limit: float, sent: Sequence[str], *, whole_turn: bool = False, most_limits: int = 0
+) -> ToolResult:
+    """A call that ran `ran` seconds and was ended: after `limit` seconds without anything new, or with its turn, or
+    after that limit `most_limits` times, for all the news it sent."""
     reason = f"the turn reached its limit of {seconds(limit)}" if whole_turn else f"{seconds(limit)} without news"
+    if most_limits:
+        reason = f"{most_limits} times its limit of {seconds(limit)}, with news to the end"
     error = f"timed out after {seconds(ran)} ({reason})"
     return _plain(Outcome.TIMED_OUT, f"This call {error}. {_so_far(sent)}", error)
 

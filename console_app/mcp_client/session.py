@@ -39,10 +39,11 @@ from console_app.mcp_client.callbacks import Callbacks
 from console_app.mcp_client.changes import Changes, listen
 from console_app.mcp_client.exchange import Exchanges
 from console_app.mcp_client.faults import CallRefused, ConnectionLost
-from console_app.mcp_client.listing import check_schema
 from console_app.mcp_client.offers import Offers, PromptMessage, ResourceContent, ResourceTemplate, ServerPrompt
+from console_app.mcp_client.running_calls import WireCall, current_call
+from console_app.mcp_client.schema_check import check_schema
 from console_app.mcp_client.status import RejectedTool
-from console_app.mcp_client.wire import Streams, Wire, WireCall, current_call
+from console_app.mcp_client.wire import Streams, Wire
 
 SESSION_TERMINATED = "Session terminated"  # the SDK's words for a 404 on a session
 _PAGE_SECONDS = 600.0  # that a call waits for what the user does on a page it can't do without
@@ -258,7 +259,7 @@ async def open_session(
     `refusal` tells of the last HTTP status that was an error, where there is HTTP.
     """
     changes = Changes()
-    wire = Wire(surroundings.log, surroundings.exchanges, surroundings.log_level)
+    wire = Wire(surroundings.log, surroundings.exchanges, surroundings.log_level, surroundings.server)
     callbacks = Callbacks(surroundings.server, wire, surroundings.asking)
     client = Client(
         wire.around(transport),

@@ -43,6 +43,7 @@ class Reports:
 
     progressed: list[tuple[float, float | None, str | None]] = field(default_factory=list)
     logged: list[tuple[Level, str]] = field(default_factory=list)
+    unsure: int = 0  # lines that may be another call's
     news: asyncio.Event = field(default_factory=asyncio.Event)
     holds: int = 0
     held_ever: bool = False
@@ -54,8 +55,9 @@ class Reports:
         self.progressed.append((progress, total, message))
         self.news.set()
 
-    def log(self, level: Level, text: str) -> None:
+    def log(self, level: Level, text: str, *, sure: bool = True) -> None:
         self.logged.append((level, text))
+        self.unsure += not sure
         self.news.set()
 
     @contextmanager

@@ -43,6 +43,17 @@ async def test_of_a_flood_of_progress_the_newest_counts(start_hub: StartHub) -> 
     assert len(steps) < 10_000
 
 
+async def test_an_unknown_block_costs_itself_alone_and_says_so(start_hub: StartHub) -> None:
+    bench = await start_hub(faulty("odd-blocks"))
+    result = await bench.call("work")
+    assert result.outcome is Outcome.SUCCEEDED
+    text, hologram, image, number = result.content.splitlines()
+    assert text == "the text beside it"
+    assert hologram == '[a block of the unknown type \'hologram\': {"type": "hologram", "beam": "blue"}]'
+    assert image.startswith("[a block of type image that can't be read (mimeType: Field required): {")
+    assert number == "[a block without a type: 7]"
+
+
 async def test_progress_and_log_lines_of_calls_side_by_side_stay_apart(start_hub: StartHub) -> None:
     bench = await start_hub(DEMO)
     names = ["red", "green", "blue"]
@@ -61,25 +72,45 @@ async def test_a_log_line_nobody_claims_goes_to_the_only_call_there_is(start_hub
     assert reports.logged == [("info", "a line")]
 
 
-async def test_a_log_line_nobody_claims_goes_to_the_servers_log_when_two_calls_run(start_hub: StartHub) -> None:
+async def test_a_log_line_nobody_claims_is_shown_under_every_running_call_as_the_servers(start_hub: StartHub) -> None:
     bench = await start_hub(faulty("logs"))
     waiting, other = Reports(), Reports()
     call = asyncio.create_task(bench.call("work", waiting, wait=True))
     await asyncio.sleep(0)  # the first call is sent first
     await bench.call("other", other)
     await bench.until_logged("[info] a line")
-    assert waiting.logged == other.logged == []
+    assert waiting.logged == other.logged == [("info", "odd: a line")]
+    assert waiting.unsure == other.unsure == 1  # so it puts off nobody's deadline
     call.cancel()
 
 
-async def test_a_log_line_after_a_cancelled_call_is_not_put_on_the_next(start_hub: StartHub) -> None:
+@pytest.mark.parametrize("named", ["token", "relatedRequestId", "requestId"])
+async def test_a_log_line_that_names_its_call_is_shown_under_that_call_alone(start_hub: StartHub, named: str) -> None:
+    bench = await start_hub(faulty("logs"))
+    waiting, other = Reports(), Reports()
+    call = asyncio.create_task(bench.call("work", waiting, wait=True))
+    await asyncio.sleep(0)
+    await bench.call("other", other, named=named)
+    assert (waiting.logged, other.logged, other.unsure) == ([], [("info", "a line")], 0)
+    call.cancel()
+
+
+async def test_a_log_line_after_a_cancelled_call_is_not_taken_for_the_next_ones_own(start_hub: StartHub) -> None:
     bench = await start_hub(faulty("logs"))
     call = asyncio.create_task(bench.call("work", wait=True))
-    await bench.call("work", named=True)
+    await bench.call("work", named="token")
     call.cancel()
     await asyncio.wait({call})
     reports = Reports()
     await bench.call("other", reports)
+    assert (reports.logged, reports.unsure) == ([("info", "odd: a line")], 1)
+    await bench.until_logged("[info] a line")
+
+
+async def test_a_log_line_of_a_call_that_is_gone_is_nobody_elses(start_hub: StartHub) -> None:
+    bench = await start_hub(faulty("logs"))
+    reports = Reports()
+    await bench.call("other", reports, named="gone")
     assert reports.logged == []
     await bench.until_logged("[info] a line")
 
@@ -148,15 +179,19 @@ async def test_a_listing_that_never_ends_is_cut_off(start_hub: StartHub) -> None
 
 async def test_a_tool_with_a_bad_schema_is_left_out_alone_and_says_why(start_hub: StartHub) -> None:
     bench = await start_hub(faulty("bad-schema"))
-    assert [spec.tool for spec in bench.hub.tools()] == ["good", "odd_description"]
+    assert [spec.tool for spec in bench.hub.tools()] == ["good", "untyped", "odd_description"]
+    assert bench.spec("untyped").input_schema == {"type": "object", "properties": {"a": {"type": "string"}}}
     assert {tool.name: tool.reason for tool in bench.status().rejected} == {
         "list_schema": "its inputSchema is not an object",
         "no_schema": "its inputSchema is not an object",
         "wrong_type": "its inputSchema is of type 'string', not object",
         "bad_keyword": "its inputSchema is not valid JSON Schema (properties.a.type: 'strnig' is not valid under any of"
         " the given schemas)",
-        "number 6": "it has no name",
-        "number 7": "it is not an object",
+        "deep": "its inputSchema is nested more than 100 levels deep",
+        "abyss": "its inputSchema is nested more than 100 levels deep",
+        "large_and_wrong": "its inputSchema is not valid JSON Schema (properties.b.type: 'strnig' is no type)",
+        "number 10": "it has no name",
+        "number 11": "it is not an object",
         "good": "it is listed twice",
     }
 
