@@ -227,6 +227,7 @@ def choose_servers(setup: Setup) -> ServerChoice:
         bundled=resources.bundled_mcp(),
         only=arguments.mcp or (),
         none=arguments.no_mcp,
+        groups=setup.settings.groups,
         environ=setup.environ,
     )
 

@@ -148,7 +148,10 @@ def summary(fields: Mapping[str, Any]) -> str:
 
 def shown(fields: Mapping[str, Any]) -> str:
     """A server as it is written, as JSON; secrets that stand in it themselves, not as `${VAR}`, are left out."""
-    hidden = {key: _hidden(value) if key in {"env", "headers", "auth"} else value for key, value in fields.items()}
+    hidden = {
+        key: _hidden(value) if key in {"env", "headers", "auth", "auth_token"} else value
+        for key, value in fields.items()
+    }
     return json.dumps(hidden, ensure_ascii=False, indent=2)
 
 

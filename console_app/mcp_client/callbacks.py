@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
+from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from mcp.client.context import ClientRequestContext
@@ -39,10 +40,11 @@ T = TypeVar("T")
 class Callbacks:
     """One connection's answers. What belongs to a call ends with it: the server then hears `cancel`."""
 
-    def __init__(self, server: str, wire: Wire, asking: Asking) -> None:
+    def __init__(self, server: str, wire: Wire, asking: Asking, roots: Callable[[], Sequence[Path]]) -> None:
         self._server = server
         self._wire = wire
         self._asking = asking
+        self._roots = roots
 
     async def elicit(self, context: ClientRequestContext, params: ElicitRequestParams) -> ElicitResult | ErrorData:
         """A form or a page for the user."""
@@ -95,7 +97,7 @@ class Callbacks:
     async def list_roots(self, context: ClientRequestContext) -> ListRootsResult:
         """The folders that the server may work in."""
         return ListRootsResult(
-            roots=[Root(uri=FileUrl(root.as_uri()), name=root.name or str(root)) for root in self._asking.roots]
+            roots=[Root(uri=FileUrl(root.as_uri()), name=root.name or str(root)) for root in self._roots()]
         )
 
     def _question(

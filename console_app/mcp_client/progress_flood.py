@@ -14,6 +14,7 @@ MOST_A_SECOND: Final = 200  # notices of a connection that are read each on its 
 _LONGEST: Final = 8192  # bytes of a line that is looked at
 # As writers put it: the method first, or behind the version. What is written otherwise is read one by one.
 _PROGRESS: Final = re.compile(rb'\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"method"\s*:\s*"notifications/progress"\s*,')
+_FILES: Final = b'"MCP_UPDATE:'
 _TOKEN: Final = re.compile(rb'"progressToken"\s*:\s*("(?:[^"\\]|\\.)*"|-?\d+)')
 
 
@@ -29,6 +30,8 @@ class ProgressFlood:
     def holds(self, line: bytes) -> bool:
         """Whether `line` is a notice too many, and kept here until it is taken or a newer one has its place."""
         if len(line) > _LONGEST or _PROGRESS.match(line) is None or (token := _TOKEN.search(line)) is None:
+            return False
+        if _FILES in line:  # no newer notice makes up for it
             return False
         now = self._clock()
         if now - self._second >= 1:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
 from console_app.domain.ports.toolset import CallReporter
+from console_app.mcp_client.atlas_updates import carries_files
 
 _MOST_A_SECOND = 200  # progress notifications of one call that are reported each on its own
 _ABANDONED_SECONDS = 5.0  # that a cancelled call may still write log lines
@@ -49,7 +50,8 @@ class WireCall:
         if now - self._second >= 1:
             self._second, self._count = now, 0
         self._count += 1
-        if self._count <= _MOST_A_SECOND:
+        files = progress[2] is not None and carries_files(progress[2])
+        if self._count <= _MOST_A_SECOND or files:
             self._held = None
             self.reporter.progress(*progress)
             return

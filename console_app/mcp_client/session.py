@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import AsyncGenerator, Callable, Generator, Mapping
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, TypeVar
 
 from mcp import Client, MCPError
@@ -67,6 +68,7 @@ class Surroundings:
     asking: Asking = field(default_factory=Asking)
     exchanges: Exchanges = field(default_factory=Exchanges)
     log_level: Callable[[], Level] = lambda: "info"
+    roots: Callable[[], Sequence[Path]] | None = None  # None: it is told nothing of folders
 
 
 class ServerSession:
@@ -222,7 +224,7 @@ class ServerSession:
 
     async def roots_changed(self) -> None:
         """Tells the server that the roots are others now. From 2026-07-28 it asks when it needs them."""
-        if self.protocol_version not in MODERN_PROTOCOL_VERSIONS:
+        if self._surroundings.roots is not None and self.protocol_version not in MODERN_PROTOCOL_VERSIONS:
             with self._plain_errors():
                 await self._client.session.send_notification(RootsListChangedNotification())
 
@@ -260,7 +262,7 @@ async def open_session(
     """
     changes = Changes()
     wire = Wire(surroundings.log, surroundings.exchanges, surroundings.log_level, surroundings.server)
-    callbacks = Callbacks(surroundings.server, wire, surroundings.asking)
+    callbacks = Callbacks(surroundings.server, wire, surroundings.asking, surroundings.roots or tuple)
     client = Client(
         wire.around(transport),
         mode="legacy" if legacy else "auto",
@@ -269,7 +271,7 @@ async def open_session(
         message_handler=changes.heard,
         elicitation_callback=callbacks.elicit,
         sampling_callback=callbacks.sample,
-        list_roots_callback=callbacks.list_roots,
+        list_roots_callback=callbacks.list_roots if surroundings.roots is not None else None,
         log_level=surroundings.log_level(),
     )
     async with client:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
+from pathlib import Path
 
 import pytest
 
@@ -41,6 +43,38 @@ async def test_of_a_flood_of_progress_the_newest_counts(start_hub: StartHub) -> 
     assert steps[-1] == 20_000
     assert steps == sorted(steps)
     assert len(steps) < 10_000
+
+
+async def test_updates_that_ride_in_progress_are_unpacked_and_their_artifacts_saved(start_hub: StartHub) -> None:
+    chart = {"name": "chart.png", "b64": base64.b64encode(b"PNG").decode(), "mime": "image/png"}
+    updates = [
+        {"type": "artifacts", "artifacts": [chart, "odd"], "progress_message": "the chart is drawn"},
+        {"type": "system_message", "message": "low on ink", "subtype": "warning"},
+        {"type": "canvas_update", "content": "<b>x</b>", "progress_message": "painted"},
+        {"type": "canvas_update", "content": "<b>x</b>"},
+        "{broken",
+    ]
+    bench = await start_hub(faulty("updates"))
+    reports = Reports()
+    result = await bench.call("work", reports, updates=updates)
+    (artifact,) = result.artifacts
+    assert (artifact.name, Path(artifact.path).read_bytes()) == ("chart.png", b"PNG")
+    assert [message for _, _, message in reports.progressed] == [
+        *("the chart is drawn", "low on ink", "painted", "canvas update", "MCP_UPDATE:{broken"),
+    ]
+    assert ("warning", "low on ink") in reports.logged
+    assert any("saved as" in line for _, line in reports.logged)
+
+
+async def test_no_artifact_is_lost_in_a_flood(start_hub: StartHub) -> None:
+    data = base64.b64encode(b"x").decode()
+    updates = [
+        {"artifacts": [{"name": f"{n}.txt", "b64": data, "mime": "text/plain"}]} if n % 10 == 0 else {}
+        for n in range(900)
+    ]
+    bench = await start_hub(faulty("updates"))
+    result = await bench.call("work", updates=updates)
+    assert [artifact.name for artifact in result.artifacts] == [f"{n}.txt" for n in range(0, 900, 10)]
 
 
 async def test_an_unknown_block_costs_itself_alone_and_says_so(start_hub: StartHub) -> None:
