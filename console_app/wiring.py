@@ -285,6 +285,7 @@ def build_hub(
         asking=Asking(roots=(setup.cwd,)),
         credentials=UserCredentials(setup.paths.credentials),
         definitions=Definitions(setup.paths.tool_definitions),
+        injected=setup.settings.injected,
     )
     if picks is not None:
         hub.select(picks.off)

@@ -16,6 +16,10 @@ class Frozen(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore", ser_json_inf_nan="strings", defer_build=True)
 
 
+# Arguments that Fanout fills in for tools which name them; what a model writes there is never sent.
+INJECTED = frozenset({"_atlas_user", "_mcp_data"})
+
+
 class Outcome(StrEnum):
     """How a call ended. Exactly one a call, whatever happens."""
 

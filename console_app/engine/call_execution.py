@@ -41,6 +41,7 @@ class CallExecution:
     raw: str = ""
     received: list[str] = field(default_factory=list[str])  # its arguments as they arrive
     repaired: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()  # arguments of the model that don't run
     must_ask: str = ""  # why a person has to approve it, whatever rules and modes say
     closed: bool = False  # its arguments are complete, or known to be broken
     dispatched: bool = False
@@ -119,6 +120,7 @@ class CallExecution:
             raw=self.raw,
             received=self.received,
             repaired=self.repaired,
+            left_out=self.left_out,
             must_ask=self.must_ask,
             closed=True,
             resolution=None if self.must_ask and edited is None else resolution,

@@ -89,7 +89,7 @@ class Executor:
             return False
         if call.ran:
             feedback = call.resolution.feedback if call.resolution else None
-            result = results.with_remarks(result, call.edited, feedback, call.runs_before + 1)
+            result = results.with_remarks(result, call.edited, feedback, call.runs_before + 1, call.left_out)
         call.result = result
         self._close(call)
         self._emit(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -134,7 +134,12 @@ async def start_hub(tmp_path: Path) -> AsyncIterator[StartHub]:
     """Starts a hub on the given servers and waits until they have settled; closes it after the test."""
     opened: list[Hub] = []
 
-    async def start(*servers: ServerConfig, wait: bool = True, asking: Asking | None = None) -> Bench:
+    async def start(
+        *servers: ServerConfig,
+        wait: bool = True,
+        asking: Asking | None = None,
+        injected: Mapping[str, Any] | None = None,
+    ) -> Bench:
         changed = asyncio.Event()
         hub = Hub(
             servers,
@@ -143,6 +148,7 @@ async def start_hub(tmp_path: Path) -> AsyncIterator[StartHub]:
             on_change=changed.set,
             asking=asking,
             definitions=Definitions(tmp_path / "tools.json"),
+            injected=injected,
             retry_delays=(0.01, 0.01, 0.01),
         )
         opened.append(hub)

@@ -77,6 +77,24 @@ async def test_no_artifact_is_lost_in_a_flood(start_hub: StartHub) -> None:
     assert [artifact.name for artifact in result.artifacts] == [f"{n}.txt" for n in range(0, 900, 10)]
 
 
+async def test_arguments_that_only_fanout_fills_in_are_the_settings_and_never_the_models(start_hub: StartHub) -> None:
+    bench = await start_hub(faulty("injected"), injected={"_atlas_user": "ada", "_mcp_data": True})
+    schema = bench.spec("work").input_schema
+    assert (list(schema["properties"]), schema["required"]) == (["text"], ["text"])  # a model doesn't see them
+    reports = Reports()
+    got = json.loads((await bench.call("work", reports, text="x", _atlas_user="mallory")).content)
+    assert (got["_atlas_user"], got["text"]) == ("ada", "x")
+    (server,) = got["_mcp_data"]["available_servers"]
+    assert (server["server_name"], [tool["name"] for tool in server["tools"]]) == ("odd", ["work", "other"])
+    assert reports.logged == [("info", "filled in by Fanout: _atlas_user, _mcp_data")]
+    assert json.loads((await bench.call("other", _atlas_user="mallory")).content) == {}
+
+
+async def test_without_a_setting_nothing_is_filled_in_and_the_models_own_is_still_left_out(start_hub: StartHub) -> None:
+    bench = await start_hub(faulty("injected"))
+    assert json.loads((await bench.call("work", text="x", _atlas_user="mallory")).content) == {"text": "x"}
+
+
 async def test_an_unknown_block_costs_itself_alone_and_says_so(start_hub: StartHub) -> None:
     bench = await start_hub(faulty("odd-blocks"))
     result = await bench.call("work")
