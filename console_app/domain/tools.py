@@ -61,6 +61,7 @@ class ToolAnnotations(Frozen):
     title: str = ""
     read_only: bool = False
     destructive: bool = True
+    says_destructive: bool = False  # the server wrote so itself; `destructive` is the protocol's default
     idempotent: bool = False
     open_world: bool = True
 
@@ -81,6 +82,7 @@ class ToolSpec(Frozen):
     server_limit: int | None = None  # calls of its server that may run at once
     tool_limit: int | None = None  # calls of this tool that may run at once
     parallel: bool = True  # False: never beside another call of the same tool
+    destructive_in_line: bool = False  # one destructive call of its server at a time, in the order they came
     builtin: bool = False  # a tool of Fanout itself: it needs no approval and takes no slot
 
     @property

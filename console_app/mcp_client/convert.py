@@ -46,6 +46,7 @@ def annotations_of(tool: Tool) -> ToolAnnotations:
         title=title,
         read_only=bool(hints.read_only_hint),
         destructive=hints.destructive_hint is not False and not hints.read_only_hint,
+        says_destructive=bool(hints.destructive_hint) and not hints.read_only_hint,
         idempotent=bool(hints.idempotent_hint),
         open_world=hints.open_world_hint is not False,
     )

@@ -221,6 +221,7 @@ class Hub(OffersOfServers):
 
     def _spec(self, connection: Connection, tool: Tool) -> ToolSpec:
         config, changed = connection.config, connection.changed.get(tool.name, "")
+        annotations = convert.annotations_of(tool)
         return ToolSpec(
             name=self._names.name(config.name, tool.name),
             server=config.name,
@@ -228,11 +229,12 @@ class Hub(OffersOfServers):
             description=tool.description or "",
             input_schema=injection.hidden(tool.input_schema),
             output_schema=tool.output_schema,
-            annotations=convert.annotations_of(tool),
+            annotations=annotations,
             require_approval=bool(changed) or bool({tool.name, "*"} & set(config.require_approval)),
             changed=changed,
             timeout=config.timeout,
             server_limit=config.max_concurrency,
+            destructive_in_line=annotations.says_destructive and not config.parallel_destructive,
         )
 
 

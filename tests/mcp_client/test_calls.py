@@ -11,6 +11,7 @@ import pytest
 
 from console_app.config.mcp_servers import ServerConfig
 from console_app.domain.tools import Outcome
+from console_app.engine.slots import limits_of
 from console_app.mcp_client.status import ServerState
 from tests.mcp_client.conftest import Reports, StartHub, faulty
 
@@ -93,6 +94,17 @@ async def test_arguments_that_only_fanout_fills_in_are_the_settings_and_never_th
 async def test_without_a_setting_nothing_is_filled_in_and_the_models_own_is_still_left_out(start_hub: StartHub) -> None:
     bench = await start_hub(faulty("injected"))
     assert json.loads((await bench.call("work", text="x", _atlas_user="mallory")).content) == {"text": "x"}
+
+
+async def test_destructive_calls_of_a_server_stand_in_one_line_unless_told_otherwise(start_hub: StartHub) -> None:
+    bench = await start_hub(faulty("destructive"), faulty("destructive", name="free", parallel_destructive=True))
+    lines = {
+        (server, tool): [limit.why for limit in limits_of(bench.spec(tool, server), {}, 128)[1:]]
+        for server in ("odd", "free")
+        for tool in ("work", "other")
+    }
+    assert lines.pop(("odd", "work")) == ["another destructive call of odd runs"]
+    assert set(map(tuple, lines.values())) == {()}  # a tool that says nothing of it is not taken for one that does
 
 
 async def test_an_unknown_block_costs_itself_alone_and_says_so(start_hub: StartHub) -> None:
