@@ -33,3 +33,8 @@ def folders(roots: Roots, working: Sequence[Path]) -> tuple[Path, ...]:
     if isinstance(roots, str):
         return tuple(working) if roots == "cwd" else ()
     return tuple(Path(os.path.abspath(os.path.expanduser(root))) for root in roots)
+
+
+def told_of(roots: Roots, working: Sequence[Path]) -> str:
+    """The same in words."""
+    return f"told of {', '.join(map(str, told))}" if (told := folders(roots, working)) else "told of no folder"

@@ -12,7 +12,7 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from console_app.config.mcp_servers import ServerConfig
-from console_app.config.server_roots import Roots, folders
+from console_app.config.server_roots import Roots, folders, told_of
 from console_app.domain.errors import ServerError
 from console_app.domain.events import Level
 from console_app.domain.ports.toolset import CallReporter
@@ -391,11 +391,5 @@ class Connection:
             resources=len(offers.resources) + len(offers.templates),
             problems=offers.problems,
             log_level=self.catalogue.log_level,
-            facts=(self._root_fact, *self.config.facts),
+            facts=(told_of(self._roots, self._shared.asking.roots), *self.config.facts),
         )
-
-    @property
-    def _root_fact(self) -> str:
-        """What it is told of folders, in words."""
-        told = [str(folder) for folder in folders(self._roots, self._shared.asking.roots)]
-        return f"told of {', '.join(told)}" if told else "told of no folder"
