@@ -115,13 +115,15 @@ CALLS = (
     _flag("--call-timeout", metavar="S", type=_seconds, help="seconds a call may go without news; 0 is no limit"),
     _flag("--timeout", metavar="S", type=_seconds, help="seconds the whole turn may take; 0 is no limit"),
 )
-TURN = (
-    _flag("--protocol", choices=("auto", "native", "text", "xml"), help="how the model is given tools"),
+APPROVALS = (
     _flag("--approval-mode", choices=("ask", "auto", "yolo"), help="auto also runs what only reads, yolo everything"),
     _flag(
         "--allow-tool", metavar="PATTERN", action="append", help="run without asking: SERVER.TOOL with * (repeatable)"
     ),
     _flag("--deny-tool", metavar="PATTERN", action="append", help="never run: SERVER.TOOL with * (repeatable)"),
+)
+TURN = (
+    _flag("--protocol", choices=("auto", "native", "text", "xml"), help="how the model is given tools"),
     _flag(
         "--strategy",
         choices=("agentic", "act", "think-act", "react"),
@@ -150,7 +152,7 @@ OUTPUT = (
 _PRINT = _flag("-p", "--print", action="store_true", dest="print_answer", help="like fanout run: answer and end")
 _THEME = _flag("--theme", metavar="NAME", help="colours (fanout themes lists them)")
 _VERSION = _flag("-V", "--version", action="store_true", help="the version")
-_CONSOLE = (*MODEL, *CALLS, *TURN, *SAVING, *SERVERS, _THEME, _PRINT, *OUTPUT, *GENERAL, _VERSION)
+_CONSOLE = (*MODEL, *CALLS, *TURN, *APPROVALS, *SAVING, *SERVERS, _THEME, _PRINT, *OUTPUT, *GENERAL, _VERSION)
 
 
 def parse_arguments(arguments: Sequence[str]) -> argparse.Namespace:
@@ -212,13 +214,13 @@ def _run(parser: Parser) -> None:
         metavar="PROMPT",
         help="`-` or nothing reads standard input; a prompt and a pipe are joined",
     )
-    _add(parser, *MODEL, *CALLS, *TURN, *SAVING, *SERVERS, *OUTPUT, *GENERAL)
+    _add(parser, *MODEL, *CALLS, *TURN, *APPROVALS, *SAVING, *SERVERS, *OUTPUT, *GENERAL)
 
 
 def _call(parser: Parser) -> None:
     parser.epilog = 'example: fanout call demo.fail \'{"message": "no"}\' calculator.evaluate \'{"expression": "1+1"}\''
     parser.add_argument("words", nargs="+", metavar="SERVER.TOOL JSON", help="a tool and its arguments; {} if left out")
-    _add(parser, *CALLS, *SERVERS, *OUTPUT, *GENERAL)
+    _add(parser, *CALLS, *APPROVALS, *SERVERS, *OUTPUT, *GENERAL)
 
 
 def _parse(parser: Parser) -> None:
@@ -307,7 +309,7 @@ def _config(parser: Parser) -> None:
         choices=("path", "show", "validate"),
         help="path: the files and folders · show: every setting and who said it · validate: what is wrong",
     )
-    _add(parser, *MODEL, *CALLS, *TURN, *SERVERS, _THEME, *GENERAL)
+    _add(parser, *MODEL, *CALLS, *TURN, *APPROVALS, *SERVERS, _THEME, *GENERAL)
 
 
 _BUILDERS: dict[str, Callable[[Parser], None]] = {

@@ -159,7 +159,7 @@ async def _sessions(setup: Setup, output: OutputStreams, interrupts: Interrupts)
 async def _call(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> RunEnding:
     from console_app.engine.manual_calls import ManualCallsProvider, TypedCallsGate, find_tools
     from console_app.headless import servers
-    from console_app.headless.manual_calls import needed_servers, read_calls
+    from console_app.headless.manual_calls import NamedTools, needed_servers, read_calls
 
     calls = read_calls(setup.arguments.words)
     chosen = wiring.choose_servers(setup)
@@ -169,11 +169,11 @@ async def _call(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> 
     hub = wiring.build_hub(setup, chosen)
     async with servers.running(hub):
         await interrupts.race(servers.settled(hub, output))
-        if servers.failures(hub.statuses()):
-            return RunEnding(EXIT_FAILED, "No call was run.")
-        provider = ManualCallsProvider(calls, find_tools(calls, hub.tools()))
-        gate = TypedCallsGate(setup.settings.approval_mode, wiring.build_gate(setup, chosen, headless=True).rules)
-        engine = wiring.build_engine(setup, provider, hub, gate, no_model=True)
+        tools = NamedTools(hub, calls, servers.down(hub.statuses()))
+        provider = ManualCallsProvider(calls, find_tools(calls, tools.tools()))
+        rules = wiring.build_gate(setup, chosen, headless=True).rules
+        gate = TypedCallsGate(setup.settings.approval_mode, rules, headless=True)
+        engine = wiring.build_engine(setup, provider, tools, gate, no_model=True)
         return await run_turn(
             engine,
             " ".join(setup.arguments.words),

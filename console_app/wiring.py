@@ -123,6 +123,7 @@ def choose_servers(setup: Setup) -> ServerChoice:
         bundled=resources.bundled_mcp(),
         only=arguments.mcp or (),
         none=arguments.no_mcp,
+        groups=setup.settings.groups,
         environ=setup.environ,
     )
 
@@ -180,6 +181,7 @@ def build_hub(
         asking=Asking(roots=(setup.cwd,)),
         credentials=UserCredentials(setup.paths.credentials),
         definitions=Definitions(setup.paths.tool_definitions),
+        injected=setup.settings.injected,
     )
     if picks is not None:
         hub.select(picks.off)

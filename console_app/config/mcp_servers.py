@@ -17,6 +17,9 @@ from typing import Annotated, Any, Final, Literal, cast
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from console_app.config import json_positions
+from console_app.config.atlas_auth import KEYS as AUTH_KEYS
+from console_app.config.atlas_auth import with_auth
+from console_app.config.server_roots import Roots, names_folders
 from console_app.domain.errors import ConfigError
 
 Transport = Literal["stdio", "http", "sse"]
@@ -59,6 +62,15 @@ Texts = Annotated[dict[str, str], BeforeValidator(_text_values)]
 Names = Annotated[tuple[str, ...], BeforeValidator(_one_or_many)]
 
 
+def _roots(value: object) -> object:
+    # One folder may stand without its list; a word that is neither of the two would be a folder by mistake.
+    if isinstance(value, str) and value not in ("cwd", "none"):
+        if not value.startswith(("/", "~", ".")):
+            raise ValueError('must be "cwd", "none" or a list of folders')
+        return (value,)
+    return value
+
+
 class ServerConfig(BaseModel):
     """One server. Either `command` (a program spoken to over its stdin and stdout) or `url` is set."""
 
@@ -78,7 +90,15 @@ class ServerConfig(BaseModel):
     require_approval: Names = ()  # tools that always ask; "*" is every tool
     timeout: float | None = Field(default=None, gt=0)  # seconds without news, of connecting or of a call
     max_concurrency: int | None = Field(default=None, ge=1)
+    # Folders that it is told it may work in; None: the working folder, or none where its arguments name folders.
+    roots: Annotated[Roots | None, BeforeValidator(_roots)] = None
+    parallel_destructive: bool = False  # its destructive calls may run side by side
     description: str = ""
+    short_description: str = ""
+    author: str = ""
+    help_email: str = ""
+    compliance_level: str = ""
+    auth_type: str = ""  # as Atlas writes it; `auth` and `headers` are what counts
     problem: str = ""  # why it can't be started, "" where nothing is wrong
 
     @property
@@ -86,12 +106,26 @@ class ServerConfig(BaseModel):
         """The transport, as given or as the other keys imply."""
         return self.transport or ("stdio" if self.command else "http")
 
+    @property
+    def root_plan(self) -> Roots:
+        """`roots`, or what they are where nothing is said."""
+        if self.roots is not None:
+            return self.roots
+        return "none" if self.kind == "stdio" and names_folders(self.args, self.cwd) else "cwd"
+
+    @property
+    def facts(self) -> tuple[str, ...]:
+        """What else mcp.json says of it for people."""
+        said = {"groups": ", ".join(self.groups), "by": self.author, "help": self.help_email}
+        said |= {"compliance": self.compliance_level}
+        return tuple(f"{what} {value}" for what, value in said.items() if value)
+
     @model_validator(mode="before")
     @classmethod
     def _shapes(cls, data: Any) -> Any:
         if not isinstance(data, dict):
             return data
-        fields = cast("dict[str, Any]", data)
+        fields = with_auth(cast("dict[str, Any]", data))
         if not isinstance(fields.get("command"), list):
             return fields
         words: list[Any] = fields["command"]
@@ -227,7 +261,7 @@ class _Reader:
             return self._unusable((*where, *loc), name, f"`{loc[0]}`: {text[:1].lower()}{text[1:]}" if loc else text)
 
     def _known_fields(self, where: json_positions.Path, name: str, fields: dict[str, Any]) -> dict[str, Any]:
-        allowed = ServerConfig.model_fields.keys() - {"name", "problem"}
+        allowed = (ServerConfig.model_fields.keys() - {"name", "problem"}) | AUTH_KEYS
         known: dict[str, Any] = {}
         for key, value in fields.items():
             field = _ALIASES.get(key, key)

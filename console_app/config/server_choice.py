@@ -32,16 +32,20 @@ def choose_servers(
     bundled: Path,
     only: Sequence[str] = (),
     none: bool = False,
+    groups: Sequence[str] | None = None,
     environ: Mapping[str, str] = os.environ,
 ) -> ServerChoice:
-    """The servers of the file that counts; with `only`, those of it. Raises ConfigError when it can't be read."""
+    """The servers of the file that counts; with `only`, those of it. Raises ConfigError when it can't be read.
+
+    `groups` are the user's, None where that counts for nothing: a server for other groups can't be started.
+    """
     if none:
         return ServerChoice()
     path, notes = _file(paths, cwd, mcp_config, bundled)
     config = load_mcp_config(path, environ)
     mine = not _same(path, bundled) and _same(path, paths.mcp)
     return ServerChoice(
-        servers=_only(config, only),
+        servers=tuple(_for_groups(server, groups) for server in _only(config, only)),
         path=path,
         bundled=_same(path, bundled),
         shipped=_shipped(config, bundled, environ) if mine else frozenset(),
@@ -62,6 +66,14 @@ def _file(paths: Paths, cwd: Path, mcp_config: Path | None, bundled: Path) -> tu
             "To use it: fanout mcp trust, or --mcp-config mcp.json."
         )
     return (paths.mcp if paths.mcp.exists() else bundled), notes
+
+
+def _for_groups(server: ServerConfig, groups: Sequence[str] | None) -> ServerConfig:
+    if groups is None or not server.groups or server.problem or set(groups) & set(server.groups):
+        return server
+    yours = ", ".join(groups) or "none"
+    problem = f"it is for the groups {', '.join(server.groups)}, and yours (the setting `groups`): {yours}"
+    return server.model_copy(update={"problem": problem})
 
 
 def _same(one: Path, other: Path) -> bool:

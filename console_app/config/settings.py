@@ -91,6 +91,8 @@ class Settings(Sampling, frozen=True):
     system_prompt: str | None = None
     save_sessions: bool = True  # conversations are kept in the data folder
     mcp_config: Path | None = None
+    groups: Names | None = None  # that you are in: servers with `groups` in mcp.json are for their members; None: all
+    injected: dict[str, Any] = Field(default_factory=dict)  # `_atlas_user`, `_mcp_data`: for tools that name them
     keys: dict[str, Keys] = Field(default_factory=dict[str, Keys])  # binding id -> keys
     providers: dict[Annotated[str, Field(pattern=_PROVIDER_NAME)], ProviderSettings] = Field(
         default_factory=dict[str, ProviderSettings]

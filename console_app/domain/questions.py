@@ -6,7 +6,7 @@ answer can never reach a call that is gone. All texts are the server's, so hosti
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
@@ -24,6 +24,7 @@ class Elicitation:
     mode: Literal["form", "url"] = "form"
     schema: Mapping[str, Any] = field(default_factory=dict[str, Any])  # domain.forms reads it
     url: str = ""  # accepting is the consent to open it; the client opens it
+    candidates: tuple[str, ...] = ()  # where `call_id` is "": the ids of the calls of which one asks
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,7 @@ class SamplingRequest:
     call_id: str = ""  # the call that made it ask, "" where that isn't known
     system: str = ""
     model_hints: tuple[str, ...] = ()  # what the server would like; the current model answers all the same
+    candidates: tuple[str, ...] = ()  # where `call_id` is "": the ids of the calls of which one asks
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,11 @@ class Sampled:
     model: str
     stop_reason: Literal["endTurn", "stopSequence", "maxTokens"] = "endTurn"
     usage: UsageChunk | None = None
+
+
+def one_of(candidates: Sequence[str]) -> str:
+    """`one of 2 calls` where it isn't known which call asks; else ""."""
+    return f"one of {len(candidates)} calls" if len(candidates) > 1 else ""
 
 
 class HumanPort(Protocol):

@@ -16,6 +16,10 @@ class Frozen(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore", ser_json_inf_nan="strings", defer_build=True)
 
 
+# Arguments that Fanout fills in for tools which name them; what a model writes there is never sent.
+INJECTED = frozenset({"_atlas_user", "_mcp_data"})
+
+
 class Outcome(StrEnum):
     """How a call ended. Exactly one a call, whatever happens."""
 
@@ -61,6 +65,7 @@ class ToolAnnotations(Frozen):
     title: str = ""
     read_only: bool = False
     destructive: bool = True
+    says_destructive: bool = False  # the server wrote so itself; `destructive` is the protocol's default
     idempotent: bool = False
     open_world: bool = True
 
@@ -81,6 +86,7 @@ class ToolSpec(Frozen):
     server_limit: int | None = None  # calls of its server that may run at once
     tool_limit: int | None = None  # calls of this tool that may run at once
     parallel: bool = True  # False: never beside another call of the same tool
+    destructive_in_line: bool = False  # one destructive call of its server at a time, in the order they came
     builtin: bool = False  # a tool of Fanout itself: it needs no approval and takes no slot
 
     @property

@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Any, NoReturn, cast
 
 from console_app.domain.safe_text import encodable
+from console_app.domain.tools import INJECTED
 
 _TYPES: dict[str, tuple[type, ...]] = {
     "string": (str,),
@@ -24,6 +25,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
 }
 
 
+_MORE_PROPERTIES = ("patternProperties", "allOf", "anyOf", "oneOf", "$ref", "if")  # more may be declared there
 _DEEPEST = 100  # levels; events can't be written with many more
 
 
@@ -121,6 +123,16 @@ def problem(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> str | No
         elif rule is None and schema.get("additionalProperties") is False:
             return f"“{name}” is not an argument of this tool"
     return None
+
+
+def declared(schema: Mapping[str, Any], arguments: dict[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """The arguments that a call may run with, and the names of those left out: what only Fanout may fill in, and what
+    a schema that is closed (`additionalProperties: false`) doesn't declare."""
+    closed = schema.get("additionalProperties") is False and not any(key in schema for key in _MORE_PROPERTIES)
+    properties = schema.get("properties")
+    known = cast("dict[str, Any]", properties) if isinstance(properties, dict) else {}
+    out = tuple(name for name in arguments if name in INJECTED or (closed and name not in known))
+    return ({name: value for name, value in arguments.items() if name not in out}, out) if out else (arguments, ())
 
 
 def _value_problem(name: str, rule: Mapping[str, Any], value: Any) -> str | None:

@@ -17,7 +17,7 @@ from console_app.domain.approvals import CallPolicy
 from console_app.domain.ports.provider import CallBroken, CallClosed, CallOpened
 from console_app.domain.tools import ToolResult, ToolSpec
 from console_app.engine import results
-from console_app.engine.arguments import UnreadableArguments, as_written, read
+from console_app.engine.arguments import UnreadableArguments, as_written, declared, read
 from console_app.engine.builtin_tools.completion import is_completion
 from console_app.engine.call_execution import CallExecution
 from console_app.engine.executor import Executor, Queue
@@ -102,12 +102,15 @@ class Batch:
         call.closed = True
         try:
             call.arguments = read(chunk.arguments)
+            if call.spec is not None:
+                call.arguments, call.left_out = declared(call.spec.input_schema, call.arguments)
         except UnreadableArguments as error:
             call.raw = chunk.raw or chunk.arguments
             self._executor.finish(call, results.unreadable(str(error), call.raw))
             return
-        call.written = as_written(chunk.arguments, call.arguments)
-        call.raw, call.repaired, call.must_ask = chunk.raw, chunk.repaired, chunk.must_ask
+        call.written = as_written(chunk.arguments, read(chunk.arguments) if call.left_out else call.arguments)
+        left_out = tuple(f"left out {name}, which is no argument of the tool" for name in call.left_out)
+        call.raw, call.repaired, call.must_ask = chunk.raw, (*chunk.repaired, *left_out), chunk.must_ask
         if call.result is not None:
             return  # cancelled while its arguments came in
         self._emit(ev.CallReady(call_id=call.id, arguments=call.arguments, raw=call.raw, repaired=call.repaired))

@@ -42,6 +42,7 @@ class CallExecution:
     received: list[str] = field(default_factory=list[str])  # its arguments as they arrive
     repaired: tuple[str, ...] = ()
     provider_data: dict[str, Any] = field(default_factory=dict[str, Any])  # to go back to the endpoint that gave it
+    left_out: tuple[str, ...] = ()  # arguments of the model that don't run
     must_ask: str = ""  # why a person has to approve it, whatever rules and modes say
     closed: bool = False  # its arguments are complete, or known to be broken
     dispatched: bool = False
@@ -54,11 +55,14 @@ class CallExecution:
     timer: asyncio.TimerHandle | None = None
     started_at: float | None = None
     news_at: float = 0.0
+    counts_from: float = 0.0  # when it started, or a person last gave it its whole time
+    furthest: float | None = None  # the most progress it has reported
     holds: int = 0  # people who are asked on its behalf: its deadline doesn't run meanwhile
     ended_at: float | None = None
     result: ToolResult | None = None
     finished: asyncio.Event = field(default_factory=asyncio.Event)
     sent: deque[str] = field(default_factory=lambda: deque[str](maxlen=_MOST_LINES))
+    heard: deque[int] = field(default_factory=lambda: deque[int](maxlen=_MOST_LINES))  # hashes of its newest lines
 
     @property
     def ran(self) -> bool:
@@ -83,6 +87,21 @@ class CallExecution:
         if line and (not self.sent or self.sent[-1] != line):
             self.sent.append(line)
 
+    def is_new(self, line: str) -> bool:
+        """Whether a line of its output says what the newest others didn't; remembers it."""
+        known = hash(line)
+        if known in self.heard:
+            return False
+        self.heard.append(known)
+        return True
+
+    def advances(self, progress: float) -> bool:
+        """Whether it has come further than ever; remembers how far."""
+        if self.furthest is not None and progress <= self.furthest:
+            return False
+        self.furthest = progress
+        return True
+
     def again(self, edited: dict[str, Any] | None = None) -> CallExecution:
         """The next attempt at this call, with the same arguments or `edited` ones.
 
@@ -103,6 +122,7 @@ class CallExecution:
             received=self.received,
             repaired=self.repaired,
             provider_data=self.provider_data,
+            left_out=self.left_out,
             must_ask=self.must_ask,
             closed=True,
             resolution=None if self.must_ask and edited is None else resolution,

@@ -28,6 +28,7 @@ from console_app.engine.settings import EngineSettings
 from console_app.engine.slots import Slots, limits_of
 
 GRACE = 2.0  # seconds that a cancelled task may take before it is left to itself
+MOST_LIMITS = 24  # times its limit that a call may take whatever news it sends: two hours with the usual five minutes
 
 logger = logging.getLogger(__name__)
 Spawn = Callable[[Coroutine[Any, Any, None], str], asyncio.Task[None]]
@@ -88,7 +89,7 @@ class Executor:
             return False
         if call.ran:
             feedback = call.resolution.feedback if call.resolution else None
-            result = results.with_remarks(result, call.edited, feedback, call.runs_before + 1)
+            result = results.with_remarks(result, call.edited, feedback, call.runs_before + 1, call.left_out)
         call.result = result
         self._close(call)
         self._emit(
@@ -171,7 +172,7 @@ class Executor:
             await call.ticket.granted
 
     async def _run(self, call: CallExecution, spec: ToolSpec) -> None:
-        call.started_at = call.news_at = self._monotonic()
+        call.started_at = call.news_at = call.counts_from = self._monotonic()
         limit = spec.timeout if spec.timeout is not None else self._settings.call_timeout
         self._emit(ev.CallStarted(call_id=call.id, limit=limit or None))
         self._watch(call, limit)
@@ -186,12 +187,13 @@ class Executor:
         if limit is None or limit <= 0 or call.result is not None:
             return
         now = self._monotonic()
-        left = limit if call.holds else call.news_at + limit - now
+        end, latest = call.news_at + limit, call.counts_from + limit * MOST_LIMITS
+        left = limit if call.holds else min(end, latest) - now
         if left > 0:
             call.timer = asyncio.get_running_loop().call_later(left, self._watch, call, limit)
             return
         ran = now - (now if call.started_at is None else call.started_at)
-        self.end(call, results.timed_out(ran, limit, list(call.sent)))
+        self.end(call, results.timed_out(ran, limit, list(call.sent), most_limits=MOST_LIMITS if latest < end else 0))
 
     def _abandon(self, call: CallExecution) -> None:
         if call.task is not None and not call.task.done():
@@ -208,18 +210,20 @@ class Executor:
         """A running call said how far it is."""
         if call.result is not None:
             return
-        call.news_at = self._monotonic()
         progress = progress if isfinite(progress) else 0.0
         total = total if total is not None and isfinite(total) else None
+        if call.advances(progress) or (message and call.is_new(message)):
+            call.news_at = self._monotonic()
         call.keep(message or (f"progress {progress:g}" + (f" of {total:g}" if total is not None else "")))
         if not self._flooded():
             self._emit(ev.CallProgress(call_id=call.id, progress=progress, total=total, message=message))
 
-    def log(self, call: CallExecution, level: ev.Level, text: str) -> None:
-        """A running call logged a line."""
+    def log(self, call: CallExecution, level: ev.Level, text: str, *, sure: bool = True) -> None:
+        """A running call logged a line; not `sure`: or another call of its server did."""
         if call.result is not None:
             return
-        call.news_at = self._monotonic()
+        if sure and call.is_new(text):
+            call.news_at = self._monotonic()
         call.keep(text)
         if not self._flooded():
             self._emit(ev.CallLog(call_id=call.id, level=level, text=text))
@@ -228,7 +232,7 @@ class Executor:
         """Gives a running call its whole time again; False when it doesn't run."""
         if not call.ran or call.result is not None:
             return False
-        call.news_at = self._monotonic()
+        call.news_at = call.counts_from = self._monotonic()
         self._emit(ev.CallExtended(call_id=call.id))
         return True
 
@@ -240,7 +244,7 @@ class Executor:
             yield
         finally:
             call.holds -= 1
-            call.news_at = self._monotonic()
+            call.news_at = call.counts_from = self._monotonic()
 
     def asked(self, call: CallExecution, what: str) -> None:
         """A running call's server asks the user."""
@@ -275,8 +279,8 @@ class _Reporter:
     def progress(self, progress: float, total: float | None, message: str | None) -> None:
         self._executor.progress(self._call, progress, total, message)
 
-    def log(self, level: ev.Level, text: str) -> None:
-        self._executor.log(self._call, level, text)
+    def log(self, level: ev.Level, text: str, *, sure: bool = True) -> None:
+        self._executor.log(self._call, level, text, sure=sure)
 
     def held(self) -> AbstractContextManager[None]:
         return self._executor.held(self._call)

@@ -86,10 +86,13 @@ def session_for(session: Session, calls: Sequence[ManualCall]) -> Session:
 
 
 class TypedCallsGate(ApprovalGate):
-    """Who typed a call approved it; what a rule denies stays denied."""
+    """Who typed a call approved it; what a rule denies stays denied, and a tool that has changed since it was trusted
+    asks, as it does for a model: what was typed was meant for what it was."""
 
     def check(self, spec: ToolSpec, arguments: Mapping[str, Any], must_ask: str = "") -> Verdict:
         verdict = super().check(spec, arguments, must_ask)
+        if spec.changed:
+            return verdict
         return Verdict("allow", "you asked for it yourself", DecidedBy.USER) if verdict.action == "ask" else verdict
 
 

@@ -107,6 +107,8 @@ def prepare(session: Session, call_id: str, arguments: dict[str, Any] | None, tu
     spec = specs.get(old.name)
     if spec is None:
         raise ToolError(f"{old.name} can't run again: no such tool is on", "Switch its server on (/mcp).")
+    if old.arguments is not None:  # from the history they come as the model wrote them
+        old.arguments, _ = args.declared(spec.input_schema, old.arguments)
     try:
         fresh = attempt(session, old, spec, arguments)
     except args.UnreadableArguments as error:

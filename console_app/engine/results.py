@@ -55,9 +55,14 @@ def failed(error: BaseException) -> ToolResult:
     return _plain(Outcome.FAILED, FAILED + text, " ".join(text.split()))
 
 
-def timed_out(ran: float, limit: float, sent: Sequence[str], *, whole_turn: bool = False) -> ToolResult:
-    """A call that ran `ran` seconds and was ended: after `limit` seconds without news, or with its turn."""
+def timed_out(
+    ran: float, limit: float, sent: Sequence[str], *, whole_turn: bool = False, most_limits: int = 0
+) -> ToolResult:
+    """A call that ran `ran` seconds and was ended: after `limit` seconds without anything new, or with its turn, or
+    after that limit `most_limits` times, for all the news it sent."""
     reason = f"the turn reached its limit of {seconds(limit)}" if whole_turn else f"{seconds(limit)} without news"
+    if most_limits:
+        reason = f"{most_limits} times its limit of {seconds(limit)}, with news to the end"
     error = f"timed out after {seconds(ran)} ({reason})"
     return _plain(Outcome.TIMED_OUT, f"This call {error}. {_so_far(sent)}", error)
 
@@ -122,10 +127,19 @@ def unknown_tool(name: str, available: Iterable[str]) -> ToolResult:
     return _plain(Outcome.INVALID, f"Unknown tool {name}. Available: {listed}.", f"unknown tool {name}")
 
 
-def with_remarks(result: ToolResult, edited: dict[str, Any] | None, feedback: str | None, runs: int = 1) -> ToolResult:
-    """A result that opens with what the model must know of how it came about: edited arguments, the user's words, and
-    that the call ran `runs` times."""
+def with_remarks(
+    result: ToolResult,
+    edited: dict[str, Any] | None,
+    feedback: str | None,
+    runs: int = 1,
+    left_out: Sequence[str] = (),
+) -> ToolResult:
+    """A result that opens with what the model must know of how it came about: edited arguments, the user's words,
+    that the call ran `runs` times, and which of its arguments were left out."""
     remarks: list[str] = []
+    if left_out:
+        names = ", ".join(name[:_NAME_LENGTH] for name in left_out[:_NAMES_SHOWN])
+        remarks.append(f"This call ran without arguments that the tool doesn't have: {names}.")
     if edited is not None:
         remarks.append(f"The user edited the arguments before this call ran. It ran with: {compact(edited)}")
     if feedback:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import difflib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
 from console_app.config.server_choice import ServerChoice
 from console_app.domain.errors import UsageError
+from console_app.domain.ports.toolset import CallReporter, Invocation, Toolset
+from console_app.domain.tools import Outcome, ToolResult, ToolSpec
 from console_app.engine.manual_calls import ManualCall
 
 
@@ -47,3 +50,46 @@ def needed_servers(choice: ServerChoice, calls: Sequence[ManualCall]) -> ServerC
             known = ", ".join(server.name for server in choice.servers) or "none"
             raise UsageError(f"no server has a tool {call.label}", f"Servers: {known} (fanout mcp list).")
     return replace(choice, servers=tuple(server.model_copy(update={"disabled": False}) for server in needed))
+
+
+class NamedTools:
+    """The tools of a hub, and one in place of each that a call names and that isn't there: its calls fail alone.
+
+    `down` are the servers that could not be started, with the reason. Raises UsageError when no call names a tool that
+    is there, or might be.
+    """
+
+    def __init__(self, hub: Toolset, calls: Sequence[ManualCall], down: Mapping[str, str]) -> None:
+        self._hub = hub
+        known = [spec.label for spec in hub.tools()]
+        missing = dict.fromkeys(call.label for call in calls if call.label not in known)
+        if not down and len(missing) == len({call.label for call in calls}):
+            label = next(iter(missing))
+            raise UsageError(f"no tool is called {label}", _hint(label, known))
+        self._missing: dict[str, str] = {}
+        for label in missing:
+            why = next((line for name, line in down.items() if label.startswith(f"{name}.")), "")
+            self._missing[label] = why or f"No tool is called {label}. {_hint(label, known)}"
+
+    def tools(self) -> Sequence[ToolSpec]:
+        """All of them."""
+        stand_ins = [
+            ToolSpec(name=f"missing_{number}", server=server, tool=tool)
+            for number, label in enumerate(self._missing)
+            for server, _, tool in (label.partition("."),)
+        ]
+        return [*self._hub.tools(), *stand_ins]
+
+    async def call(self, invocation: Invocation, reporter: CallReporter) -> ToolResult:
+        """Runs one call; of a tool that isn't there the result says why."""
+        why = self._missing.get(invocation.spec.label)
+        if why is not None:
+            return ToolResult(outcome=Outcome.FAILED, content=why, error=why)
+        return await self._hub.call(invocation, reporter)
+
+
+def _hint(label: str, known: Sequence[str]) -> str:
+    close = difflib.get_close_matches(label, known, 1, 0.5)
+    if close:
+        return f"Did you mean {close[0]}?"
+    return f"There are: {', '.join(known)}." if known else "No server has a tool."

@@ -166,7 +166,10 @@ def starts(server: ServerConfig) -> Iterator[str]:
 
 def shown(fields: Mapping[str, Any]) -> str:
     """A server as it is written, as JSON; secrets that stand in it themselves, not as `${VAR}`, are left out."""
-    hidden = {key: _hidden(value) if key in {"env", "headers", "auth"} else value for key, value in fields.items()}
+    hidden = {
+        key: _hidden(value) if key in {"env", "headers", "auth", "auth_token"} else value
+        for key, value in fields.items()
+    }
     return json.dumps(hidden, ensure_ascii=False, indent=2)
 
 

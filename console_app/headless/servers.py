@@ -54,10 +54,19 @@ async def timed(hub: Hub) -> dict[str, float]:
     return dict(await asyncio.gather(*(one(status.name) for status in hub.statuses())))
 
 
+def down(statuses: Sequence[ServerStatus]) -> dict[str, str]:
+    """The servers that could not be started, with the line that says why."""
+    failed = (status for status in statuses if status.state in _DOWN)
+    return {status.name: _failure(status) for status in failed}
+
+
 def failures(statuses: Sequence[ServerStatus]) -> list[str]:
     """One line for each server that could not be started."""
-    failed = (status for status in statuses if status.state in _DOWN)
-    return [one_line(f"Server {status.name} {status.state}: {status.reason}{_hint(status)}", 400) for status in failed]
+    return list(down(statuses).values())
+
+
+def _failure(status: ServerStatus) -> str:
+    return one_line(f"Server {status.name} {status.state}: {status.reason}{_hint(status)}", 400)
 
 
 def _hint(status: ServerStatus) -> str:

@@ -25,6 +25,7 @@ from console_app.domain.questions import (
     Sampled,
     Sampler,
     SamplingRequest,
+    one_of,
 )
 from console_app.domain.web_address import is_web_page
 
@@ -60,7 +61,7 @@ class Asking:
     async def elicit(self, question: Elicitation, reporters: Sequence[CallReporter]) -> ElicitationAnswer:
         """Asks the person; an answer that doesn't fit the form, or a page that can't be opened, is a cancel."""
         what = f"to open {question.url}" if question.mode == "url" else question.message
-        what = what[:LONGEST_QUESTION]
+        what = _asked(what[:LONGEST_QUESTION], question)
         with _open(reporters, what) as result:
             answer = await self._answer(question)
             result.how = self._by(_WORDS[answer.action])
@@ -88,7 +89,7 @@ class Asking:
     async def sample(self, request: SamplingRequest, reporters: Sequence[CallReporter]) -> Sampled | None:
         """Asks the model, if the person lets the server; None when not. Raises ProviderError."""
         sampler = self.sampler
-        with _open(reporters, "to use the model") as result:
+        with _open(reporters, _asked("to use the model", request)) as result:
             allowed = sampler is not None and await self.human.allow_sampling(request)
             result.how = "allowed" if allowed else self._by("denied")
         if sampler is None or not allowed:
@@ -103,6 +104,12 @@ class Asking:
 
     def _by(self, how: str) -> str:
         return f"{how}, nobody is here to answer" if isinstance(self.human, Nobody) else how
+
+
+def _asked(what: str, question: Elicitation | SamplingRequest) -> str:
+    """What a panel says of a question: whose it is, where that isn't this call's for sure."""
+    which = "" if question.call_id else one_of(question.candidates)
+    return f"{which} asks: {what}" if which else what
 
 
 @dataclass(slots=True)

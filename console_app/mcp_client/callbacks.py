@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
+from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from mcp.client.context import ClientRequestContext
@@ -29,7 +30,8 @@ from console_app.domain.ports.toolset import CallReporter
 from console_app.domain.questions import Elicitation, ElicitationAnswer, SamplingRequest
 from console_app.domain.sampling import Sampling
 from console_app.mcp_client.asking import Asking
-from console_app.mcp_client.wire import Wire, WireCall
+from console_app.mcp_client.running_calls import WireCall
+from console_app.mcp_client.wire import Wire
 
 DECLINED = -1  # the code that the protocol's example has for a sampling request the user rejected
 T = TypeVar("T")
@@ -38,22 +40,23 @@ T = TypeVar("T")
 class Callbacks:
     """One connection's answers. What belongs to a call ends with it: the server then hears `cancel`."""
 
-    def __init__(self, server: str, wire: Wire, asking: Asking) -> None:
+    def __init__(self, server: str, wire: Wire, asking: Asking, roots: Callable[[], Sequence[Path]]) -> None:
         self._server = server
         self._wire = wire
         self._asking = asking
+        self._roots = roots
 
     async def elicit(self, context: ClientRequestContext, params: ElicitRequestParams) -> ElicitResult | ErrorData:
         """A form or a page for the user."""
         call, waiting = self._wire.asking()
-        question = self._question(params, call)
+        question = self._question(params, call, waiting)
         answer = await _for_calls(waiting, self._asking.elicit(question, _reporters(waiting)))
         return _elicit_result(answer or ElicitationAnswer("cancel"))
 
     async def open_pages(self, pages: Sequence[ElicitRequestURLParams], call: WireCall) -> bool:
         """The pages that a call can't do without; whether the user agreed to all of them."""
         for page in pages:
-            answer = await self._asking.elicit(self._question(page, call), [call.reporter])
+            answer = await self._asking.elicit(self._question(page, call, [call]), [call.reporter])
             if answer.action != "accept":
                 return False
         return True
@@ -70,6 +73,7 @@ class Callbacks:
         request = SamplingRequest(
             server=self._server,
             call_id=call.call_id if call is not None else "",
+            candidates=_ids(waiting),
             messages=tuple(_sampling_message(message) for message in params.messages),
             sampling=Sampling.model_construct(  # as the server says it: the endpoint judges that
                 max_tokens=params.max_tokens, temperature=params.temperature, stop=tuple(params.stop_sequences or ())
@@ -93,14 +97,23 @@ class Callbacks:
     async def list_roots(self, context: ClientRequestContext) -> ListRootsResult:
         """The folders that the server may work in."""
         return ListRootsResult(
-            roots=[Root(uri=FileUrl(root.as_uri()), name=root.name or str(root)) for root in self._asking.roots]
+            roots=[Root(uri=FileUrl(root.as_uri()), name=root.name or str(root)) for root in self._roots()]
         )
 
-    def _question(self, params: ElicitRequestParams, call: WireCall | None) -> Elicitation:
+    def _question(
+        self, params: ElicitRequestParams, call: WireCall | None, candidates: Sequence[WireCall]
+    ) -> Elicitation:
         call_id = call.call_id if call is not None else ""
         if isinstance(params, ElicitRequestFormParams):
-            return Elicitation(self._server, params.message, call_id, schema=params.requested_schema)
-        return Elicitation(self._server, params.message, call_id, mode="url", url=params.url)
+            schema = params.requested_schema
+            return Elicitation(self._server, params.message, call_id, schema=schema, candidates=_ids(candidates))
+        return Elicitation(
+            self._server, params.message, call_id, mode="url", url=params.url, candidates=_ids(candidates)
+        )
+
+
+def _ids(calls: Sequence[WireCall]) -> tuple[str, ...]:
+    return tuple(call.call_id for call in calls)
 
 
 async def _for_calls(calls: Sequence[WireCall], asking: Coroutine[Any, Any, T]) -> T | None:

@@ -12,12 +12,14 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from console_app.config.mcp_servers import ServerConfig
+from console_app.config.server_roots import Roots, folders, told_of
 from console_app.domain.errors import ServerError
 from console_app.domain.events import Level
 from console_app.domain.ports.toolset import CallReporter
 from console_app.domain.safe_text import one_line
 from console_app.domain.tools import ToolResult
 from console_app.mcp_client import convert, faults
+from console_app.mcp_client.atlas_updates import AtlasUpdates
 from console_app.mcp_client.catalogue import Catalogue
 from console_app.mcp_client.channel import Channel, HttpChannel, StartError, StdioChannel
 from console_app.mcp_client.faults import CallRefused, ConnectionLost
@@ -57,6 +59,7 @@ class Connection:
         self._shared = shared
         self._page = SignInPage(config.name, shared.asking)
         self._delays = shared.retry_delays
+        self._roots: Roots = config.root_plan
         self._rejected: tuple[RejectedTool, ...] = ()
         self._about = ("", "", "")  # protocol version, server info, instructions
         self._session: ServerSession | None = None
@@ -217,6 +220,7 @@ class Connection:
             self._shared.asking,
             self._shared.exchanges,
             lambda: self.catalogue.log_level,
+            None if self._roots == "none" else lambda: folders(self._roots, self._shared.asking.roots),
         )
 
     def _ready(self, session: ServerSession, listing: ServerListing) -> None:
@@ -313,15 +317,19 @@ class Connection:
         session = await self._session_for_call()
         if session is None:
             return convert.failed(self._not_ready())
+        updates = AtlasUpdates(reporter, self._shared.files)
         try:
-            result = await session.call(tool, arguments, reporter, meta, call_id)
+            result = await session.call(tool, arguments, updates, meta, call_id)
         except ConnectionLost as lost:
             return convert.failed(await self._lost(session, str(lost)))
         except CallRefused as refused:
             return convert.failed(str(refused))
         if convert.has_files(result):
-            return await asyncio.to_thread(convert.result_of, result, self._shared.files)
-        return convert.result_of(result, self._shared.files)
+            found = await asyncio.to_thread(convert.result_of, result, self._shared.files)
+        else:
+            found = convert.result_of(result, self._shared.files)
+        sent = await updates.artifacts()
+        return found.model_copy(update={"artifacts": (*sent, *found.artifacts)}) if sent else found
 
     async def _ready_session(self) -> ServerSession:
         session = await self._session_for_call()
@@ -378,9 +386,10 @@ class Connection:
             instructions=instructions,
             log_path=self._log.path,
             rejected=self._rejected,
-            description=self.config.description,
+            description=self.config.description or self.config.short_description,
             prompts=len(offers.prompts),
             resources=len(offers.resources) + len(offers.templates),
             problems=offers.problems,
             log_level=self.catalogue.log_level,
+            facts=(told_of(self._roots, self._shared.asking.roots), *self.config.facts),
         )

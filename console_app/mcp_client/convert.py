@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from console_app.domain.safe_text import encodable, one_line
 from console_app.domain.tools import Artifact, Outcome, ToolAnnotations, ToolResult
+from console_app.mcp_client.in_band import in_band_error
 
 if TYPE_CHECKING:
     from mcp_types import CallToolResult, ContentBlock, Tool
@@ -45,6 +46,7 @@ def annotations_of(tool: Tool) -> ToolAnnotations:
         title=title,
         read_only=bool(hints.read_only_hint),
         destructive=hints.destructive_hint is not False and not hints.read_only_hint,
+        says_destructive=bool(hints.destructive_hint) and not hints.read_only_hint,
         idempotent=bool(hints.idempotent_hint),
         open_world=hints.open_world_hint is not False,
     )
@@ -71,6 +73,10 @@ def result_of(result: CallToolResult, files: ResultFiles) -> ToolResult:
     content = "\n".join(texts)
     if result.is_error:
         return failed(content.strip() or "the tool gave no reason").model_copy(update={"artifacts": tuple(artifacts)})
+    if (words := in_band_error(structured, content)) is not None:
+        said = failed(content.strip() or "the tool gave no reason")
+        line = one_line(words, ERROR_LENGTH) if words else said.error
+        return said.model_copy(update={"artifacts": tuple(artifacts), "error": line})
     fields = cast("dict[str, Any]", structured) if isinstance(structured, dict) else None
     return ToolResult(outcome=Outcome.SUCCEEDED, content=content, artifacts=tuple(artifacts), structured=fields)
 

@@ -19,12 +19,14 @@ from typing import TYPE_CHECKING, Any, cast
 from console_app.config.mcp_servers import ServerConfig
 from console_app.config.records import read_record, texts, write_record
 from console_app.domain.errors import ConfigError
+from console_app.mcp_client.schema_check import measure
 
 if TYPE_CHECKING:
     from mcp_types import Tool
 
 LONGEST_DEFINITION = 20_000  # characters that are kept of one, to show what changed; all of it counts for the hash
 LONGEST_DIFFERENCE = 6_000
+LARGE = 20_000  # parts of a schema
 log = logging.getLogger(__name__)
 
 
@@ -77,12 +79,14 @@ class Definitions:
 
 
 def definition_of(tool: Tool) -> str:
-    """What a model reads of a tool, and what it may do, as indented JSON of one form."""
+    """What a model reads of a tool, and what it may do, as JSON of one form: indented, a large one only in lines."""
     fields = {
         "description": tool.description or "",
         "inputSchema": tool.input_schema,
         "annotations": tool.annotations.model_dump(by_alias=True, exclude_none=True) if tool.annotations else {},
     }
+    if measure(tool.input_schema)[0] > LARGE:  # to indent takes three times as long
+        return json.dumps(fields, ensure_ascii=False, separators=(",\n", ": "), sort_keys=True)
     return json.dumps(fields, ensure_ascii=False, indent=2, sort_keys=True)
 
 

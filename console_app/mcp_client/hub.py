@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from console_app.config.credentials import Credentials, FileCredentials
 from console_app.config.mcp_servers import ServerConfig
@@ -13,7 +13,7 @@ from console_app.config.tool_choice import Item
 from console_app.domain.errors import ToolError
 from console_app.domain.ports.toolset import CallReporter, Invocation
 from console_app.domain.tools import ToolResult, ToolSpec
-from console_app.mcp_client import convert, instructions
+from console_app.mcp_client import convert, injection, instructions
 from console_app.mcp_client.asking import Asking
 from console_app.mcp_client.connection import Connection
 from console_app.mcp_client.definitions import Definitions
@@ -44,8 +44,10 @@ class Hub(OffersOfServers):
         asking: Asking | None = None,
         credentials: Credentials | None = None,
         definitions: Definitions | None = None,
+        injected: Mapping[str, Any] | None = None,
         retry_delays: Sequence[float] = RETRY_DELAYS,
     ) -> None:
+        self._injected = dict(injected or {})
         self.on_change = on_change
         self.on_update = on_update
         self.asking = asking or Asking()
@@ -186,9 +188,19 @@ class Hub(OffersOfServers):
             raise ToolError(f"no server {spec.server or '?'} has the tool {spec.tool or spec.name}")
         if spec.changed:  # no rule and no mode lets such a call pass: somebody has looked at it
             await connection.accept(spec.tool)
-        return await connection.call(
-            spec.tool, dict(invocation.arguments), reporter, dict(invocation.meta), invocation.call_id
-        )
+        arguments = self._arguments(connection, invocation, reporter)
+        return await connection.call(spec.tool, arguments, reporter, dict(invocation.meta), invocation.call_id)
+
+    def _arguments(self, connection: Connection, invocation: Invocation, reporter: CallReporter) -> dict[str, Any]:
+        """What was approved, with what the tool wants Fanout to fill in."""
+        tool = next((tool for tool in connection.tools if tool.name == invocation.spec.tool), None)
+        schema: dict[str, Any] = tool.input_schema if tool is not None else {}
+        wants_all = "_mcp_data" in injection.named(schema) and self._injected.get("_mcp_data") is True
+        catalogue = injection.catalogue_of(self.statuses(), self.tools()) if wants_all else {}
+        arguments, names = injection.filled_in(schema, invocation.arguments, self._injected, catalogue)
+        if names:
+            reporter.log("info", f"filled in by Fanout: {', '.join(names)}")
+        return arguments
 
     def exchange(self, call_id: str) -> Sequence[RawMessage]:
         """The raw JSON-RPC messages of a call, in order: what was kept of it (mcp_client.exchange)."""
@@ -220,18 +232,20 @@ class Hub(OffersOfServers):
 
     def _spec(self, connection: Connection, tool: Tool) -> ToolSpec:
         config, changed = connection.config, connection.changed.get(tool.name, "")
+        annotations = convert.annotations_of(tool)
         return ToolSpec(
             name=self._names.name(config.name, tool.name),
             server=config.name,
             tool=tool.name,
             description=tool.description or "",
-            input_schema=tool.input_schema,
+            input_schema=injection.hidden(tool.input_schema),
             output_schema=tool.output_schema,
-            annotations=convert.annotations_of(tool),
+            annotations=annotations,
             require_approval=bool(changed) or bool({tool.name, "*"} & set(config.require_approval)),
             changed=changed,
             timeout=config.timeout,
             server_limit=config.max_concurrency,
+            destructive_in_line=annotations.says_destructive and not config.parallel_destructive,
         )
 
 

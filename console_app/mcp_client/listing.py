@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, cast
 
+from console_app.mcp_client.schema_check import DEEPEST, measure
 from console_app.mcp_client.status import RejectedTool
 
 LONGEST_NAME = 256
@@ -37,30 +38,21 @@ def _check(tool: Any) -> tuple[str, str]:
     schema: Any = fields.get("inputSchema")
     if not isinstance(schema, dict):
         return name, "its inputSchema is not an object"
-    if (kind := cast("dict[str, Any]", schema).get("type")) != "object":
-        return name, f"its inputSchema is of type {kind!r}, not object" if kind else "its inputSchema has no type"
+    if (kind := cast("dict[str, Any]", schema).get("type", "object")) != "object":
+        return name, f"its inputSchema is of type {kind!r:.80}, not object"
+    if measure(schema)[1] > DEEPEST:
+        return name, f"its inputSchema is nested more than {DEEPEST} levels deep"
     return name, ""
 
 
 def _trimmed(fields: dict[str, Any]) -> dict[str, Any]:
-    """Without optional parts of a wrong type, which would only make the SDK refuse the tool."""
+    """Without optional parts of a wrong type, which would only make the SDK refuse the tool; and a schema that doesn't
+    say so is one of an object, since nothing else can be."""
     expected = {"title": str, "description": str, "outputSchema": dict, "annotations": dict, "icons": list}
     wrong = {key for key, kind in expected.items() if key in fields and not isinstance(fields[key], kind)}
     wrong |= {"_meta"} if not isinstance(fields.get("_meta", {}), dict) else set()
-    return {key: value for key, value in fields.items() if key not in wrong}
-
-
-def check_schema(schema: dict[str, Any]) -> str:
-    """Why `schema` is not valid JSON Schema, in a few words, or "": a model's API refuses every tool over one such."""
-    # jsonschema takes 0.1 s to import; the SDK needs it as well, for structured results.
-    from jsonschema import SchemaError
-    from jsonschema.validators import validator_for
-
-    try:
-        validator_for(schema).check_schema(schema)
-    except SchemaError as error:
-        where = ".".join(map(str, error.absolute_path))
-        return f"its inputSchema is not valid JSON Schema ({f'{where}: ' if where else ''}{error.message[:120]})"
-    except Exception as error:  # a schema can make the checker itself fail (recursion, a bad regular expression)
-        return f"its inputSchema can't be checked ({type(error).__name__})"
-    return ""
+    if measure(fields.get("outputSchema"))[1] > DEEPEST:
+        wrong |= {"outputSchema"}
+    schema = fields["inputSchema"]
+    kept = {key: value for key, value in fields.items() if key not in wrong}
+    return kept if "type" in schema else kept | {"inputSchema": {"type": "object", **schema}}

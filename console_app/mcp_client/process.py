@@ -128,6 +128,11 @@ class ServerProcess(asyncio.SubprocessProtocol):
         return line
 
     @property
+    def has_waiting(self) -> bool:
+        """Whether a line has arrived that nobody has taken yet."""
+        return bool(self._lines)
+
+    @property
     def exit_code(self) -> int | None:
         """None while it runs; negative for a signal."""
         return self._transport.get_returncode() if self._transport else None

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import AsyncGenerator, Callable, Generator, Mapping
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, TypeVar
 
 from mcp import Client, MCPError
@@ -40,10 +41,11 @@ from console_app.mcp_client.callbacks import Callbacks
 from console_app.mcp_client.changes import Changes, listen
 from console_app.mcp_client.exchange import Exchanges
 from console_app.mcp_client.faults import CallRefused, ConnectionLost
-from console_app.mcp_client.listing import check_schema
 from console_app.mcp_client.offers import Offers, PromptMessage, ResourceContent, ResourceTemplate, ServerPrompt
+from console_app.mcp_client.running_calls import WireCall, current_call
+from console_app.mcp_client.schema_check import check_schema
 from console_app.mcp_client.status import RejectedTool
-from console_app.mcp_client.wire import Streams, Wire, WireCall, current_call
+from console_app.mcp_client.wire import Streams, Wire
 
 SESSION_TERMINATED = "Session terminated"  # the SDK's words for a 404 on a session
 _PAGE_SECONDS = 600.0  # that a call waits for what the user does on a page it can't do without
@@ -67,6 +69,7 @@ class Surroundings:
     asking: Asking = field(default_factory=Asking)
     exchanges: Exchanges = field(default_factory=Exchanges)
     log_level: Callable[[], Level] = lambda: "info"
+    roots: Callable[[], Sequence[Path]] | None = None  # None: it is told nothing of folders
 
 
 class ServerSession:
@@ -233,7 +236,7 @@ class ServerSession:
 
     async def roots_changed(self) -> None:
         """Tells the server that the roots are others now. From 2026-07-28 it asks when it needs them."""
-        if self.protocol_version not in MODERN_PROTOCOL_VERSIONS:
+        if self._surroundings.roots is not None and self.protocol_version not in MODERN_PROTOCOL_VERSIONS:
             with self._plain_errors():
                 await self._client.session.send_notification(RootsListChangedNotification())
 
@@ -270,8 +273,9 @@ async def open_session(
     `refusal` tells of the last HTTP status that was an error, where there is HTTP.
     """
     changes = Changes()
-    wire = Wire(surroundings.log, surroundings.exchanges.traffic(surroundings.server), surroundings.log_level)
-    callbacks = Callbacks(surroundings.server, wire, surroundings.asking)
+    traffic = surroundings.exchanges.traffic(surroundings.server)
+    wire = Wire(surroundings.log, traffic, surroundings.log_level, surroundings.server)
+    callbacks = Callbacks(surroundings.server, wire, surroundings.asking, surroundings.roots or tuple)
     client = Client(
         wire.around(transport),
         mode="legacy" if legacy else "auto",
@@ -280,7 +284,7 @@ async def open_session(
         message_handler=changes.heard,
         elicitation_callback=callbacks.elicit,
         sampling_callback=callbacks.sample,
-        list_roots_callback=callbacks.list_roots,
+        list_roots_callback=callbacks.list_roots if surroundings.roots is not None else None,
         log_level=surroundings.log_level(),
     )
     async with client:

@@ -53,3 +53,4 @@ class ServerStatus:
     resources: int = 0  # templates included
     problems: tuple[str, ...] = ()  # lists that could not be had
     log_level: Level = "info"  # log lines below it are dropped
+    facts: tuple[str, ...] = ()  # which folders it is told of, and what mcp.json says of it for people

@@ -7,6 +7,7 @@ can't be read, or is over the limit, fails the one request it answers in place o
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -21,9 +22,13 @@ from mcp_types import INTERNAL_ERROR, ErrorData, JSONRPCError, JSONRPCMessage, j
 from console_app.domain.safe_text import encodable, one_line
 from console_app.mcp_client.lines import LARGEST_LINE, Oversized, find_id
 from console_app.mcp_client.process import ServerProcess
+from console_app.mcp_client.progress_flood import ProgressFlood
 from console_app.mcp_client.server_log import ServerLog
+from console_app.mcp_client.shallow import shallow
+from console_app.mcp_client.silent_server import SilentServer
 from console_app.mcp_client.wire import Streams
 
+ToSdk = MemoryObjectSendStream[SessionMessage | Exception]
 GARBAGE_LINES = 200  # that are logged; without one message among them, this is no MCP server
 
 
@@ -46,29 +51,47 @@ class StdioConversation:
     async def transport(self) -> AsyncGenerator[Streams]:
         """Yields the streams the SDK reads and writes. The process itself is ended by its owner."""
         to_sdk, from_server = anyio.create_memory_object_stream[SessionMessage | Exception](0)
-        reader = asyncio.create_task(self._read(to_sdk), name="mcp-stdio-read")
+        writer = _StdioWriter(self._process)
+        writer.handshake = handshake = SilentServer(
+            lambda message: writer.send(SessionMessage(message)),
+            lambda message: _deliver(message, to_sdk),
+        )
+        reader = asyncio.create_task(self._read(to_sdk, handshake), name="mcp-stdio-read")
         try:
-            yield from_server, _StdioWriter(self._process)
+            yield from_server, writer
         finally:
+            handshake.close()
             reader.cancel()
             await asyncio.gather(reader, return_exceptions=True)
             to_sdk.close()
             from_server.close()
 
-    async def _read(self, to_sdk: MemoryObjectSendStream[SessionMessage | Exception]) -> None:
+    async def _read(self, to_sdk: ToSdk, handshake: SilentServer) -> None:
+        flood, held = ProgressFlood(), 0
         async with to_sdk:
             try:
                 while (line := await self._process.receive()) is not None:
-                    message = self._oversized(line) if isinstance(line, Oversized) else self._message(line)
-                    if message is not None:
-                        await to_sdk.send(SessionMessage(message))
-                    elif self._garbage_lines % 50 == 0:
-                        await asyncio.sleep(0)  # a flood of nonsense must not hold up the event loop
+                    if isinstance(line, bytes) and flood.holds(line) and self._process.has_waiting:
+                        held += 1
+                        if held % 256 == 0:
+                            await asyncio.sleep(0)  # so that a flood holds up nobody
+                        continue
+                    taken = flood.take()
+                    for each in taken if taken and taken[-1] is line else [*taken, line]:
+                        await self._pass_on(each, to_sdk, handshake)
             except (anyio.BrokenResourceError, anyio.ClosedResourceError):
                 pass  # the session is gone
             except StdioFault as fault:
                 self.fault = str(fault)
                 self._log.write_line(self.fault)
+
+    async def _pass_on(self, line: bytes | Oversized, to_sdk: ToSdk, handshake: SilentServer) -> None:
+        message = self._oversized(line) if isinstance(line, Oversized) else self._message(line)
+        if message is not None:
+            if not handshake.heard(message):
+                await to_sdk.send(SessionMessage(message))
+        elif self._garbage_lines % 50 == 0:
+            await asyncio.sleep(0)  # a flood of nonsense must not hold up the event loop
 
     def _message(self, line: bytes) -> JSONRPCMessage | None:
         line = line.strip().removeprefix(b"\xef\xbb\xbf")
@@ -112,10 +135,13 @@ class StdioConversation:
 class _StdioWriter:
     """Writes messages without ever waiting: a server that doesn't read must not hold up a cancel."""
 
+    handshake: SilentServer
+
     def __init__(self, process: ServerProcess) -> None:
         self._process = process
 
     async def send(self, item: SessionMessage, /) -> None:
+        self.handshake.sent(item.message)
         data = item.message.model_dump_json(by_alias=True, exclude_unset=True).encode()
         try:
             self._process.send(data + b"\n")
@@ -142,10 +168,16 @@ def decode(line: bytes) -> JSONRPCMessage:
     except ValueError:
         if not line.startswith(b"{"):
             raise
-        # Again, slower and more forgiving: bytes that aren't UTF-8 and lone surrogates become U+FFFD.
-        value: Any = json.loads(line.decode("utf-8", "replace"))
+        # Again, slower and more forgiving: bytes that aren't UTF-8 and lone surrogates become U+FFFD, what is nested
+        # too deep is cut off.
+        value: Any = json.loads(shallow(line.decode("utf-8", "replace")))
         text = encodable(json.dumps(value, ensure_ascii=False))
         return jsonrpc_message_adapter.validate_json(text, by_name=False)
+
+
+async def _deliver(message: JSONRPCMessage, to_sdk: ToSdk) -> None:
+    with contextlib.suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):  # the session is gone
+        await to_sdk.send(SessionMessage(message))
 
 
 def _failure(request: int, message: str) -> JSONRPCError:

@@ -2,7 +2,7 @@
 
 The SDK runs progress and log notifications as tasks of their own and loses which request they came with; it fails a
 whole listing over one bad tool. So progress and log lines are taken out here, in order and before the result that
-follows them, and listings are cleaned before the SDK validates them.
+follows them, and listings and results are cleaned before the SDK validates them.
 """
 
 from __future__ import annotations
@@ -12,18 +12,26 @@ import contextvars
 import json
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Self, cast, get_args
 
 from mcp.client import Transport
 from mcp.shared.message import SessionMessage
-from mcp_types import JSONRPCError, JSONRPCMessage, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
+from mcp_types import (
+    METHOD_NOT_FOUND,
+    JSONRPCError,
+    JSONRPCMessage,
+    JSONRPCNotification,
+    JSONRPCRequest,
+    JSONRPCResponse,
+)
 
 from console_app.domain.events import Level
-from console_app.domain.ports.toolset import CallReporter
+from console_app.mcp_client.blocks import clean_prompt, clean_result
 from console_app.mcp_client.listing import clean_listing
 from console_app.mcp_client.mcp_internals import ReadStream, WriteStream
+from console_app.mcp_client.running_calls import RunningCalls, WireCall, current_call
+from console_app.mcp_client.silent_server import only_modern
 from console_app.mcp_client.status import RejectedTool
 from console_app.mcp_client.traffic import Kind, Traffic
 
@@ -35,93 +43,41 @@ _KINDS: dict[type[JSONRPCMessage], Kind] = {
     JSONRPCResponse: "result",
     JSONRPCError: "error",
 }
-_MOST_A_SECOND = 200  # progress notifications of one call that are reported each on its own
-_ABANDONED_SECONDS = 5.0  # that a cancelled call may still write log lines
 
-
-Progress = tuple[float, float | None, str | None]
-
-
-@dataclass(eq=False, slots=True)
-class WireCall:
-    """A call in flight: `token` is its progress token, unique on the connection; `call_id` is the engine's.
-
-    Of a flood of progress the newest is what counts: past `_MOST_A_SECOND`, what comes in between is left out.
-    """
-
-    token: str
-    reporter: CallReporter
-    call_id: str = ""
-    questions: set[asyncio.Future[Any]] = field(default_factory=set[asyncio.Future[Any]])  # that may be its
-    _second: float = -1.0  # when the current second of counting began, in the loop's time
-    _count: int = 0
-    _held: Progress | None = None
-    _timer: asyncio.TimerHandle | None = None
-
-    def progressed(self, progress: Progress) -> None:
-        """Reports it, now or, in a flood, with the end of the second."""
-        loop = asyncio.get_running_loop()
-        now = loop.time()
-        if now - self._second >= 1:
-            self._second, self._count = now, 0
-        self._count += 1
-        if self._count <= _MOST_A_SECOND:
-            self._held = None
-            self.reporter.progress(*progress)
-            return
-        self._held = progress
-        if self._timer is None:
-            self._timer = loop.call_at(self._second + 1, self.flush)
-
-    def flush(self) -> None:
-        """Reports what was held back."""
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-        if self._held is not None:
-            held, self._held = self._held, None
-            self.reporter.progress(*held)
-
-
-# The call that a task is making. Streamable HTTP answers each request on a stream of its own, and the SDK runs what
-# arrives there in the context of the request: so this also tells whose log line came in.
-current_call: contextvars.ContextVar[WireCall | None] = contextvars.ContextVar("current_call", default=None)
 
 Streams = tuple[ReadStream[SessionMessage | Exception], WriteStream[SessionMessage]]
 
 
 class Wire:
-    """One connection's messages. `server_log` takes what no call claims; `traffic` keeps all that passes."""
+    """One connection's messages. `server_log` takes what no call claims, `traffic` keeps all that passes; lines that
+    may be of several calls reach all of them under the name `server`."""
 
     def __init__(
         self,
         server_log: Callable[[Level, str], None],
         traffic: Traffic | None = None,
         log_level: Callable[[], Level] = lambda: "debug",
+        server: str = "server",
     ) -> None:
+        self._server = server
         self._server_log = server_log
         self._log_level = log_level
         self._traffic = Traffic() if traffic is None else traffic
-        self._calls: dict[str, WireCall] = {}
+        self._calls = RunningCalls()
         self._methods: dict[int | str, str] = {}  # of our requests in flight
-        self._sent_for: dict[int | str, str] = {}  # our requests in flight, to the id of the call they are for
-        self._asked_for: dict[int | str, str] = {}  # the server's requests in flight, likewise
-        self._quiet_until = 0.0
+        self._asked_for: dict[
+            int | str, str
+        ] = {}  # the server's requests in flight, to the id of the call they are for
         self.rejected: list[RejectedTool] = []
         self.ended = asyncio.Event()  # the transport will bring nothing more
 
     def open(self, call: WireCall) -> None:
         """A call is about to be sent."""
-        self._calls[call.token] = call
+        self._calls.open(call)
 
     def close(self, call: WireCall, *, abandoned: bool) -> None:
         """A call has its answer, or nobody waits for it any more."""
-        self._calls.pop(call.token, None)
-        call.flush()
-        for question in call.questions - {asked for other in self._calls.values() for asked in other.questions}:
-            question.cancel()
-        if abandoned:
-            self._quiet_until = asyncio.get_running_loop().time() + _ABANDONED_SECONDS
+        self._calls.close(call, abandoned=abandoned)
 
     def around(self, transport: AbstractAsyncContextManager[Streams]) -> Transport:
         """The same transport, watched."""
@@ -140,7 +96,7 @@ class Wire:
             case JSONRPCRequest() as request:
                 self._methods[request.id] = request.method
                 if call is not None:
-                    self._sent_for[request.id] = call.call_id
+                    self._calls.sent(call, request.id)
                 self._keep(call.call_id if call is not None else "", request, sent=True)
             case JSONRPCResponse() | JSONRPCError() as answer:
                 self._keep(self._asked_for.pop(answer.id, "") if answer.id is not None else "", answer, sent=True)
@@ -163,23 +119,36 @@ class Wire:
             return True
         if isinstance(message, JSONRPCResponse | JSONRPCError):
             method = self._methods.pop(message.id, None) if message.id is not None else None
-            self._keep(self._sent_for.pop(message.id, "") if message.id is not None else "", message, sent=False)
-            if method == "tools/list" and isinstance(message, JSONRPCResponse):
-                message.result, rejected = clean_listing(message.result)
-                self.rejected += rejected
+            self._keep(self._calls.answered(message.id) if message.id is not None else "", message, sent=False)
+            if isinstance(message, JSONRPCResponse):
+                self._clean(message, method)
+            elif method == "initialize" and message.error.code == METHOD_NOT_FOUND:
+                message.error = only_modern(message.error)
         if isinstance(message, JSONRPCRequest):
             self._asked_for[message.id] = call_id = self._call_id(message.params or {}, context)
             self._keep(call_id, message, sent=False)
         return True
 
+    def _clean(self, answer: JSONRPCResponse, method: str | None) -> None:
+        match method:
+            case "tools/list":
+                answer.result, rejected = clean_listing(answer.result)
+                self.rejected += rejected
+            case "tools/call":
+                answer.result = clean_result(answer.result)
+            case "prompts/get":
+                answer.result = clean_prompt(answer.result)
+            case _:
+                pass
+
     def asking(self) -> tuple[WireCall | None, list[WireCall]]:
         """For a request of the server that is being answered: the call it belongs to, if that is known, and those
         that may be waiting for the answer."""
-        call = self._whose({}, contextvars.copy_context())
-        return call, [call] if call is not None else list(self._calls.values())
+        call = self._calls.whose({}, contextvars.copy_context())
+        return call, [call] if call is not None else self._calls.running()
 
     def _call_id(self, params: dict[str, Any], context: contextvars.Context | None) -> str:
-        call = self._whose(params, context)
+        call = self._calls.whose(params, context)
         return call.call_id if call is not None else ""
 
     def _keep(self, call_id: str, message: JSONRPCMessage, *, sent: bool) -> None:
@@ -187,7 +156,7 @@ class Wire:
         self._traffic.keep(message, _KINDS[type(message)], method, id, sent=sent, call_id=call_id)
 
     def _progress(self, params: dict[str, Any]) -> bool:
-        call = self._calls.get(str(params.get("progressToken")))
+        call = self._calls.of_token(params.get("progressToken"))
         progress, total, text = params.get("progress"), params.get("total"), params.get("message")
         if call is None or not _is_number(progress):
             return False
@@ -203,28 +172,11 @@ class Wire:
         known = cast("Level", level if level in _ORDER else "info")
         if _ORDER[known] < _ORDER[self._log_level()]:
             return  # not every server keeps to the level it was asked for
-        call = self._whose(params, context)
-        if call is not None:
-            call.reporter.log(known, text)
-        else:
+        candidates, sure = self._calls.candidates(params, context)
+        for call in candidates:
+            call.reporter.log(known, text if sure else f"{self._server}: {text}", sure=sure)
+        if not (sure and candidates):
             self._server_log(known, text)
-
-    def _whose(self, params: dict[str, Any], context: contextvars.Context | None) -> WireCall | None:
-        """The call that a log line belongs to, or None where that isn't sure."""
-        meta: Any = params.get("_meta")
-        token = params.get("progressToken")
-        if token is None and isinstance(meta, dict):
-            token = cast("dict[str, Any]", meta).get("progressToken")
-        if token is not None:
-            return self._calls.get(str(token))
-        made_by = context.get(current_call) if context is not None else None
-        if made_by is not None:
-            return self._calls.get(made_by.token)
-        # Over stdio the protocol doesn't say. With one call in flight, and none cancelled that may still be writing,
-        # there is only one it can be; with more it would be a guess.
-        if len(self._calls) == 1 and asyncio.get_running_loop().time() >= self._quiet_until:
-            return next(iter(self._calls.values()))
-        return None
 
 
 def _is_number(value: object) -> bool:

@@ -67,6 +67,45 @@ def test_every_field_of_a_server_is_read() -> None:
     assert "t0p" not in repr(server)
 
 
+@pytest.mark.parametrize(
+    ("fields", "headers", "auth"),
+    [
+        ({"auth_type": "api_key", "auth_token": "${KEY}"}, {"X-API-Key": "k"}, "none"),
+        ({"auth_type": "api_key", "auth_token": "k", "auth_header": "X-Key"}, {"X-Key": "k"}, "none"),
+        ({"auth_token": "k"}, {}, {"type": "bearer", "token": "k"}),
+        ({"auth_type": "jwt", "auth_token": "k"}, {}, {"type": "bearer", "token": "k"}),
+        ({"auth_type": "oauth"}, {}, "oauth"),
+        ({"auth_type": "none"}, {}, "none"),
+    ],
+)
+def test_the_keys_that_atlas_has_for_signing_in_are_used(fields: Any, headers: Any, auth: Any) -> None:
+    config = read({"mcpServers": {"web": {"url": "https://example.com/mcp", **fields}}}, KEY="k")
+    (server,) = config.servers
+    assert (dict(server.headers), server.auth, problems(config)) == (headers, auth, [])
+
+
+@pytest.mark.parametrize(
+    ("fields", "why"),
+    [
+        ({"auth_type": "api_key"}, "`auth_type` api_key needs an `auth_token`"),
+        ({"auth_type": "magic"}, "`auth_type` is 'magic'; known are none, api_key, bearer, jwt, oauth"),
+        ({"auth_type": "none", "auth": "none"}, "has both `auth` and `auth_type`: keep one"),
+        ({"auth_type": "jwt", "auth_token": "k", "auth_header": "X"}, "`auth_header` goes with `auth_type` api_key"),
+        ({"roots": "here"}, '`roots`: must be "cwd", "none" or a list of folders'),
+    ],
+)
+def test_what_is_refused_of_a_server_says_why(fields: Any, why: str) -> None:
+    (server,) = read({"mcpServers": {"web": {"url": "https://example.com/mcp", **fields}}}).servers
+    assert why in server.problem
+
+
+def test_what_is_said_of_a_server_for_people_is_kept() -> None:
+    said = {"short_description": "Web", "author": "Ada", "help_email": "ada@example.org", "compliance_level": "Public"}
+    config = read({"mcpServers": {"web": {"url": "https://example.com/mcp", "groups": ["staff"], **said}}})
+    assert problems(config) == []
+    assert config.servers[0].facts == ("groups staff", "by Ada", "help ada@example.org", "compliance Public")
+
+
 def test_comments_trailing_commas_and_a_byte_order_mark_are_read() -> None:
     text = '\ufeff{ // servers\n "mcpServers": { /* one\n */ "a": {"command": "x//y", "args": ["/*", ",]",],}, }, }'
     (server,) = read(text).servers

@@ -29,9 +29,23 @@ class Place:
         self.cwd.mkdir()
         self.bundled = write(root / "bundled" / "mcp.json", "bundled")
 
-    def choose(self, given: Path | None = None, only: Sequence[str] = (), *, none: bool = False) -> ServerChoice:
+    def choose(
+        self,
+        given: Path | None = None,
+        only: Sequence[str] = (),
+        *,
+        none: bool = False,
+        groups: Sequence[str] | None = None,
+    ) -> ServerChoice:
         return choose_servers(
-            self.paths, self.cwd, mcp_config=given, bundled=self.bundled, only=only, none=none, environ={}
+            self.paths,
+            self.cwd,
+            mcp_config=given,
+            bundled=self.bundled,
+            only=only,
+            none=none,
+            groups=groups,
+            environ={},
         )
 
     def names(self, given: Path | None = None) -> list[str]:
@@ -52,6 +66,17 @@ def test_the_users_file_replaces_the_bundled_one(place: Place) -> None:
     write(place.paths.mcp, "mine")
     assert place.names() == ["mine"]
     assert not place.choose().bundled
+
+
+def test_a_server_for_other_groups_can_not_be_started_and_says_why(place: Place) -> None:
+    write(place.paths.mcp, "all", "staff").write_text(
+        '{"mcpServers": {"all": {"command": "a"}, "staff": {"command": "b", "groups": ["staff", "root"]}}}'
+    )
+    assert [server.problem for server in place.choose().servers] == ["", ""]  # no groups are set: none counts
+    assert [server.problem for server in place.choose(groups=["users"]).servers] == [
+        *("", "it is for the groups staff, root, and yours (the setting `groups`): users"),
+    ]
+    assert [server.problem for server in place.choose(groups=["root"]).servers] == ["", ""]
 
 
 def test_in_the_users_own_file_the_bundled_servers_are_known_by_what_they_run(place: Place) -> None:

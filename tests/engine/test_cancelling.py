@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import logging
 
 import pytest
@@ -10,6 +11,9 @@ import pytest
 from console_app.domain import events as ev
 from console_app.domain.approvals import ApprovalMode
 from console_app.domain.ports.provider import CallClosed, CallDelta, CallOpened, FinishChunk, TextChunk
+from console_app.domain.ports.toolset import CallReporter, Invocation
+from console_app.domain.tools import ToolResult
+from console_app.engine.executor import MOST_LIMITS
 from console_app.engine.turn import Turn
 from tests.engine.peers import (
     Line,
@@ -196,6 +200,36 @@ def test_esc_returns_within_the_grace_from_a_deaf_tool() -> None:
         check_turn(engine, events)
         tools.event("deaf").set()
         await asyncio.sleep(0.1)
+
+    run(scene)
+
+
+class Repeating(Tools):
+    """Says something every half a second, for ever: the same, or something new each time."""
+
+    async def call(self, invocation: Invocation, reporter: CallReporter) -> ToolResult:
+        for number in itertools.count():
+            match invocation.arguments["says"]:
+                case "same line":
+                    reporter.log("info", "still there")
+                case "same progress":
+                    reporter.progress(1, 2, "still there")
+                case "another's line":
+                    reporter.log("info", f"line {number}", sure=False)
+                case _:
+                    reporter.progress(number, None, None)
+            await asyncio.sleep(0.5)
+        raise AssertionError("never")
+
+
+def test_news_puts_a_deadline_off_only_while_it_is_new_and_up_to_a_limit() -> None:
+    async def scene() -> None:
+        kinds = ("same line", "same progress", "another's line", "new")
+        engine = engine_of(Model(calls(*({"says": kind} for kind in kinds))), Repeating(), call_timeout=2)
+        events = await play(engine)
+        assert outcomes(engine) == ["timed_out"] * 4
+        assert [round(event.duration_ms / 1000) for event in results_of(events)] == [2, 2, 2, 2 * MOST_LIMITS]
+        assert "24 times its limit of 2.0 s, with news to the end" in tool_texts(engine)[3]
 
     run(scene)
 

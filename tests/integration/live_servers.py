@@ -205,7 +205,8 @@ async def logging_on_and_off(bench: Bench) -> None:
 async def test_files_are_written_and_read_side_by_side(start: Start, tmp_path: Path) -> None:
     folder = tmp_path / "shared"
     folder.mkdir()
-    bench = await start(from_npm("filesystem", str(folder)), asking=Asking(roots=(folder,)))
+    # The folder of its arguments counts, whatever folder the console works in.
+    bench = await start(from_npm("filesystem", str(folder)), asking=Asking(roots=(tmp_path / "elsewhere",)))
     assert len(bench.hub.tools()) >= 12
     names = [f"{number}.txt" for number in range(8)]
     written = await asyncio.gather(*(bench.call("write_file", path=str(folder / name), content=name) for name in names))

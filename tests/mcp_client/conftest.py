@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -43,6 +43,7 @@ class Reports:
 
     progressed: list[tuple[float, float | None, str | None]] = field(default_factory=list)
     logged: list[tuple[Level, str]] = field(default_factory=list)
+    unsure: int = 0  # lines that may be another call's
     news: asyncio.Event = field(default_factory=asyncio.Event)
     holds: int = 0
     held_ever: bool = False
@@ -54,8 +55,9 @@ class Reports:
         self.progressed.append((progress, total, message))
         self.news.set()
 
-    def log(self, level: Level, text: str) -> None:
+    def log(self, level: Level, text: str, *, sure: bool = True) -> None:
         self.logged.append((level, text))
+        self.unsure += not sure
         self.news.set()
 
     @contextmanager
@@ -132,7 +134,12 @@ async def start_hub(tmp_path: Path) -> AsyncIterator[StartHub]:
     """Starts a hub on the given servers and waits until they have settled; closes it after the test."""
     opened: list[Hub] = []
 
-    async def start(*servers: ServerConfig, wait: bool = True, asking: Asking | None = None) -> Bench:
+    async def start(
+        *servers: ServerConfig,
+        wait: bool = True,
+        asking: Asking | None = None,
+        injected: Mapping[str, Any] | None = None,
+    ) -> Bench:
         changed = asyncio.Event()
         hub = Hub(
             servers,
@@ -141,6 +148,7 @@ async def start_hub(tmp_path: Path) -> AsyncIterator[StartHub]:
             on_change=changed.set,
             asking=asking,
             definitions=Definitions(tmp_path / "tools.json"),
+            injected=injected,
             retry_delays=(0.01, 0.01, 0.01),
         )
         opened.append(hub)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
+from pathlib import Path
 
 import pytest
 
 from console_app.config.mcp_servers import ServerConfig
 from console_app.domain.tools import Outcome
+from console_app.engine.slots import limits_of
 from console_app.mcp_client.status import ServerState
 from tests.mcp_client.conftest import Reports, StartHub, faulty
 
@@ -43,6 +46,78 @@ async def test_of_a_flood_of_progress_the_newest_counts(start_hub: StartHub) -> 
     assert len(steps) < 10_000
 
 
+async def test_updates_that_ride_in_progress_are_unpacked_and_their_artifacts_saved(start_hub: StartHub) -> None:
+    chart = {"name": "chart.png", "b64": base64.b64encode(b"PNG").decode(), "mime": "image/png"}
+    updates = [
+        {"type": "artifacts", "artifacts": [chart, "odd"], "progress_message": "the chart is drawn"},
+        {"type": "system_message", "message": "low on ink", "subtype": "warning"},
+        {"type": "canvas_update", "content": "<b>x</b>", "progress_message": "painted"},
+        {"type": "canvas_update", "content": "<b>x</b>"},
+        "{broken",
+    ]
+    bench = await start_hub(faulty("updates"))
+    reports = Reports()
+    result = await bench.call("work", reports, updates=updates)
+    (artifact,) = result.artifacts
+    assert (artifact.name, Path(artifact.path).read_bytes()) == ("chart.png", b"PNG")
+    assert [message for _, _, message in reports.progressed] == [
+        *("the chart is drawn", "low on ink", "painted", "canvas update", "MCP_UPDATE:{broken"),
+    ]
+    assert ("warning", "low on ink") in reports.logged
+    assert any("saved as" in line for _, line in reports.logged)
+
+
+async def test_no_artifact_is_lost_in_a_flood(start_hub: StartHub) -> None:
+    data = base64.b64encode(b"x").decode()
+    updates = [
+        {"artifacts": [{"name": f"{n}.txt", "b64": data, "mime": "text/plain"}]} if n % 10 == 0 else {}
+        for n in range(900)
+    ]
+    bench = await start_hub(faulty("updates"))
+    result = await bench.call("work", updates=updates)
+    assert [artifact.name for artifact in result.artifacts] == [f"{n}.txt" for n in range(0, 900, 10)]
+
+
+async def test_arguments_that_only_fanout_fills_in_are_the_settings_and_never_the_models(start_hub: StartHub) -> None:
+    bench = await start_hub(faulty("injected"), injected={"_atlas_user": "ada", "_mcp_data": True})
+    schema = bench.spec("work").input_schema
+    assert (list(schema["properties"]), schema["required"]) == (["text"], ["text"])  # a model doesn't see them
+    reports = Reports()
+    got = json.loads((await bench.call("work", reports, text="x", _atlas_user="mallory")).content)
+    assert (got["_atlas_user"], got["text"]) == ("ada", "x")
+    (server,) = got["_mcp_data"]["available_servers"]
+    assert (server["server_name"], [tool["name"] for tool in server["tools"]]) == ("odd", ["work", "other"])
+    assert reports.logged == [("info", "filled in by Fanout: _atlas_user, _mcp_data")]
+    assert json.loads((await bench.call("other", _atlas_user="mallory")).content) == {}
+
+
+async def test_without_a_setting_nothing_is_filled_in_and_the_models_own_is_still_left_out(start_hub: StartHub) -> None:
+    bench = await start_hub(faulty("injected"))
+    assert json.loads((await bench.call("work", text="x", _atlas_user="mallory")).content) == {"text": "x"}
+
+
+async def test_destructive_calls_of_a_server_stand_in_one_line_unless_told_otherwise(start_hub: StartHub) -> None:
+    bench = await start_hub(faulty("destructive"), faulty("destructive", name="free", parallel_destructive=True))
+    lines = {
+        (server, tool): [limit.why for limit in limits_of(bench.spec(tool, server), {}, 128)[1:]]
+        for server in ("odd", "free")
+        for tool in ("work", "other")
+    }
+    assert lines.pop(("odd", "work")) == ["another destructive call of odd runs"]
+    assert set(map(tuple, lines.values())) == {()}  # a tool that says nothing of it is not taken for one that does
+
+
+async def test_an_unknown_block_costs_itself_alone_and_says_so(start_hub: StartHub) -> None:
+    bench = await start_hub(faulty("odd-blocks"))
+    result = await bench.call("work")
+    assert result.outcome is Outcome.SUCCEEDED
+    text, hologram, image, number = result.content.splitlines()
+    assert text == "the text beside it"
+    assert hologram == '[a block of the unknown type \'hologram\': {"type": "hologram", "beam": "blue"}]'
+    assert image.startswith("[a block of type image that can't be read (mimeType: Field required): {")
+    assert number == "[a block without a type: 7]"
+
+
 async def test_progress_and_log_lines_of_calls_side_by_side_stay_apart(start_hub: StartHub) -> None:
     bench = await start_hub(DEMO)
     names = ["red", "green", "blue"]
@@ -61,25 +136,45 @@ async def test_a_log_line_nobody_claims_goes_to_the_only_call_there_is(start_hub
     assert reports.logged == [("info", "a line")]
 
 
-async def test_a_log_line_nobody_claims_goes_to_the_servers_log_when_two_calls_run(start_hub: StartHub) -> None:
+async def test_a_log_line_nobody_claims_is_shown_under_every_running_call_as_the_servers(start_hub: StartHub) -> None:
     bench = await start_hub(faulty("logs"))
     waiting, other = Reports(), Reports()
     call = asyncio.create_task(bench.call("work", waiting, wait=True))
     await asyncio.sleep(0)  # the first call is sent first
     await bench.call("other", other)
     await bench.until_logged("[info] a line")
-    assert waiting.logged == other.logged == []
+    assert waiting.logged == other.logged == [("info", "odd: a line")]
+    assert waiting.unsure == other.unsure == 1  # so it puts off nobody's deadline
     call.cancel()
 
 
-async def test_a_log_line_after_a_cancelled_call_is_not_put_on_the_next(start_hub: StartHub) -> None:
+@pytest.mark.parametrize("named", ["token", "relatedRequestId", "requestId"])
+async def test_a_log_line_that_names_its_call_is_shown_under_that_call_alone(start_hub: StartHub, named: str) -> None:
+    bench = await start_hub(faulty("logs"))
+    waiting, other = Reports(), Reports()
+    call = asyncio.create_task(bench.call("work", waiting, wait=True))
+    await asyncio.sleep(0)
+    await bench.call("other", other, named=named)
+    assert (waiting.logged, other.logged, other.unsure) == ([], [("info", "a line")], 0)
+    call.cancel()
+
+
+async def test_a_log_line_after_a_cancelled_call_is_not_taken_for_the_next_ones_own(start_hub: StartHub) -> None:
     bench = await start_hub(faulty("logs"))
     call = asyncio.create_task(bench.call("work", wait=True))
-    await bench.call("work", named=True)
+    await bench.call("work", named="token")
     call.cancel()
     await asyncio.wait({call})
     reports = Reports()
     await bench.call("other", reports)
+    assert (reports.logged, reports.unsure) == ([("info", "odd: a line")], 1)
+    await bench.until_logged("[info] a line")
+
+
+async def test_a_log_line_of_a_call_that_is_gone_is_nobody_elses(start_hub: StartHub) -> None:
+    bench = await start_hub(faulty("logs"))
+    reports = Reports()
+    await bench.call("other", reports, named="gone")
     assert reports.logged == []
     await bench.until_logged("[info] a line")
 
@@ -148,15 +243,19 @@ async def test_a_listing_that_never_ends_is_cut_off(start_hub: StartHub) -> None
 
 async def test_a_tool_with_a_bad_schema_is_left_out_alone_and_says_why(start_hub: StartHub) -> None:
     bench = await start_hub(faulty("bad-schema"))
-    assert [spec.tool for spec in bench.hub.tools()] == ["good", "odd_description"]
+    assert [spec.tool for spec in bench.hub.tools()] == ["good", "untyped", "odd_description"]
+    assert bench.spec("untyped").input_schema == {"type": "object", "properties": {"a": {"type": "string"}}}
     assert {tool.name: tool.reason for tool in bench.status().rejected} == {
         "list_schema": "its inputSchema is not an object",
         "no_schema": "its inputSchema is not an object",
         "wrong_type": "its inputSchema is of type 'string', not object",
         "bad_keyword": "its inputSchema is not valid JSON Schema (properties.a.type: 'strnig' is not valid under any of"
         " the given schemas)",
-        "number 6": "it has no name",
-        "number 7": "it is not an object",
+        "deep": "its inputSchema is nested more than 100 levels deep",
+        "abyss": "its inputSchema is nested more than 100 levels deep",
+        "large_and_wrong": "its inputSchema is not valid JSON Schema (properties.b.type: 'strnig' is no type)",
+        "number 10": "it has no name",
+        "number 11": "it is not an object",
         "good": "it is listed twice",
     }
 

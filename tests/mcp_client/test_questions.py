@@ -95,6 +95,30 @@ async def test_calls_side_by_side_ask_at_once_and_each_gets_its_answer(start_hub
     assert [answer["action"] for answer in await asyncio.gather(*calls)] == ["accept"] * 3
 
 
+async def test_where_either_of_two_calls_may_ask_both_panels_say_so_and_each_question_has_its_own_words(
+    start_hub: StartHub,
+) -> None:
+    person = Person(ElicitationAnswer("decline"))
+    person.free.clear()
+    bench = await start_hub(SERVER, asking=Asking(person))
+    reports = [Reports(), Reports()]
+    calls = [
+        asyncio.create_task(bench.call("form", report, message=message))
+        for report, message in zip(reports, ("Red?", "Blue?"), strict=True)
+    ]
+    async with asyncio.timeout(PATIENCE):
+        while len(person.asked) < 2:
+            await person.news.wait()
+            person.news.clear()
+    assert [(one.call_id, one.candidates) for one in person.asked] == [("", ("call1", "call2"))] * 2
+    assert [report.questions for report in reports] == [
+        [f"one of 2 calls asks: {word}?" for word in ("Red", "Blue")]
+    ] * 2
+    person.free.set()
+    await asyncio.gather(*calls)
+    assert [report.answers for report in reports] == [["declined"] * 2] * 2
+
+
 async def test_a_question_whose_server_dies_is_withdrawn(start_hub: StartHub) -> None:
     person, reports = Person(), Reports()
     person.free.clear()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,47 @@ def test_a_failure_is_one_line_for_people_and_whole_for_the_model(tmp_path: Path
     assert converted.outcome is Outcome.FAILED
     assert converted.error == error
     assert converted.content == f"Tool execution failed: {said or error}"
+
+
+@pytest.mark.parametrize(
+    ("structured", "error"),
+    [
+        ({"is_error": True, "error": "no\nsuch order"}, "no such order"),
+        ({"results": {"error": "no such order"}, "meta_data": {"is_error": True}}, "no such order"),
+        ({"results": "no such order", "meta_data": {"is_error": True}}, "no such order"),
+        ({"result": {"meta_data": {"is_error": True, "reason": "no such order"}}}, "no such order"),
+        ({"is_error": True, "error": {"code": 7, "message": "no such order"}}, "no such order"),
+        ({"is_error": True}, "said"),
+    ],
+)
+@pytest.mark.parametrize("as_text", [False, True])
+def test_a_failure_that_a_server_says_in_band_is_one(
+    tmp_path: Path, structured: dict[str, Any], error: str, as_text: bool
+) -> None:
+    if as_text and "result" in structured:
+        return  # the wrapping is one of structured content alone
+    whole = json.dumps(structured)
+    found = result(text(whole)) if as_text else result(text("said"), structuredContent=structured)
+    converted = result_of(found, ResultFiles(tmp_path))
+    assert converted.outcome is Outcome.FAILED
+    assert converted.error == (whole if as_text and error == "said" else error)
+    assert converted.content == f"Tool execution failed: {whole if as_text else 'said'}"
+
+
+@pytest.mark.parametrize(
+    "structured",
+    [
+        {"is_error": False, "error": "none"},
+        {"is_error": "true"},
+        {"error": "a column of that name"},
+        {"rows": [{"is_error": True}]},
+        {"meta_data": {"elapsed": 1}},
+    ],
+)
+def test_what_only_looks_like_a_failure_is_none(tmp_path: Path, structured: dict[str, Any]) -> None:
+    assert result_of(result(structuredContent=structured), ResultFiles(tmp_path)).outcome is Outcome.SUCCEEDED
+    quoted = f"It wrote {json.dumps({'is_error': True})}"
+    assert result_of(result(text(quoted)), ResultFiles(tmp_path)).outcome is Outcome.SUCCEEDED
 
 
 @pytest.mark.parametrize(

@@ -19,8 +19,9 @@ class CallReporter(Protocol):
         """`progress` of `total` (None: unknown), with what is being done."""
         ...
 
-    def log(self, level: Level, text: str) -> None:
-        """One line of the tool's or server's log."""
+    def log(self, level: Level, text: str, *, sure: bool = True) -> None:
+        """One line of the tool's or server's log. `sure` is False where it may be another call's: shown, but no news
+        that puts off the deadline."""
         ...
 
     def held(self) -> AbstractContextManager[None]:

@@ -20,6 +20,7 @@ from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from console_app.conversation.question_queue import PendingQuestion, Reply
+from console_app.domain.questions import Elicitation, SamplingRequest, one_of
 from console_app.domain.safe_text import one_line
 from console_app.tui.widgets.key_lines import key_lines
 from console_app.tui.widgets.settled_keys import ALONE, SETTLE, SettledKeys
@@ -146,6 +147,7 @@ class HumanBoard(Vertical, can_focus=True):
 
     def _put(self, view: AskedView) -> None:
         self._view = view
+        self.border_title = ""  # a heading is only ever painted over the question it belongs to
         self.mount(view, before=0)
         self.keys.changed()
         self.call_after_refresh(self._paint)
@@ -154,6 +156,7 @@ class HumanBoard(Vertical, can_focus=True):
         if self._view is not None:
             if self._is_in_a_field:
                 self.screen.set_focus(self)
+            self._view.display = False
             self._view.remove()
             self._view = None
 
@@ -306,12 +309,19 @@ class HumanBoard(Vertical, can_focus=True):
     def _paint(self) -> None:
         if (view := self._shown) is None:
             return
-        who = one_line(self._label(view.asked.question.call_id) or view.asked.question.server, 50)
+        who = one_line(self._who(view.asked.question), 50)
         count = f" · 1 of {len(self._open)}" if len(self._open) > 1 else ""
         self.border_title = Content(f"{who} {view.wants}{count}")  # pyright: ignore[reportAttributeAccessIssue]
         room = int(self.screen.size.height * SHARE) - 3 - self._paint_keys()
         view.lay_out(max(self.content_size.width, 20), max(room, 3))
         self.call_after_refresh(self._paint_place)
+
+    def _who(self, question: Elicitation | SamplingRequest) -> str:
+        """The call that asks, else its server and of how many calls one does."""
+        if named := self._label(question.call_id):
+            return named
+        which = "" if question.call_id else one_of(question.candidates)
+        return f"{question.server}: {which}" if which else question.server
 
     def _paint_place(self) -> None:
         if (view := self._shown) is not None:

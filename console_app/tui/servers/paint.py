@@ -153,6 +153,7 @@ def _server_details(status: ServerStatus, width: int, height: int, palette: Pale
     facts += [
         plural(count, what) for count, what in ((status.prompts, "prompt"), (status.resources, "resource")) if count
     ]
+    facts += status.facts
     head.append((f"  {' · '.join(one_line(fact, 60) for fact in facts if fact)}", palette.muted))
     lines = [head]
     if status.reason:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 from textual.widgets import Input
 
-from tests.tui.parts import chat, pass_by, see, seen, until
+from console_app.domain.questions import Elicitation
+from tests.tui.parts import calls, chat, pass_by, see, seen, until
 from tests.tui.questions.stage import Stage, stage
 
 EVERYTHING = {
@@ -156,6 +158,40 @@ async def test_calls_side_by_side_ask_one_after_the_other(tmp_path: Path) -> Non
             await s.press(key)
             await until(s.pilot, lambda left=left: len(s.desk.open) == left)
         assert sorted(answer["action"] for answer in await s.ended()) == ["accept", "cancel", "decline"]
+
+
+async def test_two_questions_of_unsure_calls_are_shown_and_answered_each_with_its_own_words(tmp_path: Path) -> None:
+    async with stage(tmp_path) as s:
+        forms = [
+            {"message": word, "requestedSchema": {"type": "object", "properties": {}}} for word in ("Red?", "Blue?")
+        ]
+        await s.answer(calls(*(("asking_form", json.dumps(form)) for form in forms)))
+        await see(s.pilot, "asking: one of 2 calls asks you · 1 of 2")
+        first, second = s.desk.open
+        assert [isinstance(one.question, Elicitation) and one.question.message for one in (first, second)] == [
+            *("Red?", "Blue?"),
+        ]
+        await s.come_to_the_board()
+        assert "Red?" in seen(s.console)
+        await s.press("n")
+        await until(s.pilot, lambda: s.desk.open == [second], "the first is answered")
+        await see(s.pilot, "Blue?")
+        await s.come_to_the_board()
+        await s.press("y")
+        answers = await s.ended()
+        assert [answer["action"] for answer in answers] == ["decline", "accept"]
+
+
+async def test_a_heading_never_stands_over_another_question(tmp_path: Path) -> None:
+    async with stage(tmp_path) as s:
+        await s.ask("form", "page")
+        board = chat(s.console).boards.human
+        await see(s.pilot, "one of 2 calls asks you")
+        await until(s.pilot, lambda: len(s.desk.open) == 2)
+        board.show(s.desk.open[1:], lambda _call_id: "")
+        assert not board.border_title  # not before the other question is there to be read
+        await see(s.pilot, "one of 2 calls wants you to open a page")
+        assert not any(call.outcome for call in s.calls)
 
 
 async def test_escape_leaves_the_fields_then_the_board_and_the_question_waits(tmp_path: Path) -> None:

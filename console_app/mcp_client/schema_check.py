@@ -1,0 +1,92 @@
+"""Whether a tool's schema is one that can be offered: a model's API refuses every tool over one that is not.
+
+Small ones are checked against JSON Schema itself, at 50 µs a part; large ones only for what endpoints stumble over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final, cast
+
+DEEPEST: Final = 100  # levels; what reads and writes JSON on the way to a model gives up at 200
+_MOST_CHECKED: Final = 2_000  # parts of a schema that are checked against JSON Schema
+_TYPES: Final = frozenset({"array", "boolean", "integer", "null", "number", "object", "string"})
+_MAPS: Final = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})
+_LISTS: Final = frozenset({"allOf", "anyOf", "oneOf", "prefixItems"})
+_SCHEMAS: Final = frozenset(
+    {"additionalProperties", "contains", "else", "if", "items", "not", "propertyNames", "then", "unevaluatedProperties"}
+)
+
+
+def measure(value: Any) -> tuple[int, int]:
+    """How many parts a JSON value has and how deep it goes, at most one more than DEEPEST. Never recurses."""
+    parts, depth = 0, 0
+    level = [value]
+    while level and depth <= DEEPEST:
+        depth += 1
+        parts += len(level)
+        below: list[Any] = []
+        for item in level:
+            if isinstance(item, dict):
+                below += cast("dict[str, Any]", item).values()
+            elif isinstance(item, list):
+                below += cast("list[Any]", item)
+        level = below
+    return parts, depth
+
+
+def check_schema(schema: dict[str, Any]) -> str:
+    """Why `schema` is not valid JSON Schema, in a few words, or ""."""
+    if measure(schema)[0] > _MOST_CHECKED:
+        return next(_faults(schema), "")
+    # jsonschema takes 0.1 s to import; the SDK needs it as well, for structured results.
+    from jsonschema import SchemaError
+    from jsonschema.validators import validator_for
+
+    try:
+        validator_for(schema).check_schema(schema)
+    except SchemaError as error:
+        return _invalid(".".join(map(str, error.absolute_path)), error.message[:120])
+    except Exception as error:  # a schema can make the checker itself fail (a bad regular expression)
+        return f"its inputSchema can't be checked ({type(error).__name__})"
+    return ""
+
+
+def _invalid(where: str, what: str) -> str:
+    return f"its inputSchema is not valid JSON Schema ({f'{where}: ' if where else ''}{what})"
+
+
+def _faults(schema: dict[str, Any]) -> Iterator[str]:
+    waiting: list[tuple[str, Any]] = [("", schema)]
+    while waiting:
+        where, found = waiting.pop()
+        if isinstance(found, bool):
+            continue
+        if not isinstance(found, dict):
+            yield _invalid(where, "neither an object nor true or false")
+            continue
+        for key, value in cast("dict[str, Any]", found).items():
+            place = f"{where}.{key}" if where else key
+            if problem := _problem(key, value):
+                yield _invalid(place, problem)
+            elif key in _MAPS:
+                waiting += [(f"{place}.{name}", part) for name, part in value.items()]
+            elif key in _LISTS or (key == "items" and isinstance(value, list)):
+                waiting += [(f"{place}.{number}", part) for number, part in enumerate(cast("list[Any]", value))]
+            elif key in _SCHEMAS:
+                waiting.append((place, value))
+
+
+def _problem(key: str, value: Any) -> str:
+    if key == "type":
+        kinds = cast("list[Any]", value) if isinstance(value, list) else [value]
+        wrong = next((kind for kind in kinds if not isinstance(kind, str) or kind not in _TYPES), None)
+        return f"{wrong!r:.40} is no type" if wrong is not None or not kinds else ""
+    if key in _MAPS:
+        return "" if isinstance(value, dict) else "not an object"
+    if key in _LISTS or key == "enum":
+        return "" if isinstance(value, list) else "not a list"
+    if key == "required":
+        fits = isinstance(value, list) and all(isinstance(name, str) for name in cast("list[Any]", value))
+        return "" if fits else "not a list of names"
+    return ""
