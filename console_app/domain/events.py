@@ -120,6 +120,7 @@ class MessageAdded(BaseEvent):
     tool_call_id: str | None = None
     name: str | None = None
     outcome: Outcome | None = None
+    images: tuple[str, ...] = ()
     reasoning: tuple[Reasoning, ...] = ()
     interrupted: bool = False
     origin: Literal["user", "fanout"] = "user"
@@ -162,6 +163,7 @@ class MessageAdded(BaseEvent):
                     "tool_call_id": message.tool_call_id,
                     "name": message.name,
                     "outcome": message.outcome,
+                    "images": message.images,
                 }
 
     @cached_property
@@ -184,6 +186,7 @@ class MessageAdded(BaseEvent):
             content=self.content,
             name=self.name or "",
             outcome=self.outcome or Outcome.SUCCEEDED,
+            images=self.images,
         )
 
 

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, Field
 
+Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 Texts = Annotated[tuple[str, ...], BeforeValidator(lambda value: (value,) if isinstance(value, str) else value)]
 
 
@@ -21,6 +22,7 @@ class Sampling(BaseModel, frozen=True, extra="forbid", hide_input_in_errors=True
     max_tokens: Annotated[int, Field(ge=1)] | None = None  # of an answer
     temperature: Annotated[float, Field(ge=0, le=2)] | None = None
     stop: Texts | None = None  # texts that end an answer
+    effort: Effort | None = None  # how much the model thinks first; which of them there are, its endpoint knows
     # Whether several calls an answer are asked for or refused by name; some endpoints take neither.
     parallel_tool_calls: Literal["send", "refuse", "omit"] | None = None
     extra_body: dict[str, Any] | None = None  # goes into the request as it is, over all else

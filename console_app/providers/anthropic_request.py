@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from console_app.domain.endpoint import ProviderConfig
@@ -76,7 +77,7 @@ def anthropic_messages(request: ModelRequest, source: str = "", *, images: bool 
             case AssistantMessage():
                 _append(out, "assistant", _assistant(message, source))
             case ToolMessage():
-                _append(out, "user", [_result(message)])
+                _append(out, "user", [_result(message, pictures_of(message) if images else ())])
     if out and out[0]["role"] != "user":
         out.insert(0, {"role": "user", "content": [_text(BLANK_TEXT)]})
     return out
@@ -114,13 +115,16 @@ def _call(call: ToolCall) -> dict[str, Any]:
     return {"type": "tool_use", "id": wire_id(call.id), "name": wire_name(call.name), "input": arguments}
 
 
-def _result(message: ToolMessage) -> dict[str, Any]:
+def _result(message: ToolMessage, pictures: Sequence[Picture]) -> dict[str, Any]:
     result: dict[str, Any] = {"type": "tool_result", "tool_use_id": wire_id(message.tool_call_id)}
     if message.content.strip():
         result["content"] = message.content
     if message.outcome is not Outcome.SUCCEEDED:
         result["is_error"] = True
         result.setdefault("content", str(message.outcome))  # an error without content is refused
+    if pictures:
+        words = [_text(result["content"])] if "content" in result else []
+        result["content"] = [*words, *map(_image, pictures)]
     return result
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from console_app.domain.endpoint import ProviderConfig
@@ -9,7 +10,7 @@ from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessa
 from console_app.domain.ports.provider import ModelRequest
 from console_app.domain.tools import ToolSpec
 from console_app.providers.openai_chat_answer import FORMAT
-from console_app.providers.pictures import pictures_of
+from console_app.providers.pictures import Picture, pictures_of
 from console_app.providers.sampling_parameters import parameters
 from console_app.providers.wire_parts import (
     arguments_text,
@@ -18,6 +19,8 @@ from console_app.providers.wire_parts import (
     wire_id,
     wire_name,
 )
+
+OF_RESULTS = "[Fanout: the pictures that the results above name, in their order.]"
 
 
 def chat_body(
@@ -42,13 +45,23 @@ def chat_body(
     return body | (request.sampling.extra_body or {})
 
 
-def _content(message: UserMessage, images: bool) -> str | list[dict[str, Any]]:
+def _content(
+    message: UserMessage, pictures: Sequence[Picture], of_results: Sequence[Picture]
+) -> str | list[dict[str, Any]]:
     """A text, as every server takes it; parts only where there are pictures."""
-    pictures = pictures_of(message) if images else ()
-    if not pictures:
+    if not pictures and not of_results:
         return message.content
-    shown = [{"type": "image_url", "image_url": {"url": picture.url}} for picture in pictures]
-    return [{"type": "text", "text": message.content}, *shown]
+    own = [{"type": "text", "text": message.content}, *map(_image, pictures)]
+    return [*_of_results(of_results), *own] if of_results else own
+
+
+def _of_results(pictures: Sequence[Picture]) -> list[dict[str, Any]]:
+    """Results are text in this format: their pictures go with the user's message behind them."""
+    return [{"type": "text", "text": OF_RESULTS}, *map(_image, pictures)]
+
+
+def _image(picture: Picture) -> dict[str, Any]:
+    return {"type": "image_url", "image_url": {"url": picture.url}}
 
 
 def chat_messages(request: ModelRequest, source: str = "", *, images: bool = True) -> list[dict[str, Any]]:
@@ -56,10 +69,16 @@ def chat_messages(request: ModelRequest, source: str = "", *, images: bool = Tru
     out: list[dict[str, Any]] = []
     if request.system.strip():
         out.append({"role": "system", "content": request.system})
+    of_results: list[Picture] = []
     for message in request.messages:
+        if of_results and isinstance(message, AssistantMessage):
+            out.append({"role": "user", "content": _of_results(of_results)})
+            of_results = []
         match message:
             case UserMessage():
-                out.append({"role": "user", "content": _content(message, images)})
+                pictures = pictures_of(message) if images else ()
+                out.append({"role": "user", "content": _content(message, pictures, of_results)})
+                of_results = []
             case AssistantMessage():
                 if assistant := _assistant(message, source):
                     out.append(assistant)
@@ -71,6 +90,9 @@ def chat_messages(request: ModelRequest, source: str = "", *, images: bool = Tru
                         "content": message.content,
                     }
                 )
+                of_results += pictures_of(message) if images else ()
+    if of_results:
+        out.append({"role": "user", "content": _of_results(of_results)})
     return out
 
 

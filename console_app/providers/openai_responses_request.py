@@ -49,7 +49,7 @@ def responses_body(
     return body | parameters(request.sampling, "openai-responses") | (request.sampling.extra_body or {})
 
 
-def _content(message: UserMessage, images: bool) -> str | list[dict[str, Any]]:
+def _content(message: UserMessage | ToolMessage, images: bool) -> str | list[dict[str, Any]]:
     pictures = pictures_of(message) if images else ()
     if not pictures:
         return message.content
@@ -68,7 +68,7 @@ def responses_input(request: ModelRequest, source: str = "", *, images: bool = T
                 out += _assistant(message, source)
             case ToolMessage():
                 call_id = wire_id(message.tool_call_id)
-                out.append({"type": "function_call_output", "call_id": call_id, "output": message.content})
+                out.append({"type": "function_call_output", "call_id": call_id, "output": _content(message, images)})
     return out
 
 

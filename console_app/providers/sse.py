@@ -95,6 +95,8 @@ def _events(text: bytes) -> list[SseEvent]:
                 data.append(value.removeprefix(b" "))
             elif field == b"event":
                 name = value.removeprefix(b" ")
+            elif field == b"error":  # llama.cpp writes its error into a field of its own
+                name, data = b"error", [*data, value.removeprefix(b" ")]
         if data:
             events.append(SseEvent(name.decode("utf-8", "replace"), b"\n".join(data)))
     return events
