@@ -98,7 +98,7 @@ class ToolCall(Frozen):
     whole: bool = True  # its arguments were read whole; else `{}` stands in their place, and must not run
 
 
-PICTURES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})  # what every API that sees takes
+PICTURES = frozenset({"image/png", "image/jpeg", "image/jpg", "image/gif", "image/webp"})  # that APIs take
 
 
 class Artifact(Frozen):

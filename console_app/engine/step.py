@@ -16,7 +16,7 @@ from console_app.domain import events as ev
 from console_app.domain.approvals import CallPolicy
 from console_app.domain.errors import AnswerInterrupted, FanoutError, ProviderError
 from console_app.domain.messages import ThoughtLabel, UserMessage
-from console_app.domain.ports.provider import SLICE, ModelRequest
+from console_app.domain.ports.provider import SLICE, ModelRequest, no_pictures
 from console_app.engine import results
 from console_app.engine.answer import Answer
 from console_app.engine.approval import Approvals
@@ -83,6 +83,7 @@ class Step:
             spawn=owner.spawn,
             monotonic=session.monotonic,
             flooded=owner.flooded,
+            no_pictures=lambda: no_pictures(session.provider),
         )
         # A model may call all the same where the request takes no calls. In the last answer of a turn these are
         # skipped; beside a thought they run, since they are what the next request would ask for.

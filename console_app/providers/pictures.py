@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 WIDEST = 2_000  # pixels of the longest side: with many pictures Anthropic refuses more
 MOST = 20  # pictures of a request; of more, the oldest are only named
 FEWER = 5  # left out at a time, so that most steps repeat what the last one sent and hit the cache
+MOST_ENCODED = 28_000_000  # characters of base64 in a request: Anthropic takes 32 MB in all
 LARGEST_FILE = 40_000_000  # bytes that are read to be made smaller
 MOST_PIXELS = 100_000_000  # of one that is decoded: 400 MB
 LARGEST = 3_500_000  # bytes; as base64 below the five megabytes that Anthropic takes
@@ -56,7 +57,7 @@ class Picture:
 
 
 def pictures_of(message: UserMessage | ToolMessage) -> Sequence[Picture]:
-    """The pictures of a message that are there and can be sent. Slow for those that `prepare` hasn't read."""
+    """The pictures of a message that are there and can be sent. Slow for those that `fitted` hasn't read."""
     found: list[Picture] = []
     for path in message.images:
         try:
@@ -69,26 +70,31 @@ def pictures_of(message: UserMessage | ToolMessage) -> Sequence[Picture]:
     return found
 
 
-async def prepare(request: ModelRequest) -> None:
-    """Reads the pictures of `request` and makes them small, in a thread: the event loop goes on meanwhile."""
-    shown = [one for one in request.messages if not isinstance(one, AssistantMessage) and one.images]
-    if shown:
-        await asyncio.to_thread(lambda: [pictures_of(message) for message in shown])
-
-
-def bounded(request: ModelRequest) -> ModelRequest:
-    """`request` with its newest pictures; of more than `MOST` the oldest are left to the words that name them."""
+async def fitted(request: ModelRequest) -> ModelRequest:
+    """`request` with its newest pictures, as many as a request may carry; older ones are left to the words that name
+    them. They are read and made small in a thread: the event loop goes on meanwhile."""
     count = sum(0 if isinstance(one, AssistantMessage) else len(one.images) for one in request.messages)
-    over = -(-(count - MOST) // FEWER) * FEWER if count > MOST else 0
-    if not over:
+    if not count:
         return request
-    messages: list[UserMessage | AssistantMessage | ToolMessage] = []
+    over = -(-(count - MOST) // FEWER) * FEWER if count > MOST else 0
+    return await asyncio.to_thread(_newest, request, over)
+
+
+def _newest(request: ModelRequest, over: int) -> ModelRequest:
+    """`request` without its oldest `over` pictures, nor those that are too much for it beside the newer ones."""
+    left: list[tuple[str, ...]] = []
     for message in request.messages:
-        if over and not isinstance(message, AssistantMessage) and message.images:
-            kept = message.images[over:]
-            over -= len(message.images) - len(kept)
-            message = message.model_copy(update={"images": kept})
-        messages.append(message)
+        images = () if isinstance(message, AssistantMessage) else message.images
+        left.append(images[over:])
+        over = max(over - len(images), 0)
+    room, messages = MOST_ENCODED, list(request.messages)
+    for place in range(len(messages) - 1, -1, -1):
+        message = messages[place]
+        if isinstance(message, AssistantMessage) or not message.images:
+            continue
+        kept = message if left[place] == message.images else message.model_copy(update={"images": left[place]})
+        room -= sum(len(picture.data) for picture in pictures_of(kept))
+        messages[place] = kept if room >= 0 else kept.model_copy(update={"images": ()})
     return replace(request, messages=tuple(messages))
 
 

@@ -39,7 +39,7 @@ from console_app.providers.endpoint_address import EndpointAddress
 from console_app.providers.fault_wordings import allowed_values, is_failed_call
 from console_app.providers.faults import Fault, fault_of, not_a_stream
 from console_app.providers.loose_json import arr, obj, text
-from console_app.providers.pictures import bounded, prepare
+from console_app.providers.pictures import fitted
 from console_app.providers.retrying import RetryPolicy
 
 log = logging.getLogger(__name__)
@@ -144,8 +144,7 @@ class WireProvider(ABC):
         pricing = self._load_prices()
         tries, told = 0, False
         while True:
-            sent = self._conceded.apply_to(bounded(request))
-            await prepare(sent)
+            sent = await fitted(self._conceded.apply_to(request))
             body, answer = self._conceded.applied(self._body(sent)), self._answer(request)
             shown = spoken = False
             failure: Exception | None = None
