@@ -45,9 +45,9 @@ def of_tool(result: ToolResult, no_pictures: str = "") -> ToolResult:
     if result.outcome is Outcome.FAILED and not content.startswith(FAILED):
         content = FAILED + (content or result.error or "no reason was given")
     if count := sum(one.is_picture for one in result.artifacts):
-        them = "the picture" if count == 1 else f"the {count} pictures"
-        said = f"{them} not shown to the model: {no_pictures}" if no_pictures else f"{them} goes to models that see"
-        content += f"\n[Fanout: {said if count == 1 else said.replace(' goes ', ' go ')}]"
+        them, goes, is_ = ("the picture", "goes", "is") if count == 1 else (f"the {count} pictures", "go", "are")
+        said = f"{is_} not shown to the model: {no_pictures}" if no_pictures else f"{goes} to models that see"
+        content += f"\n[Fanout: {them} {said}]"
     return (
         result if content and content == result.content else result.model_copy(update={"content": content or NO_OUTPUT})
     )

@@ -17,6 +17,7 @@ from console_app.domain.approvals import CallPolicy
 from console_app.domain.errors import AnswerInterrupted, FanoutError, ProviderError
 from console_app.domain.messages import ThoughtLabel, UserMessage
 from console_app.domain.ports.provider import SLICE, ModelRequest, no_pictures
+from console_app.domain.sampling import Sampling
 from console_app.engine import results
 from console_app.engine.answer import Answer
 from console_app.engine.approval import Approvals
@@ -148,6 +149,7 @@ class Step:
             tools=tuple(self._specs.values()),
             tool_choice=self._ask.tool_choice,
             parallel=self._policy is not CallPolicy.SINGLE,
+            sampling=Sampling(effort=settings.effort),
         )
 
     async def _read(self, request: ModelRequest, answer: Answer, ended: asyncio.Future[None]) -> None:

@@ -11,6 +11,7 @@ from console_app.providers.anthropic_answer import AnthropicAnswer
 from console_app.providers.anthropic_request import anthropic_body
 from console_app.providers.concessions import Concession
 from console_app.providers.endpoint_headers import headers_left_out, headers_sent
+from console_app.providers.fault_wordings import allowed_values
 from console_app.providers.faults import Fault
 from console_app.providers.http_client import make_http_client
 from console_app.providers.loose_json import obj
@@ -106,6 +107,8 @@ class AnthropicMessagesProvider(WireProvider):
 
     def _relax(self, body: dict[str, Any], fault: Fault) -> str | Concession:
         field = refused_field(fault, body, _OPTIONAL)
+        if field == "output_config" and allowed_values(fault.message):
+            return "effort"  # this much of it, and not effort as such
         if field in ("output_config", "thinking"):
             if obj(body.get("thinking")).get("type") == "adaptive" and "thinking by" not in self._dropped:
                 self._dropped["thinking by"] = True
@@ -113,7 +116,6 @@ class AnthropicMessagesProvider(WireProvider):
             if obj(body.get("thinking")).get("type") == "enabled" and "thinking by" not in self._dropped:
                 self._dropped["thinking by"] = False
                 return Concession("a budget of tokens for thinking", "with adaptive thinking")
-            self._dropped |= {"output_config": None, "thinking": None}
             return "effort"
         if field:
             self._dropped[field] = None

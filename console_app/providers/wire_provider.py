@@ -30,7 +30,7 @@ from console_app.domain.ports.provider import (
     UsageChunk,
 )
 from console_app.domain.safe_text import one_line
-from console_app.domain.sampling import Sampling
+from console_app.domain.sampling import Effort, Sampling
 from console_app.providers import catalog
 from console_app.providers.answer import ServerFault, WireAnswer
 from console_app.providers.answer_stream import BadEvent, NotAnAnswer, StreamCut, read_answer
@@ -44,6 +44,7 @@ from console_app.providers.retrying import RetryPolicy
 
 log = logging.getLogger(__name__)
 
+EFFORT_FIELDS = ("reasoning_effort", "reasoning.effort", "effort")  # as the formats name what is refused of it
 CONTINUE = "What came so far is kept: ask to continue."
 UNREADABLE_CALL = (
     "[Fanout: your last answer called a tool in a form that the endpoint could not read, and nothing of it came "
@@ -68,6 +69,7 @@ class WireProvider(ABC):
         self._source = f"{config.name} {self._where.url}"  # reasoning goes back to where it came from
         self._dropped: dict[str, Any] = {}  # optional fields that the endpoint refused, and what to send instead
         self._conceded = Concessions()
+        self._efforts_refused: set[str] = set()
         self._client: Any = None
         self._connecting = asyncio.Lock()
 
@@ -144,7 +146,7 @@ class WireProvider(ABC):
         pricing = self._load_prices()
         tries, told = 0, False
         while True:
-            sent = await fitted(self._conceded.apply_to(request))
+            sent = await fitted(self._conceded.apply_to(self._with_effort(request)))
             body, answer = self._conceded.applied(self._body(sent)), self._answer(request)
             shown = spoken = False
             failure: Exception | None = None
@@ -193,8 +195,21 @@ class WireProvider(ABC):
         dropped = self._relax(body, fault) if type(fault.error) is ProviderError else ""
         if not dropped or isinstance(dropped, Concession):
             return dropped or None
+        if dropped in EFFORT_FIELDS and (effort := sent.sampling.effort):
+            self._efforts_refused.add(effort)  # another one may do
+            self._dropped.pop(dropped, None)
         possible = allowed_values(fault.message)
         return Concession(f"{dropped} (possible: {', '.join(possible)})" if possible else dropped)
+
+    def effort_for(self, asked: Effort | None) -> str:
+        """How much the model is asked to think: as asked or configured, unless the endpoint refused that."""
+        effort = asked or self._config.sampling.effort or ""
+        return "" if effort in self._efforts_refused else effort
+
+    def _with_effort(self, request: ModelRequest) -> ModelRequest:
+        if request.sampling.effort not in self._efforts_refused:
+            return request
+        return replace(request, sampling=request.sampling.model_copy(update={"effort": None}))
 
     @property
     def _sees(self) -> bool:

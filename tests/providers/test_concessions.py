@@ -11,6 +11,7 @@ import pytest
 from console_app.domain.errors import ContextOverflow
 from console_app.domain.messages import AssistantMessage, Reasoning, ToolMessage, UserMessage
 from console_app.domain.ports.provider import ModelRequest
+from console_app.domain.sampling import Effort, Sampling
 from console_app.domain.tools import ToolCall, ToolSpec
 from console_app.providers.concessions import NO_SIGNATURE
 from console_app.providers.output_limits import OutputLimit, output_limit
@@ -353,6 +354,26 @@ async def test_a_refused_effort_says_what_is_possible(server: WireServer) -> Non
         "test refuses reasoning_effort (possible: low, medium, high): the request is sent again without it."
     ]
     assert [one.body.get("reasoning_effort") for one in server.requests] == ["xhigh", None, None]
+
+
+@every_api
+async def test_another_effort_than_the_refused_one_is_sent(server: WireServer, api: Api) -> None:
+    def asked(effort: Effort) -> ModelRequest:
+        return ModelRequest(ASK.messages, sampling=Sampling(effort=effort))
+
+    names = {"openai-chat": "reasoning_effort", "openai-responses": "reasoning.effort"}
+    name = names.get(api, "output_config.effort")
+    server.script(refusal(f"Invalid value for {name}: supported values are: 'low', 'high'."), *[Answer(Text("4"))] * 3)
+    provider = provider_at(server, api, model="claude-opus-5")
+    chunks, error = await read(provider, asked("max"))
+    assert error is None
+    assert "(possible: low, high)" in notices_of(chunks)[-1]
+    await read(provider, asked("max"))
+    await read(provider, asked("high"))
+    await provider.close()
+    sent = [("effort" in json.dumps(one.body) or "thinking" in one.body) for one in server.requests]
+    assert sent[-3:] == [False, False, True]
+    assert (provider.effort_for("max"), provider.effort_for("high"), provider.effort_for(None)) == ("", "high", "")
 
 
 @pytest.mark.parametrize(

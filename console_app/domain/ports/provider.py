@@ -13,7 +13,7 @@ from typing import Literal, Protocol, runtime_checkable
 
 from console_app.domain.events import Level
 from console_app.domain.messages import AssistantMessage, Reasoning, ToolMessage, UserMessage
-from console_app.domain.sampling import Sampling
+from console_app.domain.sampling import Effort, Sampling
 from console_app.domain.tools import ToolSpec
 
 SLICE = 16  # chunks or events taken in one go before others may run: a burst of tokens must not starve the keys
@@ -187,6 +187,20 @@ class Provider(Protocol):
     async def close(self) -> None:
         """Closes connections. A closed provider is not used again."""
         ...
+
+
+@runtime_checkable
+class KnowsEffort(Protocol):
+    """What a provider may say beside."""
+
+    def effort_for(self, asked: Effort | None) -> str:
+        """How much the model is asked to think where a request asks for `asked`; "" where nothing is said of it."""
+        ...
+
+
+def effort_for(provider: Provider, asked: Effort | None) -> str:
+    """How much the model of `provider` is asked to think; "" where nothing is said of it."""
+    return provider.effort_for(asked) if isinstance(provider, KnowsEffort) else ""
 
 
 @runtime_checkable
