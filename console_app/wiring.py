@@ -100,15 +100,23 @@ def choose(setup: Setup) -> ModelChoice:
 
 def open_provider(setup: Setup, choice: ModelChoice) -> Provider:
     """The provider of `choice`. Cheap: SDKs are imported by `preload`, or by the first request."""
-    provider = _own_provider(choice)
     if choice.provider == OFFLINE:
+        return _own_provider(choice)
+    provider = _with_protocol(choice)
+    if not (name := choice.settings.fallback):
         return provider
+    from console_app.providers.fallback import WithFallback
+
+    return WithFallback(provider, name, lambda: open_provider(setup, choose_named(setup, name)))
+
+
+def _with_protocol(choice: ModelChoice) -> Provider:
     from console_app.providers.endpoint_address import is_official
     from console_app.providers.text_protocol import TextProtocol
 
     official = choice.config is not None and is_official(choice.config.base_url)
     protocol, dialect = choice.settings.protocol or "auto", choice.settings.dialect
-    return TextProtocol(provider, protocol, dialect=dialect, official=official)
+    return TextProtocol(_own_provider(choice), protocol, dialect=dialect, official=official)
 
 
 def _own_provider(choice: ModelChoice) -> Provider:

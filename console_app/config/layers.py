@@ -13,6 +13,7 @@ from typing import Any, Literal, cast
 
 from pydantic import BaseModel, ValidationError
 
+from console_app.config.fallbacks import check_fallbacks
 from console_app.config.paths import Paths, project_settings, read_text
 from console_app.config.settings import Rules, Settings, ToolRule
 from console_app.config.toml_text import parse_toml, position
@@ -76,6 +77,7 @@ def load_settings(
         settings = Settings.model_validate(merged)
     except ValidationError as error:
         raise _worded(error, Settings, layers) from None
+    check_fallbacks(settings)
     return LayeredSettings(settings, tuple(found_rules), sources)
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from console_app.config.endpoint import check_base_url, ollama_url
+from console_app.config.fallbacks import fallback_of
 from console_app.config.settings import ModelSettings, ProviderSettings, Settings
 from console_app.domain.endpoint import VENDOR_URLS, Api, ProviderConfig, host, is_loopback, origin
 from console_app.domain.errors import ConfigError
@@ -112,7 +113,9 @@ class _Choosing:
         if provider == SCRIPTED:
             if not model:
                 raise ConfigError("scripted needs the path of a script", "Write -m scripted/PATH.")
-            return ModelChoice(SCRIPTED, model, why, ModelSettings.merged(self._settings))
+            settings = ModelSettings.merged(self._settings)
+            fallback = fallback_of(self._settings, SCRIPTED, model) or None
+            return ModelChoice(SCRIPTED, model, why, settings.model_copy(update={"fallback": fallback}))
         if provider in self._providers:
             return self._open(provider, model, why)
         if self._settings.base_url and self._chosen in self._providers:
@@ -144,6 +147,7 @@ class _Choosing:
             if asks and key is None:
                 raise ConfigError(f"{owner} needs a key, and {variable} is not set", NO_KEY_HINT)
         settings = ModelSettings.merged(self._settings, provider.models.get(model, ModelSettings()), provider)
+        settings = settings.model_copy(update={"fallback": fallback_of(self._settings, name, model) or None})
         hint = _key_hint(name, provider, variable, base_url if owner is None else None)
         config = ProviderConfig(name, self._api(name), model, base_url or own, key, hint, headers, settings)
         return ModelChoice(name, model, why, settings, config)

@@ -106,6 +106,7 @@ class Step:
         reader = self._owner.spawn(self._read(self._request(), answer, ended), "answer")
         try:
             await ended
+            answer.model = f"{provider.name}/{provider.model}"  # a fallback may have answered
             self.batch.seal(answer.cut, lost=answer.finish is None)
             self._sealed = True
             await self.batch.settled()

@@ -184,6 +184,7 @@ def _unreachable(error: BaseException, where: EndpointAddress) -> Fault:
         problem = make.error(
             f"nothing came for {where.config.read_timeout:g} s", "The server hangs, or the model is too slow."
         )
+        problem.unavailable = True
         return Fault(problem, False, "silence")
     # A handshake that waits for bytes leaves SSLWantReadError behind, which is no failure.
     if handshake := [link for link in chain if isinstance(link, ssl.SSLError) and not isinstance(link, _WAITING)]:

@@ -190,6 +190,15 @@ class Provider(Protocol):
 
 
 @runtime_checkable
+class KnowsTurns(Protocol):
+    """What a provider may want to be told."""
+
+    def turn_began(self) -> None:
+        """A new turn begins: what was done for the last one alone is over."""
+        ...
+
+
+@runtime_checkable
 class KnowsEffort(Protocol):
     """What a provider may say beside."""
 
