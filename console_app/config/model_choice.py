@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from console_app.config.endpoint import check_base_url, ollama_url
 from console_app.config.fallbacks import fallback_of
 from console_app.config.settings import ModelSettings, ProviderSettings, Settings
+from console_app.config.stored_keys import is_stored
 from console_app.domain.endpoint import VENDOR_URLS, Api, ProviderConfig, host, is_loopback, origin
 from console_app.domain.errors import ConfigError
 
@@ -31,6 +32,7 @@ _BASE_URL_VARIABLES = {
     "anthropic": "ANTHROPIC_BASE_URL",
 }
 _VENDORS = {"gpt": "openai", "o1": "openai", "o3": "openai", "o4": "openai", "claude": "anthropic"}
+_HEADERS_OF_KEYS = {"authorization", "x-api-key", "api-key"}
 NO_KEY_HINT = "Set it, or use the built-in model: -m offline/rehearsal."
 
 
@@ -148,7 +150,12 @@ class _Choosing:
                 raise ConfigError(f"{owner} needs a key, and {variable} is not set", NO_KEY_HINT)
         settings = ModelSettings.merged(self._settings, provider.models.get(model, ModelSettings()), provider)
         settings = settings.model_copy(update={"fallback": fallback_of(self._settings, name, model) or None})
-        hint = _key_hint(name, provider, variable, base_url if owner is None else None)
+        if owner is not None and key and is_stored(self._environ, variable):
+            hint = f"The key stored for {variable} was sent: `fanout auth set {owner}` keeps another."
+        elif owner is not None and _HEADERS_OF_KEYS & {header.lower() for header in headers}:
+            hint = f"The key of the headers of [providers.{owner}] in config.toml was sent: set another there."
+        else:
+            hint = _key_hint(name, provider, variable, base_url if owner is None else None)
         config = ProviderConfig(name, self._api(name), model, base_url or own, key, hint, headers, settings)
         return ModelChoice(name, model, why, settings, config)
 
