@@ -215,9 +215,16 @@ class RetryScheduled(BaseEvent):
 
 
 class Notice(BaseEvent):
+    """Something the user should know.
+
+    `without_reasoning_of`, when not empty, is an endpoint, as its reasoning names its source: it refused that of the
+    answers so far, which no request carries any more.
+    """
+
     type: Literal["notice"] = "notice"
     level: Level = "info"
     text: str
+    without_reasoning_of: str = ""
 
 
 class TurnFinished(BaseEvent):

@@ -35,6 +35,7 @@ class Concession:
 
     what: str
     instead: str = "without it"
+    reasoning: bool = False  # of the answers so far
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +127,7 @@ class Concessions:
                 return Concession("the calls of older answers without its own signature", "with a placeholder for it")
             case Refused.REASONING if stale := {_key(block) for block in _reasoning(request)} - self._stale:
                 self._stale |= stale
-                return Concession("the reasoning of older answers")
+                return Concession("the reasoning of older answers", reasoning=True)
             case Refused.ID if not self._short_ids and _has_calls(request):
                 self._short_ids = True
                 return Concession("ids of older calls", "with short ones")

@@ -178,7 +178,10 @@ class WireProvider(ABC):
                     yield chunk
                 raise AnswerInterrupted(fault.error.detail, CONTINUE, status=fault.error.status) from failure
             if conceded := self._concede(fault, sent, body):
-                yield NoticeChunk(f"{self.name} refuses {conceded.what}: the request is sent again {conceded.instead}.")
+                yield NoticeChunk(
+                    f"{self.name} refuses {conceded.what}: the request is sent again {conceded.instead}.",
+                    without_reasoning_of=self._source if conceded.reasoning else "",
+                )
                 continue
             tries += 1
             most = min(self._retry.max_tries, fault.most_tries)

@@ -132,10 +132,14 @@ class RetryChunk:
 
 @dataclass(frozen=True, slots=True)
 class NoticeChunk:
-    """Something the user should know of the request (a fallback taken, a field refused)."""
+    """Something the user should know of the request (a fallback taken, a field refused).
+
+    `without_reasoning_of` is the source of reasoning that the endpoint refused, and that the history forgets.
+    """
 
     text: str
     level: Level = "info"
+    without_reasoning_of: str = ""
 
 
 @dataclass(frozen=True, slots=True)
