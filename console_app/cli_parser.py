@@ -129,6 +129,11 @@ TURN = (
         choices=("agentic", "act", "think-act", "react"),
         help="how the model works: plainly, until it calls finished, or thinking aloud between its calls",
     ),
+    _flag(
+        "--effort",
+        choices=("none", "minimal", "low", "medium", "high", "xhigh", "max"),
+        help="how much the model thinks first, where it can be told",
+    ),
     _flag("--max-steps", metavar="N", type=_count, help="answers with calls in one turn (25)"),
     _flag("--max-price", metavar="USD", type=_dollars, help="dollars a turn may cost; 0 is no limit"),
 )

@@ -13,6 +13,7 @@ from typing import Any, Literal, cast
 
 from pydantic import BaseModel, ValidationError
 
+from console_app.config.fallbacks import check_fallbacks
 from console_app.config.model_choice import chosen_provider, known_providers
 from console_app.config.paths import Paths, project_settings, read_text
 from console_app.config.settings import Rules, Settings, ToolRule
@@ -77,6 +78,7 @@ def load_settings(
         settings = Settings.model_validate(merged)
     except ValidationError as error:
         raise _worded(error, Settings, layers) from None
+    check_fallbacks(settings)
     if _is_of_another_provider(settings, next((layer for layer in layers if layer.kind == "user"), None), sources):
         del sources["base_url"]
         settings = settings.model_copy(update={"base_url": None})

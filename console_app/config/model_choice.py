@@ -11,7 +11,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from console_app.config.endpoint import check_base_url, ollama_url
+from console_app.config.fallbacks import fallback_of
 from console_app.config.settings import ModelSettings, ProviderSettings, Settings
+from console_app.config.stored_keys import is_stored
 from console_app.domain.endpoint import VENDOR_URLS, Api, ProviderConfig, host, is_loopback, origin
 from console_app.domain.errors import ConfigError
 
@@ -31,6 +33,7 @@ _BASE_URL_VARIABLES = {
 }
 _VENDORS = {"gpt": "openai", "o1": "openai", "o3": "openai", "o4": "openai", "claude": "anthropic"}
 NO_KEY_HINT = "Set it, keep one with `fanout auth set`, or use the built-in model, offline/rehearsal."
+_HEADERS_OF_KEYS = {"authorization", "x-api-key", "api-key"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +115,9 @@ class _Choosing:
         if provider == SCRIPTED:
             if not model:
                 raise ConfigError("scripted needs the path of a script", "Write -m scripted/PATH.")
-            return ModelChoice(SCRIPTED, model, why, ModelSettings.merged(self._settings))
+            settings = ModelSettings.merged(self._settings)
+            fallback = fallback_of(self._settings, SCRIPTED, model) or None
+            return ModelChoice(SCRIPTED, model, why, settings.model_copy(update={"fallback": fallback}))
         if provider in self._providers:
             return self._open(provider, model, why)
         if self._settings.base_url and self._chosen in self._providers:
@@ -144,7 +149,13 @@ class _Choosing:
             if asks and key is None:
                 raise ConfigError(f"{owner} needs a key, and {variable} is not set", NO_KEY_HINT)
         settings = ModelSettings.merged(self._settings, provider.models.get(model, ModelSettings()), provider)
-        hint = _key_hint(name, provider, variable, base_url if owner is None else None)
+        settings = settings.model_copy(update={"fallback": fallback_of(self._settings, name, model) or None})
+        if owner is not None and key and is_stored(self._environ, variable):
+            hint = f"The key stored for {variable} was sent: `fanout auth set {owner}` keeps another."
+        elif owner is not None and _HEADERS_OF_KEYS & {header.lower() for header in headers}:
+            hint = f"The key of the headers of [providers.{owner}] in config.toml was sent: set another there."
+        else:
+            hint = _key_hint(name, provider, variable, base_url if owner is None else None)
         config = ProviderConfig(name, self._api(name), model, base_url or own, key, hint, headers, settings)
         return ModelChoice(name, model, why, settings, config)
 

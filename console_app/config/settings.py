@@ -41,6 +41,7 @@ Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Limit = Annotated[Seconds | None, AfterValidator(_no_zero)]
 Positive = Annotated[int, Field(ge=1)]
 Names = Annotated[tuple[str, ...], BeforeValidator(_split)]
+ModelName = Annotated[str, Field(pattern=r"^[^/\s]+/\S+$")]  # PROVIDER/MODEL
 BuiltinTool = Literal["update_todo_list", "ask_followup_question", "finished"]
 
 
@@ -50,6 +51,7 @@ class ModelSettings(Sampling, frozen=True):
     protocol: Literal["auto", "native", "text", "xml"] | None = None
     dialect: str | None = None
     context_window: Positive | None = None  # tokens
+    fallback: ModelName | None = None  # answers in its place while it is overloaded or out of reach
 
 
 class ProviderSettings(ModelSettings, frozen=True):
@@ -68,6 +70,7 @@ class Settings(Sampling, frozen=True):
 
     model: str | None = None  # PROVIDER/MODEL
     base_url: BaseUrl | None = None
+    fallback: ModelName | None = None  # of models that name none themselves
     theme: str = "fanout-dark"
     protocol: Literal["auto", "native", "text", "xml"] | None = None  # None: what the model's own table says
     policy: CallPolicy | None = None  # None: parallel, until a protocol has a reason for another

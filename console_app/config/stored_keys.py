@@ -62,7 +62,20 @@ class StoredKeys:
         write_private(self._index, json.dumps(sorted(names)) + "\n")
 
 
+class WithStoredKeys(dict[str, str]):
+    """An environment with stored keys; `stored` are the variables whose key is one."""
+
+    def __init__(self, environ: Mapping[str, str], stored: Mapping[str, str]) -> None:
+        super().__init__({**stored, **environ})
+        self.stored = frozenset(stored.keys() - environ.keys())
+
+
 def with_stored_keys(environ: Mapping[str, str], paths: Paths) -> Mapping[str, str]:
     """`environ`, and stored keys for variables that it has not."""
     stored = StoredKeys(paths).all()
-    return {**stored, **environ} if stored else environ
+    return WithStoredKeys(environ, stored) if stored else environ
+
+
+def is_stored(environ: Mapping[str, str], variable: str) -> bool:
+    """Whether the key of `variable` is one that was stored."""
+    return isinstance(environ, WithStoredKeys) and variable in environ.stored

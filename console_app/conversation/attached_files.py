@@ -20,14 +20,13 @@ from console_app.domain.amounts import size, tokens
 from console_app.domain.errors import AttachmentError
 from console_app.domain.messages import Attachment
 from console_app.domain.safe_text import one_line
-from console_app.providers.pictures import LARGEST as LARGEST_PICTURE
-from console_app.providers.pictures import picture_type
+from console_app.providers.pictures import LARGEST_FILE as LARGEST_PICTURE
+from console_app.providers.pictures import MOST_PIXELS, WIDEST, picture_type
 
 LARGEST_TEXT = 100_000  # bytes of a file: about 25,000 tokens, an eighth of a common window; more is read by tools
 MOST_SCANNED = 64_000_000  # bytes that are read to find lines: a tenth of a second
 MOST_ENTRIES = 1_000  # of a folder: about 10,000 tokens
 LONGEST_WALK = 2.0  # seconds
-WIDEST = 8_000  # pixels of a side: Anthropic refuses more
 _SAMPLE = 8_192  # bytes that show whether a file is text
 _PIECE = 1_000_000
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -154,10 +153,11 @@ def _picture(file: BinaryIO, head: bytes, name: str, mime: str, length: int) -> 
     if (length := max(length, len(content))) > LARGEST_PICTURE:
         raise AttachmentError(f"{shown} is a picture of {size(length)}, and models take {size(LARGEST_PICTURE)}")
     sides = picture_size(content)
-    if sides is not None and max(sides) > WIDEST:
-        raise AttachmentError(f"{shown} is {sides[0]}x{sides[1]} pixels large, and models take {WIDEST} a side")
+    if sides is not None and sides[0] * sides[1] > MOST_PIXELS:
+        raise AttachmentError(f"{shown} is {sides[0]}x{sides[1]} pixels large, and can't be made smaller here")
     about = f"{mime.removeprefix('image/')} picture{', {}x{} pixels'.format(*sides) if sides else ''}"
-    text = f"[{about}: it goes with this message, for models that see]"
+    smaller = f" at {WIDEST:,} pixels" if sides is not None and max(sides) > WIDEST else ""
+    text = f"[{about}: it goes with this message{smaller}, for models that see]"
     return ReadFile(Attachment(name=name, mime=mime, size=length, text=text), content)
 
 

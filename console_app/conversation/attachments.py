@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from console_app.mcp_client.hub import Hub
 
 MOST_FILES = 20  # of a message
-MOST_PICTURES = 20_000_000  # bytes of a message: as base64 below the 32 MB that Anthropic takes for a request
+MOST_PICTURES = 40_000_000  # bytes of a message, before they are made smaller for the request
 _MISSING_SHOWN = 3
 _MOST_CHIPS = 200
 

@@ -108,7 +108,12 @@ class ConfiguredModels:
 
         official = choice.config is not None and is_official(choice.config.base_url)
         protocol, dialect = choice.settings.protocol or "auto", choice.settings.dialect
-        return TextProtocol(_wire_provider(choice), protocol, dialect=dialect, official=official)
+        provider = TextProtocol(_wire_provider(choice), protocol, dialect=dialect, official=official)
+        if not (other := choice.settings.fallback):
+            return provider
+        from console_app.providers.fallback import WithFallback
+
+        return WithFallback(provider, other, lambda: self.open(self.choose(other)))
 
     def load(self, choice: ModelChoice) -> None:
         """See ModelSource (openai 0.5 s, anthropic 1.2 s)."""

@@ -52,6 +52,7 @@ class ProviderError(FanoutError):
         super().__init__(detail, hint)
         self.status = status
         self.retry_after = retry_after  # seconds; set when the endpoint said when to come back
+        self.unavailable = False  # overloaded or out of reach: another endpoint may answer
 
 
 class ToolsRefused(ProviderError):

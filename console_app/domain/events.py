@@ -120,6 +120,7 @@ class MessageAdded(BaseEvent):
     tool_call_id: str | None = None
     name: str | None = None
     outcome: Outcome | None = None
+    images: tuple[str, ...] = ()
     reasoning: tuple[Reasoning, ...] = ()
     interrupted: bool = False
     paused: bool = False
@@ -168,6 +169,7 @@ class MessageAdded(BaseEvent):
                     "tool_call_id": message.tool_call_id,
                     "name": message.name,
                     "outcome": message.outcome,
+                    "images": message.images,
                 }
 
     @cached_property
@@ -193,6 +195,7 @@ class MessageAdded(BaseEvent):
             content=self.content,
             name=self.name or "",
             outcome=self.outcome or Outcome.SUCCEEDED,
+            images=self.images,
         )
 
 
@@ -221,9 +224,16 @@ class RetryScheduled(BaseEvent):
 
 
 class Notice(BaseEvent):
+    """Something the user should know.
+
+    `without_reasoning_of`, when not empty, is an endpoint, as its reasoning names its source: it refused that of the
+    answers so far, which no request carries any more.
+    """
+
     type: Literal["notice"] = "notice"
     level: Level = "info"
     text: str
+    without_reasoning_of: str = ""
 
 
 class TurnFinished(BaseEvent):

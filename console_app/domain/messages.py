@@ -112,6 +112,7 @@ class ToolMessage(Frozen):
     content: str
     name: str = ""
     outcome: Outcome = Outcome.SUCCEEDED
+    images: tuple[str, ...] = ()  # paths of pictures that the call gave, for models that can see
 
 
 def _framed(attachment: Attachment) -> str:

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections import ChainMap
 from itertools import chain
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import BaseModel, BeforeValidator, Field
 
+Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
+EFFORTS: tuple[Effort, ...] = get_args(Effort)
 Texts = Annotated[tuple[str, ...], BeforeValidator(lambda value: (value,) if isinstance(value, str) else value)]
 
 
@@ -21,6 +23,7 @@ class Sampling(BaseModel, frozen=True, extra="forbid", hide_input_in_errors=True
     max_tokens: Annotated[int, Field(ge=1)] | None = None  # of an answer
     temperature: Annotated[float, Field(ge=0, le=2)] | None = None
     stop: Texts | None = None  # texts that end an answer
+    effort: Effort | None = None  # how much the model thinks first; which of them there are, its endpoint knows
     # Whether several calls an answer are asked for or refused by name; some endpoints take neither.
     parallel_tool_calls: Literal["send", "refuse", "omit"] | None = None
     extra_body: dict[str, Any] | None = None  # goes into the request as it is, over all else

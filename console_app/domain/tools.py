@@ -109,6 +109,9 @@ class ToolCall(Frozen):
     whole: bool = True  # its arguments were read whole; else `{}` stands in their place, and must not run
 
 
+PICTURES = frozenset({"image/png", "image/jpeg", "image/jpg", "image/gif", "image/webp"})  # that APIs take
+
+
 class Artifact(Frozen):
     """A file that a call made: kept on disk, named on screen, never base64 in the conversation."""
 
@@ -117,6 +120,11 @@ class Artifact(Frozen):
     path: str = ""  # where it was saved, or "" when it is only a link
     uri: str = ""
     size: int = 0  # bytes
+
+    @property
+    def is_picture(self) -> bool:
+        """Whether models that see are shown it."""
+        return bool(self.path) and self.mime in PICTURES
 
 
 class ToolResult(Frozen):

@@ -120,7 +120,10 @@ class Transcript:
                     self._compactions.append(event)
                 elif self._compactions:
                     self._compactions.pop()
-            case ev.RetryScheduled() | ev.Notice():
+            case ev.Notice():
+                if event.without_reasoning_of:
+                    self._forget_reasoning(event.without_reasoning_of)
+            case ev.RetryScheduled():
                 pass
             case ev.CallAnnounced():
                 self._announced(event)
@@ -131,6 +134,12 @@ class Transcript:
                 if call := self.calls.get(event.call_id):
                     apply_to_call(call, event)
                     self._keep_if_open(call)
+
+    def _forget_reasoning(self, source: str) -> None:
+        for place, message in enumerate(self.history):
+            if isinstance(message, AssistantMessage) and message.reasoning:
+                kept = tuple(block for block in message.reasoning if block.data.get("source", source) != source)
+                self.history[place] = message.model_copy(update={"reasoning": kept})
 
     def _keep_if_open(self, call: CallView) -> None:
         if call.state is CallState.FINISHED:

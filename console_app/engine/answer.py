@@ -147,4 +147,4 @@ def _of_the_request(chunk: ports.UsageChunk | ports.RetryChunk | ports.NoticeChu
         case ports.RetryChunk():
             return ev.RetryScheduled(attempt=chunk.attempt, delay=chunk.delay, why=chunk.why, most=chunk.most)
         case ports.NoticeChunk():
-            return ev.Notice(level=chunk.level, text=chunk.text)
+            return ev.Notice(level=chunk.level, text=chunk.text, without_reasoning_of=chunk.without_reasoning_of)

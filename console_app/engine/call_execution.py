@@ -149,7 +149,13 @@ class CallExecution:
         result = self.result
         if result is None:
             raise RuntimeError(f"call {self.id} has no result yet")
-        return ToolMessage(tool_call_id=self.id, content=result.content, name=self.name, outcome=result.outcome)
+        return ToolMessage(
+            tool_call_id=self.id,
+            content=result.content,
+            name=self.name,
+            outcome=result.outcome,
+            images=tuple(one.path for one in result.artifacts if one.is_picture),
+        )
 
     @property
     def outcome(self) -> Outcome | None:

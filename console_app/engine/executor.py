@@ -56,6 +56,7 @@ class Executor:
         spawn: Spawn,
         monotonic: Callable[[], float],
         flooded: Callable[[], bool],
+        no_pictures: Callable[[], str] = lambda: "",
     ) -> None:
         self._toolset = toolset
         self._approvals = approvals
@@ -65,6 +66,7 @@ class Executor:
         self._spawn = spawn
         self._monotonic = monotonic
         self._flooded = flooded
+        self._no_pictures = no_pictures  # why the model is shown none
 
     def start(self, call: CallExecution, spec: ToolSpec, queue: Queue | None = None) -> None:
         """Starts a call whose arguments were read; `queue` says which calls must have ended before it runs."""
@@ -179,7 +181,7 @@ class Executor:
         # A copy, so that nobody who holds the approved arguments can change what runs, nor the tool what is shown.
         invocation = Invocation(call.id, spec, copy.deepcopy(call.arguments or {}))
         result = await self._toolset.call(invocation, _Reporter(self, call))
-        if not self.finish(call, results.of_tool(result)):
+        if not self.finish(call, results.of_tool(result, self._no_pictures())):
             logger.warning("Dropped a late result of call %s, which had ended as %s", call.id, call.outcome)
 
     def _watch(self, call: CallExecution, limit: float | None) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 from console_app.domain.approvals import Decision
 from console_app.domain.errors import ToolError
 from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
+from console_app.domain.ports.provider import no_pictures
 from console_app.domain.tools import ToolCall, ToolResult, ToolSpec
 from console_app.engine import arguments as args
 from console_app.engine.activity import Activity
@@ -44,6 +45,7 @@ class Rerun(Activity):
             spawn=self.spawn,
             monotonic=session.monotonic,
             flooded=self.flooded,
+            no_pictures=lambda: no_pictures(session.provider),
         )
 
     def cancel(self, why: str = "") -> None:

@@ -38,11 +38,16 @@ def seconds(duration: float) -> str:
     return f"{duration:.1f} s" if duration < 10 else f"{duration:.0f} s"
 
 
-def of_tool(result: ToolResult) -> ToolResult:
-    """A tool's own result, as it goes on: a failure says so in the agreed words, nothing is left empty."""
+def of_tool(result: ToolResult, no_pictures: str = "") -> ToolResult:
+    """A tool's own result, as it goes on: a failure says so in the agreed words, nothing is left empty, and of pictures
+    it is said whether the model is shown them. `no_pictures` is why it isn't."""
     content = result.content
     if result.outcome is Outcome.FAILED and not content.startswith(FAILED):
         content = FAILED + (content or result.error or "no reason was given")
+    if count := sum(one.is_picture for one in result.artifacts):
+        them, goes, is_ = ("the picture", "goes", "is") if count == 1 else (f"the {count} pictures", "go", "are")
+        said = f"{is_} not shown to the model: {no_pictures}" if no_pictures else f"{goes} to models that see"
+        content += f"\n[Fanout: {them} {said}]"
     return (
         result if content and content == result.content else result.model_copy(update={"content": content or NO_OUTPUT})
     )

@@ -7,6 +7,7 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from console_app.domain.events import Notice
 from console_app.domain.ports.provider import Provider
 from console_app.domain.ports.toolset import Toolset
 from console_app.domain.transcript import Transcript
@@ -56,6 +57,8 @@ class Session:
     def record(self, event: EventT, turn: int = 0, step: int = 0) -> EventT:
         """Gives a new event its place among the session's and folds it in; whoever gets it stores and shows it."""
         self.transcript.apply(self.stamper.stamp(event, turn, step))
+        if isinstance(event, Notice) and event.without_reasoning_of:
+            self.wire = WireHistory()  # what it keeps of older turns holds the reasoning
         return event
 
     def leave(self, task: asyncio.Task[None]) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from console_app.domain.approvals import CallPolicy
+from console_app.domain.sampling import Effort
 
 Dispatch = Literal["eager", "batch"]
 
@@ -31,6 +32,7 @@ class EngineSettings:
     max_result_chars: int | None = 100_000  # of a result, as the model reads it; what is cut says so
     max_price: float | None = None  # US dollars that a turn may cost
     max_turn_tokens: int | None = None  # input and output of all its requests
+    effort: Effort | None = None  # how much the model thinks first; None: as it is configured
     system_prompt: str = ""
 
     def with_policy(self, policy: CallPolicy) -> EngineSettings:

@@ -16,7 +16,8 @@ from console_app.domain import events as ev
 from console_app.domain.approvals import CallPolicy
 from console_app.domain.errors import AnswerInterrupted, FanoutError, ProviderError
 from console_app.domain.messages import ThoughtLabel, UserMessage
-from console_app.domain.ports.provider import SLICE, ModelRequest, endpoint_of
+from console_app.domain.ports.provider import SLICE, ModelRequest, endpoint_of, no_pictures
+from console_app.domain.sampling import Sampling
 from console_app.engine import results
 from console_app.engine.answer import Answer
 from console_app.engine.approval import Approvals
@@ -87,6 +88,7 @@ class Step:
             spawn=owner.spawn,
             monotonic=session.monotonic,
             flooded=owner.flooded,
+            no_pictures=lambda: no_pictures(session.provider),
         )
         # A model may call all the same where the request takes no calls. In the last answer of a turn these are
         # skipped; beside a thought they run, since they are what the next request would ask for.
@@ -115,6 +117,8 @@ class Step:
         reader = self._owner.spawn(self._read(self._request(), answer, ended), "answer")
         try:
             await ended
+            answer.model = f"{provider.name}/{provider.model}"  # a fallback may have answered
+            answer.endpoint = endpoint_of(provider)
             self.batch.seal(answer.cut, lost=answer.finish is None)
             self._sealed = True
             await self.batch.settled()
@@ -161,6 +165,7 @@ class Step:
             tool_choice=self._ask.tool_choice,
             parallel=self._policy is not CallPolicy.SINGLE,
             conversation=session.stamper.session_id,
+            sampling=Sampling(effort=settings.effort),
         )
 
     async def _read(self, request: ModelRequest, answer: Answer, ended: asyncio.Future[None]) -> None:

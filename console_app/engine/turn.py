@@ -21,6 +21,7 @@ from typing import Any
 from console_app.domain import events as ev
 from console_app.domain.approvals import Decision
 from console_app.domain.messages import AssistantMessage, ThoughtLabel, UserMessage
+from console_app.domain.ports.provider import KnowsTurns
 from console_app.domain.safe_text import encodable
 from console_app.engine import compaction, results
 from console_app.engine.activity import Activity
@@ -68,6 +69,8 @@ class Turn(Activity):
         if limit is not None:
             self._deadline = asyncio.get_running_loop().call_later(limit, self._time_is_up, limit)
         self._session.calls.clear()
+        if isinstance(self._session.provider, KnowsTurns):
+            self._session.provider.turn_began()
         self.emit(ev.TurnStarted(prompt=self.prompt.source or self.prompt.content))
         self.join(self.prompt)
 

@@ -9,7 +9,8 @@ from typing import Any, Protocol
 from console_app.domain.ports.provider import Chunk, FinishChunk, FinishReason, NoticeChunk, ReasoningChunk, TextChunk
 from console_app.domain.safe_text import one_line
 from console_app.domain.tools import ToolSpec
-from console_app.providers.loose_json import obj, text
+from console_app.providers.error_bodies import error_message as error_message
+from console_app.providers.fault_wordings import is_failed_call
 from console_app.providers.offered_tools import OfferedTools
 
 # A normal end: what the model has begun, it has finished.
@@ -69,6 +70,7 @@ class WireAnswer(ABC):
         self.over = False
         self.text_length = 0
         self.usage: dict[str, Any] = {}
+        self.said = ""  # why the model stopped, in the endpoint's words
         self._reason: FinishReason = "stop"
 
     @property
@@ -121,11 +123,12 @@ class WireAnswer(ABC):
 
     def finish(self, reason: str) -> None:
         """The model said why it stopped. Calls end here, and run only if that is a normal end; usage may still come."""
-        known, shown = reason.lower(), one_line(reason, 60)
+        self.said = known = reason.lower()
+        shown = one_line(reason, 60)
         end = _ENDS.get(known)
         self._reason = end or _CUTS.get(known, "stop")
         self.finished = True
-        if end is None and known not in _CUTS:
+        if end is None and known not in _CUTS and not is_failed_call(known):
             self.chunks.append(NoticeChunk(f"The model stopped for a reason that is not known: {shown}.", "warning"))
         if end is not None:
             self.calls.finish()
@@ -152,20 +155,5 @@ class WireAnswer(ABC):
 
 def raise_for_error(name: str, data: dict[str, Any]) -> None:
     """Raises ServerFault when an event is an error, in any of the shapes that servers use."""
-    if name == "error" or data.get("type") == "error" or data.get("error"):
+    if name == "error" or "error" in (data.get("type"), data.get("object")) or data.get("error"):
         raise ServerFault(data)
-
-
-def error_message(body: Any) -> tuple[str, str]:
-    """Message and code (or type) of an error body: `{"error": {...}}`, `{"error": "..."}`, `{"message": ...}`, ..."""
-    top = obj(body)
-    inner = top.get("error")
-    if isinstance(inner, str):
-        return inner, text(top.get("code")) or text(top.get("type"))
-    fields = obj(inner) or obj(top.get("response")).get("error") or top
-    fields = obj(fields)
-    message = fields.get("message") or fields.get("detail") or fields.get("msg") or fields.get("error_message")
-    if not isinstance(message, str):
-        message = "" if message is None else str(message)
-    code = fields.get("code") or fields.get("type") or ""
-    return message or (body if isinstance(body, str) else ""), str(code)

@@ -195,7 +195,7 @@ class _Stream:
         if isinstance(body, list) and body:
             body = obj(body[0])  # Gemini's errors come in a list
         fields = obj(body)
-        if fields.get("error") and error_message(fields)[0]:
+        if (fields.get("error") or fields.get("object") == "error") and error_message(fields)[0]:
             raise ServerFault(fields)
         if not self._answer.whole(fields):
             raise NotAnAnswer(start)

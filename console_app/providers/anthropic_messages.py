@@ -10,10 +10,14 @@ from console_app.providers.answer import WireAnswer
 from console_app.providers.anthropic_answer import AnthropicAnswer
 from console_app.providers.anthropic_request import anthropic_body
 from console_app.providers.cache_marks import MARK, mark_anthropic
+from console_app.providers.concessions import Concession
 from console_app.providers.endpoint_headers import headers_left_out, headers_sent
+from console_app.providers.fault_wordings import allowed_values
 from console_app.providers.faults import Fault
 from console_app.providers.http_client import make_http_client
+from console_app.providers.loose_json import obj
 from console_app.providers.optional_fields import refused_field, without
+from console_app.providers.sampling_parameters import with_budget
 from console_app.providers.wire_provider import WireProvider
 
 MAX_TOKENS = 32_000  # where nothing else is said; a model that allows less says how much
@@ -24,8 +28,11 @@ _OPTIONAL: dict[str, tuple[str, ...]] = {
     "temperature": (),
     "stop_sequences": (),
     "cache_control": ("system",),  # with the marks the system prompt is a list
+    "output_config": ("effort",),
+    "thinking": (),
 }
-_TOO_MANY = re.compile(r"max_tokens\D{0,20}[\d,]+ ?> ?([\d,]+)")
+# They think by a budget of tokens; later ones adapt, and refuse a budget.
+_BUDGETED = re.compile(r"claude-3|claude-(opus|sonnet|haiku)-4(-[0-5])?([-@]\d{8}|-latest|$)")
 
 
 class AnthropicMessagesProvider(WireProvider):
@@ -67,29 +74,51 @@ class AnthropicMessagesProvider(WireProvider):
         return {name: Omit() for name in headers_left_out(self._config, self._where, "ANTHROPIC")}
 
     def _body(self, request: ModelRequest) -> dict[str, Any]:
-        limit = self._dropped.get("largest", MAX_TOKENS)
         body = anthropic_body(
             request,
             self._config,
             source=self._source,
-            max_tokens=limit,
+            max_tokens=MAX_TOKENS,
             eager=self._where.is_vendor,
             images=self._sees,
         )
         if "cache_control" not in self._dropped:
             mark_anthropic(body)
-        if "largest" in self._dropped:
-            body["max_tokens"] = min(body["max_tokens"], limit)
+        self._think(body, request)
         return without(body, self._dropped)
+
+    def _think(self, body: dict[str, Any], request: ModelRequest) -> None:
+        """Thinking in the words that the model knows; none beside a call that it is made to give."""
+        effort = request.sampling.effort
+        if effort in (None, "none") or "thinking" not in body:
+            return
+        body["max_tokens"] = min(body["max_tokens"], self._conceded.largest or body["max_tokens"])
+        if obj(body.get("tool_choice")).get("type") == "any":
+            del body["thinking"]
+        elif self._budgeted:
+            with_budget(body, effort)
+
+    @property
+    def _budgeted(self) -> bool:
+        """Whether its model thinks by a budget: by its name, until it was refused."""
+        return self._dropped.get("thinking by", _BUDGETED.search(self.model) is not None)
 
     def _answer(self, request: ModelRequest) -> WireAnswer:
         return AnthropicAnswer(request.tools, self._source)
 
-    def _relax(self, body: dict[str, Any], fault: Fault) -> str:
-        if (found := _TOO_MANY.search(fault.message)) and "largest" not in self._dropped:
-            self._dropped["largest"] = int(found[1].replace(",", ""))
-            return f"max_tokens {body['max_tokens']:,}"
+    def _relax(self, body: dict[str, Any], fault: Fault) -> str | Concession:
         marked = body if "cache_control" in self._dropped else {**body, "cache_control": MARK}
-        if field := refused_field(fault, marked, _OPTIONAL):
+        field = refused_field(fault, marked, _OPTIONAL)
+        if field == "output_config" and allowed_values(fault.message):
+            return "effort"  # this much of it, and not effort as such
+        if field in ("output_config", "thinking"):
+            if obj(body.get("thinking")).get("type") == "adaptive" and "thinking by" not in self._dropped:
+                self._dropped["thinking by"] = True
+                return Concession("adaptive thinking", "with a budget of tokens for it")
+            if obj(body.get("thinking")).get("type") == "enabled" and "thinking by" not in self._dropped:
+                self._dropped["thinking by"] = False
+                return Concession("a budget of tokens for thinking", "with adaptive thinking")
+            return "effort"
+        if field:
             self._dropped[field] = None
         return field

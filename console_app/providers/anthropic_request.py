@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from console_app.domain.endpoint import ProviderConfig, identity
@@ -83,7 +83,7 @@ def anthropic_messages(
                 goes_on = message.paused and message is request.messages[-1]
                 _append(out, "assistant", _assistant(message, source, ids, goes_on=goes_on))
             case ToolMessage():
-                _append(out, "user", [_result(message, ids)])
+                _append(out, "user", [_result(message, ids, pictures_of(message) if images else ())])
     if out and out[0]["role"] != "user":
         out.insert(0, {"role": "user", "content": [_text(BLANK_TEXT)]})
     return out
@@ -142,13 +142,16 @@ def _call(call: ToolCall, ids: Callable[[str], str]) -> dict[str, Any]:
     return {"type": "tool_use", "id": ids(call.id), "name": wire_name(call.name), "input": arguments}
 
 
-def _result(message: ToolMessage, ids: Callable[[str], str]) -> dict[str, Any]:
+def _result(message: ToolMessage, ids: Callable[[str], str], pictures: Sequence[Picture]) -> dict[str, Any]:
     result: dict[str, Any] = {"type": "tool_result", "tool_use_id": ids(message.tool_call_id)}
     if message.content.strip():
         result["content"] = message.content
     if message.outcome is not Outcome.SUCCEEDED:
         result["is_error"] = True
         result.setdefault("content", str(message.outcome))  # an error without content is refused
+    if pictures:
+        words = [_text(result["content"])] if "content" in result else []
+        result["content"] = [*words, *map(_image, pictures)]
     return result
 
 

@@ -1,21 +1,28 @@
-"""How endpoints word the errors that have no code of their own: overflow, tools refused, quota spent, overload.
+"""How endpoints word the errors that have no code of their own: overflow, tools refused, quota spent, overload, and
+which part of an older answer they no longer take.
 
-Seen in answers of OpenAI, Anthropic, Gemini, xAI, Groq, Mistral, OpenRouter, Bedrock proxies, vLLM, llama.cpp, Ollama
-and LM Studio.
+Seen in answers of OpenAI, Anthropic, Gemini, xAI, Groq, Mistral, DeepSeek, Qwen, Kimi, Cohere, Together, OpenRouter,
+Bedrock proxies, vLLM, SGLang, llama.cpp, Ollama and LM Studio.
 """
 
 from __future__ import annotations
 
 import re
+from enum import Enum, auto
 
 _OVERFLOW = re.compile(
     r"maximum context length|context[ _]length[ _]exceeded|prompt is too long|context window|context size"
     r"|exceeds? (the|its) (available |model'?s )?(maximum )?context|exceed_context_size|maximum prompt length"
     r"|input is too long|exceed context limit|input token count .*exceeds|number of input tokens|request_too_large"
     r"|reduce the length of the (messages|prompt|input)|too many (input |prompt )?tokens"
-    r"|longer than the model'?s context|max(imum)? (input|prompt) tokens|trying to keep the first \d+ tokens",
+    r"|longer than the model'?s context|max(imum)? (input|prompt) tokens|trying to keep the first \d+ tokens"
+    r"|exceed(s|ed)? (the )?(model('s)? |max(imum)? )*(token limit|context|number of tokens allowed|input length)"
+    r"|(prompt|input)( is| too)* (too )?(long|large)[;:,. ]|prompt exceeds max|too large for model with"
+    r"|range of input length|inputs['\"`]? (tokens \+|must have less than)|reduce your message size"
+    r"|tokens to keep from the initial prompt|(prompt|input) length (exceeds|is greater)|string_above_max_length",
     re.IGNORECASE,
 )
+_RATE = re.compile(r"per (minute|day|hour|second)|rate limit", re.IGNORECASE)
 _NO_TOOLS = re.compile(
     r"(does not|doesn't|do not|not) (currently )?support(ed)? (the )?(for )?(tool|function)|support tool use"
     r"|(tools?|function)([ _-]?(use|calls?|calling))? (is|are|param\w*) (is |are )?not "
@@ -38,6 +45,8 @@ _OVERLOAD = re.compile(
 
 def is_overflow(message: str, code: str) -> bool:
     """Whether the request is larger than the model's context window."""
+    if _RATE.search(message) and "reduce your message size" not in message:
+        return False
     return _OVERFLOW.search(message) is not None or _OVERFLOW.search(code) is not None
 
 
@@ -54,3 +63,72 @@ def is_spent(message: str, code: str) -> bool:
 def is_overload(message: str, code: str) -> bool:
     """Whether an error without a status is one that may pass by itself."""
     return _OVERLOAD.search(f"{code} {message}") is not None
+
+
+class Refused(Enum):
+    """A part of the history or of the tools that a request was refused for."""
+
+    SIGNATURE = auto()  # of a call, missing or not its own (Gemini)
+    REASONING = auto()
+    ID = auto()  # of a call
+    KEYWORD = auto()  # of the tools' schemas
+
+
+_PARTS: tuple[tuple[Refused, re.Pattern[str]], ...] = (
+    (
+        Refused.SIGNATURE,
+        re.compile(
+            r"(missing|corrupted|invalid|no|lacks?) (an? )?.?thought.?signature"
+            r"|thought.?signature.{0,20} (is )?(missing|required|not valid|invalid|corrupt)",
+            re.IGNORECASE,
+        ),
+    ),
+    (
+        Refused.REASONING,
+        re.compile(
+            r"invalid.{0,12}signature.{0,30}(thinking|reasoning)"
+            r"|signature.{0,60}(thinking|reasoning).{0,60}(invalid|verif|match)"
+            r"|(thinking|reasoning).{0,60}signature.{0,60}(invalid|verif|match|required)"
+            r"|invalid_encrypted_content|encrypted content.{0,200}(could not|cannot|can't|not) be"
+            r"|item.{0,80}(rs|msg|fc)_.{0,120}(not found|without its required)|items? (with id )?.{0,80} not found"
+            r"|(thinking|redacted_thinking).{0,80}(cannot|can't|must not) be modified"
+            r"|without its required (following|preceding|reasoning)",
+            re.IGNORECASE | re.DOTALL,
+        ),
+    ),
+    (
+        Refused.ID,
+        re.compile(
+            r"(tool.?call.?id|tool_use_id|tool_use\.id|call_id|tool_calls\W*\d+\W*id|\binput\W*\d+\W*id)\b"
+            r".{0,160}(must be a-z|too long|maximum length|length of|pattern|invalid|begins with|alphanum)"
+            r"|invalid.{0,40}(tool.?call.?id|tool_use_id|call_id|tool_calls\W*\d+\W*id)\b(?!.{0,80}not found)",
+            re.IGNORECASE | re.DOTALL,
+        ),
+    ),
+    (
+        Refused.KEYWORD,
+        re.compile(r"schema|tools?\W*\d|function_declarations|parameters|input_schema", re.IGNORECASE),
+    ),
+)
+_FAILED_CALL = re.compile(r"tool_use_failed|failed to call a function|malformed.?function.?call", re.IGNORECASE)
+_ALLOWED = re.compile(
+    r"(?:supported (?:values|levels|efforts) are|(?:must|should|has to) be (?:one of|either)|one of|allowed values)"
+    r":? *([^.]{1,200})",
+    re.IGNORECASE,
+)
+
+
+def refused_part(words: str) -> Refused | None:
+    """What a request was refused for, by the endpoint's words; None when it is none of these."""
+    return next((part for part, wording in _PARTS if wording.search(words)), None)
+
+
+def is_failed_call(words: str) -> bool:
+    """Whether the model wrote a call that its own endpoint could not read: it may do better when told."""
+    return _FAILED_CALL.search(words) is not None
+
+
+def allowed_values(message: str) -> list[str]:
+    """What a refusal of a value says is possible: its quoted words."""
+    found = _ALLOWED.search(message)
+    return re.findall(r"['\"`]([\w.-]{1,30})['\"`]", found[1]) if found else []

@@ -16,10 +16,10 @@ from typing import Any, cast
 
 from console_app.domain.errors import ContextOverflow, ProviderError, ToolsRefused
 from console_app.domain.safe_text import one_line
-from console_app.providers.answer import ServerFault, error_message
+from console_app.providers.answer import ServerFault
 from console_app.providers.endpoint_address import EndpointAddress
+from console_app.providers.error_bodies import ErrorBody, html_title, read_error
 from console_app.providers.fault_wordings import is_overflow, is_overload, is_spent, refuses_tools
-from console_app.providers.loose_json import obj, text
 from console_app.providers.retrying import LONGEST_WAIT, retry_after, status_may_pass
 
 
@@ -31,7 +31,8 @@ class Fault:
     passing: bool = False
     why: str = ""  # a few words for a retry line
     most_tries: int = 99  # what is not worth the full number of tries
-    message: str = ""  # the endpoint's own words, and the field it complains of
+    message: str = ""  # the endpoint's own words, its code, and the field it complains of
+    code: str = ""
     param: str = ""
 
 
@@ -50,13 +51,9 @@ def fault_of(error: BaseException, where: EndpointAddress, *, tools_sent: bool) 
 
 
 def _refused(status: int, body: Any, headers: Mapping[str, str], where: EndpointAddress, tools_sent: bool) -> Fault:
-    message, code = error_message(body)
-    if not message and isinstance(body, str):
-        message = body
-    if message.lstrip()[:1] == "<":
-        message = html_title(message)
+    found = read_error(body)
+    message, code = found.message, _codes(found)
     line = where.scrub(one_line(message, 400))
-    param = text(obj(obj(body).get("error")).get("param")) or text(obj(body).get("param"))
     wait = retry_after(headers)
     passing = status_may_pass(status, headers) and not is_spent(message, code)
     make = _Maker(where, status, wait)
@@ -67,7 +64,13 @@ def _refused(status: int, body: Any, headers: Mapping[str, str], where: Endpoint
     elif passing and wait is not None and wait > LONGEST_WAIT:
         passing = False
         error = make.error(f"{_STATUS_WORDS.get(status, 'busy')} ({status}): {line or 'no reason given'}", _back(wait))
-    return Fault(error, passing, why, message=message, param=param)
+        error.unavailable = True
+    return Fault(error, passing, why, message=message, code=code, param=found.param)
+
+
+def _codes(error: ErrorBody) -> str:
+    """The code that the endpoint gave, and that of the one behind it."""
+    return f"{error.code} {error.upstream}".strip()
 
 
 _STATUS_WORDS = {408: "timeout", 409: "conflict", 429: "rate limit", 503: "not available", 529: "overloaded"}
@@ -138,16 +141,19 @@ def _back(seconds: float | None) -> str:
 
 
 def _reported(body: Any, where: EndpointAddress, tools_sent: bool) -> Fault:
-    message, code = error_message(body)
+    found = read_error(body)
+    message, code = found.message, _codes(found)
     line = where.scrub(one_line(message or code, 400)) or "no reason given"
-    status = int(code) if code.isdigit() and 400 <= int(code) < 600 else None
+    status = int(found.code) if found.code.isdigit() and 400 <= int(found.code) < 600 else None
     make = _Maker(where, status)
     error = _by_wording(make, line, message, code, status, tools_sent)
     if error is not None:
-        return Fault(error, message=message)
+        return Fault(error, message=message, code=code, param=found.param)
     passing = status_may_pass(status, {}) if status is not None else is_overload(message, code)
     error = make.error(f"reported an error: {line}", "Try again in a while." if passing else "")
-    return Fault(error, passing, one_line(code or message, 60) or "an error", message=message)
+    return Fault(
+        error, passing, one_line(code or message, 60) or "an error", message=message, code=code, param=found.param
+    )
 
 
 # -- the endpoint could not be reached, or the connection was lost
@@ -178,6 +184,7 @@ def _unreachable(error: BaseException, where: EndpointAddress) -> Fault:
         problem = make.error(
             f"nothing came for {where.config.read_timeout:g} s", "The server hangs, or the model is too slow."
         )
+        problem.unavailable = True
         return Fault(problem, False, "silence")
     # A handshake that waits for bytes leaves SSLWantReadError behind, which is no failure.
     if handshake := [link for link in chain if isinstance(link, ssl.SSLError) and not isinstance(link, _WAITING)]:
@@ -225,15 +232,3 @@ def not_a_stream(body: str, content_type: str, where: EndpointAddress) -> Provid
     kind = one_line(content_type, 60) or "no content type"
     start = where.scrub(one_line(body, 120))
     return make.error(f"answered with something that is no model's answer ({kind}): {start}", hint)
-
-
-def html_title(page: str) -> str:
-    """What a web page says it is: its title, else its first heading, else "untitled"."""
-    lowered = page[:20_000].lower()
-    for tag in ("title", "h1"):
-        start = lowered.find(f"<{tag}")
-        opened = lowered.find(">", start) if start >= 0 else -1
-        end = lowered.find("<", opened) if opened >= 0 else -1
-        if end > opened and (found := one_line(page[opened + 1 : end], 120)):
-            return found
-    return "untitled"

@@ -18,6 +18,7 @@ _LIMITS = ("max_completion_tokens", "max_tokens")
 _OPTIONAL: dict[str, tuple[str, ...]] = {
     "stream_options": ("include_usage",),
     "parallel_tool_calls": ("disable_parallel_tool_use",),
+    "reasoning_effort": ("effort", "reasoning.effort"),
     "temperature": (),
     "stop": (),
     "tool_choice": (),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from console_app.domain.endpoint import ProviderConfig
@@ -11,7 +11,7 @@ from console_app.domain.ports.provider import ModelRequest
 from console_app.domain.tools import ToolSpec
 from console_app.providers.loose_json import arr, obj
 from console_app.providers.openai_chat_kept import FORMAT, content_of
-from console_app.providers.pictures import pictures_of
+from console_app.providers.pictures import Picture, pictures_of
 from console_app.providers.sampling_parameters import parameters
 from console_app.providers.wire_parts import (
     arguments_text,
@@ -20,6 +20,8 @@ from console_app.providers.wire_parts import (
     tool_schema,
     wire_name,
 )
+
+OF_RESULTS = "[Fanout: the pictures that the results above name, in their order.]"
 
 
 def chat_body(
@@ -51,13 +53,23 @@ def chat_body(
     return body | (request.sampling.extra_body or {})
 
 
-def _content(message: UserMessage, images: bool) -> str | list[dict[str, Any]]:
+def _content(
+    message: UserMessage, pictures: Sequence[Picture], of_results: Sequence[Picture]
+) -> str | list[dict[str, Any]]:
     """A text, as every server takes it; parts only where there are pictures."""
-    pictures = pictures_of(message) if images else ()
-    if not pictures:
+    if not pictures and not of_results:
         return message.content
-    shown = [{"type": "image_url", "image_url": {"url": picture.url}} for picture in pictures]
-    return [{"type": "text", "text": message.content}, *shown]
+    own = [{"type": "text", "text": message.content}, *map(_image, pictures)]
+    return [*_of_results(of_results), *own] if of_results else own
+
+
+def _of_results(pictures: Sequence[Picture]) -> list[dict[str, Any]]:
+    """Results are text in this format: their pictures go with the user's message behind them."""
+    return [{"type": "text", "text": OF_RESULTS}, *map(_image, pictures)]
+
+
+def _image(picture: Picture) -> dict[str, Any]:
+    return {"type": "image_url", "image_url": {"url": picture.url}}
 
 
 def chat_messages(
@@ -68,10 +80,16 @@ def chat_messages(
     ids = call_ids(request.messages, endpoint, model)
     if request.system.strip():
         out.append({"role": "system", "content": request.system})
+    of_results: list[Picture] = []
     for message in request.messages:
+        if of_results and isinstance(message, AssistantMessage):
+            out.append({"role": "user", "content": _of_results(of_results)})
+            of_results = []
         match message:
             case UserMessage():
-                out.append({"role": "user", "content": _content(message, images)})
+                pictures = pictures_of(message) if images else ()
+                out.append({"role": "user", "content": _content(message, pictures, of_results)})
+                of_results = []
             case AssistantMessage():
                 if assistant := _assistant(message, source, endpoint, ids):
                     out.append(assistant)
@@ -83,6 +101,9 @@ def chat_messages(
                         "content": message.content,
                     }
                 )
+                of_results += pictures_of(message) if images else ()
+    if of_results:
+        out.append({"role": "user", "content": _of_results(of_results)})
     return out
 
 

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from console_app.domain.ports.provider import ModelRequest
 from console_app.providers.answer import WireAnswer
 from console_app.providers.faults import Fault
+from console_app.providers.loose_json import obj
 from console_app.providers.openai_client import make_openai_client, openai_headers
 from console_app.providers.openai_responses_answer import ResponsesAnswer
 from console_app.providers.openai_responses_request import responses_body
@@ -17,7 +18,9 @@ from console_app.providers.wire_provider import WireProvider
 _REASONS = re.compile(r"^(o\d|gpt-[5-9]|codex)")
 _OPTIONAL: dict[str, tuple[str, ...]] = {
     "include": ("encrypted_content", "Encrypted content"),
-    "reasoning": ("reasoning.summary", "summary"),
+    "reasoning.summary": (),
+    "reasoning.effort": (),
+    "reasoning": (),
     "parallel_tool_calls": (),
     "temperature": (),
     "tool_choice": (),
@@ -46,8 +49,10 @@ class OpenAIResponsesProvider(WireProvider):
     def _body(self, request: ModelRequest) -> dict[str, Any]:
         body = responses_body(request, self._config, source=self._source, images=self._sees)
         if self._where.is_vendor and _REASONS.match(self.model):
-            body.setdefault("reasoning", {"summary": "auto"})  # without it nothing of the reasoning is shown
-        return without(body, self._dropped)
+            # Without it nothing of the reasoning is shown.
+            body["reasoning"] = {"summary": "auto"} | obj(body.get("reasoning"))
+        body = without(body, self._dropped)
+        return body if body.get("reasoning", True) else without(body, ("reasoning",))
 
     def _answer(self, request: ModelRequest) -> WireAnswer:
         return ResponsesAnswer(request.tools, self._source)

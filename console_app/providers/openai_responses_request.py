@@ -55,7 +55,7 @@ def responses_body(
     return with_extra(body | parameters(request.sampling, "openai-responses"), request.sampling.extra_body)
 
 
-def _content(message: UserMessage, images: bool) -> str | list[dict[str, Any]]:
+def _content(message: UserMessage | ToolMessage, images: bool) -> str | list[dict[str, Any]]:
     pictures = pictures_of(message) if images else ()
     if not pictures:
         return message.content
@@ -77,7 +77,7 @@ def responses_input(
                 out += _assistant(message, source, ids)
             case ToolMessage():
                 call_id = ids(message.tool_call_id)
-                out.append({"type": "function_call_output", "call_id": call_id, "output": message.content})
+                out.append({"type": "function_call_output", "call_id": call_id, "output": _content(message, images)})
     return out
 
 

@@ -98,8 +98,9 @@ def _events(text: bytes) -> list[SseEvent]:
         lines = block.split(b"\n")
         before, begun = _read(lines)
         events += before
-        if data := _values(lines[begun:], b"data"):
-            events.append(SseEvent(_name(lines[begun:]), b"\n".join(data)))
+        errors = _values(lines[begun:], b"error")  # llama.cpp writes its error into a field of its own
+        if data := [*errors, *_values(lines[begun:], b"data")]:
+            events.append(SseEvent("error" if errors else _name(lines[begun:]), b"\n".join(data)))
     return events
 
 

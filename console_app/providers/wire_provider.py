@@ -19,21 +19,41 @@ from typing import Any, ClassVar
 from console_app.domain.endpoint import ProviderConfig, identity
 from console_app.domain.errors import AnswerInterrupted, ProviderError
 from console_app.domain.messages import UserMessage
-from console_app.domain.ports.provider import SLICE, Chunk, ModelRequest, NoticeChunk, RetryChunk, UsageChunk
+from console_app.domain.ports.provider import (
+    SLICE,
+    Chunk,
+    ModelRequest,
+    NoticeChunk,
+    ReasoningChunk,
+    ReasoningFinished,
+    RetryChunk,
+    UsageChunk,
+)
 from console_app.domain.safe_text import one_line
-from console_app.domain.sampling import Sampling
+from console_app.domain.sampling import Effort, Sampling
 from console_app.providers import catalog
 from console_app.providers.answer import ServerFault, WireAnswer
 from console_app.providers.answer_stream import BadEvent, NotAnAnswer, StreamCut, read_answer
+from console_app.providers.concessions import Concession, Concessions
 from console_app.providers.endpoint_address import EndpointAddress
+from console_app.providers.fault_wordings import allowed_values, is_failed_call
 from console_app.providers.faults import Fault, fault_of, not_a_stream
 from console_app.providers.loose_json import arr, obj, text
-from console_app.providers.pictures import IMAGES, images_refused
+from console_app.providers.pictures import fitted
 from console_app.providers.retrying import RetryPolicy
 
 log = logging.getLogger(__name__)
 
+EFFORT_FIELDS = ("reasoning_effort", "reasoning.effort", "effort")  # as the formats name what is refused of it
 CONTINUE = "What came so far is kept: ask to continue."
+UNREADABLE_CALL = (
+    "[Fanout: your last answer called a tool in a form that the endpoint could not read, and nothing of it came "
+    "through. Call it again: the tool's name as it was given, and its arguments as one valid JSON object.]"
+)
+
+
+class CallUnread(Exception):
+    """The model ended with a call that its own endpoint could not read, and nothing else came."""
 
 
 class WireProvider(ABC):
@@ -48,6 +68,8 @@ class WireProvider(ABC):
         self._retry = retry or RetryPolicy(config.max_tries)
         self._source = f"{config.name} {self._where.url}"  # reasoning goes back to where it came from
         self._dropped: dict[str, Any] = {}  # optional fields that the endpoint refused, and what to send instead
+        self._conceded = Concessions()
+        self._efforts_refused: set[str] = set()
         self._client: Any = None
         self._connecting = asyncio.Lock()
 
@@ -86,8 +108,9 @@ class WireProvider(ABC):
         """An empty answer to read into."""
 
     @abstractmethod
-    def _relax(self, body: dict[str, Any], fault: Fault) -> str:
-        """Notes in `_dropped` which optional field of `body` was refused, and returns its name; "" when none was."""
+    def _relax(self, body: dict[str, Any], fault: Fault) -> str | Concession:
+        """Notes in `_dropped` which optional field of `body` was refused, and returns its name, or what is sent in its
+        place; "" when none was."""
 
     # -- for callers
 
@@ -126,17 +149,20 @@ class WireProvider(ABC):
         if not self.model:
             raise ProviderError("no model was chosen", f"Pick one with /model, or name it: -m {self.name}/MODEL.")
         pricing = self._load_prices()
-        tries = 0
+        tries, told = 0, False
         while True:
-            body = self._body(request)
-            answer = self._answer(request)
-            shown = False
+            sent = await fitted(self._conceded.apply_to(self._with_effort(request)))
+            body, answer = self._conceded.applied(self._body(sent)), self._answer(request)
+            shown = spoken = False
             failure: Exception | None = None
             try:
                 async with aclosing(self._try(body, answer)) as chunks:
                     async for chunk in chunks:
                         shown = shown or not isinstance(chunk, NoticeChunk)
+                        spoken = spoken or not isinstance(chunk, NoticeChunk | ReasoningChunk | ReasoningFinished)
                         yield chunk
+                if not spoken and is_failed_call(answer.said):
+                    raise CallUnread
             except Exception as error:
                 failure = error
             if failure is None:
@@ -146,14 +172,21 @@ class WireProvider(ABC):
                     yield chunk
                 return
             fault = self._fault(failure, tools_sent="tools" in body)
+            if not spoken and not told and is_failed_call(f"{fault.code} {fault.message}"):
+                for chunk in self._usage(answer):
+                    yield chunk
+                told, request = True, _with_word(request)
+                yield NoticeChunk(f"{self.name} could not read the model's call: the model is told, and asked again.")
+                continue
             if shown:
                 for chunk in self._broken_off(answer, failure):
                     yield chunk
                 raise AnswerInterrupted(fault.error.detail, CONTINUE, status=fault.error.status) from failure
-            if type(fault.error) is ProviderError and (
-                dropped := self._without_images(request, fault) or self._relax(body, fault)
-            ):
-                yield NoticeChunk(f"{self.name} refuses {dropped}: the request is sent again without it.")
+            if conceded := self._concede(fault, sent, body):
+                yield NoticeChunk(
+                    f"{self.name} refuses {conceded.what}: the request is sent again {conceded.instead}.",
+                    without_reasoning_of=self._source if conceded.reasoning else "",
+                )
                 continue
             tries += 1
             most = min(self._retry.max_tries, fault.most_tries)
@@ -163,23 +196,38 @@ class WireProvider(ABC):
             yield RetryChunk(tries + 1, delay, fault.why, most)
             await self._retry.sleep(delay)
 
+    def _concede(self, fault: Fault, sent: ModelRequest, body: dict[str, Any]) -> Concession | None:
+        """What is given up for the request to be taken: learnt here, and told once."""
+        if (learnt := self._conceded.learn(fault, sent, body)) is not None:
+            return learnt
+        dropped = self._relax(body, fault) if type(fault.error) is ProviderError else ""
+        if not dropped or isinstance(dropped, Concession):
+            return dropped or None
+        if dropped in EFFORT_FIELDS and (effort := sent.sampling.effort):
+            self._efforts_refused.add(effort)  # another one may do
+            self._dropped.pop(dropped, None)
+        possible = allowed_values(fault.message)
+        return Concession(f"{dropped} (possible: {', '.join(possible)})" if possible else dropped)
+
+    def effort_for(self, asked: Effort | None) -> str:
+        """How much the model is asked to think: as asked or configured, unless the endpoint refused that."""
+        effort = asked or self._config.sampling.effort or ""
+        return "" if effort in self._efforts_refused else effort
+
+    def _with_effort(self, request: ModelRequest) -> ModelRequest:
+        if request.sampling.effort not in self._efforts_refused:
+            return request
+        return replace(request, sampling=request.sampling.model_copy(update={"effort": None}))
+
     @property
     def _sees(self) -> bool:
         """Whether pictures are sent: until the endpoint says that its model takes none."""
-        return IMAGES not in self._dropped
+        return self._conceded.sees
 
     @property
     def no_pictures(self) -> str:
         """Why no pictures are sent, once that is so."""
         return "" if self._sees else "its endpoint refused one"
-
-    def _without_images(self, request: ModelRequest, fault: Fault) -> str:
-        if not self._sees or not images_refused(fault.error.status, f"{fault.param} {fault.message}"):
-            return ""
-        if not any(isinstance(message, UserMessage) and message.images for message in request.messages):
-            return ""
-        self._dropped[IMAGES] = None
-        return IMAGES
 
     def _load_prices(self) -> asyncio.Future[None] | None:
         """Loads the price table while the model is being waited for, so that it is there at the end."""
@@ -230,6 +278,10 @@ class WireProvider(ABC):
         return {}
 
     def _last(self, answer: WireAnswer) -> list[Chunk]:
+        if is_failed_call(answer.said):
+            answer.chunks.append(
+                NoticeChunk(f"{self.name} could not read a call of the model: it was not run.", "warning")
+            )
         finish = answer.end()
         return [*answer.take(), *self._usage(answer), finish]
 
@@ -260,6 +312,10 @@ class WireProvider(ABC):
         match failure:
             case ProviderError():
                 return Fault(failure)
+            case CallUnread():
+                hint = "Try again, or another model; --protocol text asks for calls as text."
+                problem = ProviderError(f"{self._where}: the model wrote a call that its endpoint could not read", hint)
+                return Fault(problem, code="malformed_function_call")
             case StreamCut():
                 why = "the stream ended before the model said that it had finished"
                 return Fault(AnswerInterrupted(f"{self._where}: {why}", "Try again."), True, "the stream ended early")
@@ -272,7 +328,17 @@ class WireProvider(ABC):
                 return fault_of(failure, self._where, tools_sent=tools_sent)
 
 
+def _with_word(request: ModelRequest) -> ModelRequest:
+    """`request` with a word on the call that could not be read, for this step alone."""
+    *before, last = request.messages
+    if isinstance(last, UserMessage):
+        last = last.model_copy(update={"content": f"{last.content}\n\n{UNREADABLE_CALL}"})
+        return replace(request, messages=(*before, last))
+    return replace(request, messages=(*request.messages, UserMessage(content=UNREADABLE_CALL, origin="fanout")))
+
+
 def _last_error(fault: Fault, tries: int) -> ProviderError:
+    fault.error.unavailable = fault.error.unavailable or fault.passing
     if tries > 1:
         fault.error.detail += f" (after {tries} tries)"
     return fault.error

@@ -16,7 +16,7 @@ from console_app.conversation.picture_size import picture_size
 from console_app.domain.errors import AttachmentError
 from console_app.domain.events import EVENT, MessageAdded
 from console_app.domain.messages import Attachment, UserMessage
-from console_app.providers.pictures import LARGEST
+from console_app.providers.pictures import LARGEST_FILE
 from tests.engine.peers import Model, engine_of, only, play
 
 
@@ -196,8 +196,8 @@ async def test_what_is_there_and_can_not_go_is_an_error(folder: Path) -> None:
     (folder / "a.pdf").write_bytes(b"%PDF-1.7 text")
     (folder / "late.txt").write_bytes(b"x" * 50_000 + b"\0")
     (folder / "a.txt").write_text("1\n")
-    (folder / "large.png").write_bytes(png() + bytes(200_000 + LARGEST))
-    (folder / "wide.png").write_bytes(png(9000, 1))
+    (folder / "large.png").write_bytes(png() + bytes(200_000 + LARGEST_FILE))
+    (folder / "wide.png").write_bytes(png(11_000, 10_000))
     (folder / "round").symlink_to("round")
     neither = "is neither text nor a PNG, JPEG, GIF or WebP picture. A tool that reads files can look into it."
     for name in ("a.bin", "a.pdf", "late.txt"):
@@ -205,8 +205,8 @@ async def test_what_is_there_and_can_not_go_is_an_error(folder: Path) -> None:
     assert "has 1 line, and 5 is none of them" in await refusal(folder, "@a.txt:5-9")
     assert "the first comes after the last" in await refusal(folder, "@a.txt:9-5")
     assert "is a folder, and has no lines" in await refusal(folder, "@./:3")
-    assert "is a picture of 3.7 MB, and models take 3.5 MB" in await refusal(folder, "@large.png")
-    assert "is 9000x1 pixels large, and models take 8000 a side" in await refusal(folder, "@wide.png")
+    assert "is a picture of 40.2 MB, and models take 40.0 MB" in await refusal(folder, "@large.png")
+    assert "is 11000x10000 pixels large, and can't be made smaller here" in await refusal(folder, "@wide.png")
     assert "round can't be read: Too many levels of symbolic links" in await refusal(folder, "@round")
     for n in range(MOST_FILES + 1):
         (folder / f"f{n}").write_text("x")

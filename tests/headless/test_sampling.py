@@ -17,7 +17,7 @@ from tests.wire_bytes import APIS, Answer, Api, Text
 from tests.wire_server import WireServer
 
 FIELDS = list(Sampling.model_fields)
-VALUES: tuple[Any, ...] = (0.5, 7, "refuse", {"extra": 1})
+VALUES: tuple[Any, ...] = (0.5, 7, "refuse", "high", {"extra": 1})
 
 
 def value_for(field: str) -> Any:
@@ -70,13 +70,16 @@ def test_each_is_taken_from_the_top_of_the_file_a_providers_table_and_a_models(
     assert bodies[0] != bodies[1]
 
 
-@pytest.mark.parametrize(("name", "value"), [("MAX_TOKENS", "7"), ("TEMPERATURE", "0.5"), ("STOP", "END")])
+@pytest.mark.parametrize(
+    ("name", "value"), [("MAX_TOKENS", "7"), ("TEMPERATURE", "0.5"), ("STOP", "END"), ("EFFORT", "high")]
+)
 def test_the_environment_says_them_too(fanout: Inside, server: WireServer, name: str, value: str) -> None:
     server.script(Answer(Text("Hi.")))
     url = server.base_url("openai-chat")
     env = {f"FANOUT_{name}": value}
     assert fanout.run("run", "--no-mcp", "-m", "openai/m", "--base-url", url, "go", env=env).code == 0
-    assert str(server.requests[0].body[name.lower()]) in (value, f"['{value}']")
+    parameter = PARAMETERS[name.lower()]["openai-chat"]
+    assert str(server.requests[0].body[parameter]) in (value, f"['{value}']")
 
 
 def test_what_stands_nearer_wins_and_stops_and_extra_fields_add_up() -> None:

@@ -153,7 +153,7 @@ async def test_a_server_error_with_a_web_page(server: WireServer, api: Api) -> N
         (400, "This model's maximum context length is 8192 tokens. However, your messages resulted in 9001 tokens."),
         (400, "prompt is too long: 210000 tokens > 200000 maximum"),
         (400, "the request exceeds the available context size. try increasing the context size"),
-        (400, "input length and `max_tokens` exceed context limit: 190000 + 32000 > 200000"),
+        (400, "input length and `max_tokens` exceed context limit: 199900 + 32000 > 200000"),
         (413, "Request too large: please reduce the length of the messages"),
         (500, "This model's maximum prompt length is 131072 but the request contains 200000 tokens."),
         (400, "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576)."),

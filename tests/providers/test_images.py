@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import base64
+import io
+import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from console_app.domain.messages import Attachment, UserMessage
-from console_app.domain.ports.provider import ModelRequest
+from console_app.domain.messages import AssistantMessage, Attachment, ToolMessage, UserMessage
+from console_app.domain.ports.provider import ModelRequest, no_pictures
+from console_app.domain.tools import ToolCall
 from console_app.engine.history import normalise
+from console_app.providers.openai_chat_request import chat_messages
 from console_app.providers.pictures import LARGEST
 from tests.providers.reading import notices_of, provider_at, read, text_of
 from tests.wire_bytes import APIS, Answer, Api, Text
@@ -95,3 +101,114 @@ def test_only_pictures_are_sent_and_two_messages_keep_theirs(tmp_path: Path) -> 
     assert isinstance(sent, UserMessage)
     assert sent.images == ("/a.png", "/a.png")
     assert normalise([sent]) == (sent,)
+
+
+# -- of results, and made small
+
+
+def drawn(path: Path, width: int, height: int, kind: str = "PNG") -> Path:
+    """A picture with something on it."""
+    from PIL import Image, ImageDraw
+
+    picture = Image.new("RGB", (width, height), "white")
+    ImageDraw.Draw(picture).line((0, 0, width, height), "red", 5)
+    picture.save(path, kind)
+    return path
+
+
+def after_results(*paths: Path) -> ModelRequest:
+    """A request after two calls, each of which gave pictures."""
+    calls = tuple(ToolCall(id=f"call_{n}", name="demo_draw") for n in range(2))
+    answer = AssistantMessage(content="Look.", tool_calls=calls)
+    images = tuple(map(str, paths))
+    results = [
+        ToolMessage(tool_call_id=call.id, content=f"drawn {call.id}", name=call.name, images=images) for call in calls
+    ]
+    return ModelRequest(messages=(UserMessage(content="Draw."), answer, *results))
+
+
+def all_pictures(body: dict[str, Any]) -> list[str]:
+    """The base64 of every picture in a body, wherever it stands."""
+    return re.findall(r"(?:iVBORw0KGgo|/9j/)[A-Za-z0-9+/=]+", json.dumps(body))
+
+
+@every_api
+async def test_pictures_of_results_go_in_the_form_of_each_wire(server: WireServer, api: Api, tmp_path: Path) -> None:
+    asked = after_results(drawn(tmp_path / "a.png", 4, 4))
+    server.script(Answer(Text("Lines.")))
+    provider = provider_at(server, api)
+    _, error = await read(provider, asked)
+    await provider.close()
+    assert error is None
+    body = server.requests[0].body
+    assert len(all_pictures(body)) == 2
+    match api:
+        case "anthropic":
+            results = body["messages"][2]["content"]
+            assert [one["type"] for one in results] == ["tool_result"] * 2
+            assert [part["type"] for part in results[0]["content"]] == ["text", "image"]
+        case "openai-responses":
+            outputs = [one["output"] for one in body["input"] if one.get("type") == "function_call_output"]
+            assert [[part["type"] for part in one] for one in outputs] == [["input_text", "input_image"]] * 2
+        case "openai-chat":
+            assert [one["role"] for one in body["messages"]] == ["user", "assistant", "tool", "tool", "user"]
+            assert body["messages"][2]["content"] == "drawn call_0"
+            assert [part["type"] for part in body["messages"][4]["content"]] == ["text", "image_url", "image_url"]
+
+
+async def test_chat_keeps_the_users_words_behind_the_pictures_of_results(server: WireServer, tmp_path: Path) -> None:
+    asked = after_results(drawn(tmp_path / "a.png", 4, 4))
+    asked = ModelRequest(messages=(*asked.messages, UserMessage(content="And now?")))
+    messages = chat_messages(asked)
+    assert [one["role"] for one in messages] == ["user", "assistant", "tool", "tool", "user"]
+    assert [part.get("text", "picture") for part in messages[-1]["content"]][1:] == ["picture", "picture", "And now?"]
+    then = ModelRequest(messages=(*asked.messages[:-1], AssistantMessage(content="Lines."), UserMessage(content="Ok.")))
+    assert [one["role"] for one in chat_messages(then)][4:] == ["user", "assistant", "user"]
+
+
+@every_api
+async def test_results_are_words_alone_for_a_model_that_can_not_see(
+    server: WireServer, api: Api, tmp_path: Path
+) -> None:
+    asked = after_results(drawn(tmp_path / "a.png", 4, 4))
+    refused = Reply.json({"error": {"message": "image_url is only supported by certain models."}}, 400)
+    server.script(refused, Answer(Text("4")), Answer(Text("5")))
+    provider = provider_at(server, api)
+    chunks, error = await read(provider, asked)
+    await read(provider, asked)
+    await provider.close()
+    assert error is None
+    assert len(notices_of(chunks)) == 1
+    assert [len(all_pictures(one.body)) for one in server.requests] == [2, 0, 0]
+    assert no_pictures(provider)
+
+
+@pytest.mark.parametrize(("kind", "mime"), [("PNG", "image/png"), ("JPEG", "image/jpeg"), ("GIF", "image/png")])
+async def test_a_large_picture_is_made_small(server: WireServer, tmp_path: Path, kind: str, mime: str) -> None:
+    from PIL import Image
+
+    asked = request(drawn(tmp_path / "large.png", 6000, 3000, kind))
+    server.script(Answer(Text("A line.")))
+    provider = provider_at(server, "anthropic")
+    await read(provider, asked)
+    await provider.close()
+    (picture,) = shown(server.requests[0].body)
+    assert picture["source"]["media_type"] == mime
+    with Image.open(io.BytesIO(base64.b64decode(picture["source"]["data"]))) as small:
+        assert small.size == (2000, 1000)
+
+
+async def test_of_many_pictures_the_newest_are_sent(server: WireServer, tmp_path: Path) -> None:
+    paths = [drawn(tmp_path / f"{number}.png", 4 + number, 4) for number in range(27)]
+    messages: list[UserMessage | AssistantMessage] = []
+    for path in paths:
+        messages += [UserMessage(content=path.name, images=(str(path),)), AssistantMessage(content="Seen.")]
+    asked = ModelRequest(messages=(*messages, UserMessage(content="And?")))
+    server.script(Answer(Text("4")))
+    provider = provider_at(server, "openai-chat")
+    await read(provider, asked)
+    await provider.close()
+    sent = all_pictures(server.requests[0].body)
+    newest = [base64.b64encode(path.read_bytes()).decode() for path in paths[10:]]
+    assert sent == newest
+    assert "0.png" in json.dumps(server.requests[0].body)

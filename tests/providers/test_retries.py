@@ -178,7 +178,7 @@ async def test_the_other_name_of_the_token_limit(server: WireServer) -> None:
 async def test_a_smaller_largest_answer(server: WireServer) -> None:
     message = "max_tokens: 32000 > 8192, which is the maximum allowed number of output tokens for test-model"
     chunks = await answer_to(server, "anthropic", Reply.json({"error": {"message": message}}, 400), Answer(Text("4")))
-    assert notices_of(chunks) == ["test refuses max_tokens 32,000: the request is sent again without it."]
+    assert notices_of(chunks) == ["test refuses answers of up to 32,000 tokens: the request is sent again with 8,192."]
     assert server.requests[1].body["max_tokens"] == 8192
 
 

@@ -66,6 +66,20 @@ async def test_an_unknown_command_says_what_was_meant_and_stays(tmp_path: Path) 
         assert chat(pilot.app).prompt.text == "/thme x"
 
 
+async def test_the_effort_is_set_by_name_and_picked_from_a_list(tmp_path: Path) -> None:
+    async with app(tmp_path).run_test(size=(100, 40), notifications=True) as pilot:
+        settings = chat(pilot.app).conversation.engine
+        await pilot.press(*"/effort high", "enter")
+        await see(pilot, "Effort: high, from the next answer on.")
+        assert settings.settings.effort == "high"
+        await pilot.press(*"/effort some", "enter")
+        await see(pilot, "There is no effort some.")
+        await pilot.press(*"/effort ", "enter")
+        await see(pilot, "as much as it can")
+        await pilot.press(*"default", "enter")
+        await until(pilot, lambda: settings.settings.effort is None)
+
+
 async def test_the_palette_holds_the_same_commands(tmp_path: Path) -> None:
     async with app(tmp_path).run_test(size=(100, 40)) as pilot:
         await pilot.press("ctrl+p")

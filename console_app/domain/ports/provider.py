@@ -13,7 +13,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 
 from console_app.domain.events import Level
 from console_app.domain.messages import AssistantMessage, Reasoning, ToolMessage, UserMessage
-from console_app.domain.sampling import Sampling
+from console_app.domain.sampling import Effort, Sampling
 from console_app.domain.tools import Outcome, ToolSpec
 
 SLICE = 16  # chunks or events taken in one go before others may run: a burst of tokens must not starve the keys
@@ -166,10 +166,14 @@ class RetryChunk:
 
 @dataclass(frozen=True, slots=True)
 class NoticeChunk:
-    """Something the user should know of the request (a fallback taken, a field refused)."""
+    """Something the user should know of the request (a fallback taken, a field refused).
+
+    `without_reasoning_of` is the source of reasoning that the endpoint refused, and that the history forgets.
+    """
 
     text: str
     level: Level = "info"
+    without_reasoning_of: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,6 +243,29 @@ class HasEndpoint(Protocol):
 def endpoint_of(provider: Provider) -> str:
     """Whose answers come from `provider`; "" where it has no endpoint."""
     return provider.endpoint if isinstance(provider, HasEndpoint) else ""
+
+
+@runtime_checkable
+class KnowsTurns(Protocol):
+    """What a provider may want to be told."""
+
+    def turn_began(self) -> None:
+        """A new turn begins: what was done for the last one alone is over."""
+        ...
+
+
+@runtime_checkable
+class KnowsEffort(Protocol):
+    """What a provider may say beside."""
+
+    def effort_for(self, asked: Effort | None) -> str:
+        """How much the model is asked to think where a request asks for `asked`; "" where nothing is said of it."""
+        ...
+
+
+def effort_for(provider: Provider, asked: Effort | None) -> str:
+    """How much the model of `provider` is asked to think; "" where nothing is said of it."""
+    return provider.effort_for(asked) if isinstance(provider, KnowsEffort) else ""
 
 
 @runtime_checkable

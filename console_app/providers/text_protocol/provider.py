@@ -27,9 +27,11 @@ from console_app.domain.ports.provider import (
     NoticeChunk,
     Provider,
     TextChunk,
+    effort_for,
     endpoint_of,
     no_pictures,
 )
+from console_app.domain.sampling import Effort
 from console_app.domain.tools import Outcome, ToolSpec
 from console_app.providers.text_protocol.reading import AnswerReader
 from console_app.providers.text_protocol.rendering import as_text
@@ -79,6 +81,10 @@ class TextProtocol:
     def no_pictures(self) -> str:
         """What is known of the wrapped provider's model."""
         return no_pictures(self._inner)
+
+    def effort_for(self, asked: Effort | None) -> str:
+        """What the wrapped provider says."""
+        return effort_for(self._inner, asked)
 
     @property
     def protocol(self) -> str:

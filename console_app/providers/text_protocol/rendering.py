@@ -65,16 +65,19 @@ def as_text(request: ModelRequest, dialect: str) -> ModelRequest:
 def _messages(request: ModelRequest, dialect: str) -> tuple[AnyMessage, ...]:
     out: list[AnyMessage] = []
     results: list[_Result] = []
+    images: list[str] = []
 
     def flush() -> None:
         if results:
-            out.append(UserMessage(content=render_results(dialect, list(results))))
+            out.append(UserMessage(content=render_results(dialect, list(results)), images=tuple(images)))
             results.clear()
+            images.clear()
 
     for message in request.messages:
         if isinstance(message, ToolMessage):
             status = "ok" if message.outcome == "succeeded" else message.outcome.replace("_", " ")
             results.append(_Result(len(results), message.name, status, message.content))
+            images.extend(message.images)
             continue
         flush()
         out.append(_assistant(message, dialect, request.tools) if isinstance(message, AssistantMessage) else message)

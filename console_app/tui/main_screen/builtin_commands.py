@@ -13,12 +13,13 @@ from console_app.conversation.sessions import EXPORT_FORMATS, READ_ONLY, Session
 from console_app.domain.approvals import CallPolicy
 from console_app.domain.errors import FanoutError, UsageError
 from console_app.domain.safe_text import one_line
+from console_app.domain.sampling import EFFORTS
 from console_app.tui.approvals.mode_switch import ModeSwitch
 from console_app.tui.commands.context import context_report
 from console_app.tui.commands.registry import Command, CommandRegistry
 from console_app.tui.main_screen.board_area import BoardArea
 from console_app.tui.main_screen.console_ui import ConsoleUi
-from console_app.tui.main_screen.dialogs import Dialogs
+from console_app.tui.main_screen.dialogs import DEFAULT_EFFORT, Dialogs
 from console_app.tui.services import ConsoleServices
 from console_app.tui.themes import LoadedTheme
 
@@ -56,6 +57,9 @@ def dialog_commands(
     def policy(rest: str) -> None:
         ui.open(dialogs.policy, rest)
 
+    def effort(rest: str) -> None:
+        ui.open(dialogs.effort, rest)
+
     def mcp(rest: str) -> None:
         ui.open(dialogs.servers, rest)
 
@@ -83,6 +87,13 @@ def dialog_commands(
             policy,
             "[parallel|sequential|single]",
             lambda: [one.value for one in CallPolicy],
+        ),
+        Command(
+            "effort",
+            "how much the model thinks before it answers",
+            effort,
+            "[LEVEL]",
+            lambda: [DEFAULT_EFFORT, *EFFORTS],
         ),
         Command("mcp", "servers and their tools, switched on and off", mcp, "[SERVER]", servers),
         Command("tools", "servers and their tools, as /mcp", mcp, "[SERVER]", servers),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ from console_app.conversation.conversation import MANUAL, Conversation
 from console_app.domain.approvals import CallPolicy
 from console_app.domain.errors import FanoutError
 from console_app.domain.safe_text import one_line
+from console_app.domain.sampling import EFFORTS
 from console_app.domain.tools import Artifact
 from console_app.domain.transcript import Transcript
 from console_app.domain.transcript_parts import CallView
@@ -31,6 +33,17 @@ _POLICIES = {
     CallPolicy.PARALLEL: "all calls of an answer at once",
     CallPolicy.SEQUENTIAL: "one after the other, in order",
     CallPolicy.SINGLE: "the first runs, the rest are put off",
+}
+DEFAULT_EFFORT = "default"
+_EFFORTS = {
+    DEFAULT_EFFORT: "as it is configured, else as the endpoint has it",
+    "none": "answer at once",
+    "minimal": "hardly any",
+    "low": "a little",
+    "medium": "some",
+    "high": "much",
+    "xhigh": "more, where the model knows it",
+    "max": "as much as it can",
 }
 
 
@@ -107,6 +120,23 @@ class Dialogs:
             engine.settings = engine.settings.with_policy(CallPolicy(picked))
             self._ui.changed()
             self._ui.toast(f"Policy: {picked}, from the next answer on.")
+
+    async def effort(self, name: str) -> None:
+        """How much the model thinks before it answers: as `name` says, or as you pick."""
+        from console_app.tui.widgets.pick_list import Choice, PickList
+
+        engine = self._services.engine
+        if name and name not in _EFFORTS:
+            self._ui.toast(f"There is no effort {one_line(name, 40)}. There are: {', '.join(_EFFORTS)}.")
+            return
+        choices = [Choice(effort, about) for effort, about in _EFFORTS.items()]
+        now = engine.settings.effort or DEFAULT_EFFORT
+        picked = name or await self._ui.push(PickList("Effort", choices, current=now))
+        if picked:
+            effort = next((one for one in EFFORTS if one == picked), None)
+            engine.settings = replace(engine.settings, effort=effort)
+            self._ui.changed()
+            self._ui.toast(f"Effort: {picked}, from the next answer on.")
 
     async def history(self) -> None:
         """Puts an older prompt into the prompt."""

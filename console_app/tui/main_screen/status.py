@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from console_app.domain.approvals import ApprovalMode
+from console_app.domain.ports.provider import effort_for
 from console_app.domain.transcript import Transcript
 from console_app.engine.context import breakdown
 from console_app.tui.main_screen.status_bar import Status
@@ -18,6 +19,7 @@ def read_status(services: ConsoleServices, transcript: Transcript, mode: Approva
         model=model or "…",
         provider=f"{provider} at {host}" if host else provider,
         strategy=engine.settings.strategy,
+        effort=effort_for(engine.provider, engine.settings.effort),
         policy=engine.settings.policy_for(engine.provider.protocol).value,
         mode=mode,
         servers_ready=states.count("ready"),

@@ -29,6 +29,7 @@ class Status:
     model: str = ""
     provider: str = ""
     strategy: str = "agentic"
+    effort: str = ""  # how much the model thinks first, where that is said
     policy: str = "parallel"
     mode: ApprovalMode = ApprovalMode.ASK
     servers_ready: int = 0
@@ -66,7 +67,10 @@ def _part(content: Content, name: str) -> Content:
 
 def _model(status: Status) -> Content:
     name, provider = one_line(status.model, NAME_CELLS), one_line(status.provider, NAME_CELLS)
-    return _part(_line((name, "$foreground"), (f" · {provider}", "$muted")), "model")
+    model = _part(_line((name, "$foreground"), (f" · {provider}", "$muted")), "model")
+    if not status.effort:
+        return model
+    return model + _line((" · ", "$muted")) + _part(_line((f"effort {status.effort}", "$muted")), "effort")
 
 
 def _how(status: Status) -> Content:

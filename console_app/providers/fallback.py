@@ -1,0 +1,111 @@
+"""A provider with another in reserve: where the first is overloaded or out of reach before anything of its answer was
+shown, the other answers, until the turn ends. So it is taken once a turn, and each turn tries the first one again."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import aclosing, asynccontextmanager
+
+from console_app.domain.errors import FanoutError, ProviderError
+from console_app.domain.ports.provider import (
+    Chunk,
+    KnowsTurns,
+    ModelRequest,
+    NoticeChunk,
+    Provider,
+    RetryChunk,
+    effort_for,
+    endpoint_of,
+    no_pictures,
+)
+from console_app.domain.sampling import Effort
+
+
+class WithFallback:
+    """`first`, and what `open_other` opens when it is needed: the model called `other_name`, PROVIDER/MODEL.
+
+    Name, model and all else are those of the one that answers now.
+    """
+
+    def __init__(self, first: Provider, other_name: str, open_other: Callable[[], Provider]) -> None:
+        self._first = first
+        self._other_name = other_name
+        self._open_other = open_other
+        self._other: Provider | None = None
+        self._taken = False
+
+    @property
+    def name(self) -> str:
+        """The provider's name in the configuration."""
+        return self._now.name
+
+    @property
+    def model(self) -> str:
+        """The model's name, as the endpoint knows it."""
+        return self._now.model
+
+    @property
+    def protocol(self) -> str:
+        """How tools are offered."""
+        return self._now.protocol
+
+    @property
+    def endpoint(self) -> str:
+        """Whose answers come from it."""
+        return endpoint_of(self._now)
+
+    @property
+    def no_pictures(self) -> str:
+        """Why its model is shown no pictures."""
+        return no_pictures(self._now)
+
+    def effort_for(self, asked: Effort | None) -> str:
+        """How much its model is asked to think."""
+        return effort_for(self._now, asked)
+
+    def turn_began(self) -> None:
+        """The first one is tried again."""
+        self._taken = False
+        for provider in (self._first, self._other):
+            if isinstance(provider, KnowsTurns):
+                provider.turn_began()
+
+    @asynccontextmanager
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[AsyncIterator[Chunk]]:
+        """Sends `request`; leaving the context closes the connection at once."""
+        async with aclosing(self._chunks(request)) as chunks:
+            yield chunks
+
+    async def close(self) -> None:
+        """Closes both."""
+        await self._first.close()
+        if self._other is not None:
+            await self._other.close()
+
+    @property
+    def _now(self) -> Provider:
+        return self._other if self._taken and self._other is not None else self._first
+
+    async def _chunks(self, request: ModelRequest) -> AsyncGenerator[Chunk]:
+        if not self._taken:
+            shown = False
+            try:
+                async with self._first.stream(request) as chunks:
+                    async for chunk in chunks:
+                        shown = shown or not isinstance(chunk, NoticeChunk | RetryChunk)
+                        yield chunk
+                return
+            except ProviderError as error:
+                if shown or not error.unavailable:
+                    raise
+                try:
+                    self._other = self._other or self._open_other()
+                except FanoutError as problem:
+                    yield NoticeChunk(f"The fallback {self._other_name} can't be used. {problem.line}", "warning")
+                    raise error from problem
+                self._taken = True
+                why = error.detail.rstrip(".")
+                yield NoticeChunk(f"{why}. {self._other_name} answers in its place until this turn ends.", "warning")
+        async with self._now.stream(request) as chunks:
+            async for chunk in chunks:
+                yield chunk
