@@ -103,12 +103,15 @@ def open_provider(setup: Setup, choice: ModelChoice) -> Provider:
     provider = _own_provider(choice)
     if choice.provider == OFFLINE:
         return provider
+    from console_app.config.known_dialects import KnownDialects
     from console_app.providers.endpoint_address import is_official
     from console_app.providers.text_protocol import TextProtocol
 
     official = choice.config is not None and is_official(choice.config.base_url)
     protocol, dialect = choice.settings.protocol or "auto", choice.settings.dialect
-    return TextProtocol(provider, protocol, dialect=dialect, official=official)
+    known = KnownDialects(setup.paths.dialects)
+    at = choice.config.url if choice.config is not None else ""
+    return TextProtocol(provider, protocol, dialect=dialect, official=official, known=known, at=at)
 
 
 def _own_provider(choice: ModelChoice) -> Provider:

@@ -2,7 +2,6 @@
 
 import re
 
-from console_app.dialects.context import Context
 from console_app.dialects.region import Region
 from console_app.dialects.scan_state import ScanState
 from console_app.dialects.source import LOOKAHEAD, Reading
@@ -21,18 +20,18 @@ _EMPTY_INPUT = re.compile(r"Action:[ \t]*([\w.\-]+)[ \t]*\r?\n\s*Action Input:\s
 _TO_ALL = re.compile(r">>>all[ \t]*\r?\n")
 
 
-def read_label(state: ScanState, label: str, context: Context) -> Reading[None]:
+def read_label(state: ScanState, label: str) -> Reading[None]:
     """Read what a label announces; anywhere but at the start of a line it is text."""
-    if not context.line_start or context.continues_blockquote:
+    place = state.place()
+    if not place.line_start or place.blockquote:
         state.src.pos += len(label)
     elif label == "Observation:":
-        yield from state.cut(label, context)
+        yield from state.cut(label, place)
     else:
-        shown = context.shown or (context.announced and not context.above.startswith("Thought:"))
-        yield from (_action if label == "Action:" else _recipient)(state, shown)
+        yield from (_action if label == "Action:" else _recipient)(state, place.quoted)
 
 
-def _action(state: ScanState, shown: bool) -> Reading[None]:
+def _action(state: ScanState, shown: str) -> Reading[None]:
     src, start = state.src, state.src.at
     chosen = yield from src.match_first([_OBJECTS, _FENCED, _NO_INPUT, _NAMED])
     if chosen is None:
@@ -65,7 +64,7 @@ def _action(state: ScanState, shown: bool) -> Reading[None]:
     state.conclude(draft, shown=shown)
 
 
-def _no_action(state: ScanState, shown: bool) -> None:
+def _no_action(state: ScanState, shown: str) -> None:
     """`Action:` without anything that runs: cut off, if a tool is named, else text."""
     src, start = state.src, state.src.at
     rest = src.tail(limit=LOOKAHEAD) or ""
@@ -86,7 +85,7 @@ def _no_action(state: ScanState, shown: bool) -> None:
         src.pos += len("Action:")
 
 
-def _recipient(state: ScanState, shown: bool) -> Reading[None]:
+def _recipient(state: ScanState, shown: str) -> Reading[None]:
     src, row, start = state.src, BY_NAME["functionary_v32"], state.src.at
     head = tag_pattern(row.body.start, state.tools)
     chosen = yield from src.match_first([_TO_ALL, head])

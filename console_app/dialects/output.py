@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from console_app.dialects.draft import CallAttempt, Draft
+from console_app.dialects.mentions import WHY, mentioned
 from console_app.dialects.model import (
     Arguments,
     CallArgumentsDelta,
@@ -13,14 +14,17 @@ from console_app.dialects.model import (
     CallRetracted,
     ErrorKind,
     ParsedCall,
+    ReadingLevel,
     Rewritten,
     ScanEvent,
     ScanProblem,
     ScanResult,
     VisibleText,
 )
+from console_app.dialects.position import Structure
 from console_app.dialects.source import Source
 from console_app.dialects.table import BY_NAME
+from console_app.dialects.tool_schemas import ToolSchemas
 
 RAW_LIMIT = 500
 BESIDE_TEXT = "nothing marks it as one, and the answer holds other text"
@@ -30,7 +34,8 @@ BESIDE_TEXT = "nothing marks it as one, and the answer holds other text"
 class Segment:
     """A stretch of the answer. `provisional` calls wait for the end: fenced ones for there being no other,
     whole ones (of unknown tools) for there being nothing else at all. `alone`: the calls count only if there is
-    no text in the answer; so do whole ones. `replacement` replaces the text of a segment that is shown otherwise.
+    no text in the answer; so do whole ones. `led`: a line that
+    ends in a colon leads to them. `replacement` replaces the text of a segment that is shown otherwise.
     """
 
     kind: Literal["text", "calls", "thought", "dropped"]
@@ -39,15 +44,17 @@ class Segment:
     attempts: list[CallAttempt] = field(default_factory=list[CallAttempt])
     provisional: Literal["", "fenced", "whole"] = ""
     alone: bool = False
+    led: bool = False
     replacement: str | None = None
 
 
 class ScanOutput:
     """Keeps the segments in order and tells what becomes visible as soon as it is sure to be text."""
 
-    def __init__(self, src: Source, events: list[ScanEvent]) -> None:
+    def __init__(self, src: Source, events: list[ScanEvent], structure: Structure) -> None:
         self._src = src
         self._events = events
+        self._structure = structure
         self.segments: list[Segment] = []
         self.mark = 0
         self.floor = 0
@@ -82,6 +89,7 @@ class ScanOutput:
 
     def drop(self, upto: int, kind: Literal["thought", "dropped"] = "dropped", replacement: str | None = None) -> None:
         """What stands from the mark to here is not shown."""
+        self._structure.skip(self.mark, upto)
         self.segments.append(Segment(kind, self.mark, upto, replacement=replacement))
         if replacement and kind == "dropped":
             self.segments[-1].kind = "text"
@@ -93,12 +101,47 @@ class ScanOutput:
         self, draft: Draft, upto: int, provisional: Literal["", "fenced", "whole"] = "", alone: bool = False
     ) -> None:
         """What stands from the mark to here are the calls of `draft`; `alone`: if there is nothing else."""
+        self._structure.skip(self.mark, upto)
         alone = alone or provisional == "whole"
-        self.segments.append(Segment("calls", self.mark, upto, list(draft.attempts), provisional, alone))
+        above = self._structure.lines(self.mark, self.floor).above if not draft.marked else ""
+        led = above.rstrip().endswith(":") or self._led_on()
+        self.segments.append(Segment("calls", self.mark, upto, list(draft.attempts), provisional, alone, led))
         self.attempts += len(draft.attempts)
         self.unfenced = self.unfenced or not provisional
         self._alone = self._alone or alone
         self.mark = self.floor = upto
+
+    def _led_on(self) -> bool:
+        """Whether nothing stands between here and calls that a colon led to."""
+        for segment in reversed(self.segments):
+            if segment.kind == "calls":
+                return segment.led
+            if segment.kind == "text" and not self._text_of(segment).isspace():
+                break
+        return False
+
+    def take_back_line(self) -> None:
+        """Calls since the last words on this line were part of a sentence: they are text."""
+        before = self._attempts()
+        back = [segment for segment in self._line() if segment.kind == "calls"]
+        for segment in back:
+            self._demote_segment(segment, "it is part of a sentence")
+        if back:
+            self.has_text, after = True, self._attempts()
+            self.attempts = len(after)
+            self._renumber(before, after)
+
+    def _line(self) -> list[Segment]:
+        """The segments behind words that stand on the line where the mark is; none where no words do."""
+        found: list[Segment] = []
+        for segment in reversed(self.segments):
+            text = self._src.text(segment.start, segment.end)
+            if segment.kind == "text" and text.strip():
+                return [] if text.endswith("\n") else found
+            if segment.kind not in ("calls", "dropped") and "\n" in text:
+                break
+            found.append(segment)
+        return []
 
     @property
     def cut_off(self) -> bool:
@@ -123,6 +166,7 @@ class ScanOutput:
         self._events.append(CallArgumentsDelta(self.attempts - 1, delta))
         segment.attempts[-1] = replace(segment.attempts[-1], arguments=arguments, end=upto)
         segment.end = self.mark = self.floor = upto
+        self._structure.restart(upto)
         self.has_text = any(segment.kind == "text" and self._text_of(segment).strip() for segment in self.segments)
 
     def note(self, start: int, end: int, why: str, name: str | None = None) -> None:
@@ -135,6 +179,7 @@ class ScanOutput:
             if attempt.failure is None:
                 self._events.append(CallRetracted(index))
         self.segments = [Segment("thought", 0, self.mark - closer)]
+        self._structure.restart(self.mark)
         self.attempts = 0
         self.has_text = self.unfenced = self._alone = False
         self._notes.clear()
@@ -162,21 +207,31 @@ class ScanOutput:
     def _attempts(self) -> list[CallAttempt]:
         return [attempt for segment in self.segments for attempt in segment.attempts]
 
-    def _demote_segment(self, segment: Segment) -> None:
+    def _demote_segment(self, segment: Segment, why: str = "") -> None:
         name = next((attempt.name for attempt in segment.attempts if attempt.known), None)
-        if segment.alone and name is not None:
+        if why:
+            pass
+        elif segment.alone and name is not None:
             why = BESIDE_TEXT
         else:
             why = "an example in a fence" if segment.provisional == "fenced" else "no tool has this name"
         self.note(segment.start, segment.end, f"not taken as a call: {why}", name)
         segment.kind, segment.provisional, segment.alone, segment.attempts = "text", "", False, []
 
-    def finish(self, cut_short: bool) -> ScanResult:
-        """Decide what was provisional and make the result; `cut_short` when a token limit ended the answer."""
+    def finish(self, tools: ToolSchemas, level: ReadingLevel, cut_short: bool, unasked: bool = False) -> ScanResult:
+        """Decide what was provisional and make the result; `cut_short` when a token limit ended the answer, `unasked`
+        when calls without a marker are not what the model was asked for.
+        """
         before = self._attempts()
-        for segment in self.segments:
+        said = False
+        for segment in reversed(self.segments):
+            unmarked = any(not attempt.marked for attempt in segment.attempts)
             if segment.provisional == "fenced" and self.unfenced:
                 self._demote_segment(segment)
+            elif said and unmarked and (segment.led or unasked):
+                self._demote_segment(segment, "it stands between sentences" if segment.led else "text follows it")
+            elif segment.kind == "text" and not self._text_of(segment).isspace():
+                said = True
         for segment in self.segments:
             if segment.alone and self.has_text:
                 self._demote_segment(segment)
@@ -190,11 +245,21 @@ class ScanOutput:
             self._events.append(Rewritten(content))
         thoughts = (segment for segment in self.segments if segment.kind == "thought")
         reasoning = "\n\n".join(text for segment in thoughts if (text := self._text_of(segment).strip()))
+        if not any(attempt.failure is None for attempt in attempts):
+            self._notice(tools, level)
         calls, problems = self._report(attempts)
         error: ErrorKind | None = None
         if any(attempt.failure for attempt in attempts):
             error = "truncated" if any(attempt.failure == "truncated" for attempt in attempts) else "invalid"
         return ScanResult(calls, content, reasoning, error, calls[0].dialect if calls else None, problems)
+
+    def _notice(self, tools: ToolSchemas, level: ReadingLevel) -> None:
+        """Where no call was read and nothing said why, what looks like one is told of."""
+        if not any(name for *_, name in self._notes) and (
+            found := mentioned(self._content(), tools, unmarked=level != "none")
+        ):
+            start = self._src.text(0, self._src.length).find(self._content()[found[0] : found[1]])
+            self.note(start, start + found[1] - found[0], f"not taken as a call: {WHY}", found[2])
 
     def _renumber(self, before: list[CallAttempt], after: list[CallAttempt]) -> None:
         """Tell what changed: calls that are none after all are retracted, and so are those whose index moves."""

@@ -5,11 +5,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
-from console_app.dialects.context import Context
 from console_app.dialects.dialect import Dialect
 from console_app.dialects.draft import Draft, Reopening
 from console_app.dialects.model import ReadingLevel, ScanEvent
 from console_app.dialects.output import BESIDE_TEXT, ScanOutput
+from console_app.dialects.position import Place, Structure
 from console_app.dialects.region import Region
 from console_app.dialects.source import Match, Reading, Source
 from console_app.dialects.table import BY_NAME
@@ -34,8 +34,6 @@ class ScanState:
     held: bool = False
     in_fence: bool = False
     blocked: bool = False
-    fence_end: int = -1
-    fence_cued: bool = False
     shown_section: str = ""
     draft: Draft | None = None
     reopening: Reopening | None = None
@@ -44,7 +42,16 @@ class ScanState:
 
     def __post_init__(self) -> None:
         self._events: list[ScanEvent] = []
-        self.output = ScanOutput(self.src, self._events)
+        self.structure = Structure(self.src)
+        self.output = ScanOutput(self.src, self._events, self.structure)
+
+    def place(self) -> Place:
+        """Where what is read now stands."""
+        return self.structure.at(self.src.at, self.output.floor)
+
+    def lines(self) -> Place:
+        """The same, without what is open around it."""
+        return self.structure.lines(self.src.at, self.output.floor)
 
     def flush(self) -> list[ScanEvent]:
         """The events since the last time."""
@@ -81,11 +88,11 @@ class ScanState:
         yield from row.body.read(self.src, region, draft)
         return draft
 
-    def conclude(self, draft: Draft, provisional: Literal["", "fenced", "whole"] = "", shown: bool = False) -> None:
-        """A region has been read up to here: its calls count, or, if it has none, it is text. `shown`: it is text in
-        any case, for it was quoted or announced as an example.
+    def conclude(self, draft: Draft, provisional: Literal["", "fenced", "whole"] = "", shown: str = "") -> None:
+        """A region has been read up to here: its calls count, or, if it has none, it is text. `shown` says why it is
+        text in any case, "" when it isn't.
         """
-        why = "it is quoted or an example" if shown else self._withheld(draft)
+        why = shown or self._withheld(draft)
         if why:
             if draft.attempts:
                 names = (self.tools.resolve(attempt.name or "") for attempt in draft.attempts)
@@ -127,8 +134,10 @@ class ScanState:
         )
         return "" if fitting else "nothing marks it as one, and its arguments do not fit the tool"
 
-    def refuse(self, draft: Draft) -> None:
-        """What was read up to here is text after all."""
+    def refuse(self, draft: Draft, why: str = "", written: str = "") -> None:
+        """What was read up to here is text after all; `why`, where it seems to call the tool that is `written`."""
+        if why and (name := self.tools.resolve(written)):
+            self.output.note(self.output.mark, self.src.at, f"not taken as a call: {why}", name)
         draft.discard()
         self.draft = None
         self.output.show(self.src.at)
@@ -142,14 +151,14 @@ class ScanState:
         self.src.pos = found.end()
         self.output.extend(self.src.at, self.reopening.arguments(value))
 
-    def cut(self, token: str, context: Context) -> Reading[None]:
+    def cut(self, token: str, place: Place) -> Reading[None]:
         """A result that only an endpoint could have written: it and all that follows is made up.
 
         Where no call came before it may be ordinary text; it stays, but no call after it counts.
         """
-        if self.level == "none" or (not self.output.attempts and not (context.line_start and token[0] in "<[")):
+        if self.level == "none" or (not self.output.attempts and not (place.line_start and token[0] in "<[")):
             self.src.pos += len(token)
-            self.blocked = self.blocked or context.line_start
+            self.blocked = self.blocked or place.line_start
             return
         self.output.note(self.src.at, self.src.at + len(token), "results that the model made up, and all after them")
         yield from self.src.skip(_ANYTHING)

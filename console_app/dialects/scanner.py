@@ -9,7 +9,6 @@ import re
 from collections.abc import Generator, Sequence
 
 from console_app.dialects.bare import read_call_lines, read_list, read_object
-from console_app.dialects.context import Context, context_at
 from console_app.dialects.fences import read_ticks
 from console_app.dialects.labels import read_label
 from console_app.dialects.markers import read_marker, read_tool_tag
@@ -19,6 +18,7 @@ from console_app.dialects.output import ScanOutput
 from console_app.dialects.patterns import partly
 from console_app.dialects.scan_state import ScanState
 from console_app.dialects.source import Match, Reading, Source
+from console_app.dialects.table import BY_NAME
 from console_app.dialects.tool_schemas import ToolSchemas
 
 _HELD = 256
@@ -62,7 +62,10 @@ class Scanner:
             for _ in self._reading:
                 raise AssertionError("a grammar waits for text after the end")
             state.output.show(state.src.at)
-            self._result = state.output.finish(cut_short=finish_reason in ("length", "max_tokens"))
+            unasked = state.prefer in BY_NAME and BY_NAME[state.prefer].marked
+            self._result = state.output.finish(
+                state.tools, state.level, finish_reason in ("length", "max_tokens"), unasked
+            )
             self.tail_events = state.flush()
         return self._result
 
@@ -83,9 +86,8 @@ def read_answer(state: ScanState) -> Generator[None, None, None]:
         if found is None:
             return
         state.output.show(state.src.at)
-        context = context_at(state.src, state.src.at, state.output.floor)
         state.held = True
-        yield from _handle(state, found, context)
+        yield from _handle(state, found)
         state.held = False
 
 
@@ -157,33 +159,33 @@ def _is_sure(state: ScanState, found: Match) -> bool:
     return found.group() not in EXTENDABLE or available >= LONGEST
 
 
-def _handle(state: ScanState, found: Match, context: Context) -> Reading[None]:
+def _handle(state: ScanState, found: Match) -> Reading[None]:
     """Read what an opening opens; what turns out to be text is left to be shown."""
     kind = found.lastgroup
     token = found.group()
     unread = state.level == "none" and kind not in ("literal", "spaced", "ticks")
-    if unread or (context.blockquote and not (kind == "label" and token == ">>>")):
+    if unread:
         state.src.pos += len(token)
     elif kind == "literal":
-        yield from _literal(state, KIND_OF[token], token, context)
+        yield from _literal(state, KIND_OF[token], token)
     elif kind == "spaced":
-        yield from read_marker(state, token, found.group("spaced"), context)
+        yield from read_marker(state, token, found.group("spaced"))
     elif kind == "tag":
-        yield from read_tool_tag(state, token, context)
+        yield from read_tool_tag(state, token)
     elif kind == "label":
-        yield from read_label(state, token, context)
+        yield from read_label(state, token)
     elif kind == "ticks":
-        yield from read_ticks(state, token, context)
+        yield from read_ticks(state, token)
     elif kind in ("member", "callee"):
-        yield from read_list(state, found["member"], context)
+        yield from read_list(state, found["member"])
     else:
-        yield from read_object(state, found["key"], context)
+        yield from read_object(state, found["key"])
 
 
-def _literal(state: ScanState, kind: str, token: str, context: Context) -> Reading[None]:
+def _literal(state: ScanState, kind: str, token: str) -> Reading[None]:
     src, output = state.src, state.output
     if kind == "marker":
-        yield from read_marker(state, token, token, context)
+        yield from read_marker(state, token, token)
     elif kind == "thinking":
         src.pos += len(token)
         found = yield from src.find(_CLOSES_THINKING[token], THINKING[token][0], 32)
@@ -198,26 +200,28 @@ def _literal(state: ScanState, kind: str, token: str, context: Context) -> Readi
         state.reopening = None
         output.floor = src.at
     elif kind == "fabricated":
-        yield from state.cut(token, context)
+        yield from state.cut(token, state.lines())
     elif kind == "silent":
         src.pos += len(token)
         output.drop(src.at)
     elif kind == "closer":
+        line_start = state.lines().line_start
         src.pos += len(token)
         if token == state.shown_section:
             state.shown_section = ""
-        elif token.startswith(("<|", "<｜")) or output.awaits(token) or (context.line_start and output.attempts):
+        elif token.startswith(("<|", "<｜")) or output.awaits(token) or (output.attempts and line_start):
             output.drop(src.at)
     else:
-        yield from _turn_token(state, token, context)
+        yield from _turn_token(state, token)
 
 
-def _turn_token(state: ScanState, token: str, context: Context) -> Reading[None]:
+def _turn_token(state: ScanState, token: str) -> Reading[None]:
     """A token that ends a turn is dropped; one that may be meant as text, only where the text ends."""
     src = state.src
+    line_start = token in _TURN_TOKEN_IN_TEXT and state.lines().line_start
     src.pos += len(token)
     following = yield from src.ahead()
-    if token not in _TURN_TOKEN_IN_TEXT or not following or (following == "<" and context.line_start):
+    if token not in _TURN_TOKEN_IN_TEXT or not following or (following == "<" and line_start):
         state.output.drop(src.at)
 
 

@@ -19,6 +19,7 @@ class CallAnnounced(BaseEvent):
     server: str = ""
     tool: str = ""
     origin: Literal["native", "text"] = "native"
+    dialect: str = ""  # of a call that was read from text
 
 
 class CallArguments(BaseEvent):

@@ -19,7 +19,7 @@ SHOWN = {
     ),
     "a tag within an example's sentence": f"A call would be {TAGGED} in this dialect.",
     "a tag in quotation marks": f'The manual says "<tool_call>{P}</tool_call>" about it.',
-    "an action announced as a format": 'Use the following format:\nAction: read_file\nAction Input: {"path": "a"}',
+    "an action announced as a format": 'This is an example:\nAction: read_file\nAction Input: {"path": "a"}',
     "an action's object announced as an example": f"For example:\nAction:\n{W}",
     "a recipient announced as an example": "For example:\n>>>ping\n{}",
     "a tool's tag in an example's sentence": "It looks like <read_file><path>a</path></read_file> in XML.",

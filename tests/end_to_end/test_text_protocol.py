@@ -13,6 +13,7 @@ from console_app.dialects import DIALECTS, ToolSignature, render_calls
 from console_app.domain import events as ev
 from console_app.domain.approvals import ApprovalMode, CallPolicy
 from console_app.domain.endpoint import ProviderConfig
+from console_app.domain.ports.provider import ProtocolMode as Mode
 from console_app.domain.tools import Outcome
 from console_app.engine.approval_gate import ApprovalGate
 from console_app.engine.engine import Engine
@@ -20,7 +21,6 @@ from console_app.engine.settings import EngineSettings
 from console_app.mcp_client.hub import Hub
 from console_app.providers.factory import open_provider
 from console_app.providers.text_protocol import TextProtocol
-from console_app.providers.text_protocol.provider import Mode
 from tests.patience import PATIENCE
 from tests.wire_bytes import Answer, Call, Text
 from tests.wire_server import Reply, WireServer

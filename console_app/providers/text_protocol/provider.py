@@ -1,9 +1,10 @@
 """A provider around another that gives tools to models which can only write them as text.
 
 - `text` and `xml` describe the tools in the prompt from the start, in a dialect.
-- `auto` offers the API's own tools, with every request; only when the endpoint refuses them does it go over to text,
-  and says so. Of the text it reads calls in marked dialects, and none at all once the model has made a call of its own
-  in the conversation, or where the endpoint is the vendor's own. Nothing of this is kept: a new start begins anew.
+- `auto` offers the API's own tools, with every request; when the endpoint refuses them it goes over to text, and says
+  so. Of the text it reads calls in marked dialects, and none at all once the model has made a call of its own in the
+  conversation, or where the endpoint is the vendor's own. Once a person approved a call that it read, the model at that
+  endpoint is known to write that dialect: `known` keeps it, until a native call or `choose` drops it.
 - `native` reads no calls from text.
 """
 
@@ -11,9 +12,10 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing, asynccontextmanager
-from typing import Literal
 
+from console_app.config.known_dialects import KnownDialects
 from console_app.dialects import ReadingLevel
+from console_app.dialects.table import BY_NAME
 from console_app.domain.errors import ProviderError, ToolsRefused
 from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
 from console_app.domain.ports.provider import (
@@ -25,6 +27,7 @@ from console_app.domain.ports.provider import (
     FinishChunk,
     ModelRequest,
     NoticeChunk,
+    ProtocolMode,
     Provider,
     TextChunk,
     no_pictures,
@@ -33,7 +36,6 @@ from console_app.domain.tools import Outcome, ToolSpec
 from console_app.providers.text_protocol.reading import AnswerReader
 from console_app.providers.text_protocol.rendering import as_text
 
-Mode = Literal["auto", "native", "text", "xml"]
 DEFAULT = "hermes_json"
 CODE = "qwen3_coder_xml"  # values as they are: code needs no JSON escapes, which small models get wrong
 XML = "roo_xml"
@@ -41,18 +43,64 @@ XML = "roo_xml"
 
 class TextProtocol:
     """A provider of text calls, in one of the modes above. `dialect` is the one to ask for; None: by the model's name
-    and its tools (or Roo's XML). `official`: the endpoint is that of a vendor whose models call natively.
+    and its tools (or Roo's XML). `official`: the endpoint is that of a vendor whose models call natively. `at` is where
+    the endpoint is.
     """
 
     def __init__(
-        self, inner: Provider, mode: Mode = "auto", *, dialect: str | None = None, official: bool = False
+        self,
+        inner: Provider,
+        mode: ProtocolMode = "auto",
+        *,
+        dialect: str | None = None,
+        official: bool = False,
+        known: KnownDialects | None = None,
+        at: str = "",
     ) -> None:
         self._inner = inner
-        self._mode: Mode = mode
         self._official = official
-        self._by_text = mode in ("text", "xml")
+        self._known = known
+        self._at = at
+        self._configured = dialect
         self._called_natively = False  # in the conversation that is going on
-        self._dialect = dialect or (XML if mode == "xml" else None)
+        self._begin(mode)
+        learnt = known.get(self._place) if known is not None and mode == "auto" and not official else None
+        if learnt is not None and _writable(learnt):
+            self._by_text = self._learnt = True
+            self._dialect = learnt
+
+    def _begin(self, mode: ProtocolMode) -> None:
+        self._mode: ProtocolMode = mode
+        self._by_text = mode in ("text", "xml")
+        self._learnt = False  # it goes by text because a call of its dialect was approved
+        self._dialect = self._configured or (XML if mode == "xml" else None)
+
+    def choose(self, mode: ProtocolMode) -> None:
+        """Another protocol from the next request on; what was known of the model is forgotten."""
+        if self._known is not None:
+            self._known.drop(self._place)
+        self._begin(mode)
+
+    def approved(self, dialect: str) -> None:
+        """A person approved a call that was written in `dialect`: the model is known by it from now on."""
+        if self._mode != "auto" or self._by_text or self._official or self._called_natively:
+            return
+        if not _writable(dialect):
+            return
+        self._by_text = self._learnt = True
+        self._dialect = dialect
+        if self._known is not None:
+            self._known.keep(self._place, dialect)
+
+    def _called(self) -> None:
+        """The model made a native call: it has no need of text."""
+        self._called_natively = True
+        if self._learnt:
+            self.choose("auto")
+
+    @property
+    def _place(self) -> str:
+        return f"{self._key} at {self._at}"
 
     @property
     def inner(self) -> Provider:
@@ -140,7 +188,7 @@ class TextProtocol:
                                 yield read
                         case CallOpened() | CallDelta() | CallClosed() | CallBroken():
                             # The API's own calls count, and then none that is only written.
-                            self._called_natively = True
+                            self._called()
                             for read in reader.withdraw():
                                 yield read
                             reader = None
@@ -203,6 +251,11 @@ def _is_its_own(message: UserMessage | AssistantMessage | ToolMessage) -> bool:
     return isinstance(message, AssistantMessage) or (
         isinstance(message, ToolMessage) and message.outcome is Outcome.INVALID
     )
+
+
+def _writable(dialect: str) -> bool:
+    """Whether tools can be offered in this dialect."""
+    return dialect in BY_NAME and BY_NAME[dialect].form is not None
 
 
 def _takes_code(spec: ToolSpec) -> bool:

@@ -110,8 +110,8 @@ class AnswerReader:
                 case VisibleText(text):
                     self._shown.append(text)
                     chunks.append(TextChunk(text))
-                case CallNamed(index, name):
-                    chunks += self._open(index, name)
+                case CallNamed(index, name, dialect):
+                    chunks += self._open(index, name, dialect)
                 case CallArgumentsDelta(index, text):
                     if index in self._names:
                         chunks.append(CallDelta(index, text))
@@ -123,12 +123,12 @@ class AnswerReader:
                     chunks.append(TextRevised(content))
         return chunks
 
-    def _open(self, index: int, name: str) -> list[Chunk]:
+    def _open(self, index: int, name: str, dialect: str = "") -> list[Chunk]:
         if self._names.get(index) == name:
             return []
         before: list[Chunk] = [CallDropped(index)] if index in self._names else []
         self._names[index] = name
-        return [*before, CallOpened(index, "", name, origin="text")]
+        return [*before, CallOpened(index, "", name, origin="text", dialect=dialect)]
 
     def _calls(self, result: ScanResult) -> list[Chunk]:
         """Every call attempted, in order: whole ones closed, the others broken with what was wrong and what ran."""
@@ -146,7 +146,7 @@ class AnswerReader:
         for index in sorted({*calls, *broken}):
             if call := calls.get(index):
                 arguments = json.dumps(call.arguments, ensure_ascii=False)
-                chunks += self._open(index, call.name)
+                chunks += self._open(index, call.name, call.dialect)
                 why = self._must_ask(call, given)
                 chunks.append(
                     CallClosed(index, arguments, raw=call.raw, repaired=call.repaired, sure=False, must_ask=why)

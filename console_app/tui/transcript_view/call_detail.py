@@ -168,7 +168,7 @@ class CallDetail:
 
     def _identity(self, palette: Palette) -> Row:
         call = self._call
-        origin = "native call" if call.origin == "native" else "call read from text"
+        origin = "native call" if call.origin == "native" else f"call read from text, {call.dialect}".rstrip(", ")
         return Row([(f"{clean(call.id)} · {clean(call.name)} · {origin}".replace("\n", " "), palette.muted)])
 
 
