@@ -63,6 +63,9 @@ def read_marker(state: ScanState, token: str, marker: str) -> Reading[None]:
         shown = IN_SENTENCE
         state.output.take_back_line()
     state.conclude(draft, shown=shown if state.level != "none" else "")
+    sure = row.final_at_end or (state.reasoned and row.marked and row.delimited)
+    if sure and draft.calls and draft.reopening is None and place.line_start and marked:
+        state.output.settle_last()
 
 
 def _closes(row: Dialect, token: str) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 import re
 from functools import cache
 
-from console_app.dialects.patterns import any_of
+from console_app.dialects.patterns import any_of, leads
 from console_app.dialects.shapes import NAME_KEYS
 from console_app.dialects.table import DIALECTS, SECTIONS
 from console_app.dialects.tool_schemas import ToolSchemas
@@ -18,9 +18,14 @@ def mentioned(text: str, tools: ToolSchemas, *, unmarked: bool) -> tuple[int, in
     """Where the first mark stands that a tool's name follows: its start, the name's end, and the name. `unmarked`: the
     key of a name in an object, and a label, are marks too.
     """
-    for count, found in enumerate(_marks(unmarked).finditer(text)):
-        if count == _MOST:
+    lead, marks = _marks(unmarked)
+    at = 0
+    for _ in range(_MOST):
+        if (first := lead.search(text, at)) is None:
             break
+        at = first.start() + 1
+        if (found := marks.match(text, first.start())) is None:
+            continue
         for word in _WORD.finditer(text, found.end(), found.end() + _REACH):
             if word.group() in tools:
                 return found.start(), word.end(), word.group()
@@ -28,7 +33,8 @@ def mentioned(text: str, tools: ToolSchemas, *, unmarked: bool) -> tuple[int, in
 
 
 @cache
-def _marks(unmarked: bool) -> re.Pattern[str]:
+def _marks(unmarked: bool) -> tuple[re.Pattern[str], re.Pattern[str]]:
     markers = {token for row in DIALECTS if row.marked for token in (*row.opens, *row.begins)} | set(SECTIONS)
-    shapes = rf"|\"(?:{'|'.join(NAME_KEYS)})\"\s{{0,8}}:|\nAction:" if unmarked else ""
-    return re.compile(any_of(markers) + shapes)
+    markers |= {*(f'"{key}"' for key in NAME_KEYS), "\nAction:"} if unmarked else set()
+    lead = {one if one[0] in '"\n' else leads([one])[0].replace("\\", "") for one in markers}
+    return re.compile("|".join(sorted(map(re.escape, lead)))), re.compile(any_of(markers))

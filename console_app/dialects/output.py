@@ -10,6 +10,7 @@ from console_app.dialects.mentions import WHY, mentioned
 from console_app.dialects.model import (
     Arguments,
     CallArgumentsDelta,
+    CallFinal,
     CallNamed,
     CallRetracted,
     ErrorKind,
@@ -63,6 +64,8 @@ class ScanOutput:
         self.unfenced = False
         self._alone = False
         """Calls wait for there being no text at all; white space after them waits too, for its place is after them."""
+        self.final = 0
+        """How many calls, from the first, nothing takes back any more."""
         self._notes: list[tuple[int, int, str, str | None]] = []
         self._shown: list[str] = []
 
@@ -86,6 +89,16 @@ class ScanOutput:
         else:
             self.segments.append(Segment("text", self.mark, upto))
         self.mark = upto
+
+    def run_on(self, text: str) -> bool:
+        """Take text that is surely text, where it goes on with text; false where it doesn't."""
+        last = self.segments[-1] if self.segments else None
+        if last is None or last.kind != "text" or last.replacement is not None or self._alone or not self.has_text:
+            return False
+        self.mark += len(text)
+        last.end = self.mark
+        self._shown.append(text)
+        return True
 
     def drop(self, upto: int, kind: Literal["thought", "dropped"] = "dropped", replacement: str | None = None) -> None:
         """What stands from the mark to here is not shown."""
@@ -142,6 +155,17 @@ class ScanOutput:
                 break
             found.append(segment)
         return []
+
+    def settle_last(self) -> None:
+        """The newest calls are final if all before them are."""
+        attempts = self.segments[-1].attempts
+        first = self.attempts - len(attempts)
+        if self.segments[-1].kind != "calls" or self.final != first:
+            return
+        if all(attempt.failure is None and attempt.closed and attempt.marked for attempt in attempts):
+            self.final = self.attempts
+            for index, attempt in enumerate(attempts, first):
+                self._events.append(CallFinal(_parsed(index, attempt, self._src.text(attempt.start, attempt.end))))
 
     @property
     def cut_off(self) -> bool:
@@ -241,7 +265,8 @@ class ScanOutput:
             attempts[-1] = replace(attempts[-1], failure="truncated", why=why, arguments=None)
         self._renumber(before, attempts)
         content = self._content()
-        if _folded("".join(self._shown)) != _folded(content):
+        shown = "".join(self._shown)
+        if shown.strip() != content and _folded(shown) != _folded(content):
             self._events.append(Rewritten(content))
         thoughts = (segment for segment in self.segments if segment.kind == "thought")
         reasoning = "\n\n".join(text for segment in thoughts if (text := self._text_of(segment).strip()))
@@ -288,12 +313,7 @@ class ScanOutput:
             raw = place.text[attempt.start : attempt.end]
             if attempt.failure is None and attempt.arguments is not None:
                 name = attempt.name or ""
-                calls.append(
-                    ParsedCall(
-                        index, name, attempt.arguments, attempt.dialect, raw, attempt.start, attempt.end,
-                        attempt.repaired, attempt.known, attempt.marked,
-                    )
-                )  # fmt: skip
+                calls.append(_parsed(index, attempt, raw))
                 if attempt.repaired:
                     message = f"The call of {name} was mended: {', '.join(attempt.repaired)}."
                     problems.append(place.problem("repaired", message, attempt.start, attempt.end, name, index))
@@ -308,6 +328,14 @@ class ScanOutput:
             problems.append(place.problem("ignored", f"{why[:1].upper()}{why[1:]}.", start, end, name, None))
         problems.sort(key=lambda problem: problem.start)
         return tuple(calls), tuple(problems)
+
+
+def _parsed(index: int, attempt: CallAttempt, raw: str) -> ParsedCall:
+    assert attempt.arguments is not None, "it was read"
+    return ParsedCall(
+        index, attempt.name or "", attempt.arguments, attempt.dialect, raw, attempt.start, attempt.end,
+        attempt.repaired, attempt.known, attempt.marked,
+    )  # fmt: skip
 
 
 class _Places:

@@ -23,7 +23,8 @@ class ScanState:
     """The state of one scan. `held`: what is being read may not be text, so it is not shown yet. `in_fence`:
     the text is the body of a fence, where calls may stand on lines of their own. `blocked`: from here on
     calls are made up. `shown_section`: the token that ends a section of calls that are only shown. `level`: which
-    calls count.
+    calls count. `reasoned`: the reasoning of the answer is over. `idle`: how many openers opened no call.
+    `running`: what comes is running text, until something opens.
     """
 
     src: Source
@@ -35,6 +36,9 @@ class ScanState:
     in_fence: bool = False
     blocked: bool = False
     shown_section: str = ""
+    reasoned: bool = False
+    idle: int = 0
+    running: bool = False
     draft: Draft | None = None
     reopening: Reopening | None = None
     last_row: Dialect | None = None

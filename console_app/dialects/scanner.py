@@ -12,8 +12,8 @@ from console_app.dialects.bare import read_call_lines, read_list, read_object
 from console_app.dialects.fences import read_ticks
 from console_app.dialects.labels import read_label
 from console_app.dialects.markers import read_marker, read_tool_tag
-from console_app.dialects.model import ReadingLevel, ScanEvent, ScanResult, ToolSignature
-from console_app.dialects.openers import EXTENDABLE, KIND_OF, LONGEST, THINKING, openers
+from console_app.dialects.model import ReadingLevel, ScanEvent, ScanResult, ToolSignature, VisibleText
+from console_app.dialects.openers import EXTENDABLE, KIND_OF, LONGEST, THINKING, Openers, openers
 from console_app.dialects.output import ScanOutput
 from console_app.dialects.patterns import partly
 from console_app.dialects.scan_state import ScanState
@@ -22,6 +22,9 @@ from console_app.dialects.table import BY_NAME
 from console_app.dialects.tool_schemas import ToolSchemas
 
 _HELD = 256
+MOST_IDLE = 50_000
+"""How many marks that open no call are looked at in one answer."""
+GAVE_UP = "the rest of the answer is not read for calls: too much before it looks like the beginning of one"
 _CLOSES_THINKING = {opener: re.compile(re.escape(closer)) for opener, closer in THINKING.items()}
 _HALF_TOKEN = re.compile(rf"{partly(sorted(KIND_OF))}|[,;|]?\s*(?:[\[{{]\s*)*(?:\"\w*\"?)?")
 _HALF_TAG = re.compile(r"<[^<>\n]*")
@@ -36,6 +39,7 @@ class Scanner:
     def __init__(self, tools: Sequence[ToolSignature], prefer: str | None = None, level: ReadingLevel = "all") -> None:
         schemas = ToolSchemas(tools)
         self._state = ScanState(Source(), schemas, _read_inner, prefer, level)
+        self._lead = openers().plain.search
         self._reading = read_answer(self._state)
         self._result: ScanResult | None = None
         self.tail_events: list[ScanEvent] = []
@@ -43,14 +47,22 @@ class Scanner:
 
     def feed(self, chunk: str) -> list[ScanEvent]:
         """Read on; the events that this piece of the answer causes."""
-        state = self._state
-        state.src.feed(chunk)
+        state, src = self._state, self._state.src
+        plain = state.running and state.reopening is None and src.pos == len(src.buf) and state.output.mark == src.at
+        if plain and not self._lead(chunk) and state.output.run_on(chunk):
+            src.pass_over(chunk)
+            return [VisibleText(chunk)]
+        src.feed(chunk)
         next(self._reading)
         if not state.held:
             state.output.show(state.src.at)
         elif state.draft is not None:
             state.draft.panels.look(state.draft.dialect)
         return state.flush()
+
+    def reasoning_is_over(self) -> None:
+        """The endpoint keeps reasoning apart: no text that comes turns out to be part of it."""
+        self._state.reasoned = True
 
     def finish(self, finish_reason: str | None = None) -> ScanResult:
         """The answer has ended; `finish_reason` "length" says that a token limit did it. The events are in
@@ -86,16 +98,30 @@ def read_answer(state: ScanState) -> Generator[None, None, None]:
         if found is None:
             return
         state.output.show(state.src.at)
-        state.held = True
+        state.held, attempts = True, state.output.attempts
         yield from _handle(state, found)
         state.held = False
+        state.idle += state.output.attempts == attempts
+        if state.idle > MOST_IDLE:
+            yield from _give_up(state)
+            return
+
+
+def _give_up(state: ScanState) -> Reading[None]:
+    """The rest of the answer is text: nobody writes so much that opens nothing but to keep the reader busy."""
+    start = state.src.at
+    state.output.note(start, start, GAVE_UP)
+    while not state.src.ended:
+        state.src.pos = len(state.src.buf)
+        yield
+    state.src.pos = len(state.src.buf)
 
 
 def _next_opener(state: ScanState) -> Reading[Match | None]:
     """Move to the next thing that may open something; text before it may be shown as it comes."""
     src, patterns = state.src, openers()
     while True:
-        found = patterns.token.search(src.buf, src.pos)
+        found = _search(patterns, src)
         if state.reopening is not None and _reopens(state, found):
             continue
         if found and (src.ended or _is_sure(state, found)):
@@ -109,7 +135,19 @@ def _next_opener(state: ScanState) -> Reading[Match | None]:
             return None
         else:
             _hold_back(state, found, patterns.held)
+            state.running = True
             yield
+            state.running = False
+
+
+def _search(patterns: Openers, src: Source) -> Match | None:
+    """The next opener in what has come."""
+    at = src.pos
+    while lead := patterns.lead.search(src.buf, at):
+        if found := patterns.token.match(src.buf, lead.start()):
+            return found
+        at = lead.start() + 1
+    return None
 
 
 def _hold_back(state: ScanState, found: Match | None, held: re.Pattern[str]) -> None:
@@ -192,9 +230,14 @@ def _literal(state: ScanState, kind: str, token: str) -> Reading[None]:
         held = src.text(output.mark + len(token), src.at)
         if found:
             src.pos = found.end()
+            state.reasoned = True
         output.drop(src.at, "thought", held)
     elif kind == "thought":
         src.pos += len(token)
+        state.reasoned = True
+        if output.final:  # what runs stays
+            output.drop(src.at)
+            return
         output.show(src.at)
         output.forget(len(token))
         state.reopening = None

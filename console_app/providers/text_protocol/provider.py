@@ -10,8 +10,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing, asynccontextmanager
+from dataclasses import replace
 
 from console_app.config.known_dialects import KnownDialects
 from console_app.dialects import ReadingLevel
@@ -29,16 +31,20 @@ from console_app.domain.ports.provider import (
     NoticeChunk,
     ProtocolMode,
     Provider,
+    ReasoningChunk,
     TextChunk,
     no_pictures,
 )
 from console_app.domain.tools import Outcome, ToolSpec
+from console_app.providers.text_protocol.provenance import GivenText, Provenance
 from console_app.providers.text_protocol.reading import AnswerReader
 from console_app.providers.text_protocol.rendering import as_text
 
 DEFAULT = "hermes_json"
 CODE = "qwen3_coder_xml"  # values as they are: code needs no JSON escapes, which small models get wrong
 XML = "roo_xml"
+SLICE = 2000  # characters that are read at once: 20 ms of whatever is written
+LONG = 50_000  # characters of an answer whose end is read in a thread, so that keys are answered meanwhile
 
 
 class TextProtocol:
@@ -63,6 +69,8 @@ class TextProtocol:
         self._at = at
         self._configured = dialect
         self._called_natively = False  # in the conversation that is going on
+        self._provenance = Provenance()
+        self._unheard = ""  # why the last answer called nothing, where it seemed to
         self._begin(mode)
         learnt = known.get(self._place) if known is not None and mode == "auto" and not official else None
         if learnt is not None and _writable(learnt):
@@ -174,6 +182,7 @@ class TextProtocol:
     async def _read(self, request: ModelRequest, dialect: str | None) -> AsyncGenerator[Chunk]:
         """One request, natively when `dialect` is None; calls are read from the text while no native one came."""
         reader = self._reader(request, dialect)
+        request = _told(request, self._unheard) if self._unheard else request
         sent = as_text(request, dialect) if dialect is not None else request
         finished = False
         try:
@@ -184,8 +193,13 @@ class TextProtocol:
                         continue
                     match chunk:
                         case TextChunk(text):
-                            for read in reader.feed(text):
-                                yield read
+                            for start in range(0, len(text), SLICE):
+                                for read in reader.feed(text[start : start + SLICE]):
+                                    yield read
+                                await asyncio.sleep(0)
+                        case ReasoningChunk():
+                            reader.reasoning_is_over()
+                            yield chunk
                         case CallOpened() | CallDelta() | CallClosed() | CallBroken():
                             # The API's own calls count, and then none that is only written.
                             self._called()
@@ -195,7 +209,7 @@ class TextProtocol:
                             yield chunk
                         case FinishChunk():
                             finished = True
-                            for read in _end(reader, chunk):
+                            for read in await self._end(reader, chunk):
                                 yield read
                         case _:
                             yield chunk
@@ -208,14 +222,15 @@ class TextProtocol:
     def _reader(self, request: ModelRequest, dialect: str | None) -> AnswerReader | None:
         if not request.tools or request.tool_choice == "none":
             return None
+        self._provenance.give(_inputs(request), [spec.name for spec in request.tools])
         if dialect is not None:
-            return AnswerReader(request.tools, dialect, inputs=_inputs(request))
+            return AnswerReader(request.tools, dialect, provenance=self._provenance)
         if not any(isinstance(message, AssistantMessage) or _stands_for_more(message) for message in request.messages):
             self._called_natively = False  # a new conversation
         self._called_natively = self._called_natively or self._stands_called(request)
         as_is = self._official or self._mode == "native"
         level: ReadingLevel = "none" if as_is or self._called_natively else "marked"
-        return AnswerReader(request.tools, None, level, inputs=_inputs(request), as_is=as_is)
+        return AnswerReader(request.tools, None, level, provenance=self._provenance, as_is=as_is)
 
     def _stands_called(self, request: ModelRequest) -> bool:
         """Whether the history holds a native call of this model; one of an old session, that names none, is its own."""
@@ -226,10 +241,13 @@ class TextProtocol:
             for call in message.tool_calls
         )
 
-
-def _end(reader: AnswerReader, finish: FinishChunk) -> list[Chunk]:
-    chunks, asked = reader.finish(finish.reason)
-    return [*chunks, FinishChunk("tool_calls" if asked and finish.reason == "stop" else finish.reason)]
+    async def _end(self, reader: AnswerReader, finish: FinishChunk) -> list[Chunk]:
+        if len(reader.raw) > LONG:
+            chunks, asked = await asyncio.to_thread(reader.finish, finish.reason)
+        else:
+            chunks, asked = reader.finish(finish.reason)
+        self._unheard = reader.unheard
+        return [*chunks, FinishChunk("tool_calls" if asked and finish.reason == "stop" else finish.reason)]
 
 
 def _stands_for_more(message: UserMessage | AssistantMessage | ToolMessage) -> bool:
@@ -237,14 +255,32 @@ def _stands_for_more(message: UserMessage | AssistantMessage | ToolMessage) -> b
     return isinstance(message, UserMessage) and message.origin == "fanout"
 
 
-def _inputs(request: ModelRequest) -> list[str]:
+def _inputs(request: ModelRequest) -> list[GivenText]:
     """The texts that the model was given: what tools returned, what was attached or pasted, what servers say of
     themselves. A result that says what was wrong with a call holds the model's own words."""
     return [
-        request.system,
-        *(spec.description for spec in request.tools),
-        *(message.content for message in request.messages if not _is_its_own(message)),
+        GivenText("the instructions", request.system),
+        *(GivenText(f"the description of {spec.label}", spec.description) for spec in request.tools),
+        *(GivenText(_source(one), one.content) for one in request.messages if not _is_its_own(one)),
     ]
+
+
+def _source(message: UserMessage | AssistantMessage | ToolMessage) -> str:
+    if isinstance(message, ToolMessage):
+        return f"the result of {message.name}" if message.name else "a result"
+    return "what you sent" if not _stands_for_more(message) else "what Fanout said"
+
+
+def _told(request: ModelRequest, unheard: str) -> ModelRequest:
+    """The request, with a note behind the newest prompt that says why the answer before it called nothing."""
+    messages = list(request.messages)
+    for place in reversed(range(len(messages))):
+        message = messages[place]
+        if isinstance(message, UserMessage) and any(isinstance(one, AssistantMessage) for one in messages[:place]):
+            note = f"(Of your last answer: {unheard})"
+            messages[place] = message.model_copy(update={"content": f"{message.content}\n\n{note}"})
+            break
+    return replace(request, messages=tuple(messages))
 
 
 def _is_its_own(message: UserMessage | AssistantMessage | ToolMessage) -> bool:
