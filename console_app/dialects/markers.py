@@ -58,13 +58,14 @@ def read_marker(state: ScanState, token: str, marker: str) -> Reading[None]:
     shown = place.quoted or ("its section is only shown" if state.shown_section else "")
     if token == "<tools>" and _DEFINES.search(src.text(region.start, src.at)):
         shown = "it defines tools"
-    ends = draft.reopening is None or not place.line_start
+    follows_words = state.output.follows_words
+    ends = draft.reopening is None or follows_words
     if not shown and ends and (yield from src.match(_SENTENCE_GOES_ON, 96)) is not None:
         shown = IN_SENTENCE
         state.output.take_back_line()
     state.conclude(draft, shown=shown if state.level != "none" else "")
     sure = row.final_at_end or (state.reasoned and row.marked and row.delimited)
-    if sure and draft.calls and draft.reopening is None and place.line_start and marked:
+    if sure and draft.calls and draft.reopening is None and not follows_words and marked:
         state.output.settle_last()
 
 

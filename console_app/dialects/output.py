@@ -61,6 +61,8 @@ class ScanOutput:
         self.floor = 0
         self.has_text = False
         self.attempts = 0
+        self.calls = 0
+        """How many calls were read so far, whatever became of them."""
         self.unfenced = False
         self._alone = False
         """Calls wait for there being no text at all; white space after them waits too, for its place is after them."""
@@ -120,6 +122,7 @@ class ScanOutput:
         led = above.rstrip().endswith(":") or self._led_on()
         self.segments.append(Segment("calls", self.mark, upto, list(draft.attempts), provisional, alone, led))
         self.attempts += len(draft.attempts)
+        self.calls += len(draft.calls)
         self.unfenced = self.unfenced or not provisional
         self._alone = self._alone or alone
         self.mark = self.floor = upto
@@ -143,6 +146,19 @@ class ScanOutput:
             self.has_text, after = True, self._attempts()
             self.attempts = len(after)
             self._renumber(before, after)
+
+    @property
+    def follows_words(self) -> bool:
+        """Whether words stand before the mark on its line, or before the token of the section that it begins."""
+        for index in range(len(self.segments) - 1, -1, -1):
+            segment = self.segments[index]
+            text = self._src.text(segment.start, segment.end)
+            if segment.kind == "text" and text.strip():
+                return bool(text.rpartition("\n")[2].strip())
+            newline = segment.kind == "text" and "\n" in text
+            if segment.kind == "thought" or (newline and (index == 0 or self.segments[index - 1].kind != "dropped")):
+                return False
+        return False
 
     def _line(self) -> list[Segment]:
         """The segments behind words that stand on the line where the mark is; none where no words do."""

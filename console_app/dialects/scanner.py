@@ -22,7 +22,7 @@ from console_app.dialects.table import BY_NAME
 from console_app.dialects.tool_schemas import ToolSchemas
 
 _HELD = 256
-MOST_IDLE = 50_000
+MOST_IDLE = 20_000
 """How many marks that open no call are looked at in one answer."""
 GAVE_UP = "the rest of the answer is not read for calls: too much before it looks like the beginning of one"
 _CLOSES_THINKING = {opener: re.compile(re.escape(closer)) for opener, closer in THINKING.items()}
@@ -98,10 +98,10 @@ def read_answer(state: ScanState) -> Generator[None, None, None]:
         if found is None:
             return
         state.output.show(state.src.at)
-        state.held, attempts = True, state.output.attempts
+        state.held, calls = True, state.output.calls
         yield from _handle(state, found)
         state.held = False
-        state.idle += state.output.attempts == attempts
+        state.idle += state.output.calls == calls
         if state.idle > MOST_IDLE:
             yield from _give_up(state)
             return
