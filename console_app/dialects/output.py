@@ -70,6 +70,8 @@ class ScanOutput:
         """How many calls, from the first, nothing takes back any more."""
         self._notes: list[tuple[int, int, str, str | None]] = []
         self._shown: list[str] = []
+        self._gap = False
+        """Something was taken out of the text here: what goes on after it begins with no heap of blank lines."""
 
     def show(self, upto: int) -> None:
         """Everything from the mark to here is text."""
@@ -80,6 +82,9 @@ class ScanOutput:
             self.has_text = True
             self._demote_alone()
         if not self._alone:
+            if self._gap:
+                self._gap = not text.strip("\r\n")
+                text = _closed_up(text, self._shown)
             self._emit(text)
         if (
             self.segments
@@ -95,7 +100,14 @@ class ScanOutput:
     def run_on(self, text: str) -> bool:
         """Take text that is surely text, where it goes on with text; false where it doesn't."""
         last = self.segments[-1] if self.segments else None
-        if last is None or last.kind != "text" or last.replacement is not None or self._alone or not self.has_text:
+        if (
+            last is None
+            or last.kind != "text"
+            or last.replacement is not None
+            or self._alone
+            or self._gap
+            or not self.has_text
+        ):
             return False
         self.mark += len(text)
         last.end = self.mark
@@ -105,6 +117,7 @@ class ScanOutput:
     def drop(self, upto: int, kind: Literal["thought", "dropped"] = "dropped", replacement: str | None = None) -> None:
         """What stands from the mark to here is not shown."""
         self._structure.skip(self.mark, upto)
+        self._gap = True
         self.segments.append(Segment(kind, self.mark, upto, replacement=replacement))
         if replacement and kind == "dropped":
             self.segments[-1].kind = "text"
@@ -117,6 +130,7 @@ class ScanOutput:
     ) -> None:
         """What stands from the mark to here are the calls of `draft`; `alone`: if there is nothing else."""
         self._structure.skip(self.mark, upto)
+        self._gap = True
         alone = alone or provisional == "whole"
         above = self._structure.lines(self.mark, self.floor).above if not draft.marked else ""
         led = above.rstrip().endswith(":") or self._led_on()
@@ -225,6 +239,8 @@ class ScanOutput:
         self._notes.clear()
 
     def _emit(self, text: str) -> None:
+        if not text:
+            return
         self._shown.append(text)
         self._events.append(VisibleText(text))
 
@@ -248,6 +264,7 @@ class ScanOutput:
         return [attempt for segment in self.segments for attempt in segment.attempts]
 
     def _demote_segment(self, segment: Segment, why: str = "") -> None:
+        self._gap = False
         name = next((attempt.name for attempt in segment.attempts if attempt.known), None)
         if why:
             pass
@@ -316,7 +333,16 @@ class ScanOutput:
                 self._events.append(CallNamed(index, attempt.name, attempt.dialect))
 
     def _content(self) -> str:
-        return "".join(self._text_of(segment) for segment in self.segments if segment.kind == "text").strip()
+        written: list[str] = []
+        gap = False
+        for segment in self.segments:
+            text = self._text_of(segment) if segment.kind == "text" else ""
+            if gap and text:
+                text = _closed_up(text, written)
+            gap = segment.kind != "text" or (gap and not text.strip("\r\n"))
+            if text:
+                written.append(text)
+        return "".join(written).strip()
 
     def _text_of(self, segment: Segment) -> str:
         return segment.replacement if segment.replacement is not None else self._src.text(segment.start, segment.end)
@@ -352,6 +378,21 @@ def _parsed(index: int, attempt: CallAttempt, raw: str) -> ParsedCall:
         index, attempt.name or "", attempt.arguments, attempt.dialect, raw, attempt.start, attempt.end,
         attempt.repaired, attempt.known, attempt.marked,
     )  # fmt: skip
+
+
+def _closed_up(text: str, before: list[str]) -> str:
+    """The text without line breaks that would make more than one blank line of those that end what is before it."""
+    shown = 0
+    for piece in reversed(before):
+        kept = piece.rstrip("\r\n")
+        shown += piece.count("\n", len(kept))
+        if kept or shown > 1:
+            break
+    else:
+        shown = 2
+    rest = text.lstrip("\r\n")
+    breaks = text.count("\n", 0, len(text) - len(rest))
+    return text if shown + breaks <= 2 else "\n" * max(0, 2 - shown) + rest
 
 
 class _Places:
