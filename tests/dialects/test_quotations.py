@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from console_app.dialects import DIALECTS, ReadingLevel, ScanResult, parse, render_calls
 from tests.dialects.answers import TOOLS, watched
-from tests.dialects.quotations import MACHINES
+from tests.dialects.quotations import MACHINES, Machine
 
 
 @dataclass(frozen=True)
@@ -33,8 +33,7 @@ def runs_unasked(result: ScanResult, level: ReadingLevel) -> bool:
 
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("machine", MACHINES.values(), ids=MACHINES.keys())
-def test_a_quoted_call_of_any_dialect_does_not_run(machine: object, level: ReadingLevel) -> None:
-    assert callable(machine)
+def test_a_quoted_call_of_any_dialect_does_not_run(machine: Machine, level: ReadingLevel) -> None:
     for dialect, call in CALLS.items():
         text = machine(call)
         assert not runs_unasked(parse(text, TOOLS, level=level), level), f"{dialect}:\n{text}"
