@@ -36,7 +36,8 @@ class Segment:
     """A stretch of the answer. `provisional` calls wait for the end: fenced ones for there being no other,
     whole ones (of unknown tools) for there being nothing else at all. `alone`: the calls count only if there is
     no text in the answer; so do whole ones. `led`: a line that
-    ends in a colon leads to them. `replacement` replaces the text of a segment that is shown otherwise.
+    ends in a colon leads to them. `after_words`: words stand before them on
+    their line. `replacement` replaces the text of a segment that is shown otherwise.
     """
 
     kind: Literal["text", "calls", "thought", "dropped"]
@@ -46,6 +47,7 @@ class Segment:
     provisional: Literal["", "fenced", "whole"] = ""
     alone: bool = False
     led: bool = False
+    after_words: bool = False
     replacement: str | None = None
 
 
@@ -134,7 +136,9 @@ class ScanOutput:
         alone = alone or provisional == "whole"
         above = self._structure.lines(self.mark, self.floor).above if not draft.marked else ""
         led = above.rstrip().endswith(":") or self._led_on()
-        self.segments.append(Segment("calls", self.mark, upto, list(draft.attempts), provisional, alone, led))
+        self.segments.append(
+            Segment("calls", self.mark, upto, list(draft.attempts), provisional, alone, led, self.follows_words)
+        )
         self.attempts += len(draft.attempts)
         self.calls += len(draft.calls)
         self.unfenced = self.unfenced or not provisional
@@ -169,6 +173,8 @@ class ScanOutput:
             text = self._src.text(segment.start, segment.end)
             if segment.kind == "text" and text.strip():
                 return bool(text.rpartition("\n")[2].strip())
+            if segment.kind == "calls":
+                return segment.after_words
             newline = segment.kind == "text" and "\n" in text
             if segment.kind == "thought" or (newline and (index == 0 or self.segments[index - 1].kind != "dropped")):
                 return False
