@@ -1,7 +1,5 @@
 """The output of a scan: what each stretch of the answer turned out to be, what was shown, and the result at the end."""
 
-import re
-from bisect import bisect_right
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -22,12 +20,12 @@ from console_app.dialects.model import (
     ScanResult,
     VisibleText,
 )
+from console_app.dialects.places import Places, folded
 from console_app.dialects.position import Structure
 from console_app.dialects.source import Source
 from console_app.dialects.table import BY_NAME
 from console_app.dialects.tool_schemas import ToolSchemas
 
-RAW_LIMIT = 500
 BESIDE_TEXT = "nothing marks it as one, and the answer holds other text"
 
 
@@ -305,7 +303,7 @@ class ScanOutput:
         self._renumber(before, attempts)
         content = self._content()
         shown = "".join(self._shown)
-        if shown.strip() != content and _folded(shown) != _folded(content):
+        if shown.strip() != content and folded(shown) != folded(content):
             self._events.append(Rewritten(content))
         thoughts = (segment for segment in self.segments if segment.kind == "thought")
         reasoning = "\n\n".join(text for segment in thoughts if (text := self._text_of(segment).strip()))
@@ -356,7 +354,7 @@ class ScanOutput:
     def _report(self, attempts: list[CallAttempt]) -> tuple[tuple[ParsedCall, ...], tuple[ScanProblem, ...]]:
         calls: list[ParsedCall] = []
         problems: list[ScanProblem] = []
-        place = _Places(self._src.text(0, self._src.length))
+        place = Places(self._src.text(0, self._src.length))
         for index, attempt in enumerate(attempts):
             raw = place.text[attempt.start : attempt.end]
             if attempt.failure is None and attempt.arguments is not None:
@@ -399,24 +397,3 @@ def _closed_up(text: str, before: list[str]) -> str:
     rest = text.lstrip("\r\n")
     breaks = text.count("\n", 0, len(text) - len(rest))
     return text if shown + breaks <= 2 else "\n" * max(0, 2 - shown) + rest
-
-
-class _Places:
-    """Lines and columns of offsets."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self._breaks = [found.end() for found in re.finditer("\n", text)]
-
-    def problem(
-        self, kind: Literal["truncated", "invalid", "repaired", "ignored"], message: str, start: int, end: int,
-        name: str | None, index: int | None,
-    ) -> ScanProblem:  # fmt: skip
-        line = bisect_right(self._breaks, start)
-        column = start - (self._breaks[line - 1] if line else 0)
-        raw = self.text[start : min(end, start + RAW_LIMIT)]
-        return ScanProblem(kind, message, start, end, line + 1, column + 1, raw, name, index)
-
-
-def _folded(text: str) -> str:
-    return " ".join(text.split())
