@@ -232,6 +232,12 @@ def _parse(parser: Parser) -> None:
     parser.epilog = "Reads one text from standard input; with --jsonl a case a line, {id, tools, text}."
     parser.add_argument("--tools", metavar="FILE", help='the tools, as JSON: [{"name": ..., "parameters": ...}]')
     parser.add_argument("--jsonl", action="store_true", help="answer cases, one a line")
+    parser.add_argument(
+        "--protocol",
+        choices=("auto", "native", "text", "xml"),
+        default="text",
+        help="read as much as this protocol would (text unless told)",
+    )
     parser.add_argument("--chunk", metavar="N", type=_count, help="feed N characters at a time, as a stream would")
 
 

@@ -87,7 +87,7 @@ def prepare(arguments: Namespace, environ: Mapping[str, str] = os.environ) -> Se
 
 def model_source(setup: Setup) -> ConfiguredModels:
     """The models of the settings."""
-    return ConfiguredModels(setup.settings, setup.environ, setup.layered.sources.get("model", ""))
+    return ConfiguredModels(setup.settings, setup.environ, setup.layered.sources.get("model", ""), setup.paths.dialects)
 
 
 def preload_servers() -> None:

@@ -99,6 +99,11 @@ class Paths:
         return self.state / "calls.json"
 
     @property
+    def dialects(self) -> Path:
+        """The dialect that each model is known to write its calls in."""
+        return self.state / "dialects.json"
+
+    @property
     def history(self) -> Path:
         """The prompts typed before."""
         return self.state / "history.jsonl"

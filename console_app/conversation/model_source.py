@@ -70,11 +70,13 @@ class ModelListing:
 
 @dataclass(frozen=True, slots=True)
 class ConfiguredModels:
-    """The ModelSource of some settings. `environ` has the keys, and `source` says who set the model."""
+    """The ModelSource of some settings. `environ` has the keys, `source` says who set the model, and the file
+    `dialects` remembers which dialect a model writes."""
 
     settings: Settings
     environ: Mapping[str, str]
     source: str = ""
+    dialects: Path | None = None
 
     def choose(self, name: str = "") -> ModelChoice:
         """See ModelSource; --base-url stays with the provider that it was given for."""
@@ -103,12 +105,17 @@ class ConfiguredModels:
             from console_app.providers.offline import OfflineProvider
 
             return OfflineProvider()
+        from console_app.config.known_dialects import KnownDialects
         from console_app.providers.endpoint_address import is_official
         from console_app.providers.text_protocol import TextProtocol
 
         official = choice.config is not None and is_official(choice.config.base_url)
         protocol, dialect = choice.settings.protocol or "auto", choice.settings.dialect
-        provider = TextProtocol(_wire_provider(choice), protocol, dialect=dialect, official=official)
+        known = KnownDialects(self.dialects) if self.dialects is not None else None
+        at = choice.config.url if choice.config is not None else ""
+        provider = TextProtocol(
+            _wire_provider(choice), protocol, dialect=dialect, official=official, known=known, at=at
+        )
         if not (other := choice.settings.fallback):
             return provider
         from console_app.providers.fallback import WithFallback

@@ -2,6 +2,7 @@
 
 from console_app.dialects.model import (
     CallArgumentsDelta,
+    CallFinal,
     CallNamed,
     CallRetracted,
     ParsedCall,
@@ -20,6 +21,7 @@ from console_app.dialects.table import DIALECTS
 __all__ = [
     "DIALECTS",
     "CallArgumentsDelta",
+    "CallFinal",
     "CallNamed",
     "CallRetracted",
     "ParsedCall",

@@ -4,10 +4,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from console_app.dialects.context import Context
 from console_app.dialects.draft import Draft
 from console_app.dialects.framing import JSON, JSON_DATA, Frame, frame
-from console_app.dialects.literals import decode_json
+from console_app.dialects.literals import UNQUOTED_KEY, decode_json
 from console_app.dialects.model import Unreadable, is_list, is_object
 from console_app.dialects.openers import is_call_key, openers
 from console_app.dialects.python_body import PythonBody
@@ -21,7 +20,6 @@ from console_app.dialects.shapes import (
     SAID,
     WRAPPER_KEYS,
     Shaped,
-    arguments_of,
     fits_schema,
     shape,
     spread,
@@ -43,19 +41,24 @@ _PRINTED = re.compile(r"[ \t]*\r?\n\s*print\(\s*\w+\s*\)")
 _SEPARATOR = re.compile(r"\s*[,;|](?=\s*[{\[])")
 
 
-def read_object(state: ScanState, key: str, context: Context) -> Reading[None]:
+def read_object(state: ScanState, key: str) -> Reading[None]:
     """Read an object in running text: a call, or data, which is skipped whole so that nothing within it counts."""
-    if not is_call_key(key) or context.continues_blockquote or context.announced:
+    if not is_call_key(key):
         yield from _skip_data(state)
+    elif why := state.place().withheld:
+        start, named = state.src.at, (yield from state.src.match(_NAME, 200))
+        yield from _skip_data(state)
+        if named is not None and (name := state.tools.resolve(named.group(1))):
+            state.output.note(start, state.src.at, f"not taken as a call: {why}", name)
     else:
-        yield from _candidate(state, context)
+        yield from _candidate(state)
 
 
-def read_list(state: ScanState, key: str | None, context: Context) -> Reading[None]:
+def read_list(state: ScanState, key: str | None) -> Reading[None]:
     """Read a list of objects or of Python calls in running text."""
     if key is not None:
-        yield from read_object(state, key, context)
-    elif context.line_start and not context.continues_blockquote and not context.announced:
+        yield from read_object(state, key)
+    elif not state.place().withheld:
         yield from _python_list(state)
     else:
         state.src.pos += 1
@@ -69,24 +72,24 @@ def _skip_data(state: ScanState) -> Reading[None]:
         state.src.pos += 1
 
 
-def _candidate(state: ScanState, context: Context) -> Reading[None]:
+def _candidate(state: ScanState) -> Reading[None]:
     """Read what may be calls: all of it is, or none."""
     src, start = state.src, state.src.at
     fresh = not state.output.has_text
     named = yield from src.match(_NAME, 200)
-    known = named is not None and state.tools.resolve(named.group(1)) is not None
-    hopeless = named is not None and not known and not fresh and named.group(1) not in NO_CALL
-    if hopeless or (not context.line_start and (context.within_code or context.cued or context.reported)):
+    tool = state.tools.resolve(named.group(1)) if named is not None else None
+    hopeless = named is not None and tool is None and not fresh and named.group(1) not in NO_CALL
+    if hopeless:
         yield from _skip_data(state)
         return
     draft = state.new_draft("bare_json_lines", any_name=False)
     span = yield from frame(src, JSON, draft.panels)
     if span.state == "closed":
-        _decode(state, draft, span, context, fresh, known)
-        yield from _after(state, draft, context)
+        _decode(state, draft, span, fresh, tool or "")
+        yield from _after(state, draft)
     elif span.state == "cut" or (yield from Region(start, (), (), pretty=False).at_turn_end(src)):
-        _cut(state, draft, span, context)
-    elif known and context.line_start and span.state in ("broken", "open"):
+        _cut(state, draft, span)
+    elif tool and span.state in ("broken", "open"):
         yield from src.skip(_REST_OF_LINE)
         draft.fail("invalid", span.why, start, src.at, named.group(1) if named else None)
         state.conclude(draft)
@@ -94,7 +97,7 @@ def _candidate(state: ScanState, context: Context) -> Reading[None]:
         state.refuse(draft)
 
 
-def _after(state: ScanState, draft: Draft, context: Context) -> Reading[None]:
+def _after(state: ScanState, draft: Draft) -> Reading[None]:
     """A call is followed by nothing, by text, or by a separator and the next call."""
     if not state.output.segments or state.output.segments[-1].kind != "calls" or state.output.floor != state.src.at:
         return
@@ -109,22 +112,25 @@ def _after(state: ScanState, draft: Draft, context: Context) -> Reading[None]:
             state.output.drop(state.src.at)
 
 
-def _decode(state: ScanState, draft: Draft, span: Frame, context: Context, fresh: bool, known: bool) -> None:
+def _decode(state: ScanState, draft: Draft, span: Frame, fresh: bool, named: str) -> None:
     """Decide about a complete value, and conclude."""
     text = state.src.text(span.start, span.end)
     try:
         value, repaired = decode_json(text)
     except Unreadable as error:
-        if known and context.line_start:
+        if named:
             draft.fail("invalid", f"{error.message} (character {error.offset + 1} of it)", span.start, span.end)
             state.conclude(draft)
         else:
             state.refuse(draft)
         return
+    if UNQUOTED_KEY in repaired:
+        state.refuse(draft, "it is an object of JavaScript", named)
+        return
     items = list(spread(value))
     draft.dialect = _dialect_of(value, items)
-    verdicts = [_judge(state, item, context) for item in items]
-    if items and all(verdicts) and (context.line_start or "unknown" not in verdicts):
+    verdicts = [_judge(state, item) for item in items]
+    if items and all(verdicts):
         whole = "unknown" in verdicts
         if whole and (not fresh or state.in_fence):
             state.refuse(draft)
@@ -151,7 +157,7 @@ def _conclude_beside(state: ScanState, draft: Draft, said: str) -> None:
         state.output.drop(state.src.at, replacement=said)
 
 
-def _judge(state: ScanState, item: Any, context: Context) -> str:
+def _judge(state: ScanState, item: Any) -> str:
     """Whether an object without a marker is a call: "known", "unknown" (for a whole message), or "" if it is none."""
     found = shape(item, state.tools)
     if not isinstance(found, Shaped):
@@ -163,16 +169,10 @@ def _judge(state: ScanState, item: Any, context: Context) -> str:
         wrapped = any(key in item for key in WRAPPER_KEYS)
         return "unknown" if found.exact and (is_object(found.arguments) or wrapped) else ""
     if found.flat and is_object(found.arguments):
-        return "known" if context.line_start and fits_schema(found.arguments, name, state.tools) else ""
+        return "known" if fits_schema(found.arguments, name, state.tools) else ""
     if found.arguments is None and not _has_arguments_key(item):
         return ""
-    if context.line_start:
-        return "known" if found.exact or not is_list(found.arguments) or len(item) == 2 else ""
-    try:
-        arguments, _ = arguments_of(found.arguments, name, state.tools)
-    except Unreadable:
-        return ""
-    return "known" if found.exact and fits_schema(arguments, name, state.tools) else ""
+    return "known" if found.exact or not is_list(found.arguments) or len(item) == 2 else ""
 
 
 def _has_arguments_key(item: Mapping[str, Any]) -> bool:
@@ -180,7 +180,7 @@ def _has_arguments_key(item: Mapping[str, Any]) -> bool:
     return any(key in inner for key in ARGUMENT_KEYS)
 
 
-def _cut(state: ScanState, draft: Draft, span: Frame, context: Context) -> None:
+def _cut(state: ScanState, draft: Draft, span: Frame) -> None:
     """The answer ended within the value. Complete calls of a list count, the incomplete one is reported."""
     text = state.src.text(span.start, span.end)
     listed = text.startswith("[") or re.match(rf"\{{\s*[\"'](?:{'|'.join(LIST_KEYS)})", text) is not None
@@ -190,14 +190,14 @@ def _cut(state: ScanState, draft: Draft, span: Frame, context: Context) -> None:
             value, repaired = decode_json(state.src.text(begin, end))
         except Unreadable:
             break
-        if _judge(state, value, context) != "known":
+        if _judge(state, value) != "known":
             state.refuse(draft)
             return
         draft.dialect = _dialect_of([value] if text.startswith("[") else {"tool_calls": []}, [value])
         draft.shaped(shape(value, state.tools), begin, end, repaired)
         begun = end
     rest = state.src.text(begun, span.end).lstrip(", \r\n\t")
-    if draft.attempts or _may_be_call(state, rest, context):
+    if draft.attempts or _may_be_call(state, rest):
         named = _NAME.match(rest)
         draft.fail("truncated", "the answer ended inside the call", begun, span.end, named.group(1) if named else None)
         state.conclude(draft)
@@ -205,10 +205,8 @@ def _cut(state: ScanState, draft: Draft, span: Frame, context: Context) -> None:
         state.refuse(draft)
 
 
-def _may_be_call(state: ScanState, text: str, context: Context) -> bool:
+def _may_be_call(state: ScanState, text: str) -> bool:
     """Whether an incomplete object looks like a call of a tool there is."""
-    if not context.line_start and (context.cued or context.reported):
-        return False
     named = _NAME.match(text)
     if named:
         return state.tools.resolve(named.group(1)) is not None
@@ -217,7 +215,7 @@ def _may_be_call(state: ScanState, text: str, context: Context) -> bool:
         return any(name.startswith(half.group(1) or "") for name in state.tools.names)
     keys = "|".join((*LIST_KEYS, *WRAPPER_KEYS, *ARGUMENT_KEYS))
     typed = r"(?:[\"']type[\"']\s*:\s*[\"']function[\"']\s*,\s*)?"
-    return context.line_start and re.match(rf"\s*\[?\s*\{{\s*{typed}[\"']?(?:{keys})[\"']?\s*:", text) is not None
+    return re.match(rf"\s*\[?\s*\{{\s*{typed}[\"']?(?:{keys})[\"']?\s*:", text) is not None
 
 
 def _dialect_of(value: Any, items: list[Any]) -> str:

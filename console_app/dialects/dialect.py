@@ -43,3 +43,25 @@ class Dialect:
         if isinstance(mine, TagBody) and isinstance(theirs, TagBody):
             return replace(mine, exact=theirs.exact) == theirs
         return mine is theirs
+
+    @property
+    def delimited(self) -> bool:
+        """Whether the end of a call is sure when it is read: no value is raw text, which might go on after it."""
+        return not isinstance(self.body, TagBody)
+
+    @property
+    def final_at_end(self) -> bool:
+        """Whether nothing that comes later takes a call back once its end was read.
+
+        Models of the other dialects may end reasoning that they never opened, which then all before it was; there a
+        call is final at its end only in an answer whose reasoning is known to be over.
+        """
+        return self.marked and self.delimited and self.name in _REASONING_IN_THE_OPEN
+
+
+_REASONING_IN_THE_OPEN = frozenset((
+    "mistral_json", "mistral_v11", "llama3_python_tag", "llama3_builtin", "llama4_pythonic", "lfm2", "lfm2_json",
+    "gemma4", "functiongemma", "harmony", "harmony_recipient", "granite3", "granite20b_fc", "gigachat3", "internlm2",
+    "command_a_action", "apertus", "inkling",
+))  # fmt: skip
+"""Dialects of models that open their reasoning themselves, or write none."""

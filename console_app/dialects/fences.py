@@ -6,8 +6,8 @@ import re
 from dataclasses import replace
 from functools import lru_cache
 
-from console_app.dialects.context import Context
 from console_app.dialects.draft import CallAttempt
+from console_app.dialects.position import Place
 from console_app.dialects.scan_state import ScanState
 from console_app.dialects.source import Match, Reading
 
@@ -27,23 +27,26 @@ _LATE_INFO = re.compile(r"[\w+-]*[ \t\r]*\n")
 _CALL_LIKE = re.compile(r"\s*(?:[<{\[]|(?:[A-Za-z_]\w*\s*=\s*)?[A-Za-z_>][\w.]*\s*[(:]|>>>|functools)")
 _HALF_NAME = re.compile(r"[\w.]+")
 _HALF_CLOSING = re.compile(r"\n[ \t]*[`~]{1,2}$")
+_BULLET = re.compile(r"\s*(?:[-*+]|\d{1,3}[.)])?\s*")
 _LONGEST_CODE = 8
 _BARE = frozenset({"bare_json_lines", "bare_json_array", "llama3_json"})
 
 
-def read_ticks(state: ScanState, ticks: str, context: Context) -> Reading[None]:
+def read_ticks(state: ScanState, ticks: str) -> Reading[None]:
     """Read a fence or inline code."""
     src = state.src
-    char, start = ticks[0], src.at
+    char, start, place = ticks[0], src.at, state.lines()
     yield from src.skip(_RUNS[char])
     ticks = char * min(src.at - start, 100)
-    if len(ticks) >= 3 and not context.continues_blockquote:
-        info = yield from src.match(_INFO if context.may_open_fence else _LATE_INFO, 200)
+    if len(ticks) >= 3 and not place.blockquote:
+        info = yield from src.match(_INFO if _BULLET.fullmatch(place.line) else _LATE_INFO, 200)
         if info:
-            yield from _fence(state, ticks, start, info, context)
+            yield from _fence(state, ticks, start, info, place)
+            state.structure.skip(start, src.at)
             return
     if char == "`" and len(ticks) <= _LONGEST_CODE:
         yield from _inline(state, len(ticks))
+        state.structure.skip(start, src.at)
 
 
 def _inline(state: ScanState, width: int) -> Reading[None]:
@@ -92,20 +95,18 @@ def _closing(char: str, width: int) -> re.Pattern[str]:
 _LINE_END = re.compile(r"[^\n]*\n")
 
 
-def _fence(state: ScanState, ticks: str, start: int, opening: Match, context: Context) -> Reading[None]:
+def _fence(state: ScanState, ticks: str, start: int, opening: Match, place: Place) -> Reading[None]:
     """Read a fence that began at `start`; `opening` is the rest of its first line."""
     src, output = state.src, state.output
     info = opening.group().strip()
     src.pos = opening.end() - 1
     body_start = src.at + 1
-    cued = context.cued or (
-        state.fence_cued and not src.text(max(state.fence_end, 0), start).strip() and state.fence_end >= 0
-    )
     language = info.split()[0].lower() if info else ""
-    if language in _RESULTS and output.attempts and not cued and src.rewind(start):
-        yield from state.cut(ticks + language, context)
+    if language in _RESULTS and output.attempts and src.rewind(start):
+        yield from state.cut(ticks + language, place)
         return
-    may_be = state.level != "none" and language in INFOS and not cued and not output.unfenced and not state.in_fence
+    may_be = state.level != "none" and language in INFOS and not output.unfenced and not state.in_fence
+    why = state.structure.at(start, output.floor).quoted if may_be else ""
     if may_be:
         src.pos += 1
         may_be = yield from _starts_like_call(state)
@@ -115,12 +116,11 @@ def _fence(state: ScanState, ticks: str, start: int, opening: Match, context: Co
     body_end = src.at
     if closed is not None:
         src.pos += closed
-    state.fence_end, state.fence_cued = src.at, cued
     if may_be:
         body = src.text(body_start, max(body_start, body_end))
         if closed is None:
             body = _HALF_CLOSING.sub("", body)
-        _judge(state, language, body, body_start, closed is not None)
+        _judge(state, language, body, body_start, closed is not None, why)
     else:
         output.show(src.at)
 
@@ -148,10 +148,15 @@ def _to_end(state: ScanState, ticks: str) -> Reading[int | None]:
             return width + len(rest)
 
 
-def _judge(state: ScanState, language: str, body: str, offset: int, closed: bool) -> None:
+def _judge(state: ScanState, language: str, body: str, offset: int, closed: bool, why: str) -> None:
     """Take the calls of a fence if it holds nothing but calls of known tools."""
     inner = state.inner(body)
     attempts = [attempt for segment in inner.segments for attempt in segment.attempts]
+    if why:
+        name = next((attempt.name for attempt in attempts if attempt.known), None)
+        state.output.note(offset, state.src.at, f"not taken as a call: {why}", name)
+        state.output.show(state.src.at)
+        return
     if not closed and not attempts and language == "tool_code" and _is_half_call(state, body):
         draft = state.new_draft("gemma_tool_code")
         draft.fail("truncated", "the answer ended where the call begins", offset, state.src.at)

@@ -2,7 +2,6 @@
 
 import re
 
-from console_app.dialects.context import Context
 from console_app.dialects.region import Region
 from console_app.dialects.scan_state import ScanState
 from console_app.dialects.source import LOOKAHEAD, Reading
@@ -25,22 +24,22 @@ _EMPTY_INPUT = re.compile(rf"{ACTION}[ \t]*([\w.\-]+)[ \t]*\r?\n\s*{ACTION_INPUT
 _TO_ALL = re.compile(r">>>all[ \t]*\r?\n")
 
 
-def read_label(state: ScanState, token: str, context: Context) -> Reading[None]:
+def read_label(state: ScanState, token: str) -> Reading[None]:
     """Read what a label announces; anywhere but at the start of a line it is text."""
+    place = state.place()
     follows = token == ">>>" and state.last_row is BY_NAME["functionary_v32"]
-    if not follows and (not context.line_start or context.continues_blockquote):
+    if not follows and (not place.line_start or place.blockquote):
         state.src.pos += len(token)
     elif "observation" in token.lower():
         if (yield from state.src.match(_OBSERVATION, 24)):
-            yield from state.cut(token, context)
+            yield from state.cut(token, place)
         else:
             state.src.pos += len(token)
     else:
-        shown = context.shown or (context.announced and not context.above.startswith("Thought:"))
-        yield from (_recipient if token == ">>>" else _action)(state, shown)
+        yield from (_recipient if token == ">>>" else _action)(state, place.quoted)
 
 
-def _action(state: ScanState, shown: bool) -> Reading[None]:
+def _action(state: ScanState, shown: str) -> Reading[None]:
     src, start = state.src, state.src.at
     chosen = yield from src.match_first([_OBJECTS, _FENCED, _NO_INPUT, _NAMED])
     if chosen is None:
@@ -81,7 +80,7 @@ def _label_length(state: ScanState) -> int:
     return found.end() - state.src.pos if found else 1
 
 
-def _no_action(state: ScanState, shown: bool) -> None:
+def _no_action(state: ScanState, shown: str) -> None:
     """`Action:` without anything that runs: cut off, if a tool is named, else text."""
     src, start = state.src, state.src.at
     rest = src.tail(limit=LOOKAHEAD) or ""
@@ -102,7 +101,7 @@ def _no_action(state: ScanState, shown: bool) -> None:
         src.pos += _label_length(state)
 
 
-def _recipient(state: ScanState, shown: bool) -> Reading[None]:
+def _recipient(state: ScanState, shown: str) -> Reading[None]:
     src, row, start = state.src, BY_NAME["functionary_v32"], state.src.at
     head = tag_pattern(row.body.start, state.tools)
     chosen = yield from src.match_first([_TO_ALL, head])

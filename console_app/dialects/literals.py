@@ -95,6 +95,9 @@ def whole_characters(value: Any) -> Any:
     return value
 
 
+UNQUOTED_KEY = "a key without quotes"
+
+
 class LiteralReader:
     """Reads literals from a complete text.
 
@@ -281,7 +284,7 @@ class LiteralReader:
             self.fail("a key should be a string")
         self.pos = found.end()
         if self._json:
-            self._mend("a key without quotes")
+            self._mend(UNQUOTED_KEY)
         return found.group()
 
     def members(self, closer: str) -> Iterator[None]:

@@ -4,10 +4,10 @@ import re
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
-from console_app.dialects.context import Context
 from console_app.dialects.dialect import Dialect
-from console_app.dialects.openers import OPENERS
-from console_app.dialects.patterns import any_of
+from console_app.dialects.openers import CLOSERS, OPENERS, THINK_ENDS
+from console_app.dialects.patterns import CHAT_TOKENS, any_of
+from console_app.dialects.position import Place
 from console_app.dialects.region import Region
 from console_app.dialects.scan_state import ScanState
 from console_app.dialects.source import Reading
@@ -15,7 +15,11 @@ from console_app.dialects.table import BY_NAME, SECTIONS
 
 _HALF_WORD = re.compile(r"[\w.:/-]+\s*(?:$|[<\[({`])")
 _REST_OF_TAG = re.compile(r"[^<>\n]{0,200}>")
-_SENTENCE_GOES_ON = re.compile(r"[ \t]*[^\s<\[]")
+_ENDS = any_of({*CLOSERS, *THINK_ENDS, *CHAT_TOKENS, "</answer>", "</response>", "</action>", "</actions>"})
+_SENTENCE_GOES_ON = re.compile(
+    rf"(?:[ \t]*{any_of({*CLOSERS, *SECTIONS.values()})})*[ \t]*(?:[^\s<\[\]]|\][^<]|(?!{_ENDS})</[\w:.-]{{1,40}}[\s>])"
+)
+_DEFINES = re.compile(r"[\"'](?:parameters|description|input_?[sS]chema)[\"']\s*:")
 _CHANNEL = re.compile(
     r"(?:<\|start\|>\s*(?P<role>\w*)[^<]*)?(?:<\|channel\|>\s*(?P<channel>\w*)[^<]*)?(?:<\|constrain\|>[^<]*)?<\|message\|>"
 )
@@ -23,9 +27,12 @@ _TO_TOOL = re.compile(r"\sto=(?!(?:assistant|user|self|commentary|all|developer)
 _CHANNEL_ENDS = re.compile(r"<\|(?:end|eom|eot|start|channel|call|return)\|>")
 
 
-def read_marker(state: ScanState, token: str, marker: str, context: Context) -> Reading[None]:
+IN_SENTENCE = "it is part of a sentence"
+
+
+def read_marker(state: ScanState, token: str, marker: str) -> Reading[None]:
     """Read what a marker opens. `token` is how it was written, `marker` how the table knows it."""
-    src = state.src
+    src, place = state.src, state.place()
     known = marker if marker in OPENERS else f"<{marker}"
     patterns, rows = _choices(token, known, state.tools.names)
     chosen = yield from src.match_first(patterns)
@@ -33,12 +40,12 @@ def read_marker(state: ScanState, token: str, marker: str, context: Context) -> 
         if known in ("<|channel|>", "<|start|>"):
             yield from _channel(state)
         else:
-            yield from _no_body(state, token, known, context)
+            yield from _no_body(state, token, known, place)
         return
     row = rows[chosen]
     if row is None:
         src.pos += len(token)
-        if context.shown or state.level == "none":
+        if place.quoted or state.level == "none":
             state.shown_section = SECTIONS[known]
         else:
             state.output.drop(src.at)
@@ -49,10 +56,18 @@ def read_marker(state: ScanState, token: str, marker: str, context: Context) -> 
     region = Region(src.at, (token, *row.opens), _closes(row, token), pretty)
     src.pos += 0 if inside else len(token)
     draft = yield from state.read_body(row, region, marked)
-    shown = context.shown or (state.shown_section != "" and state.level != "none")
-    if state.level == "marked" and not context.line_start:
-        shown = shown or (yield from src.match(_SENTENCE_GOES_ON, 64)) is not None
-    state.conclude(draft, shown=shown)
+    shown = place.quoted or ("its section is only shown" if state.shown_section else "")
+    if token == "<tools>" and _DEFINES.search(src.text(region.start, src.at)):
+        shown = "it defines tools"
+    follows_words = state.output.follows_words
+    ends = draft.reopening is None or follows_words
+    if not shown and ends and (yield from src.match(_SENTENCE_GOES_ON, 96)) is not None:
+        shown = IN_SENTENCE
+        state.output.take_back_line()
+    state.conclude(draft, shown=shown if state.level != "none" else "")
+    sure = row.final_at_end or (state.reasoned and row.marked and row.delimited)
+    if sure and draft.calls and draft.reopening is None and not follows_words and marked:
+        state.output.settle_last()
 
 
 def _closes(row: Dialect, token: str) -> tuple[str, ...]:
@@ -107,12 +122,12 @@ def _marker(marker: str) -> _Marker:
     )
 
 
-def _no_body(state: ScanState, token: str, marker: str, context: Context) -> Reading[None]:
+def _no_body(state: ScanState, token: str, marker: str, place: Place) -> Reading[None]:
     """A marker without a call: cut off, or a mistake at the start of a line, or a mention of it in text."""
     src, start = state.src, state.src.at
     mark = _marker(marker)
     rest = src.tail(len(token))
-    mentioned = not context.line_start and rest is not None and rest[:1] in (" ", "\t")
+    mentioned = not place.line_start and rest is not None and rest[:1] in (" ", "\t")
     if rest is not None and _looks_cut(rest, mark) and not (rest.strip() and (mark.weak or mentioned)):
         src.pos = len(src.buf)
         draft = state.new_draft(mark.dialect)
@@ -120,7 +135,7 @@ def _no_body(state: ScanState, token: str, marker: str, context: Context) -> Rea
         state.conclude(draft)
         return
     src.pos += len(token)
-    if mark.weak or not context.line_start:
+    if mark.weak or not place.line_start or place.quoted:
         return
     region = Region(start, (token,), mark.closes, pretty=False)
     draft = state.new_draft(mark.dialect)
@@ -145,7 +160,7 @@ def _looks_cut(rest: str, mark: _Marker) -> bool:
     return not body or body[0] in '<[{]`"' or _HALF_WORD.match(body) is not None
 
 
-def read_tool_tag(state: ScanState, token: str, context: Context) -> Reading[None]:
+def read_tool_tag(state: ScanState, token: str) -> Reading[None]:
     """Read a call whose tag is the tool's own name."""
     src, row = state.src, BY_NAME["roo_xml"]
     name = token.strip("</> ")
@@ -154,14 +169,10 @@ def read_tool_tag(state: ScanState, token: str, context: Context) -> Reading[Non
     if not token.endswith("/>"):
         opening += rf"\s*(?:<args>\s*)?(?:<(?:{keys})>|</{re.escape(name)}>|\{{\s*[\"}}])"
     chosen = yield from src.match_first([_compiled(opening)])
+    withheld = state.place().withheld
     if chosen is None:
         rest = src.tail(len(token))
-        if (
-            rest is not None
-            and context.line_start
-            and not context.announced
-            and re.fullmatch(r"\s*(?:<[\w/.-]*)?", rest)
-        ):
+        if rest is not None and not withheld and re.fullmatch(r"\s*(?:<[\w/.-]*)?", rest):
             draft = state.new_draft(row.name)
             start, src.pos = src.at, len(src.buf)
             draft.fail("truncated", "the answer ended where its parameters should begin", start, src.at, name)
@@ -169,11 +180,8 @@ def read_tool_tag(state: ScanState, token: str, context: Context) -> Reading[Non
         else:
             src.pos += len(token)
         return
-    if context.announced or (not context.line_start and (context.cued or context.reported)):
-        src.pos += len(token)
-        return
     region = Region(src.at, (token,), (), pretty=False)
-    state.conclude((yield from state.read_body(row, region)), shown=context.shown)
+    state.conclude((yield from state.read_body(row, region)), shown=withheld)
 
 
 @lru_cache(maxsize=512)

@@ -104,6 +104,13 @@ class CallArgumentsDelta:
 
 
 @dataclass(frozen=True, slots=True)
+class CallFinal:
+    """The call was read whole, and nothing that comes later takes it back: it may run while the answer goes on."""
+
+    call: ParsedCall
+
+
+@dataclass(frozen=True, slots=True)
 class CallRetracted:
     """What looked like a call is not one, or cannot be read; its index may be used again."""
 
@@ -117,7 +124,7 @@ class Rewritten:
     content: str
 
 
-ScanEvent: TypeAlias = VisibleText | CallNamed | CallArgumentsDelta | CallRetracted | Rewritten
+ScanEvent: TypeAlias = VisibleText | CallNamed | CallArgumentsDelta | CallFinal | CallRetracted | Rewritten
 
 
 def is_object(value: object) -> TypeGuard[dict[str, Any]]:

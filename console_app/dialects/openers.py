@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from console_app.dialects.dialect import Dialect
-from console_app.dialects.patterns import any_of, held_back
+from console_app.dialects.patterns import any_of, held_back, leads
 from console_app.dialects.shapes import CALL_KEYS
 from console_app.dialects.table import DIALECTS, SECTIONS
 from console_app.dialects.vocabulary import CHAT_TOKENS, FABRICATED, FINAL, PLAIN_THINKING, SILENT, THINKING
@@ -63,10 +63,13 @@ _NAME = r"\w[\w.-]{0,80}"
 class Openers:
     """The patterns, the same for any tools: whether a name is that of a tool is looked up when one is found.
 
-    `token` finds openers; `held` finds, at the end of a text, what may become one. `line` is the opening of a
+    `lead` finds, quickly, where one of `token` may begin, `plain` too, or at the end what may become one; `token`
+    matches openers; `held` finds, at the end of a text, what may become one. `line` is the opening of a
     Python call that begins an answer, `half_line` what may become it, both with or without print() around it.
     """
 
+    lead: re.Pattern[str]
+    plain: re.Pattern[str]
     token: re.Pattern[str]
     held: re.Pattern[str]
     line: re.Pattern[str]
@@ -76,6 +79,7 @@ class Openers:
 @cache
 def openers() -> Openers:
     """Compiled when first needed, for it takes a few hundredths of a second."""
+    lead, words = leads([*KIND_OF, *LABELS, "`", "~~~", "{", "[", "<"])
     token = [
         rf"(?P<literal>{any_of(KIND_OF)})",
         rf"<(?!{any_of(LABELS)})[A-Za-z][\w-]{{0,15}}:(?P<spaced>invoke(?=\s)|function_calls>|tool_calls?>)",
@@ -94,6 +98,8 @@ def openers() -> Openers:
         _OBJECT_HELD,
     ]
     return Openers(
+        lead=re.compile(lead),
+        plain=re.compile(f"{lead}|{held_back(words)[3:-1]}"),
         token=re.compile("|".join(token)),
         held=re.compile("|".join(held)),
         line=re.compile(

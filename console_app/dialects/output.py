@@ -1,28 +1,31 @@
 """The output of a scan: what each stretch of the answer turned out to be, what was shown, and the result at the end."""
 
-import re
-from bisect import bisect_right
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from console_app.dialects.draft import CallAttempt, Draft
+from console_app.dialects.mentions import WHY, mentioned
 from console_app.dialects.model import (
     Arguments,
     CallArgumentsDelta,
+    CallFinal,
     CallNamed,
     CallRetracted,
     ErrorKind,
     ParsedCall,
+    ReadingLevel,
     Rewritten,
     ScanEvent,
     ScanProblem,
     ScanResult,
     VisibleText,
 )
+from console_app.dialects.places import Places, folded
+from console_app.dialects.position import Structure
 from console_app.dialects.source import Source
 from console_app.dialects.table import BY_NAME
+from console_app.dialects.tool_schemas import ToolSchemas
 
-RAW_LIMIT = 500
 BESIDE_TEXT = "nothing marks it as one, and the answer holds other text"
 
 
@@ -30,7 +33,9 @@ BESIDE_TEXT = "nothing marks it as one, and the answer holds other text"
 class Segment:
     """A stretch of the answer. `provisional` calls wait for the end: fenced ones for there being no other,
     whole ones (of unknown tools) for there being nothing else at all. `alone`: the calls count only if there is
-    no text in the answer; so do whole ones. `replacement` replaces the text of a segment that is shown otherwise.
+    no text in the answer; so do whole ones. `led`: a line that
+    ends in a colon leads to them. `after_words`: words stand before them on
+    their line. `replacement` replaces the text of a segment that is shown otherwise.
     """
 
     kind: Literal["text", "calls", "thought", "dropped"]
@@ -39,25 +44,34 @@ class Segment:
     attempts: list[CallAttempt] = field(default_factory=list[CallAttempt])
     provisional: Literal["", "fenced", "whole"] = ""
     alone: bool = False
+    led: bool = False
+    after_words: bool = False
     replacement: str | None = None
 
 
 class ScanOutput:
     """Keeps the segments in order and tells what becomes visible as soon as it is sure to be text."""
 
-    def __init__(self, src: Source, events: list[ScanEvent]) -> None:
+    def __init__(self, src: Source, events: list[ScanEvent], structure: Structure) -> None:
         self._src = src
         self._events = events
+        self._structure = structure
         self.segments: list[Segment] = []
         self.mark = 0
         self.floor = 0
         self.has_text = False
         self.attempts = 0
+        self.calls = 0
+        """How many calls were read so far, whatever became of them."""
         self.unfenced = False
         self._alone = False
         """Calls wait for there being no text at all; white space after them waits too, for its place is after them."""
+        self.final = 0
+        """How many calls, from the first, nothing takes back any more."""
         self._notes: list[tuple[int, int, str, str | None]] = []
         self._shown: list[str] = []
+        self._gap = False
+        """Something was taken out of the text here: what goes on after it begins with no heap of blank lines."""
 
     def show(self, upto: int) -> None:
         """Everything from the mark to here is text."""
@@ -68,6 +82,9 @@ class ScanOutput:
             self.has_text = True
             self._demote_alone()
         if not self._alone:
+            if self._gap:
+                self._gap = not text.strip("\r\n")
+                text = _closed_up(text, self._shown)
             self._emit(text)
         if (
             self.segments
@@ -80,8 +97,27 @@ class ScanOutput:
             self.segments.append(Segment("text", self.mark, upto))
         self.mark = upto
 
+    def run_on(self, text: str) -> bool:
+        """Take text that is surely text, where it goes on with text; false where it doesn't."""
+        last = self.segments[-1] if self.segments else None
+        if (
+            last is None
+            or last.kind != "text"
+            or last.replacement is not None
+            or self._alone
+            or self._gap
+            or not self.has_text
+        ):
+            return False
+        self.mark += len(text)
+        last.end = self.mark
+        self._shown.append(text)
+        return True
+
     def drop(self, upto: int, kind: Literal["thought", "dropped"] = "dropped", replacement: str | None = None) -> None:
         """What stands from the mark to here is not shown."""
+        self._structure.skip(self.mark, upto)
+        self._gap = True
         self.segments.append(Segment(kind, self.mark, upto, replacement=replacement))
         if replacement and kind == "dropped":
             self.segments[-1].kind = "text"
@@ -93,12 +129,77 @@ class ScanOutput:
         self, draft: Draft, upto: int, provisional: Literal["", "fenced", "whole"] = "", alone: bool = False
     ) -> None:
         """What stands from the mark to here are the calls of `draft`; `alone`: if there is nothing else."""
+        self._structure.skip(self.mark, upto)
+        self._gap = True
         alone = alone or provisional == "whole"
-        self.segments.append(Segment("calls", self.mark, upto, list(draft.attempts), provisional, alone))
+        above = self._structure.lines(self.mark, self.floor).above if not draft.marked else ""
+        led = above.rstrip().endswith(":") or self._led_on()
+        self.segments.append(
+            Segment("calls", self.mark, upto, list(draft.attempts), provisional, alone, led, self.follows_words)
+        )
         self.attempts += len(draft.attempts)
+        self.calls += len(draft.calls)
         self.unfenced = self.unfenced or not provisional
         self._alone = self._alone or alone
         self.mark = self.floor = upto
+
+    def _led_on(self) -> bool:
+        """Whether nothing stands between here and calls that a colon led to."""
+        for segment in reversed(self.segments):
+            if segment.kind == "calls":
+                return segment.led
+            if segment.kind == "text" and not self._text_of(segment).isspace():
+                break
+        return False
+
+    def take_back_line(self) -> None:
+        """Calls since the last words on this line were part of a sentence: they are text."""
+        before = self._attempts()
+        back = [segment for segment in self._line() if segment.kind == "calls"]
+        for segment in back:
+            self._demote_segment(segment, "it is part of a sentence")
+        if back:
+            self.has_text, after = True, self._attempts()
+            self.attempts = len(after)
+            self._renumber(before, after)
+
+    @property
+    def follows_words(self) -> bool:
+        """Whether words stand before the mark on its line, or before the token of the section that it begins."""
+        for index in range(len(self.segments) - 1, -1, -1):
+            segment = self.segments[index]
+            text = self._src.text(segment.start, segment.end)
+            if segment.kind == "text" and text.strip():
+                return bool(text.rpartition("\n")[2].strip())
+            if segment.kind == "calls":
+                return segment.after_words
+            newline = segment.kind == "text" and "\n" in text
+            if segment.kind == "thought" or (newline and (index == 0 or self.segments[index - 1].kind != "dropped")):
+                return False
+        return False
+
+    def _line(self) -> list[Segment]:
+        """The segments behind words that stand on the line where the mark is; none where no words do."""
+        found: list[Segment] = []
+        for segment in reversed(self.segments):
+            text = self._src.text(segment.start, segment.end)
+            if segment.kind == "text" and text.strip():
+                return [] if text.endswith("\n") else found
+            if segment.kind not in ("calls", "dropped") and "\n" in text:
+                break
+            found.append(segment)
+        return []
+
+    def settle_last(self) -> None:
+        """The newest calls are final if all before them are."""
+        attempts = self.segments[-1].attempts
+        first = self.attempts - len(attempts)
+        if self.segments[-1].kind != "calls" or self.final != first:
+            return
+        if all(attempt.failure is None and attempt.closed and attempt.marked for attempt in attempts):
+            self.final = self.attempts
+            for index, attempt in enumerate(attempts, first):
+                self._events.append(CallFinal(_parsed(index, attempt, self._src.text(attempt.start, attempt.end))))
 
     @property
     def cut_off(self) -> bool:
@@ -123,6 +224,7 @@ class ScanOutput:
         self._events.append(CallArgumentsDelta(self.attempts - 1, delta))
         segment.attempts[-1] = replace(segment.attempts[-1], arguments=arguments, end=upto)
         segment.end = self.mark = self.floor = upto
+        self._structure.restart(upto)
         self.has_text = any(segment.kind == "text" and self._text_of(segment).strip() for segment in self.segments)
 
     def note(self, start: int, end: int, why: str, name: str | None = None) -> None:
@@ -135,11 +237,14 @@ class ScanOutput:
             if attempt.failure is None:
                 self._events.append(CallRetracted(index))
         self.segments = [Segment("thought", 0, self.mark - closer)]
+        self._structure.restart(self.mark)
         self.attempts = 0
         self.has_text = self.unfenced = self._alone = False
         self._notes.clear()
 
     def _emit(self, text: str) -> None:
+        if not text:
+            return
         self._shown.append(text)
         self._events.append(VisibleText(text))
 
@@ -162,21 +267,32 @@ class ScanOutput:
     def _attempts(self) -> list[CallAttempt]:
         return [attempt for segment in self.segments for attempt in segment.attempts]
 
-    def _demote_segment(self, segment: Segment) -> None:
+    def _demote_segment(self, segment: Segment, why: str = "") -> None:
+        self._gap = False
         name = next((attempt.name for attempt in segment.attempts if attempt.known), None)
-        if segment.alone and name is not None:
+        if why:
+            pass
+        elif segment.alone and name is not None:
             why = BESIDE_TEXT
         else:
             why = "an example in a fence" if segment.provisional == "fenced" else "no tool has this name"
         self.note(segment.start, segment.end, f"not taken as a call: {why}", name)
         segment.kind, segment.provisional, segment.alone, segment.attempts = "text", "", False, []
 
-    def finish(self, cut_short: bool) -> ScanResult:
-        """Decide what was provisional and make the result; `cut_short` when a token limit ended the answer."""
+    def finish(self, tools: ToolSchemas, level: ReadingLevel, cut_short: bool, unasked: bool = False) -> ScanResult:
+        """Decide what was provisional and make the result; `cut_short` when a token limit ended the answer, `unasked`
+        when calls without a marker are not what the model was asked for.
+        """
         before = self._attempts()
-        for segment in self.segments:
+        said = False
+        for segment in reversed(self.segments):
+            unmarked = any(not attempt.marked for attempt in segment.attempts)
             if segment.provisional == "fenced" and self.unfenced:
                 self._demote_segment(segment)
+            elif said and unmarked and (segment.led or unasked):
+                self._demote_segment(segment, "it stands between sentences" if segment.led else "text follows it")
+            elif segment.kind == "text" and not self._text_of(segment).isspace():
+                said = True
         for segment in self.segments:
             if segment.alone and self.has_text:
                 self._demote_segment(segment)
@@ -186,15 +302,26 @@ class ScanOutput:
             attempts[-1] = replace(attempts[-1], failure="truncated", why=why, arguments=None)
         self._renumber(before, attempts)
         content = self._content()
-        if _folded("".join(self._shown)) != _folded(content):
+        shown = "".join(self._shown)
+        if shown.strip() != content and folded(shown) != folded(content):
             self._events.append(Rewritten(content))
         thoughts = (segment for segment in self.segments if segment.kind == "thought")
         reasoning = "\n\n".join(text for segment in thoughts if (text := self._text_of(segment).strip()))
+        if not any(attempt.failure is None for attempt in attempts):
+            self._notice(tools, level)
         calls, problems = self._report(attempts)
         error: ErrorKind | None = None
         if any(attempt.failure for attempt in attempts):
             error = "truncated" if any(attempt.failure == "truncated" for attempt in attempts) else "invalid"
         return ScanResult(calls, content, reasoning, error, calls[0].dialect if calls else None, problems)
+
+    def _notice(self, tools: ToolSchemas, level: ReadingLevel) -> None:
+        """Where no call was read and nothing said why, what looks like one is told of."""
+        if not any(name for *_, name in self._notes) and (
+            found := mentioned(self._content(), tools, unmarked=level != "none")
+        ):
+            start = self._src.text(0, self._src.length).find(self._content()[found[0] : found[1]])
+            self.note(start, start + found[1] - found[0], f"not taken as a call: {WHY}", found[2])
 
     def _renumber(self, before: list[CallAttempt], after: list[CallAttempt]) -> None:
         """Tell what changed: calls that are none after all are retracted, and so are those whose index moves."""
@@ -210,7 +337,16 @@ class ScanOutput:
                 self._events.append(CallNamed(index, attempt.name, attempt.dialect))
 
     def _content(self) -> str:
-        return "".join(self._text_of(segment) for segment in self.segments if segment.kind == "text").strip()
+        written: list[str] = []
+        gap = False
+        for segment in self.segments:
+            text = self._text_of(segment) if segment.kind == "text" else ""
+            if gap and text:
+                text = _closed_up(text, written)
+            gap = segment.kind != "text" or (gap and not text.strip("\r\n"))
+            if text:
+                written.append(text)
+        return "".join(written).strip()
 
     def _text_of(self, segment: Segment) -> str:
         return segment.replacement if segment.replacement is not None else self._src.text(segment.start, segment.end)
@@ -218,17 +354,12 @@ class ScanOutput:
     def _report(self, attempts: list[CallAttempt]) -> tuple[tuple[ParsedCall, ...], tuple[ScanProblem, ...]]:
         calls: list[ParsedCall] = []
         problems: list[ScanProblem] = []
-        place = _Places(self._src.text(0, self._src.length))
+        place = Places(self._src.text(0, self._src.length))
         for index, attempt in enumerate(attempts):
             raw = place.text[attempt.start : attempt.end]
             if attempt.failure is None and attempt.arguments is not None:
                 name = attempt.name or ""
-                calls.append(
-                    ParsedCall(
-                        index, name, attempt.arguments, attempt.dialect, raw, attempt.start, attempt.end,
-                        attempt.repaired, attempt.known, attempt.marked,
-                    )
-                )  # fmt: skip
+                calls.append(_parsed(index, attempt, raw))
                 if attempt.repaired:
                     message = f"The call of {name} was mended: {', '.join(attempt.repaired)}."
                     problems.append(place.problem("repaired", message, attempt.start, attempt.end, name, index))
@@ -245,22 +376,24 @@ class ScanOutput:
         return tuple(calls), tuple(problems)
 
 
-class _Places:
-    """Lines and columns of offsets."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self._breaks = [found.end() for found in re.finditer("\n", text)]
-
-    def problem(
-        self, kind: Literal["truncated", "invalid", "repaired", "ignored"], message: str, start: int, end: int,
-        name: str | None, index: int | None,
-    ) -> ScanProblem:  # fmt: skip
-        line = bisect_right(self._breaks, start)
-        column = start - (self._breaks[line - 1] if line else 0)
-        raw = self.text[start : min(end, start + RAW_LIMIT)]
-        return ScanProblem(kind, message, start, end, line + 1, column + 1, raw, name, index)
+def _parsed(index: int, attempt: CallAttempt, raw: str) -> ParsedCall:
+    assert attempt.arguments is not None, "it was read"
+    return ParsedCall(
+        index, attempt.name or "", attempt.arguments, attempt.dialect, raw, attempt.start, attempt.end,
+        attempt.repaired, attempt.known, attempt.marked,
+    )  # fmt: skip
 
 
-def _folded(text: str) -> str:
-    return " ".join(text.split())
+def _closed_up(text: str, before: list[str]) -> str:
+    """The text without line breaks that would make more than one blank line of those that end what is before it."""
+    shown = 0
+    for piece in reversed(before):
+        kept = piece.rstrip("\r\n")
+        shown += piece.count("\n", len(kept))
+        if kept or shown > 1:
+            break
+    else:
+        shown = 2
+    rest = text.lstrip("\r\n")
+    breaks = text.count("\n", 0, len(text) - len(rest))
+    return text if shown + breaks <= 2 else "\n" * max(0, 2 - shown) + rest

@@ -32,24 +32,34 @@ Which of them count depends on `protocol`:
 With each `protocol` a call waits for your approval, in every mode, whose text, or whose tool's name and arguments,
 stand in something that the model was given: a result, a file, what a server says of itself, your own words.
 
-What seems to be a call and is not read as one stays in the answer, and a notice says so.
+The board says where. Of more than two million characters the newest are compared, and then every call asks.
+
+In `auto` a dialect is remembered for a model at its endpoint once you approved a call of it: from then on the tools are
+offered as text, the status bar and `/context` say so, and `/protocol auto` or the first native call forgets it.
+
+What seems to be a call and is not read as one stays in the answer, a notice says why, and the model hears it with your
+next prompt. `fanout parse` reads as `text` does; `--protocol auto` shows what `auto` would read.
 
 How it decides:
 
-- **Marked calls** (special tokens, tags) count wherever they stand, even of a tool that does not exist: the
-  model is told so. **Unmarked calls** (bare JSON, Python, tags that are the tool's name) count only for tools
-  there are, and when their shape leaves no doubt.
-- **Quoted is not called**: inline code, block quotes, fences in a program language, fences announced as an
-  example, and any fenced call beside one that is not fenced; nor is a marked call in quotation marks, or one
-  that its own sentence calls an example. Nothing in a think block counts, nor anything after a result that the
-  model made up.
+- **A call stands at the top level of the answer.** In quotation marks, a block quote, a list, a table, a comment,
+  inline code, an element, front matter or an indented block it is text; so it is in a fence, unless the fence is
+  how the dialect is written, and nothing in reasoning counts, nor anything after a result that the model made up.
+- **Marked calls** (special tokens, tags) count even of a tool that does not exist: the model is told so. One may
+  follow words on its line; with words or a full stop behind it too, it is part of a sentence, and text.
+- **Unmarked calls** (bare JSON, Python, tags that are the tool's name) start a line, and count only for tools there
+  are. Between a line that ends in a colon and more text they are shown, not run; so they are before any text where
+  the model was asked for a marked dialect.
 - **Nothing half-read runs.** A call that was cut off or can't be read becomes an `invalid` result that says
   what was wrong. A missing brace is mended only where the call was closed explicitly. What was mended is shown.
 - **Nothing is evaluated.** Python calls are read as literals.
 - Text between tags has the type that the tool's schema gives it. A closing tag inside such text counts only
   where the call may really go on after it.
-- Calls are final when the answer has ended. Until then a panel may be withdrawn, and text that was shown may be
-  corrected.
+- A call starts while the answer goes on where nothing can take it back any more: in dialects without raw values whose
+  models open their reasoning themselves (`Dialect.final_at_end`), and in every dialect without raw values once the
+  reasoning is over. Other calls are final when the answer has ended. Until then a panel may be withdrawn, and
+  text that was shown may be corrected.
+- After 20,000 marks that open no call the rest of an answer is not read, and a notice says so.
 
 The body of a dialect is read by one of five grammars: JSON, header and JSON, tags, Python, brackets.
 """

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from console_app.dialects.model import ScanProblem, ScanResult, ToolSignature, is_list, is_object
+from console_app.dialects.model import ReadingLevel, ScanProblem, ScanResult, ToolSignature, is_list, is_object
 from console_app.dialects.scanner import parse
 
 Report = dict[str, Any]
@@ -37,10 +37,14 @@ def _signature(tool: object, position: int) -> ToolSignature:
 
 
 def report(
-    text: str, tools: Sequence[ToolSignature], chunk: int | None = None, finish_reason: str | None = None
+    text: str,
+    tools: Sequence[ToolSignature],
+    chunk: int | None = None,
+    finish_reason: str | None = None,
+    level: ReadingLevel = "all",
 ) -> Report:
     """Read one answer."""
-    return as_report(parse(text, tools, chunk, finish_reason))
+    return as_report(parse(text, tools, chunk, finish_reason, level))
 
 
 def as_report(result: ScanResult) -> Report:
@@ -59,7 +63,7 @@ def describe(problem: ScanProblem) -> str:
     return f"line {problem.line}, column {problem.column}: {problem.kind}: {problem.message}"
 
 
-def report_line(line: str, chunk: int | None = None) -> Report:
+def report_line(line: str, chunk: int | None = None, level: ReadingLevel = "all") -> Report:
     """Answer one line of a file of cases, `{"id", "tools", "text"}`; a line that is none is answered with what
     is wrong.
     """
@@ -70,7 +74,7 @@ def report_line(line: str, chunk: int | None = None) -> Report:
             raise UnusableInput('a case should be an object {"id", "tools", "text"}')
         finish_reason: Any = case.get("finish_reason")
         tools: Any = case.get("tools")
-        answer = report(case["text"], signatures([] if tools is None else tools), chunk, finish_reason)
+        answer = report(case["text"], signatures([] if tools is None else tools), chunk, finish_reason, level)
     except (ValueError, RecursionError) as error:
         message = str(error) if isinstance(error, UnusableInput) else "the line is not JSON"
         answer = {"calls": [], "content": "", "error": "invalid", "dialect": None, "problems": [message]}

@@ -5,11 +5,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
-from console_app.dialects.context import Context
 from console_app.dialects.dialect import Dialect
 from console_app.dialects.draft import Draft, Reopening
 from console_app.dialects.model import ReadingLevel, ScanEvent
 from console_app.dialects.output import BESIDE_TEXT, ScanOutput
+from console_app.dialects.position import Place, Structure
 from console_app.dialects.region import Region
 from console_app.dialects.source import Match, Reading, Source
 from console_app.dialects.table import BY_NAME
@@ -23,7 +23,8 @@ class ScanState:
     """The state of one scan. `held`: what is being read may not be text, so it is not shown yet. `in_fence`:
     the text is the body of a fence, where calls may stand on lines of their own. `blocked`: from here on
     calls are made up. `shown_section`: the token that ends a section of calls that are only shown. `level`: which
-    calls count.
+    calls count. `reasoned`: the reasoning of the answer is over. `idle`: how many openers opened no call.
+    `running`: what comes is running text, until something opens.
     """
 
     src: Source
@@ -34,9 +35,10 @@ class ScanState:
     held: bool = False
     in_fence: bool = False
     blocked: bool = False
-    fence_end: int = -1
-    fence_cued: bool = False
     shown_section: str = ""
+    reasoned: bool = False
+    idle: int = 0
+    running: bool = False
     draft: Draft | None = None
     reopening: Reopening | None = None
     last_row: Dialect | None = None
@@ -44,7 +46,16 @@ class ScanState:
 
     def __post_init__(self) -> None:
         self._events: list[ScanEvent] = []
-        self.output = ScanOutput(self.src, self._events)
+        self.structure = Structure(self.src)
+        self.output = ScanOutput(self.src, self._events, self.structure)
+
+    def place(self) -> Place:
+        """Where what is read now stands."""
+        return self.structure.at(self.src.at, self.output.floor)
+
+    def lines(self) -> Place:
+        """The same, without what is open around it."""
+        return self.structure.lines(self.src.at, self.output.floor)
 
     def flush(self) -> list[ScanEvent]:
         """The events since the last time."""
@@ -81,11 +92,11 @@ class ScanState:
         yield from row.body.read(self.src, region, draft)
         return draft
 
-    def conclude(self, draft: Draft, provisional: Literal["", "fenced", "whole"] = "", shown: bool = False) -> None:
-        """A region has been read up to here: its calls count, or, if it has none, it is text. `shown`: it is text in
-        any case, for it was quoted or announced as an example.
+    def conclude(self, draft: Draft, provisional: Literal["", "fenced", "whole"] = "", shown: str = "") -> None:
+        """A region has been read up to here: its calls count, or, if it has none, it is text. `shown` says why it is
+        text in any case, "" when it isn't.
         """
-        why = "it is quoted or an example" if shown else self._withheld(draft)
+        why = shown or self._withheld(draft)
         if why:
             if draft.attempts:
                 names = (self.tools.resolve(attempt.name or "") for attempt in draft.attempts)
@@ -127,8 +138,10 @@ class ScanState:
         )
         return "" if fitting else "nothing marks it as one, and its arguments do not fit the tool"
 
-    def refuse(self, draft: Draft) -> None:
-        """What was read up to here is text after all."""
+    def refuse(self, draft: Draft, why: str = "", written: str = "") -> None:
+        """What was read up to here is text after all; `why`, where it seems to call the tool that is `written`."""
+        if why and (name := self.tools.resolve(written)):
+            self.output.note(self.output.mark, self.src.at, f"not taken as a call: {why}", name)
         draft.discard()
         self.draft = None
         self.output.show(self.src.at)
@@ -142,14 +155,14 @@ class ScanState:
         self.src.pos = found.end()
         self.output.extend(self.src.at, self.reopening.arguments(value))
 
-    def cut(self, token: str, context: Context) -> Reading[None]:
+    def cut(self, token: str, place: Place) -> Reading[None]:
         """A result that only an endpoint could have written: it and all that follows is made up.
 
         Where no call came before it may be ordinary text; it stays, but no call after it counts.
         """
-        if self.level == "none" or (not self.output.attempts and not (context.line_start and token[0] in "<[")):
+        if self.level == "none" or (not self.output.attempts and not (place.line_start and token[0] in "<[")):
             self.src.pos += len(token)
-            self.blocked = self.blocked or context.line_start
+            self.blocked = self.blocked or place.line_start
             return
         start = self.src.at
         yield from self.src.skip(_ANYTHING)

@@ -9,21 +9,24 @@ import re
 from collections.abc import Generator, Sequence
 
 from console_app.dialects.bare import read_call_lines, read_list, read_object
-from console_app.dialects.context import Context, context_at
 from console_app.dialects.fences import read_ticks
 from console_app.dialects.labels import read_label
 from console_app.dialects.markers import read_marker, read_tool_tag
-from console_app.dialects.model import ReadingLevel, ScanEvent, ScanResult, ToolSignature
-from console_app.dialects.openers import EXTENDABLE, KIND_OF, LONGEST, openers
+from console_app.dialects.model import ReadingLevel, ScanEvent, ScanResult, ToolSignature, VisibleText
+from console_app.dialects.openers import EXTENDABLE, KIND_OF, LONGEST, Openers, openers
 from console_app.dialects.opening import read_opening
 from console_app.dialects.output import ScanOutput
 from console_app.dialects.patterns import partly
 from console_app.dialects.scan_state import ScanState
 from console_app.dialects.source import Match, Reading, Source
+from console_app.dialects.table import BY_NAME
 from console_app.dialects.tool_schemas import ToolSchemas
 from console_app.dialects.vocabulary import MAY_BE_TEXT, PLAIN_THINKING, THINKING
 
 _HELD = 256
+MOST_IDLE = 20_000
+"""How many marks that open no call are looked at in one answer."""
+GAVE_UP = "the rest of the answer is not read for calls: too much before it looks like the beginning of one"
 _CLOSES_THINKING = {opener: re.compile(re.escape(closer)) for opener, closer in THINKING.items()}
 _HALF_TOKEN = re.compile(rf"{partly(sorted(KIND_OF))}|[,;|]?\s*(?:[\[{{]\s*)*(?:\"\w*\"?)?")
 _HALF_TAG = re.compile(r"<[^<>\n]*")
@@ -37,6 +40,7 @@ class Scanner:
     def __init__(self, tools: Sequence[ToolSignature], prefer: str | None = None, level: ReadingLevel = "all") -> None:
         schemas = ToolSchemas(tools)
         self._state = ScanState(Source(), schemas, _read_inner, prefer, level)
+        self._lead = openers().plain.search
         self._reading = read_answer(self._state)
         self._result: ScanResult | None = None
         self.tail_events: list[ScanEvent] = []
@@ -44,14 +48,22 @@ class Scanner:
 
     def feed(self, chunk: str) -> list[ScanEvent]:
         """Read on; the events that this piece of the answer causes."""
-        state = self._state
-        state.src.feed(chunk)
+        state, src = self._state, self._state.src
+        plain = state.running and state.reopening is None and src.pos == len(src.buf) and state.output.mark == src.at
+        if plain and not self._lead(chunk) and state.output.run_on(chunk):
+            src.pass_over(chunk)
+            return [VisibleText(chunk)]
+        src.feed(chunk)
         next(self._reading)
         if not state.held:
             state.output.show(state.src.at)
         elif state.draft is not None:
             state.draft.panels.look(state.draft.dialect)
         return state.flush()
+
+    def reasoning_is_over(self) -> None:
+        """The endpoint keeps reasoning apart: no text that comes turns out to be part of it."""
+        self._state.reasoned = True
 
     def finish(self, finish_reason: str | None = None) -> ScanResult:
         """The answer has ended; `finish_reason` "length" says that a token limit did it. The events are in
@@ -63,7 +75,10 @@ class Scanner:
             for _ in self._reading:
                 raise AssertionError("a grammar waits for text after the end")
             state.output.show(state.src.at)
-            self._result = state.output.finish(cut_short=finish_reason in ("length", "max_tokens"))
+            unasked = state.prefer in BY_NAME and BY_NAME[state.prefer].marked
+            self._result = state.output.finish(
+                state.tools, state.level, finish_reason in ("length", "max_tokens"), unasked
+            )
             self.tail_events = state.flush()
         return self._result
 
@@ -86,17 +101,30 @@ def read_answer(state: ScanState) -> Generator[None, None, None]:
         if found is None:
             return
         state.output.show(state.src.at)
-        context = context_at(state.src, state.src.at, state.output.floor)
-        state.held = True
-        yield from _handle(state, found, context)
+        state.held, calls = True, state.output.calls
+        yield from _handle(state, found)
         state.held = False
+        state.idle += state.output.calls == calls
+        if state.idle > MOST_IDLE:
+            yield from _give_up(state)
+            return
+
+
+def _give_up(state: ScanState) -> Reading[None]:
+    """The rest of the answer is text: nobody writes so much that opens nothing but to keep the reader busy."""
+    start = state.src.at
+    state.output.note(start, start, GAVE_UP)
+    while not state.src.ended:
+        state.src.pos = len(state.src.buf)
+        yield
+    state.src.pos = len(state.src.buf)
 
 
 def _next_opener(state: ScanState) -> Reading[Match | None]:
     """Move to the next thing that may open something; text before it may be shown as it comes."""
     src, patterns = state.src, openers()
     while True:
-        found = patterns.token.search(src.buf, src.pos)
+        found = _search(patterns, src)
         if state.reopening is not None and _reopens(state, found):
             continue
         if found and (src.ended or _is_sure(state, found)):
@@ -110,7 +138,19 @@ def _next_opener(state: ScanState) -> Reading[Match | None]:
             return None
         else:
             _hold_back(state, found, patterns.held)
+            state.running = True
             yield
+            state.running = False
+
+
+def _search(patterns: Openers, src: Source) -> Match | None:
+    """The next opener in what has come."""
+    at = src.pos
+    while lead := patterns.lead.search(src.buf, at):
+        if found := patterns.token.match(src.buf, lead.start()):
+            return found
+        at = lead.start() + 1
+    return None
 
 
 def _hold_back(state: ScanState, found: Match | None, held: re.Pattern[str]) -> None:
@@ -160,36 +200,36 @@ def _is_sure(state: ScanState, found: Match) -> bool:
     return found.group() not in EXTENDABLE or available >= LONGEST
 
 
-def _handle(state: ScanState, found: Match, context: Context) -> Reading[None]:
+def _handle(state: ScanState, found: Match) -> Reading[None]:
     """Read what an opening opens; what turns out to be text is left to be shown."""
     kind = found.lastgroup
     token = found.group()
     unread = state.level == "none" and kind not in ("literal", "spaced", "ticks")
-    if unread or (context.blockquote and not (kind == "label" and token == ">>>")):
+    if unread:
         state.src.pos += len(token)
     elif kind == "literal":
-        yield from _literal(state, KIND_OF[token], token, context)
+        yield from _literal(state, KIND_OF[token], token)
     elif kind == "spaced":
-        yield from read_marker(state, token, found.group("spaced"), context)
+        yield from read_marker(state, token, found.group("spaced"))
     elif kind == "tag":
-        yield from read_tool_tag(state, token, context)
+        yield from read_tool_tag(state, token)
     elif kind == "label":
-        yield from read_label(state, token, context)
+        yield from read_label(state, token)
     elif kind == "ticks":
-        yield from read_ticks(state, token, context)
+        yield from read_ticks(state, token)
     elif kind in ("member", "callee"):
-        yield from read_list(state, found["member"], context)
+        yield from read_list(state, found["member"])
     else:
-        yield from read_object(state, found["key"], context)
+        yield from read_object(state, found["key"])
 
 
-def _literal(state: ScanState, kind: str, token: str, context: Context) -> Reading[None]:
+def _literal(state: ScanState, kind: str, token: str) -> Reading[None]:
     src, output = state.src, state.output
     if kind == "marker":
-        yield from read_marker(state, token, token, context)
+        yield from read_marker(state, token, token)
     elif token in PLAIN_THINKING and state.tools.resolve(token[1:-1]):
-        yield from read_tool_tag(state, token, context)
-    elif token in PLAIN_THINKING and not context.line_start:
+        yield from read_tool_tag(state, token)
+    elif token in PLAIN_THINKING and not state.lines().line_start:
         src.pos += len(token)
     elif kind == "thinking":
         src.pos += len(token)
@@ -197,34 +237,41 @@ def _literal(state: ScanState, kind: str, token: str, context: Context) -> Readi
         held = src.text(output.mark + len(token), src.at)
         if found:
             src.pos = found.end()
+            state.reasoned = True
         output.drop(src.at, "thought", held)
     elif kind == "thought":
         src.pos += len(token)
+        state.reasoned = True
+        if output.final:  # what runs stays
+            output.drop(src.at)
+            return
         output.show(src.at)
         output.forget(len(token))
         state.reopening = None
         output.floor = src.at
     elif kind == "fabricated":
-        yield from state.cut(token, context)
+        yield from state.cut(token, state.lines())
     elif kind == "silent":
         src.pos += len(token)
         output.drop(src.at)
     elif kind == "closer":
+        line_start = state.lines().line_start
         src.pos += len(token)
         if token == state.shown_section:
             state.shown_section = ""
-        elif token.startswith(("<|", "<｜")) or output.awaits(token) or (context.line_start and output.attempts):
+        elif token.startswith(("<|", "<｜")) or output.awaits(token) or (output.attempts and line_start):
             output.drop(src.at)
     else:
-        yield from _turn_token(state, token, context)
+        yield from _turn_token(state, token)
 
 
-def _turn_token(state: ScanState, token: str, context: Context) -> Reading[None]:
+def _turn_token(state: ScanState, token: str) -> Reading[None]:
     """A token that ends a turn is dropped; one that may be meant as text, only where the text ends."""
     src = state.src
+    line_start = token in MAY_BE_TEXT and state.lines().line_start
     src.pos += len(token)
     following = yield from src.ahead()
-    if token not in MAY_BE_TEXT or not following or (following == "<" and context.line_start):
+    if token not in MAY_BE_TEXT or not following or (following == "<" and line_start):
         state.output.drop(src.at)
 
 

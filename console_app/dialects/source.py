@@ -55,6 +55,14 @@ class Source:
         self.buf = self.buf[self.pos :] + chunk
         self.pos = 0
 
+    def pass_over(self, chunk: str) -> None:
+        """Take in a piece that nothing has to read; all before it has been read."""
+        self._whole.seek(self._length)
+        self._whole.write(chunk)
+        self._base = self._length
+        self._length += len(chunk)
+        self.buf, self.pos = chunk, len(chunk)
+
     def text(self, start: int, end: int) -> str:
         """The text between two absolute offsets."""
         if start >= self._base:

@@ -22,6 +22,7 @@ class CallAnnounced(BaseEvent):
     server: str = ""
     tool: str = ""
     origin: CallOrigin = "native"
+    dialect: str = ""  # of a call that was read from text
 
 
 class CallArguments(BaseEvent):

@@ -216,6 +216,7 @@ class Transcript:
             event.tool,
             event.origin,
             event.at,
+            dialect=event.dialect,
             news_at=event.at,
         )
         self.call_ids.add(event.call_id)

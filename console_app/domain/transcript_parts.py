@@ -44,6 +44,7 @@ class CallView:
     origin: CallOrigin
     announced_at: float
     state: CallState = CallState.ANNOUNCED
+    dialect: str = ""  # of a call that was read from text
     arguments_text: str = ""
     arguments: dict[str, Any] | None = None
     edited: bool = False

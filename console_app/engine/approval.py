@@ -13,6 +13,7 @@ from typing import Any
 
 from console_app.domain import events as ev
 from console_app.domain.approvals import DecidedBy, Decision
+from console_app.domain.ports.provider import ReadsText
 from console_app.domain.tools import ToolResult, ToolSpec
 from console_app.engine import arguments as args
 from console_app.engine import results
@@ -48,6 +49,7 @@ class Approvals:
     def __init__(self, session: Session, repetition: Repetition, emit: Callable[[ev.Event], None]) -> None:
         self.missed: list[MissedApproval] = []
         self._gate = session.gate
+        self._provider = session.provider
         self._settings = session.settings
         self._repetition = repetition
         self._emit = emit
@@ -132,6 +134,9 @@ class Approvals:
     def record(self, call: CallExecution, resolution: Resolution) -> None:
         """Keeps the answer and tells it."""
         call.resolution = resolution
+        approved = resolution.decision is Decision.ALLOW and resolution.by is DecidedBy.USER
+        if approved and call.dialect and isinstance(self._provider, ReadsText):
+            self._provider.approved(call.dialect)
         self._emit(
             ev.ApprovalResolved(
                 call_id=call.id,

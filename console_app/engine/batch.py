@@ -73,7 +73,8 @@ class Batch:
             logger.warning("A second opening of call %d of an answer is ignored", chunk.index)
             return
         spec = self._specs.get(chunk.name)
-        call = CallExecution(self._new_id(chunk.id, chunk.index), chunk.index, chunk.name, spec, chunk.origin)
+        call_id = self._new_id(chunk.id, chunk.index)
+        call = CallExecution(call_id, chunk.index, chunk.name, spec, chunk.origin, chunk.dialect)
         self._by_index[chunk.index] = call
         self._emit(
             ev.CallAnnounced(
@@ -83,6 +84,7 @@ class Batch:
                 server=spec.server if spec else "",
                 tool=spec.tool if spec else "",
                 origin=call.origin,
+                dialect=call.dialect,
             )
         )
 
@@ -120,7 +122,7 @@ class Batch:
             self._executor.finish(call, self._rules.closed)
         elif is_completion(call):
             pass  # judged by the results of all the others, so it has to wait for the end of the answer
-        elif chunk.sure and call.origin == "native" and self._rules.dispatch == "eager":
+        elif chunk.sure and self._rules.dispatch == "eager":
             self._dispatch(call, call.spec)
 
     def broken(self, chunk: CallBroken) -> None:

@@ -36,6 +36,7 @@ class CallExecution:
     name: str  # as the model wrote it
     spec: ToolSpec | None  # None: no such tool
     origin: Literal["native", "text"] = "native"
+    dialect: str = ""  # how a call read from text was written
     written: str = "{}"  # the model's arguments, as they join the history
     arguments: dict[str, Any] | None = None  # what runs; None until they were read
     raw: str = ""
@@ -116,6 +117,7 @@ class CallExecution:
             self.name,
             self.spec,
             self.origin,
+            self.dialect,
             written=self.written,
             arguments=self.arguments if edited is None else edited,
             raw=self.raw,

@@ -9,24 +9,29 @@ from pathlib import Path
 from typing import Any
 
 from console_app.config.paths import read_text
-from console_app.dialects.model import ToolSignature
+from console_app.dialects.model import ReadingLevel, ToolSignature
 from console_app.dialects.report import UnusableInput, report, report_line, signatures
 from console_app.domain.errors import ConfigError, UsageError
 from console_app.headless.json_text import json_line
 
+_LEVELS: dict[str, ReadingLevel] = {"auto": "marked", "native": "none", "text": "all", "xml": "all"}
+"""What each protocol reads of an answer's text."""
+
 
 def run_parse(arguments: Namespace) -> int:
-    """One text from standard input to one JSON object; with `--jsonl`, a case a line to an answer a line."""
+    """One text from standard input to one JSON object; with `--jsonl`, a case a line to an answer a line. Read as
+    `--protocol` would have it read."""
     if not arguments.jsonl and not arguments.tools:
         raise UsageError("parse needs the tools", "Write fanout parse --tools FILE < TEXT, or --jsonl.")
     tools = _tools(Path(arguments.tools)) if arguments.tools else []
+    level = _LEVELS[arguments.protocol]
     with open(0, "rb", closefd=False) as standard_input:
         if not arguments.jsonl:
-            _print(report(standard_input.read().decode("utf-8", "replace"), tools, arguments.chunk))
+            _print(report(standard_input.read().decode("utf-8", "replace"), tools, arguments.chunk, level=level))
             return 0
         for line in standard_input:
             if line.strip():
-                _print(report_line(line.decode("utf-8", "replace"), arguments.chunk))
+                _print(report_line(line.decode("utf-8", "replace"), arguments.chunk, level))
     return 0
 
 

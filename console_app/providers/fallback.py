@@ -12,7 +12,9 @@ from console_app.domain.ports.provider import (
     KnowsTurns,
     ModelRequest,
     NoticeChunk,
+    ProtocolMode,
     Provider,
+    ReadsText,
     RetryChunk,
     effort_for,
     endpoint_of,
@@ -58,6 +60,21 @@ class WithFallback:
     def no_pictures(self) -> str:
         """Why its model is shown no pictures."""
         return no_pictures(self._now)
+
+    @property
+    def dialect(self) -> str | None:
+        """The dialect that its tools are offered in, None where the API's own are used."""
+        return self._now.dialect if isinstance(self._now, ReadsText) else None
+
+    def choose(self, mode: ProtocolMode) -> None:
+        """Another protocol for the first one."""
+        if isinstance(self._first, ReadsText):
+            self._first.choose(mode)
+
+    def approved(self, dialect: str) -> None:
+        """A person approved a call that the one that answers wrote in `dialect`."""
+        if isinstance(self._now, ReadsText):
+            self._now.approved(dialect)
 
     def effort_for(self, asked: Effort | None) -> str:
         """How much its model is asked to think."""

@@ -3,7 +3,7 @@
 import pytest
 
 from console_app.dialects import parse
-from tests.dialects.answers import TOOLS, called
+from tests.dialects.answers import TOOLS, called, watched
 
 W = '{"name": "get_weather", "arguments": {"city": "A"}}'
 P = '{"name": "ping", "arguments": {}}'
@@ -19,7 +19,7 @@ SHOWN = {
     ),
     "a tag within an example's sentence": f"A call would be {TAGGED} in this dialect.",
     "a tag in quotation marks": f'The manual says "<tool_call>{P}</tool_call>" about it.',
-    "an action announced as a format": 'Use the following format:\nAction: read_file\nAction Input: {"path": "a"}',
+    "an action announced as a format": 'This is an example:\nAction: read_file\nAction Input: {"path": "a"}',
     "an action's object announced as an example": f"For example:\nAction:\n{W}",
     "a recipient announced as an example": "For example:\n>>>ping\n{}",
     "a tool's tag in an example's sentence": "It looks like <read_file><path>a</path></read_file> in XML.",
@@ -83,3 +83,10 @@ def test_an_argument_without_a_name_after_one_with_a_name_is_refused() -> None:
     result = parse('[write_file(path="a", "b")]', TOOLS)
     assert called(result) == []
     assert result.error == "invalid"
+
+
+@pytest.mark.parametrize("size", [1, 4, 1000])
+def test_where_calls_were_taken_out_no_heap_of_blank_lines_stays(size: int) -> None:
+    result, screen, _ = watched(f"A.\n\n{TAGGED}\n\n{TAGGED}\n{TAGGED}\n\n\nB.\n\n\nC", TOOLS, [size])
+    assert len(result.calls) == 3
+    assert result.content == screen.text == "A.\n\nB.\n\n\nC"

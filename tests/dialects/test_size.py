@@ -69,3 +69,10 @@ def test_openers_without_end_are_read_through(opener: str) -> None:
 @pytest.mark.parametrize("opener", OPENERS[::3], ids=repr)
 def test_openers_without_end_are_read_through_in_small_pieces(opener: str) -> None:
     assert parse(repeated(opener, 12_000), TOOLS, chunk=3).calls == ()
+
+
+def test_a_flood_of_openers_is_given_up_and_told_of() -> None:
+    result = parse(repeated("\n~~~\n"), TOOLS)
+    assert result.calls == ()
+    assert [problem.kind for problem in result.problems] == ["ignored"]
+    assert "the rest of the answer is not read" in result.problems[0].message.lower()

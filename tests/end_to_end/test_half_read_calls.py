@@ -82,7 +82,7 @@ NEVER: dict[str, tuple[Api, list[bytes], str]] = {
         [CHAT, chat_chunk(choices=[{"finish_reason": "error", "error": {"message": "upstream died"}}]), DONE],
         "cut off by an error of the endpoint",
     ),
-    "no finish reason": ("openai-chat", [CHAT, DONE], "cut off by a stream that ended without a finish reason"),
+    "no finish reason": ("openai-chat", [CHAT, DONE], "cut off by an end without a finish reason"),
     **{
         f"finish reason {reason}": ("openai-chat", [CHAT, chat_chunk({}, reason), DONE], f"cut off by {why}")
         for reason, why in {

@@ -10,9 +10,11 @@ import pytest
 
 from console_app.config.mcp_servers import ServerConfig
 from console_app.dialects import DIALECTS, ToolSignature, render_calls
+from console_app.dialects.table import BY_NAME
 from console_app.domain import events as ev
 from console_app.domain.approvals import ApprovalMode, CallPolicy
 from console_app.domain.endpoint import ProviderConfig
+from console_app.domain.ports.provider import ProtocolMode as Mode
 from console_app.domain.tools import Outcome
 from console_app.engine.approval_gate import ApprovalGate
 from console_app.engine.engine import Engine
@@ -20,7 +22,6 @@ from console_app.engine.settings import EngineSettings
 from console_app.mcp_client.hub import Hub
 from console_app.providers.factory import open_provider
 from console_app.providers.text_protocol import TextProtocol
-from console_app.providers.text_protocol.provider import Mode
 from tests.patience import PATIENCE
 from tests.wire_bytes import Answer, Call, Text
 from tests.wire_server import Reply, WireServer
@@ -92,7 +93,8 @@ async def test_all_calls_of_a_text_answer_run_in_parallel(dialect: str, hub: Hub
     finished = of(events, ev.CallFinished)
     assert sorted(event.content for event in finished) == sorted(SUMS.values())
     order = [event.type for event in events if event.type in ("call.announced", "call.finished")]
-    assert order == ["call.announced"] * 3 + ["call.finished"] * 3
+    if not BY_NAME[dialect].final_at_end:
+        assert order == ["call.announced"] * 3 + ["call.finished"] * 3, "all are known before one of them may run"
     assert {event.origin for event in of(events, ev.CallAnnounced)} == {"text"}
     results = [event.content for event in of(events, ev.MessageAdded) if event.role == "tool"]
     assert results == list(SUMS.values()), "results join the history in call order"

@@ -10,12 +10,14 @@ from typing import Any
 
 import pytest
 
+from console_app.config.known_dialects import KnownDialects
 from console_app.config.mcp_servers import ServerConfig
 from console_app.dialects import DIALECTS, ToolSignature, render_calls
 from console_app.domain import events as ev
 from console_app.domain.approvals import ApprovalMode, DecidedBy, Decision
 from console_app.domain.endpoint import ProviderConfig
 from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
+from console_app.domain.ports.provider import protocol_label
 from console_app.domain.tools import Outcome, ToolCall
 from console_app.engine.approval_gate import ApprovalGate, Rule
 from console_app.engine.engine import Engine
@@ -165,7 +167,7 @@ async def test_an_unmarked_call_that_is_the_whole_answer_waits_for_a_person_in_e
         server.script(Answer(Text(text, size=3)), DONE)
         engine = engine_of(server, hub)
         events = await play(engine, Decision.ALLOW)
-        assert tools_offered(server) == [True, True], "whatever was read, the tools are offered natively"
+        assert tools_offered(server) == [True, False], "an approved call says how the model writes them"
         await engine.provider.close()
     asked = of(events, ev.ApprovalRequested)
     assert [event.why for event in asked] == ["unmarked in the answer's text: only its shape shows that it is a call"]
@@ -361,3 +363,99 @@ async def test_a_native_call_beside_text_is_the_only_one(hub: Hub) -> None:
         await engine.provider.close()
     assert [event.content for event in of(events, ev.CallFinished)] == ["2"]
     assert answers(events)[0].strip() == BARE
+
+
+async def test_a_dialect_is_remembered_once_its_call_was_approved(hub: Hub, tmp_path: Path) -> None:
+    known = KnownDialects(tmp_path / "dialects.json")
+    with WireServer() as server:
+        server.script(Answer(Text(MARKED)), DONE, Answer(Text(MARKED)), DONE, DONE, DONE)
+        engine = engine_of(server, hub, known=known)
+        await play(engine)
+        assert protocol_label(engine.provider) == "native", "what runs by a rule or a mode is not approved"
+        engine.gate = ApprovalGate(ApprovalMode.ASK)
+        await play(engine, Decision.ALLOW)
+        assert protocol_label(engine.provider) == "text hermes_json"
+        later = provider_of(server, known=KnownDialects(tmp_path / "dialects.json"))
+        assert protocol_label(later) == "text hermes_json", "the next session knows it"
+        assert protocol_label(provider_of(server, "another", known=known)) == "native"
+        assert protocol_label(provider_of(server, known=known, official=True)) == "native"
+        later.choose("auto")
+        assert protocol_label(later) == "native"
+        assert protocol_label(provider_of(server, known=known)) == "native", "it is forgotten for good"
+        assert tools_offered(server) == [True, True, True, False]
+        await engine.provider.close()
+
+
+async def test_the_first_native_call_drops_what_was_known(hub: Hub, tmp_path: Path) -> None:
+    known = KnownDialects(tmp_path / "dialects.json")
+    with WireServer() as server:
+        server.script(Answer(Call(TOOL, '{"expression": "1+1"}')), DONE)
+        engine = engine_of(server, hub, known=known)
+        key = "lab/m at "
+        known.keep(key, "hermes_json")
+        engine.provider = provider_of(server, known=known)
+        assert protocol_label(engine.provider) == "text hermes_json"
+        await play(engine)
+        assert (protocol_label(engine.provider), known.get(key)) == ("native", None)
+        await engine.provider.close()
+
+
+@pytest.mark.parametrize(
+    ("given", "where"),
+    [
+        (json.dumps({"page": MARKED}), "the result of web_fetch (line 1)"),
+        (f"Hello\n&lt;tool_call&gt;{BARE.replace(chr(34), '&quot;')}", "the result of web_fetch (line 2)"),
+        (BARE.replace('"', "”").replace(" ", "\n"), "the result of web_fetch (line 2)"),
+        ('<attachment path="notes.md">\nx\n' + MARKED + "\n</attachment>", "the attachment notes.md (line 4)"),
+    ],
+)
+async def test_the_board_says_where_a_call_stood_in_any_layout(given: str, where: str, hub: Hub) -> None:
+    history = [
+        UserMessage(content="What does the page say?"),
+        AssistantMessage(tool_calls=(ToolCall(id="a", name="web_fetch", origin="text"),)),
+        ToolMessage(tool_call_id="a", content=given, name="web_fetch"),
+    ]
+    with WireServer() as server:
+        server.script(Answer(Text(MARKED)), DONE)
+        engine = engine_of(server, hub)
+        engine.history[:] = history
+        events = await play(engine, Decision.DENY)
+        await engine.provider.close()
+    assert [event.why for event in of(events, ev.ApprovalRequested)] == [f"maybe quoted: it stands in {where}"]
+
+
+async def test_the_model_hears_why_its_answer_called_nothing(hub: Hub) -> None:
+    with WireServer() as server:
+        server.script(Answer(Text(f"I refuse to emit {MARKED} here.")), DONE, DONE)
+        engine = engine_of(server, hub)
+        for _ in range(3):
+            await play(engine)
+        said = [request.body["messages"][-1]["content"] for request in server.requests]
+        await engine.provider.close()
+    assert ["it is part of a sentence" in text for text in said] == [False, True, False]
+
+
+@pytest.mark.parametrize(("text", "why"), [("<think>I wonder", "reasoning"), ("<|im_start|>assistant\n", "markup")])
+async def test_an_answer_that_shows_nothing_says_so(text: str, why: str, hub: Hub) -> None:
+    with WireServer() as server:
+        server.script(Answer(Text(text)))
+        engine = engine_of(server, hub)
+        notices = of(await play(engine), ev.Notice)
+        await engine.provider.close()
+    assert any(f"shows nothing: all of it is {why}" in event.text for event in notices)
+
+
+@pytest.mark.parametrize(("dialect", "early"), [("gemma4", True), ("harmony", True), ("hermes_json", False)])
+async def test_a_call_that_nothing_takes_back_starts_while_the_answer_streams(
+    dialect: str, early: bool, hub: Hub
+) -> None:
+    text = f"{written(dialect)}\nThen I wait for it.\n"
+    with WireServer() as server:
+        server.script(Answer(Text(text, size=3)), DONE)
+        engine = engine_of(server, hub)
+        events = await play(engine)
+        await engine.provider.close()
+    first = next(event for event in events if isinstance(event, ev.ApprovalResolved | ev.CallReady))
+    last = [event for event in events if isinstance(event, ev.TextDelta) and event.step == first.step][-1]
+    assert (first.seq < last.seq) is early
+    assert [event.content for event in of(events, ev.CallFinished)] == ["42"]

@@ -40,3 +40,13 @@ def test_broken_tools_are_told_with_their_place(fanout: Inside) -> None:
     assert "tools.json:1:3" in done.err
     fanout.write("tools.json", '{"name": "x"}')
     assert "tools.json: the tools should be a JSON list" in fanout.run("parse", "--tools", "tools.json").err
+
+
+def test_it_reads_as_text_and_with_auto_as_auto_would(fanout: Inside) -> None:
+    fanout.write("tools.json", TOOLS)
+    bare = b'Here.\n{"name": "read_file", "arguments": {"path": "a"}}'
+    counts = {
+        protocol: len(json.loads(fanout.run("parse", "--tools", "tools.json", *flags, stdin=bare).out)["calls"])
+        for protocol, flags in {"": (), **{one: ("--protocol", one) for one in ("auto", "native", "xml")}}.items()
+    }
+    assert counts == {"": 1, "auto": 0, "native": 0, "xml": 1}

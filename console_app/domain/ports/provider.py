@@ -16,6 +16,8 @@ from console_app.domain.messages import AssistantMessage, Reasoning, ToolMessage
 from console_app.domain.sampling import Effort, Sampling
 from console_app.domain.tools import Outcome, ToolSpec
 
+ProtocolMode = Literal["auto", "native", "text", "xml"]
+
 SLICE = 16  # chunks or events taken in one go before others may run: a burst of tokens must not starve the keys
 # "paused": the provider broke off its own work, and goes on with it once it has the answer so far back.
 FinishReason = Literal["stop", "tool_calls", "length", "filtered", "paused"]
@@ -70,6 +72,7 @@ class CallOpened:
     id: str  # the provider's, "" when it gave none
     name: str
     origin: Literal["native", "text"] = "native"
+    dialect: str = ""  # of a call that is read from text: how it is written
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,6 +279,30 @@ class KnowsPictures(Protocol):
     def no_pictures(self) -> str:
         """Why its model is shown no pictures, as far as that is known; "" where it may see."""
         ...
+
+
+@runtime_checkable
+class ReadsText(Protocol):
+    """A provider that may read calls from text."""
+
+    @property
+    def dialect(self) -> str | None:
+        """The dialect that tools are offered in, None while the API's own are used."""
+        ...
+
+    def choose(self, mode: ProtocolMode) -> None:
+        """Another protocol from the next request on; what was known of the model is forgotten."""
+        ...
+
+    def approved(self, dialect: str) -> None:
+        """A person approved a call that was written in `dialect`."""
+        ...
+
+
+def protocol_label(provider: Provider) -> str:
+    """How the model is given tools, with the dialect where it writes them as text."""
+    dialect = provider.dialect if isinstance(provider, ReadsText) else None
+    return provider.protocol if dialect is None else f"{provider.protocol} {dialect}"
 
 
 def no_pictures(provider: Provider) -> str:

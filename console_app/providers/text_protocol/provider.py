@@ -1,19 +1,23 @@
 """A provider around another that gives tools to models which can only write them as text.
 
 - `text` and `xml` describe the tools in the prompt from the start, in a dialect.
-- `auto` offers the API's own tools, with every request; only when the endpoint refuses them does it go over to text,
-  and says so. Of the text it reads calls in marked dialects, and none at all once the model has made a call of its own
-  in the conversation, or where the endpoint is the vendor's own. Nothing of this is kept: a new start begins anew.
+- `auto` offers the API's own tools, with every request; when the endpoint refuses them it goes over to text, and says
+  so. Of the text it reads calls in marked dialects, and none at all once the model has made a call of its own in the
+  conversation, or where the endpoint is the vendor's own. Once a person approved a call that it read, the model at that
+  endpoint is known to write that dialect: `known` keeps it, until a native call or `choose` drops it.
 - `native` reads no calls from text.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing, asynccontextmanager
-from typing import Literal
+from dataclasses import replace
 
+from console_app.config.known_dialects import KnownDialects
 from console_app.dialects import ReadingLevel
+from console_app.dialects.table import BY_NAME
 from console_app.domain.errors import ProviderError, ToolsRefused
 from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
 from console_app.domain.ports.provider import (
@@ -25,7 +29,9 @@ from console_app.domain.ports.provider import (
     FinishChunk,
     ModelRequest,
     NoticeChunk,
+    ProtocolMode,
     Provider,
+    ReasoningChunk,
     TextChunk,
     effort_for,
     endpoint_of,
@@ -33,29 +39,79 @@ from console_app.domain.ports.provider import (
 )
 from console_app.domain.sampling import Effort
 from console_app.domain.tools import Outcome, ToolSpec
+from console_app.providers.text_protocol.provenance import GivenText, Provenance
 from console_app.providers.text_protocol.reading import AnswerReader
 from console_app.providers.text_protocol.rendering import as_text
 
-Mode = Literal["auto", "native", "text", "xml"]
 DEFAULT = "hermes_json"
 CODE = "qwen3_coder_xml"  # values as they are: code needs no JSON escapes, which small models get wrong
 XML = "roo_xml"
+SLICE = 2000  # characters that are read at once: 20 ms of whatever is written
+LONG = 50_000  # characters of an answer whose end is read in a thread, so that keys are answered meanwhile
 
 
 class TextProtocol:
     """A provider of text calls, in one of the modes above. `dialect` is the one to ask for; None: by the model's name
-    and its tools (or Roo's XML). `official`: the endpoint is that of a vendor whose models call natively.
+    and its tools (or Roo's XML). `official`: the endpoint is that of a vendor whose models call natively. `at` is where
+    the endpoint is.
     """
 
     def __init__(
-        self, inner: Provider, mode: Mode = "auto", *, dialect: str | None = None, official: bool = False
+        self,
+        inner: Provider,
+        mode: ProtocolMode = "auto",
+        *,
+        dialect: str | None = None,
+        official: bool = False,
+        known: KnownDialects | None = None,
+        at: str = "",
     ) -> None:
         self._inner = inner
-        self._mode: Mode = mode
         self._official = official
-        self._by_text = mode in ("text", "xml")
+        self._known = known
+        self._at = at
+        self._configured = dialect
         self._called_natively = False  # in the conversation that is going on
-        self._dialect = dialect or (XML if mode == "xml" else None)
+        self._provenance = Provenance()
+        self._unheard = ""  # why the last answer called nothing, where it seemed to
+        self._begin(mode)
+        learnt = known.get(self._place) if known is not None and mode == "auto" and not official else None
+        if learnt is not None and _writable(learnt):
+            self._by_text = self._learnt = True
+            self._dialect = learnt
+
+    def _begin(self, mode: ProtocolMode) -> None:
+        self._mode: ProtocolMode = mode
+        self._by_text = mode in ("text", "xml")
+        self._learnt = False  # it goes by text because a call of its dialect was approved
+        self._dialect = self._configured or (XML if mode == "xml" else None)
+
+    def choose(self, mode: ProtocolMode) -> None:
+        """Another protocol from the next request on; what was known of the model is forgotten."""
+        if self._known is not None:
+            self._known.drop(self._place)
+        self._begin(mode)
+
+    def approved(self, dialect: str) -> None:
+        """A person approved a call that was written in `dialect`: the model is known by it from now on."""
+        if self._mode != "auto" or self._by_text or self._official or self._called_natively:
+            return
+        if not _writable(dialect):
+            return
+        self._by_text = self._learnt = True
+        self._dialect = dialect
+        if self._known is not None:
+            self._known.keep(self._place, dialect)
+
+    def _called(self) -> None:
+        """The model made a native call: it has no need of text."""
+        self._called_natively = True
+        if self._learnt:
+            self.choose("auto")
+
+    @property
+    def _place(self) -> str:
+        return f"{self._key} at {self._at}"
 
     @property
     def inner(self) -> Provider:
@@ -138,6 +194,7 @@ class TextProtocol:
     async def _read(self, request: ModelRequest, dialect: str | None) -> AsyncGenerator[Chunk]:
         """One request, natively when `dialect` is None; calls are read from the text while no native one came."""
         reader = self._reader(request, dialect)
+        request = _told(request, self._unheard) if self._unheard else request
         sent = as_text(request, dialect) if dialect is not None else request
         finished = False
         try:
@@ -148,18 +205,23 @@ class TextProtocol:
                         continue
                     match chunk:
                         case TextChunk(text):
-                            for read in reader.feed(text):
-                                yield read
+                            for start in range(0, len(text), SLICE):
+                                for read in reader.feed(text[start : start + SLICE]):
+                                    yield read
+                                await asyncio.sleep(0)
+                        case ReasoningChunk():
+                            reader.reasoning_is_over()
+                            yield chunk
                         case CallOpened() | CallDelta() | CallClosed() | CallBroken():
                             # The API's own calls count, and then none that is only written.
-                            self._called_natively = True
+                            self._called()
                             for read in reader.withdraw():
                                 yield read
                             reader = None
                             yield chunk
                         case FinishChunk():
                             finished = True
-                            for read in _end(reader, chunk):
+                            for read in await self._end(reader, chunk):
                                 yield read
                         case _:
                             yield chunk
@@ -172,14 +234,15 @@ class TextProtocol:
     def _reader(self, request: ModelRequest, dialect: str | None) -> AnswerReader | None:
         if not request.tools or request.tool_choice == "none":
             return None
+        self._provenance.give(_inputs(request), [spec.name for spec in request.tools])
         if dialect is not None:
-            return AnswerReader(request.tools, dialect, inputs=_inputs(request))
+            return AnswerReader(request.tools, dialect, provenance=self._provenance)
         if not any(isinstance(message, AssistantMessage) or _stands_for_more(message) for message in request.messages):
             self._called_natively = False  # a new conversation
         self._called_natively = self._called_natively or self._stands_called(request)
         as_is = self._official or self._mode == "native"
         level: ReadingLevel = "none" if as_is or self._called_natively else "marked"
-        return AnswerReader(request.tools, None, level, inputs=_inputs(request), as_is=as_is)
+        return AnswerReader(request.tools, None, level, provenance=self._provenance, as_is=as_is)
 
     def _stands_called(self, request: ModelRequest) -> bool:
         """Whether the history holds a native call of this model; one of an old session, that names none, is its own."""
@@ -190,10 +253,13 @@ class TextProtocol:
             for call in message.tool_calls
         )
 
-
-def _end(reader: AnswerReader, finish: FinishChunk) -> list[Chunk]:
-    chunks, asked = reader.finish(finish.reason)
-    return [*chunks, FinishChunk("tool_calls" if asked and finish.reason == "stop" else finish.reason)]
+    async def _end(self, reader: AnswerReader, finish: FinishChunk) -> list[Chunk]:
+        if len(reader.raw) > LONG:
+            chunks, asked = await asyncio.to_thread(reader.finish, finish.reason)
+        else:
+            chunks, asked = reader.finish(finish.reason)
+        self._unheard = reader.unheard
+        return [*chunks, FinishChunk("tool_calls" if asked and finish.reason == "stop" else finish.reason)]
 
 
 def _stands_for_more(message: UserMessage | AssistantMessage | ToolMessage) -> bool:
@@ -201,20 +267,43 @@ def _stands_for_more(message: UserMessage | AssistantMessage | ToolMessage) -> b
     return isinstance(message, UserMessage) and message.origin == "fanout"
 
 
-def _inputs(request: ModelRequest) -> list[str]:
+def _inputs(request: ModelRequest) -> list[GivenText]:
     """The texts that the model was given: what tools returned, what was attached or pasted, what servers say of
     themselves. A result that says what was wrong with a call holds the model's own words."""
     return [
-        request.system,
-        *(spec.description for spec in request.tools),
-        *(message.content for message in request.messages if not _is_its_own(message)),
+        GivenText("the instructions", request.system),
+        *(GivenText(f"the description of {spec.label}", spec.description) for spec in request.tools),
+        *(GivenText(_source(one), one.content) for one in request.messages if not _is_its_own(one)),
     ]
+
+
+def _source(message: UserMessage | AssistantMessage | ToolMessage) -> str:
+    if isinstance(message, ToolMessage):
+        return f"the result of {message.name}" if message.name else "a result"
+    return "what you sent" if not _stands_for_more(message) else "what Fanout said"
+
+
+def _told(request: ModelRequest, unheard: str) -> ModelRequest:
+    """The request, with a note behind the newest prompt that says why the answer before it called nothing."""
+    messages = list(request.messages)
+    for place in reversed(range(len(messages))):
+        message = messages[place]
+        if isinstance(message, UserMessage) and any(isinstance(one, AssistantMessage) for one in messages[:place]):
+            note = f"(Of your last answer: {unheard})"
+            messages[place] = message.model_copy(update={"content": f"{message.content}\n\n{note}"})
+            break
+    return replace(request, messages=tuple(messages))
 
 
 def _is_its_own(message: UserMessage | AssistantMessage | ToolMessage) -> bool:
     return isinstance(message, AssistantMessage) or (
         isinstance(message, ToolMessage) and message.outcome is Outcome.INVALID
     )
+
+
+def _writable(dialect: str) -> bool:
+    """Whether tools can be offered in this dialect."""
+    return dialect in BY_NAME and BY_NAME[dialect].form is not None
 
 
 def _takes_code(spec: ToolSpec) -> bool:

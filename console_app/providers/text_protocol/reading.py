@@ -7,11 +7,11 @@ announced as soon as their name is sure and closed only by `finish`; what proves
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Sequence
 
 from console_app.dialects import (
     CallArgumentsDelta,
+    CallFinal,
     CallNamed,
     CallRetracted,
     ParsedCall,
@@ -24,6 +24,7 @@ from console_app.dialects import (
     ToolSignature,
     VisibleText,
 )
+from console_app.dialects.scanner import GAVE_UP
 from console_app.domain.ports.provider import (
     CallBroken,
     CallClosed,
@@ -38,15 +39,16 @@ from console_app.domain.ports.provider import (
     TextRevised,
 )
 from console_app.domain.tools import ToolSpec
+from console_app.providers.text_protocol.provenance import Provenance
 
 UNMARKED = "unmarked in the answer's text: only its shape shows that it is a call"
-QUOTED = "maybe quoted: it stands in what the model was given"
-_ESCAPED_BLANK = re.compile(r"\\+[nrt]")
+QUOTED = "maybe quoted"
+EMPTY = "The answer shows nothing"
 
 
 class AnswerReader:
     """Reads one answer. `raw` is all of its text so far, as it came. `level`: which calls are read from it; what is
-    not read at its level is told in a notice. `inputs` are the texts that the model was given, as results of tools.
+    not read at its level is told in a notice. `provenance` knows what the model was given.
     `as_is`: the text is shown just as it came, with level "none".
     """
 
@@ -56,21 +58,28 @@ class AnswerReader:
         prefer: str | None,
         level: ReadingLevel = "all",
         *,
-        inputs: Sequence[str] = (),
+        provenance: Provenance | None = None,
         as_is: bool = False,
     ) -> None:
         self._level: ReadingLevel = level
-        self._inputs = inputs
+        self._provenance = provenance
         self._as_is = as_is
         self._scanner = Scanner([ToolSignature(spec.name, spec.input_schema) for spec in tools], prefer, level)
         self._raw: list[str] = []
         self._shown: list[str] = []
+        self.unheard = ""
+        """Why an answer without calls called nothing, which the model has to hear; "" where nothing looked like it."""
+        self._final_ones: set[int] = set()  # calls that were closed while the answer went on
         self._names: dict[int, str] = {}  # of the calls that are announced now
 
     @property
     def raw(self) -> str:
         """The answer's text as it came."""
         return "".join(self._raw)
+
+    def reasoning_is_over(self) -> None:
+        """The endpoint gave reasoning apart from the text."""
+        self._scanner.reasoning_is_over()
 
     def feed(self, text: str) -> list[Chunk]:
         """The chunks that more text gives."""
@@ -82,19 +91,26 @@ class AnswerReader:
         """The chunks that the end gives, and whether the answer asked for calls. None: the answer was cut off."""
         result = self._scanner.finish("length" if reason in ("length", None) else reason)
         if self._as_is:
-            return _left_as_text(result), False
+            left = _left_as_text(result)
+            self.unheard = "\n".join(one.text for one in left if isinstance(one, NoticeChunk))
+            return left, False
         chunks = self._chunks(self._scanner.tail_events)
         if result.reasoning.strip():
             chunks.append(ReasoningChunk(result.reasoning.strip()))
         calls = self._calls(result)
-        left = [] if self._level == "all" else _left_as_text(result)
-        return [*chunks, *calls, *_notices(result), *left], bool(self._names)
+        notices = [*_notices(result), *_left_as_text(result)]
+        if not calls and not result.calls and not notices and not result.content and self.raw.strip():
+            notices.append(_empty(result))
+        self.unheard = (
+            "\n".join(one.text for one in notices if isinstance(one, NoticeChunk)) if not result.calls else ""
+        )
+        return [*chunks, *calls, *notices], bool(self._names)
 
     def withdraw(self) -> list[Chunk]:
         """No call of this text counts: announced ones are dropped, and the text is shown as it came."""
         if self._as_is:
             return []
-        chunks: list[Chunk] = [CallDropped(index) for index in self._names]
+        chunks: list[Chunk] = [CallDropped(index) for index in self._names if index not in self._final_ones]
         self._names.clear()
         raw, shown = self.raw, "".join(self._shown)
         if not raw.startswith(shown):
@@ -110,11 +126,13 @@ class AnswerReader:
                 case VisibleText(text):
                     self._shown.append(text)
                     chunks.append(TextChunk(text))
-                case CallNamed(index, name):
-                    chunks += self._open(index, name)
+                case CallNamed(index, name, dialect):
+                    chunks += self._open(index, name, dialect)
                 case CallArgumentsDelta(index, text):
                     if index in self._names:
                         chunks.append(CallDelta(index, text))
+                case CallFinal(call):
+                    chunks += self._final(call)
                 case CallRetracted(index):
                     if self._names.pop(index, None) is not None:
                         chunks.append(CallDropped(index))
@@ -123,12 +141,22 @@ class AnswerReader:
                     chunks.append(TextRevised(content))
         return chunks
 
-    def _open(self, index: int, name: str) -> list[Chunk]:
+    def _final(self, call: ParsedCall) -> list[Chunk]:
+        opened = self._open(call.index, call.name, call.dialect)
+        self._final_ones.add(call.index)
+        return [*opened, self._closed(call, sure=True)]
+
+    def _closed(self, call: ParsedCall, *, sure: bool) -> CallClosed:
+        arguments = json.dumps(call.arguments, ensure_ascii=False)
+        why = self._must_ask(call)
+        return CallClosed(call.index, arguments, raw=call.raw, repaired=call.repaired, sure=sure, must_ask=why)
+
+    def _open(self, index: int, name: str, dialect: str = "") -> list[Chunk]:
         if self._names.get(index) == name:
             return []
         before: list[Chunk] = [CallDropped(index)] if index in self._names else []
         self._names[index] = name
-        return [*before, CallOpened(index, "", name, origin="text")]
+        return [*before, CallOpened(index, "", name, origin="text", dialect=dialect)]
 
     def _calls(self, result: ScanResult) -> list[Chunk]:
         """Every call attempted, in order: whole ones closed, the others broken with what was wrong and what ran."""
@@ -138,29 +166,27 @@ class AnswerReader:
             for problem in result.problems
             if problem.index is not None and problem.index not in calls and problem.kind in ("truncated", "invalid")
         }
-        given = [_folded(text) for text in self._inputs] if calls else []
         chunks: list[Chunk] = [
             CallDropped(index) for index in self._names if index not in calls and index not in broken
         ]
         self._names = {index: name for index, name in self._names.items() if index in calls or index in broken}
         for index in sorted({*calls, *broken}):
+            if index in self._final_ones:
+                continue
             if call := calls.get(index):
-                arguments = json.dumps(call.arguments, ensure_ascii=False)
-                chunks += self._open(index, call.name)
-                why = self._must_ask(call, given)
-                chunks.append(
-                    CallClosed(index, arguments, raw=call.raw, repaired=call.repaired, sure=False, must_ask=why)
-                )
+                chunks += self._open(index, call.name, call.dialect)
+                chunks.append(self._closed(call, sure=False))
             else:
                 problem = broken[index]
                 chunks += self._open(index, problem.name or "unreadable")
                 chunks.append(CallBroken(index, _sentence(problem, result.calls), raw=problem.raw))
         return chunks
 
-    def _must_ask(self, call: ParsedCall, given: Sequence[str]) -> str:
-        if self._level != "all" and not call.marked:
-            return UNMARKED
-        return QUOTED if any(_stands_in(text, call) for text in given) else ""
+    def _must_ask(self, call: ParsedCall) -> str:
+        where = self._provenance.where(call) if self._provenance is not None else ""
+        if where:
+            return f"{QUOTED}: {where}"
+        return UNMARKED if self._level != "all" and not call.marked else ""
 
 
 def _sentence(problem: ScanProblem, calls: Sequence[ParsedCall]) -> str:
@@ -183,27 +209,15 @@ def _notices(result: ScanResult) -> list[Chunk]:
     return [
         NoticeChunk(f"{problem.message} (line {problem.line}, column {problem.column} of the answer)", "warning")
         for problem in result.problems
-        if problem.index is None and problem.kind in ("truncated", "invalid")
+        if problem.index is None
+        and (problem.kind in ("truncated", "invalid") or problem.message.lower().startswith(GAVE_UP))
     ]
 
 
-def _stands_in(text: str, call: ParsedCall) -> bool:
-    """Whether a folded text holds the call as it was written, or its tool's name and each argument in any notation."""
-    if _folded(call.raw) in text:
-        return True
-    return _folded(call.name) in text and all(
-        re.search(re.escape(_folded(name)) + r"\W{0,8}" + re.escape(_folded(_written(value))), text)
-        for name, value in (call.arguments or {"": {}}).items()
-    )
-
-
-def _written(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-def _folded(text: str) -> str:
-    """Without blanks and backslashes: a model lays JSON out anew, and reads it out of JSON that holds it escaped."""
-    return "".join(_ESCAPED_BLANK.sub(" ", text).replace("\\", "").split())
+def _empty(result: ScanResult) -> Chunk:
+    """Why nothing of an answer is to be seen."""
+    why = "all of it is reasoning" if result.reasoning.strip() else "all of it is markup"
+    return NoticeChunk(f"{EMPTY}: {why}, and it calls nothing.", "warning")
 
 
 def _left_as_text(result: ScanResult) -> list[Chunk]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from console_app.domain.ports.provider import protocol_label
 from console_app.domain.transcript import Transcript
 from console_app.engine.context import CHARACTERS_A_TOKEN, NEARLY_FULL, breakdown
 from console_app.engine.engine import Engine
@@ -20,6 +21,7 @@ def context_report(engine: Engine, transcript: Transcript, window: int | None) -
         lines.append(f"Compacted by itself from {NEARLY_FULL:.0%} on, before the next request.")
     else:
         lines.append(f"{used:,} tokens in the newest request; how many fit is not known (context_window says).")
+    lines.append(f"Tools are offered by protocol {protocol_label(engine.provider)} (/protocol).")
     usage = transcript.usage
     if usage.cached_tokens:
         share = usage.cached_tokens / max(usage.input_tokens, 1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import get_args
 
 from textual.widget import Widget
 
@@ -12,6 +13,7 @@ from console_app.conversation.permissions import Permissions
 from console_app.conversation.sessions import EXPORT_FORMATS, READ_ONLY, Sessions
 from console_app.domain.approvals import CallPolicy
 from console_app.domain.errors import FanoutError, UsageError
+from console_app.domain.ports.provider import ProtocolMode, ReadsText, protocol_label
 from console_app.domain.safe_text import one_line
 from console_app.domain.sampling import EFFORTS
 from console_app.tui.approvals.mode_switch import ModeSwitch
@@ -37,6 +39,7 @@ def talk_commands(
     """What is done with the conversation, its sessions, its model and servers."""
     return [
         *dialog_commands(ui, services, dialogs, themes),
+        protocol_command(ui, services),
         *session_commands(ui, conversation, sessions, services.clock),
         *conversation_commands(ui, services, conversation, sessions, dialogs),
         doctor_command(ui, services, dialogs),
@@ -102,6 +105,31 @@ def dialog_commands(
         Command("editor", "write the prompt in $EDITOR", editor),
         Command("log", "the program's log", log),
     ]
+
+
+def protocol_command(ui: ConsoleUi, services: ConsoleServices) -> Command:
+    """/protocol: how the model is given tools, from the next request on."""
+
+    def protocol(rest: str) -> None:
+        provider = services.engine.provider
+        if not isinstance(provider, ReadsText):
+            ui.toast(f"{provider.name} has tools of its own: there is nothing to choose.")
+        elif not rest:
+            ui.toast(f"Tools are offered by protocol {protocol_label(provider)}.")
+        elif (mode := next((one for one in get_args(ProtocolMode) if one == rest.lower()), None)) is None:
+            ui.toast(f"/protocol takes {', '.join(get_args(ProtocolMode))}; not {one_line(rest, 40)}.")
+        else:
+            provider.choose(mode)
+            ui.toast(f"Protocol {mode}, from the next request on.")
+            ui.changed()
+
+    return Command(
+        "protocol",
+        "how the model is given tools; auto forgets the dialect that it was known to write",
+        protocol,
+        "[auto|native|text|xml]",
+        lambda: list(get_args(ProtocolMode)),
+    )
 
 
 def session_commands(

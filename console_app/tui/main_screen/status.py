@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from console_app.domain.approvals import ApprovalMode
-from console_app.domain.ports.provider import effort_for
+from console_app.domain.ports.provider import effort_for, protocol_label
 from console_app.domain.transcript import Transcript
 from console_app.engine.context import breakdown
 from console_app.tui.main_screen.status_bar import Status
@@ -26,7 +26,7 @@ def read_status(services: ConsoleServices, transcript: Transcript, mode: Approva
         servers_starting=states.count("starting") + states.count("reconnecting"),
         servers_failed=states.count("failed"),
         tools=len(engine.toolset.tools()),
-        protocol=engine.provider.protocol,
+        protocol=protocol_label(engine.provider),
         context=_context(services, transcript),
         context_window=services.models.window,
         cost=transcript.usage.cost,

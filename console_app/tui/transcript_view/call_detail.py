@@ -173,7 +173,7 @@ class CallDetail:
 
     def _identity(self, palette: Palette) -> Row:
         call = self._call
-        origin = ORIGINS[call.origin]
+        origin = ", ".join(part for part in (ORIGINS[call.origin], call.dialect) if part)
         return Row([(f"{clean(call.id)} · {clean(call.name)} · {origin}".replace("\n", " "), palette.muted)])
 
 

@@ -21,7 +21,7 @@ def call_text(call: CallView, exchange: Sequence[RawMessage] = ()) -> str:
     state = call.outcome.value.replace("_", " ") if call.outcome else call.state.value
     lines = [
         f"call       {call.id}",
-        f"tool       {call.label}   ({call.name} on the wire, {call.origin})",
+        f"tool       {call.label}   ({call.name} on the wire, {_origin(call)})",
         f"state      {state}" + (f": {call.why}" if call.why else ""),
         *_times(call),
         "",
@@ -44,6 +44,10 @@ def call_text(call: CallView, exchange: Sequence[RawMessage] = ()) -> str:
         after = f"{message.at - call.announced_at:.3f} s after it was announced"
         lines += ["", f"JSON-RPC {'→ sent' if message.sent else '← received'}, {after}", message.text]
     return "\n".join(lines)
+
+
+def _origin(call: CallView) -> str:
+    return "native" if call.origin == "native" else f"read from text, {call.dialect}".rstrip(", ")
 
 
 def _times(call: CallView) -> list[str]:

@@ -1,0 +1,40 @@
+"""What looks like a call of a tool that exists, in an answer without any: so that none is lost in silence."""
+
+import re
+from functools import cache
+
+from console_app.dialects.patterns import any_of, leads
+from console_app.dialects.shapes import NAME_KEYS
+from console_app.dialects.table import DIALECTS, SECTIONS
+from console_app.dialects.tool_schemas import ToolSchemas
+
+_MOST = 200  # marks that are looked at
+_REACH = 160
+_WORD = re.compile(r"\w[\w.\-]*")
+WHY = "it stands in code, in a quotation or in a list"
+
+
+def mentioned(text: str, tools: ToolSchemas, *, unmarked: bool) -> tuple[int, int, str] | None:
+    """Where the first mark stands that a tool's name follows: its start, the name's end, and the name. `unmarked`: the
+    key of a name in an object, and a label, are marks too.
+    """
+    lead, marks = _marks(unmarked)
+    at = 0
+    for _ in range(_MOST):
+        if (first := lead.search(text, at)) is None:
+            break
+        at = first.start() + 1
+        if (found := marks.match(text, first.start())) is None:
+            continue
+        for word in _WORD.finditer(text, found.end(), found.end() + _REACH):
+            if word.group() in tools:
+                return found.start(), word.end(), word.group()
+    return None
+
+
+@cache
+def _marks(unmarked: bool) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    markers = {token for row in DIALECTS if row.marked for token in (*row.opens, *row.begins)} | set(SECTIONS)
+    markers |= {*(f'"{key}"' for key in NAME_KEYS), "\nAction:"} if unmarked else set()
+    lead = {one if one[0] in '"\n' else leads([one])[0].replace("\\", "") for one in markers}
+    return re.compile("|".join(sorted(map(re.escape, lead)))), re.compile(any_of(markers))

@@ -1,0 +1,220 @@
+"""Where in an answer a place stands, by the structure of the text before it: only at the top level is a call meant.
+
+What opens and closes (quotation marks, elements, comments, blocks of markup) is followed through the text, and only
+when somebody asks, so that prose costs nothing; what a line begins with is looked at where it matters.
+"""
+
+import re
+from dataclasses import dataclass, replace
+
+from console_app.dialects.source import Source
+
+_REACH = 400
+_ELEMENTS = (
+    "a|abbr|article|aside|b|blockquote|body|button|caption|center|cite|code|dd|del|details|dfn|div|dl|dt|em|fieldset|"
+    "figcaption|figure|font|footer|form|h[1-6]|head|header|html|i|iframe|ins|kbd|label|legend|li|listing|main|mark|"
+    "math|menu|nav|noscript|ol|option|output|p|plaintext|pre|q|s|samp|script|section|select|small|span|strike|strong|"
+    "style|sub|summary|sup|svg|table|tbody|td|template|textarea|tfoot|th|thead|title|tr|tt|u|ul|var|video|xmp|"
+    "example|quote|document|page|result|log|file"
+)
+_VOID = "area|base|br|col|embed|hr|img|input|link|meta|param|source|track|wbr"
+_WRAPPERS = "answer|final_answer|response|action|actions|message|assistant|tool_use|tool_calls|function_calls|calls"
+"""Elements in which some models put all that they say."""
+_OPENING = re.compile(
+    r"(?P<pair>[“„«»「『‹])"
+    r"|(?<!\w)(?P<curly>‘)"
+    r"|(?<![^\s(\[{:=,>—–*_])(?P<ascii>\"\"\"|'''|\")"
+    r"|(?P<comment><!--|<!\[CDATA\[)"
+    r"|(?<![^\s;{}])(?P<block>/\*)"
+    rf"|<(?P<element>{_ELEMENTS})(?:\s[^<>]*)?(?<!/)>"
+    rf"|(?:^|(?<=\n))[ \t]*<(?P<other>(?!(?:{_VOID}|{_WRAPPERS})\b)[A-Za-z][\w:.-]*)(?:\s[^<>\n]*)?(?<!/)>"
+    r"|\[(?P<bracket>code|quote|spoiler|noparse|pre)\b[^\]\n]{0,100}\]"
+    r"|\{(?P<brace>code|quote|noformat)\b[^}\n]{0,100}\}"
+    r"|\\begin\{(?P<environment>\w+\*?)\}"
+    r"|#\+BEGIN_(?P<org>\w+)"
+    r"|<<-?\s*['\"]?(?P<here>[A-Z]{2,12})['\"]?(?=\s)",
+    re.IGNORECASE,
+)
+_PAIRS = {"“": "[”]", "„": "[“”]", "«": "»", "»": "«", "「": "」", "『": "』", "‹": "›"}
+_NAMES = {
+    "pair": "in quotation marks", "curly": "in quotation marks", "ascii": "in quotation marks",
+    "comment": "in a comment", "block": "in a comment", "element": "inside an element", "other": "inside an element",
+    "bracket": "in a block of markup", "brace": "in a block of markup", "environment": "in a block of markup",
+    "org": "in a block of markup", "here": "in a block of markup",
+}  # fmt: skip
+_FRONT_MATTER = re.compile(r"\s*(---|\+\+\+)[ \t]*\r?\n")
+_SINGLE = re.compile(r"(?:^|[\s(\[{:=])'(?=\S|$)[^']*$")
+_PARAGRAPH = re.compile(r"\n[ \t]*\r?\n")
+_QUOTED_LINE = re.compile(r"^[ \t]*>(?!>>)", re.MULTILINE)
+_LISTED = re.compile(r"[ \t]*(?:[-*+•–]|\d{1,3}[.)]|[A-Za-z][.)])[ \t]+")
+_COMMENTED = re.compile(r"[ \t]*(?:#|//|--|;|%|REM\b|\$\s)")
+_ATTACHED = re.compile(r"(?:[=|(\[{<+@&\\/]|^\s*[-+>]+|(?:^|[\s(\[{])[*_`~\"'<>]+)\s*$")
+"""What makes what follows it on a line part of something else, as in `x = ` or `(`."""
+
+
+_EXAMPLE = re.compile(
+    r"\b(?:for (?:example|instance)\b|e\.g\.|an example\b|looks? like\b|would (?:be|look)\b|such as\b|syntax is\b)"
+    r"[^.!?\n]{0,80}$",
+    re.IGNORECASE,
+)
+"""An example in so many words, in the clause that leads to it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """`line` is what stands before the place on its line, since the last call; `before` the lines above it, `inside`
+    the construct around it, in words.
+    """
+
+    line: str
+    before: str
+    inside: str = ""
+
+    @property
+    def line_start(self) -> bool:
+        return not self.line.strip()
+
+    @property
+    def above(self) -> str:
+        """The last line above that is not blank."""
+        return self.before.rstrip().rpartition("\n")[2]
+
+    @property
+    def blockquote(self) -> bool:
+        """Whether the line is quoted, or Markdown takes it as the rest of the quoted paragraph above it."""
+        if self.line.lstrip().startswith(">"):
+            return True
+        paragraph = _PARAGRAPH.split(self.before)[-1]
+        return _QUOTED_LINE.search(paragraph) is not None
+
+    @property
+    def example(self) -> str:
+        """Why what follows is an example, where the words that lead to it say so."""
+        if self.line_start:
+            above = self.above.rstrip()
+            found = above.endswith(":") and _EXAMPLE.search(above[:-1]) is not None
+        else:
+            found = _EXAMPLE.search(self.line.rstrip(" \t:,")) is not None
+        return "it is called an example" if found else ""
+
+    @property
+    def quoted(self) -> str:
+        """Why what has a marker is none of the answer's own calls here; "" at the top level."""
+        if self.inside:
+            return f"it stands {self.inside}"
+        if self.blockquote:
+            return "it stands in a block quote"
+        if self.line_start:
+            indent = len(self.line.expandtabs(4))
+            return "it is indented, as code or a part of a list" if indent > 1 and self.before.strip() else self.example
+        line = self.line.strip()
+        if line.startswith("|") or line.endswith("|"):
+            return "it stands in a table"
+        if _SINGLE.search(self.line):
+            return "it stands in quotation marks"
+        if _LISTED.match(self.line):
+            return "it stands in a list"
+        if _COMMENTED.match(self.line):
+            return "it stands in a comment"
+        return "it is part of something else on its line" if _ATTACHED.search(self.line) else self.example
+
+    @property
+    def withheld(self) -> str:
+        """Why what has no marker is no call here; "" where it may be one."""
+        return self.quoted if self.line_start or self.quoted else "it does not start a line"
+
+
+class Structure:
+    """What is open in the text of an answer. `opaque` are stretches that are no running text, in order."""
+
+    def __init__(self, src: Source) -> None:
+        self._src = src
+        self._upto = 0
+        self._close: re.Pattern[str] | None = None
+        self._inside = ""
+        self.opaque: list[tuple[int, int]] = []
+        self._passed = 0
+
+    def skip(self, start: int, end: int) -> None:
+        """What stands here is read as something else: nothing in it opens or closes."""
+        self.opaque.append((start, end))
+
+    def restart(self, offset: int) -> None:
+        """Whatever was open before is not: it belonged to something else."""
+        self._upto, self._close, self._inside = max(offset, self._upto), None, ""
+
+    def lines(self, offset: int, floor: int) -> Place:
+        """The place at `offset`, as its lines show it; what stands before `floor` was read as other than text."""
+        text = self._src.text(max(floor, offset - _REACH), offset)
+        before, line_break, line = text.rpartition("\n")
+        if not line_break and offset - floor > _REACH:
+            line = "…" + line
+        return Place(line, before + line_break)
+
+    def at(self, offset: int, floor: int) -> Place:
+        """The place at `offset`, with what is open around it."""
+        self._advance(offset)
+        return replace(self.lines(offset, floor), inside=self._inside)
+
+    def _advance(self, offset: int) -> None:
+        while self._passed < len(self.opaque):
+            start, end = self.opaque[self._passed]
+            if start >= offset:
+                break
+            if start > self._upto:
+                self._follow(start)
+            self._upto = max(self._upto, end)
+            self._passed += 1
+        if offset > self._upto:
+            self._follow(offset)
+
+    def _follow(self, offset: int) -> None:
+        begin = max(0, self._upto - 1)
+        text, pos = self._src.text(begin, offset), self._upto - begin
+        if self._upto == 0 and (found := _FRONT_MATTER.match(text)):
+            self._open(re.compile(rf"\n{re.escape(found[1])}[ \t]*(?=\r?\n|\Z)"), "in front matter")
+            pos = found.end() - 1
+        self._upto = offset
+        while True:
+            if self._close is not None:
+                found = self._close.search(text, pos)
+                if found is None:
+                    return
+                self._close, self._inside = None, ""
+            elif found := _OPENING.search(text, pos):
+                kind = found.lastgroup or ""
+                self._open(_closing(kind, found[kind]), _NAMES[kind])
+            else:
+                return
+            pos = found.end()
+
+    def _open(self, close: re.Pattern[str], inside: str) -> None:
+        self._close, self._inside = close, inside
+
+
+def _closing(kind: str, token: str) -> re.Pattern[str]:
+    """What ends the construct that `token` began."""
+    word = re.escape(token)
+    match kind:
+        case "pair":
+            return re.compile(_PAIRS[token])
+        case "curly":
+            return re.compile(r"’(?!\w)")
+        case "ascii":
+            return re.compile(word if len(token) == 3 else r"\"|\n[ \t]*\r?\n")
+        case "comment":
+            return re.compile("-->" if token == "<!--" else r"\]\]>")
+        case "block":
+            return re.compile(r"\*/")
+        case "bracket":
+            return re.compile(rf"\[/{word}\]", re.IGNORECASE)
+        case "brace":
+            return re.compile(rf"\{{{word}\}}", re.IGNORECASE)
+        case "environment":
+            return re.compile(rf"\\end\{{{word}\}}")
+        case "org":
+            return re.compile(rf"\n#\+END_{word}", re.IGNORECASE)
+        case "here":
+            return re.compile(rf"\n{word}\b")
+        case _:
+            return re.compile(rf"</{word}\s*>", re.IGNORECASE)

@@ -1,0 +1,120 @@
+"""A call that is quoted runs at no level, in whatever way people quote: sixty ways, singly and one in another."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from console_app.dialects import DIALECTS, ReadingLevel, ScanResult, parse, render_calls
+from tests.dialects.answers import TOOLS, watched
+from tests.dialects.quotations import MACHINES, Machine
+
+
+@dataclass(frozen=True)
+class Written:
+    """A call as it is written."""
+
+    name: str
+    arguments: dict[str, Any]
+
+
+CALL = Written("read_file", {"path": "a b"})
+CALLS = {row.name: render_calls(row.name, [CALL], TOOLS) for row in DIALECTS if row.form is not None}
+FENCES = {"a fence", "a fence with a language", "a longer fence", "a fence of a transcript"}
+LEVELS: list[ReadingLevel] = ["marked", "all"]
+
+
+def runs_unasked(result: ScanResult, level: ReadingLevel) -> bool:
+    """Whether a call would run without a person's approval: in `auto` what is unmarked always asks."""
+    return any(call.marked or level == "all" for call in result.calls)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("machine", MACHINES.values(), ids=MACHINES.keys())
+def test_a_quoted_call_of_any_dialect_does_not_run(machine: Machine, level: ReadingLevel) -> None:
+    for dialect, call in CALLS.items():
+        text = machine(call)
+        assert not runs_unasked(parse(text, TOOLS, level=level), level), f"{dialect}:\n{text}"
+
+
+@given(
+    dialect=st.sampled_from(sorted(CALLS)),
+    inner=st.sampled_from(sorted(MACHINES)),
+    outer=st.sampled_from(sorted(MACHINES)),
+    level=st.sampled_from(LEVELS),
+    size=st.integers(1, 40),
+)
+def test_a_quotation_in_a_quotation_runs_nothing_in_any_pieces(
+    dialect: str, inner: str, outer: str, level: ReadingLevel, size: int
+) -> None:
+    if inner == outer or (inner in FENCES and outer in FENCES):
+        return  # the inner one would end the outer one
+    text = MACHINES[outer](MACHINES[inner](CALLS[dialect]))
+    result, _, _ = watched(text, TOOLS, [size], level=level)
+    assert not runs_unasked(result, level)
+    assert result == parse(text, TOOLS, level=level)
+
+
+@pytest.mark.parametrize("machine", ["quotation marks", "a fence", "inline code", "a list", "details"])
+def test_a_quoted_call_of_a_tool_that_exists_is_told_of(machine: str) -> None:
+    result = parse(MACHINES[machine](CALLS["hermes_json"].replace("\n", " ")), TOOLS, level="marked")
+    assert [problem.name for problem in result.problems] == ["read_file"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Sure. {}",
+        "I said “yes”. {}",
+        "It's the dog's «bone».\n{}",
+        'A 5" nail.\n{}',
+        "> quoted\n\nI answer:\n{}",
+        "- one\n- two\n{}",
+        "Use <b>bold</b>.\n{}",
+        "`<pre>` is an element.\n{}",
+        "**Now**\n\n{}\n\nThat is all.",
+        "See src/*.py and vector<int>.\n{}",
+        "<answer>\n{}\n</answer>",
+    ],
+)
+def test_what_only_looks_like_a_quotation_hides_no_call(text: str) -> None:
+    assert len(parse(text.format(CALLS["hermes_json"]), TOOLS, level="marked").calls) == 1
+
+
+@pytest.mark.parametrize("text", ['if (x) {{ name: "ping", arguments: {{}} }}', '{{ name: "ping", arguments: {{}} }}'])
+def test_an_object_of_javascript_is_no_call(text: str) -> None:
+    assert parse(text.format(), TOOLS).calls == ()
+
+
+def test_definitions_that_are_echoed_are_no_calls() -> None:
+    assert parse('<tools>\n{"name": "ping", "parameters": {}}\n</tools>', TOOLS).calls == ()
+
+
+EAGER = ["mistral_json", "gemma4", "harmony", "lfm2", "command_a_action"]
+
+
+@pytest.mark.parametrize("dialect", EAGER)
+def test_a_call_is_final_at_its_end_where_nothing_can_take_it_back(dialect: str) -> None:
+    _, screen, _ = watched(f"{CALLS[dialect]}\nand more\n</think>", TOOLS, [3])
+    assert screen.final == [0]
+
+
+def test_after_its_reasoning_a_call_is_final_in_every_dialect_without_raw_values() -> None:
+    text = f"<think>a</think>\n{CALLS['hermes_json']}\n{CALLS['hermes_json']}\n"
+    result, screen, _ = watched(text, TOOLS, [3])
+    assert screen.final == [0, 1]
+    assert len(result.calls) == 2
+
+
+@pytest.mark.parametrize("dialect", ["hermes_json", "qwen3_coder_xml", "fenced_json", "roo_xml"])
+def test_what_reasoning_may_still_take_back_is_provisional(dialect: str) -> None:
+    result, screen, _ = watched(f"{CALLS[dialect]}\nno\n</think>\nDone.", TOOLS, [3])
+    assert (screen.final, result.calls, result.content) == ([], (), "Done.")
+
+
+def test_what_is_final_stays_whatever_follows() -> None:
+    result, screen, _ = watched(f"{CALLS['gemma4']}\nno\n</think>\nDone.", TOOLS, [1])
+    assert screen.final == [0]
+    assert len(result.calls) == 1
