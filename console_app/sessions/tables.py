@@ -148,9 +148,12 @@ def descend(db: sqlite3.Connection, session_id: str, parent: str, title: str, at
 
 
 def delete(db: sqlite3.Connection, session_id: str) -> None:
-    """Removes a session and all that was said in it."""
+    """Removes a session and all that was said in it, from the bytes of the file too."""
+    [[usual]] = db.execute("PRAGMA secure_delete")
+    db.execute("PRAGMA secure_delete = ON")  # for this alone: what is written often needs no second writing
     db.execute("DELETE FROM search WHERE rowid IN (SELECT id FROM said WHERE session_id = ?)", (session_id,))
     db.execute("DELETE FROM sessions WHERE id = ?", (session_id,))
+    db.execute(f"PRAGMA secure_delete = {int(usual)}")
 
 
 @cache
