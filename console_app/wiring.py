@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from console_app.config.layers import LayeredSettings, load_settings, rules_of_flags, unknown_variables
 from console_app.config.log_setup import log_to
 from console_app.config.paths import Paths
+from console_app.config.private_files import make_private_again
 from console_app.config.redaction import Redactor
 from console_app.config.settings import Settings
 from console_app.config.stored_keys import with_stored_keys
@@ -73,6 +74,7 @@ def prepare(arguments: Namespace, environ: Mapping[str, str] = os.environ) -> Se
     environ = with_stored_keys(environ, paths)
     redactor = Redactor.of(environ)
     log_to(log_path, debug=arguments.debug, stderr=arguments.debug and headless, redactor=redactor)
+    make_private_again(paths)
     chosen = vars(arguments)
     flags = {name: chosen[name] for name in Settings.model_fields if name in chosen}
     rules = rules_of_flags(allow=chosen.get("allow_tool") or (), deny=chosen.get("deny_tool") or ())

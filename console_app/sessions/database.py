@@ -17,7 +17,7 @@ from itertools import count
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from console_app.config.paths import private_folder
+from console_app.config.paths import PRIVATE_FILE, private_folder
 from console_app.domain.errors import FanoutError
 from console_app.sessions import schema
 from console_app.sessions.lock import SessionLock
@@ -197,7 +197,7 @@ class _Lane:
     def _connect(self) -> sqlite3.Connection:
         private_folder(self._path.parent)
         if not self._path.exists():
-            os.close(os.open(self._path, os.O_CREAT | os.O_WRONLY, 0o600))
+            os.close(os.open(self._path, os.O_CREAT | os.O_WRONLY, PRIVATE_FILE))
         self._file = os.stat(self._path).st_ino
         db = sqlite3.connect(self._path, timeout=BUSY, isolation_level=None, check_same_thread=False)
         db.text_factory = _text

@@ -6,7 +6,7 @@ import fcntl
 import os
 from pathlib import Path
 
-from console_app.config.paths import private_folder
+from console_app.config.paths import PRIVATE_FILE, private_folder
 
 
 class SessionLock:
@@ -26,7 +26,7 @@ class SessionLock:
         try:
             private_folder(self._path.parent)
             while True:
-                descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+                descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, PRIVATE_FILE)
                 try:
                     fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 except BlockingIOError:
