@@ -47,6 +47,12 @@ class _Visible(_WithoutSecrets):
         return visible(super().format(record))
 
 
+def log_nowhere() -> None:
+    """Drops every record: on a disk that can't be written there is no log, and that stops nobody."""
+    logging.basicConfig(handlers=[logging.NullHandler()], force=True)
+    logging.captureWarnings(True)
+
+
 def log_to(path: Path, *, debug: bool = False, stderr: bool = False, redactor: Redactor | None = None) -> None:
     """Logs to `path`, everything with `debug`, else from INFO on (libraries from WARNING); once a process.
 

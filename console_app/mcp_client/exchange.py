@@ -6,11 +6,12 @@ Long texts are cut before they are kept, so that a result of 100 MB costs no mor
 from __future__ import annotations
 
 import json
-import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, cast
+
+from console_app.domain.steady_time import steady_time
 
 LONGEST_TEXT: Final = 10_000  # characters of one string
 MOST_ITEMS: Final = 500  # of one list or object
@@ -43,7 +44,7 @@ class _CallMessages:
 class Exchanges:
     """What was said for each call id."""
 
-    def __init__(self, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, clock: Callable[[], float] = steady_time) -> None:
         self._clock = clock
         self._calls: OrderedDict[str, _CallMessages] = OrderedDict()
         self._size = 0

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import sqlite3
 import time
 from collections.abc import Callable
@@ -25,6 +26,8 @@ from console_app.sessions.lock import SessionLock
 Result = TypeVar("Result")
 BUSY = 0.5  # seconds that another program may hold the file before that is a problem
 _NOT_WRITABLE = {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN}
+_NO_ROOM = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR}
+_LITTLE = 100_000  # bytes of disk with which SQLite can't even make its journal
 _DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 
 
@@ -214,15 +217,17 @@ class _Lane:
             schema.migrate(db)
         except BaseException as error:
             db.close()
-            if not self._only_reads or _code(error) not in _NOT_WRITABLE or (still := self._frozen()) is None:
+            unwritten = self._only_reads and _code(error) in _NOT_WRITABLE | _NO_ROOM
+            if not unwritten or (still := self._frozen()) is None:
                 raise
             db = still
         self._db = db
         return db
 
     def _frozen(self) -> sqlite3.Connection | None:
-        """The file on a disk that can't be written, where SQLite can't make the journal that even reading wants."""
-        if self._path.with_name(f"{self._path.name}-wal").exists():
+        """The file on a full or read-only disk, where SQLite can't make the journal that even reading wants."""
+        wal = self._path.with_name(f"{self._path.name}-wal")
+        if wal.exists() and wal.stat().st_size:
             return None
         db = sqlite3.connect(f"{self._path.as_uri()}?immutable=1", uri=True, check_same_thread=False)
         db.text_factory = _text
@@ -243,16 +248,23 @@ def _code(error: BaseException) -> int:
 
 
 def _as_store_error(path: Path, error: Exception) -> StoreError:
-    reason, hint = _reason_and_hint(error)
+    reason, hint = _reason_and_hint(path, error)
     text = f"{path}: {error.strerror or error}" if isinstance(error, OSError) else f"{path}: {error}"
     damaged = isinstance(error, sqlite3.Error) and _code(error) in _DAMAGED
     return (DamagedFile if damaged else StoreError)(f"{text}.", hint, reason=reason)
 
 
-def _reason_and_hint(error: Exception) -> tuple[str, str]:
+def _is_full(folder: Path) -> bool:
+    try:
+        return shutil.disk_usage(folder).free < _LITTLE
+    except OSError:
+        return False
+
+
+def _reason_and_hint(path: Path, error: Exception) -> tuple[str, str]:
     text = str(error).lower()
     code = _code(error) if isinstance(error, sqlite3.Error) else 0
-    if code == sqlite3.SQLITE_FULL or "no space" in text:
+    if code == sqlite3.SQLITE_FULL or "no space" in text or (code in _NO_ROOM and _is_full(path.parent)):
         return "disk full", "Free some space; the conversation goes on in memory and is written when there is room."
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return "file locked", "Another program holds the file; it is tried again."
