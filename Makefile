@@ -7,7 +7,7 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # Bytecode is kept: a start without it takes twice as long.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test check format lint types contracts docs conformance integration bench lock clean help
+.PHONY: run test check format lint types contracts docs faults audit sbom conformance integration bench lock clean help
 
 help: ## what can be made
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -34,6 +34,15 @@ contracts: $(VENV)/.dev ## who may import whom
 
 docs: $(VENV)/.dev ## the pages that are made from the code
 	$(BIN)/python -m console_app.dialects > docs/dialects.md
+
+faults: $(VENV)/.dev ## every fault of docs/security.md: how many were tried, how many held
+	$(BIN)/python -m tests.faults $(ARGS)
+
+audit: $(VENV)/.dev ## known vulnerabilities of the locked packages (PyPI)
+	$(BIN)/python -m tests.supply.audit
+
+sbom: $(VENV)/.dev ## the wheel, and beside it what it is made of (CycloneDX)
+	$(BIN)/python -m tests.supply.sbom
 
 conformance: $(VENV)/.dev ## the MCP conformance suite on our client (npm)
 	$(BIN)/python -m tests.conformance

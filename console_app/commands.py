@@ -94,6 +94,8 @@ async def _run(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> R
     finally:
         if library is not None:
             await library.close()
+            if library.store.waiting:
+                output.error_line("Sessions: this run is not kept: the disk would not have it until the end.")
 
 
 async def _answered(setup: Setup, output: OutputStreams, interrupts: Interrupts, library: Library | None) -> RunEnding:

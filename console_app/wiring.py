@@ -16,15 +16,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from console_app.config.layers import LayeredSettings, load_settings, rules_of_flags, unknown_variables
-from console_app.config.log_setup import log_to
+from console_app.config.log_setup import log_nowhere, log_to
 from console_app.config.paths import Paths
+from console_app.config.private_files import make_private_again
 from console_app.config.redaction import Redactor
 from console_app.config.settings import Settings
 from console_app.config.stored_keys import with_stored_keys
 from console_app.config.system_prompt import DEFAULT
 from console_app.conversation.model_source import ConfiguredModels
 from console_app.domain.approvals import CallPolicy
-from console_app.domain.errors import UsageError
+from console_app.domain.errors import ConfigError, UsageError
 from console_app.engine.approval_gate import ApprovalGate, Rule
 from console_app.engine.engine import Engine
 from console_app.engine.settings import EngineSettings
@@ -73,7 +74,13 @@ def prepare(arguments: Namespace, environ: Mapping[str, str] = os.environ) -> Se
     log_path = Path(arguments.log_file).absolute() if arguments.log_file else paths.log
     environ = with_stored_keys(environ, paths)
     redactor = Redactor.of(environ)
-    log_to(log_path, debug=arguments.debug, stderr=arguments.debug and headless, redactor=redactor)
+    try:
+        log_to(log_path, debug=arguments.debug, stderr=arguments.debug and headless, redactor=redactor)
+    except ConfigError:
+        if arguments.log_file or arguments.debug:
+            raise
+        log_nowhere()  # a home that can't be written can be read; what is not kept says so itself
+    make_private_again(paths)
     chosen = vars(arguments)
     flags = {name: chosen[name] for name in Settings.model_fields if name in chosen}
     rules = rules_of_flags(allow=chosen.get("allow_tool") or (), deny=chosen.get("deny_tool") or ())

@@ -24,9 +24,9 @@ class _PrivateRotatingFile(logging.handlers.RotatingFileHandler):
     """Log files that only this user can read: prompts and results may be in them."""
 
     def _open(self) -> TextIOWrapper:
-        stream = super()._open()
-        os.chmod(self.baseFilename, PRIVATE_FILE)
-        return stream
+        descriptor = os.open(self.baseFilename, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, PRIVATE_FILE)
+        os.fchmod(descriptor, PRIVATE_FILE)  # it may be there already
+        return open(descriptor, "a", encoding=self.encoding, errors=self.errors)
 
 
 class _WithoutSecrets(logging.Formatter):
@@ -45,6 +45,12 @@ class _Visible(_WithoutSecrets):
 
     def format(self, record: logging.LogRecord) -> str:
         return visible(super().format(record))
+
+
+def log_nowhere() -> None:
+    """Drops every record: on a disk that can't be written there is no log, and that stops nobody."""
+    logging.basicConfig(handlers=[logging.NullHandler()], force=True)
+    logging.captureWarnings(True)
 
 
 def log_to(path: Path, *, debug: bool = False, stderr: bool = False, redactor: Redactor | None = None) -> None:

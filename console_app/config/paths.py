@@ -104,6 +104,11 @@ class Paths:
         return self.state / "dialects.json"
 
     @property
+    def repaired(self) -> Path:
+        """What others could read until Fanout set it right, for `fanout doctor` to say once."""
+        return self.state / "repaired.json"
+
+    @property
     def history(self) -> Path:
         """The prompts typed before."""
         return self.state / "history.jsonl"

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from console_app.conversation.ui_port import UiPort
 from console_app.domain.errors import FanoutError, UsageError
 from console_app.domain.events import Event
 from console_app.domain.messages import Attachment, UserMessage
+from console_app.domain.steady_time import steady_time
 from console_app.engine import manual_calls
 from console_app.engine.turn import Turn
 
@@ -68,7 +68,7 @@ class Conversation:
         ready: Callable[[], Awaitable[None]] = _at_once,
         attachments: Attachments | None = None,
         attached: Callable[[Sequence[Attachment]], None] = lambda _: None,
-        clock: Callable[[], float] = time.time,
+        clock: Callable[[], float] = steady_time,
     ) -> None:
         """`ready` returns when a turn may begin. `store` None keeps nothing. `attachments` gives what prompts name, and
         `attached` is told what went with one."""

@@ -12,6 +12,7 @@ from console_app.domain.events import HistoryCompacted, SessionStarted, TodoChan
 from console_app.domain.messages import UserMessage
 from console_app.domain.ports.provider import Provider
 from console_app.domain.ports.toolset import Toolset
+from console_app.domain.steady_time import steady_time
 from console_app.domain.todo import TodoItem
 from console_app.domain.transcript import Transcript
 from console_app.engine.approval_gate import ApprovalGate
@@ -46,7 +47,7 @@ class Engine:
         gate: ApprovalGate | None = None,
         transcript: Transcript | None = None,
         session_id: str | None = None,
-        clock: Callable[[], float] = time.time,
+        clock: Callable[[], float] = steady_time,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self.activity: Activities | None = None  # what goes on, until its context is left

@@ -15,6 +15,7 @@ from typing import Literal
 
 from console_app._version import __version__
 from console_app.config.paths import Paths
+from console_app.config.private_files import take_repaired
 from console_app.domain.safe_text import one_line
 
 State = Literal["fine", "note", "wrong"]
@@ -112,6 +113,12 @@ def storage(paths: Paths) -> Iterator[Finding]:
     """Whether the folders can be written, by this user alone, with room, and whether the session file is whole."""
     for name, folder in (("configuration", paths.config), ("data", paths.data), ("state", paths.state)):
         yield _folder(name, folder)
+    for path, mode in take_repaired(paths).items():
+        has_keys = Path(path).name in ("keys.json", "credentials.json")
+        do = "A key in it may be known to others: make a new one." if has_keys else ""
+        yield Finding(
+            "Storage", Path(path).name, "note", f"{path} could be read by others ({mode}), now by you alone", do
+        )
     free = shutil.disk_usage(_nearest(paths.data)).free
     do = "" if free > _ENOUGH else "Sessions and logs need room: delete something."
     yield Finding("Storage", "free", "fine" if free > _ENOUGH else "wrong", f"{free // 1_000_000:,} MB", do)

@@ -15,6 +15,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from console_app.config.paths import PRIVATE_FILE, private_folder
 from console_app.domain.safe_text import encodable, one_line
 from console_app.domain.tools import Artifact, Outcome, ToolAnnotations, ToolResult
 from console_app.mcp_client.in_band import in_band_error
@@ -129,12 +130,12 @@ class ResultFiles:
         return f"[{what} of type {mime}, {len(content)} bytes, saved as {path}]", artifact
 
     def _write(self, content: bytes, stem: str, extension: str) -> Path:
-        self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        private_folder(self._folder)
         number = 1
         while True:
             path = self._folder / f"{stem}{'' if number == 1 else f'-{number}'}{extension}"
             try:
-                descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+                descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, PRIVATE_FILE)
             except FileExistsError:
                 number += 1
                 continue

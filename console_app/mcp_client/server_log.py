@@ -12,6 +12,8 @@ import time
 from collections import deque
 from pathlib import Path
 
+from console_app.config.paths import PRIVATE_FILE, private_folder
+
 LARGEST_FILE = 1_000_000  # bytes
 LARGEST_SECOND = 1_000_000  # bytes
 MOST_LINES = 200  # in memory, the newest
@@ -89,9 +91,9 @@ class ServerLog:
 
     def _append(self, data: bytes) -> None:
         if self._file is None:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
+            private_folder(self.path.parent)
             flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
-            self._file = os.open(self.path, flags, 0o600)
+            self._file = os.open(self.path, flags, PRIVATE_FILE)
             self._size = os.fstat(self._file).st_size
         elif self._size + len(data) > LARGEST_FILE:
             self.close()

@@ -62,7 +62,9 @@ class Traffic:
     `handshake` are the request that opened the connection and its answer, kept for as long as it holds.
     """
 
-    def __init__(self, clock: Callable[[], float] = time.time, ticks: Callable[[], float] = time.perf_counter) -> None:
+    def __init__(
+        self, clock: Callable[[], float] = steady_time, ticks: Callable[[], float] = time.perf_counter
+    ) -> None:
         self._clock = clock
         self._ticks = ticks
         self._messages: deque[RawMessage] = deque()

@@ -9,20 +9,25 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import sqlite3
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from itertools import count
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
-from console_app.config.paths import private_folder
+from console_app.config.paths import PRIVATE_FILE, private_folder
 from console_app.domain.errors import FanoutError
 from console_app.sessions import schema
+from console_app.sessions.lock import SessionLock
 
 Result = TypeVar("Result")
 BUSY = 0.5  # seconds that another program may hold the file before that is a problem
 _NOT_WRITABLE = {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN}
+_NO_ROOM = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR}
+_LITTLE = 100_000  # bytes of disk with which SQLite can't even make its journal
 _DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 
 
@@ -40,12 +45,23 @@ class NewerSchema(StoreError):
     """The session file was written by a newer Fanout."""
 
 
+class DamagedFile(StoreError):
+    """Something was read that can't be right."""
+
+
+class SetAside(NamedTuple):
+    """A damaged file that is out of the way. Its `lock` is there until all that can be read was carried over."""
+
+    path: Path
+    lock: SessionLock
+
+
 class Database:
     """One SQLite file, opened when first used. Everything inside a `write` or a `read` is one transaction."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.set_aside: Path | None = None  # where a damaged file went
+        self.set_aside: SetAside | None = None  # the damaged file that was here
         self._writer = _Lane(path, "sessions")
         self._reader = _Lane(path, "sessions-reader", only_reads=True)
 
@@ -67,6 +83,27 @@ class Database:
 
         return await self._reader.run(now)
 
+    async def put_aside(self) -> bool:
+        """Moves the file away that a `read` found damaged; whether that was done. Raises StoreError."""
+
+        def now() -> bool:
+            before = self.set_aside
+            try:
+                self._put_aside(self._reader)
+            except OSError as error:
+                raise _as_store_error(self.path, error) from error
+            return self.set_aside != before
+
+        return await self._writer.run(now)
+
+    def interrupted(self) -> SetAside | None:
+        """A damaged file of which a console that died had not carried over all, taken on by this one."""
+        for lock in sorted(self.path.parent.glob(f"{self.path.stem}.damaged-*{self.path.suffix}.lock")):
+            found = SetAside(lock.with_suffix(""), SessionLock(lock.parent, lock.stem))
+            if found.path.exists() and found.lock.take():
+                return found
+        return None
+
     async def close(self) -> None:
         """Waits for what is under way and closes the file."""
         await asyncio.gather(self._writer.close(), self._reader.close())
@@ -76,7 +113,6 @@ class Database:
             return self._writer.transaction(work, "BEGIN IMMEDIATE")
         except sqlite3.Error as error:
             if _code(error) in _DAMAGED:
-                self._put_aside()
                 return self._again(work)
             self._writer.disconnect()  # after an error of the disk a connection may stay in a state of its own
             raise _as_store_error(self.path, error) from error
@@ -85,27 +121,34 @@ class Database:
             raise _as_store_error(self.path, error) from error
 
     def _again(self, work: Callable[[sqlite3.Connection], Result]) -> Result:
-        """On the new file, after a damaged one went aside."""
+        """On a new file, after the damaged one went aside."""
         try:
+            self._put_aside(self._writer)
             return self._writer.transaction(work, "BEGIN IMMEDIATE")
         except (sqlite3.Error, OSError) as error:
             self._writer.disconnect()
             raise _as_store_error(self.path, error) from error
 
-    def _put_aside(self) -> None:
+    def _put_aside(self, found_by: _Lane) -> None:
         """Moves a damaged file, with its journal, out of the way; not one that another console put there meanwhile."""
-        ours = self._writer.is_current()
+        ours = found_by.is_current()
         self._writer.disconnect()
         if not ours:
             return
-        stamp = time.strftime("%Y%m%d-%H%M%S")
+        target = self._free_name()
+        lock = SessionLock(target.parent, target.name)
+        lock.take()
         for suffix in ("", "-wal", "-shm"):
             source = self.path.with_name(self.path.name + suffix)
             if source.exists():
-                target = source.with_name(f"{self.path.stem}.damaged-{stamp}{self.path.suffix}{suffix}")
-                source.rename(target)
-                if not suffix:
-                    self.set_aside = target
+                source.rename(target.with_name(target.name + suffix))
+        self.set_aside = SetAside(target, lock)
+
+    def _free_name(self) -> Path:
+        """A name with the time in it; clocks are set back, and two files may go within a second."""
+        stem = f"{self.path.stem}.damaged-{time.strftime('%Y%m%d-%H%M%S')}"
+        names = (f"{stem}{f'-{again}' if again > 1 else ''}{self.path.suffix}" for again in count(1))
+        return next(path for name in names if not (path := self.path.with_name(name)).exists())
 
 
 class _Lane:
@@ -157,9 +200,10 @@ class _Lane:
     def _connect(self) -> sqlite3.Connection:
         private_folder(self._path.parent)
         if not self._path.exists():
-            os.close(os.open(self._path, os.O_CREAT | os.O_WRONLY, 0o600))
+            os.close(os.open(self._path, os.O_CREAT | os.O_WRONLY, PRIVATE_FILE))
         self._file = os.stat(self._path).st_ino
         db = sqlite3.connect(self._path, timeout=BUSY, isolation_level=None, check_same_thread=False)
+        db.text_factory = _text
         try:
             if (found := schema.version_of(db)) > schema.VERSION:
                 raise NewerSchema(
@@ -173,17 +217,20 @@ class _Lane:
             schema.migrate(db)
         except BaseException as error:
             db.close()
-            if not self._only_reads or _code(error) not in _NOT_WRITABLE or (still := self._frozen()) is None:
+            unwritten = self._only_reads and _code(error) in _NOT_WRITABLE | _NO_ROOM
+            if not unwritten or (still := self._frozen()) is None:
                 raise
             db = still
         self._db = db
         return db
 
     def _frozen(self) -> sqlite3.Connection | None:
-        """The file on a disk that can't be written, where SQLite can't make the journal that even reading wants."""
-        if self._path.with_name(f"{self._path.name}-wal").exists():
+        """The file on a full or read-only disk, where SQLite can't make the journal that even reading wants."""
+        wal = self._path.with_name(f"{self._path.name}-wal")
+        if wal.exists() and wal.stat().st_size:
             return None
         db = sqlite3.connect(f"{self._path.as_uri()}?immutable=1", uri=True, check_same_thread=False)
+        db.text_factory = _text
         if schema.version_of(db) == schema.VERSION:
             self._file = 0  # good for one read: it would not see what is written once the disk can be written again
             return db
@@ -191,25 +238,41 @@ class _Lane:
         return None
 
 
+def _text(stored: bytes) -> str:
+    """A text column. Damaged, it costs what it belongs to, and not all that is read with it."""
+    return stored.decode("utf-8", "replace")
+
+
 def _code(error: BaseException) -> int:
     return getattr(error, "sqlite_errorcode", 0) & 0xFF  # the primary code; the rest says where it happened
 
 
 def _as_store_error(path: Path, error: Exception) -> StoreError:
-    reason, hint = _reason_and_hint(error)
+    reason, hint = _reason_and_hint(path, error)
     text = f"{path}: {error.strerror or error}" if isinstance(error, OSError) else f"{path}: {error}"
-    return StoreError(f"{text}.", hint, reason=reason)
+    damaged = isinstance(error, sqlite3.Error) and _code(error) in _DAMAGED
+    return (DamagedFile if damaged else StoreError)(f"{text}.", hint, reason=reason)
 
 
-def _reason_and_hint(error: Exception) -> tuple[str, str]:
+def _is_full(folder: Path) -> bool:
+    try:
+        return shutil.disk_usage(folder).free < _LITTLE
+    except OSError:
+        return False
+
+
+def _reason_and_hint(path: Path, error: Exception) -> tuple[str, str]:
     text = str(error).lower()
     code = _code(error) if isinstance(error, sqlite3.Error) else 0
-    if code == sqlite3.SQLITE_FULL or "no space" in text:
+    if code == sqlite3.SQLITE_FULL or "no space" in text or (code in _NO_ROOM and _is_full(path.parent)):
         return "disk full", "Free some space; the conversation goes on in memory and is written when there is room."
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return "file locked", "Another program holds the file; it is tried again."
     if code in (*_NOT_WRITABLE, sqlite3.SQLITE_PERM) or isinstance(error, OSError):
         return "can't write", "Check who may write there, or set FANOUT_HOME to another folder."
     if code in _DAMAGED:
-        return "file damaged", "The next conversation sets it aside and carries over what can be read."
+        return (
+            "file damaged",
+            "It is set aside, and what can be read of it carried over, once the folder can be written.",
+        )
     return "disk error", "The conversation goes on in memory and is written when the disk is back."

@@ -162,7 +162,7 @@ def _summaries(transcript: Transcript, turn: TurnView) -> list[tuple[str, str]]:
 
 
 def _cut(step: StepView) -> str:
-    return " [cut off here]" if step.interrupted else ""
+    return " [cut off here]" if step.interrupted and not step.batch.calls else ""
 
 
 def _ending(turn: TurnView) -> list[str]:

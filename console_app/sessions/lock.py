@@ -6,7 +6,7 @@ import fcntl
 import os
 from pathlib import Path
 
-from console_app.config.paths import private_folder
+from console_app.config.paths import PRIVATE_FILE, private_folder
 
 
 class SessionLock:
@@ -26,7 +26,7 @@ class SessionLock:
         try:
             private_folder(self._path.parent)
             while True:
-                descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+                descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, PRIVATE_FILE)
                 try:
                     fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 except BlockingIOError:
@@ -39,13 +39,14 @@ class SessionLock:
         except OSError:
             return True
 
-    def let_go(self) -> None:
-        """Lets go of it and removes the file."""
+    def let_go(self, *, keep: bool = False) -> None:
+        """Lets go of it and removes the file, unless that is to stay for the next one who takes it."""
         descriptor, self._descriptor = self._descriptor, None
         if descriptor is None:
             return
         try:
-            self._path.unlink(missing_ok=True)  # while it is held, so that nobody can lock a file that is about to go
+            if not keep:  # while it is held, so that nobody can lock a file that is about to go
+                self._path.unlink(missing_ok=True)
         except OSError:
             pass  # an empty file stays behind; it locks nothing
         os.close(descriptor)

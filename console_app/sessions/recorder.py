@@ -2,7 +2,7 @@
 
 A slice is what has arrived when the reader comes round, and where only text streams it comes round no more often than
 the screen is painted: so a token costs a part of a transaction and not one of its own. Deltas that follow each other
-are kept as one draft; progress and log lines are for the eyes only.
+are kept as one draft; of progress and log lines each call has a few a second kept, for replay.
 """
 
 from __future__ import annotations
@@ -14,9 +14,11 @@ from typing import Protocol
 from console_app.domain import events as ev
 from console_app.domain.ports.provider import SLICE
 from console_app.domain.ports.store import SessionStore
+from console_app.sessions import tables
 
 STORED_TOGETHER = 256  # events of one transaction at most
-PAUSE = 0.02  # seconds between two transactions of nothing but text; a frame of the screen takes more than twice that
+SAMPLES = 10  # progress and log lines of a call that are stored in a second
+PAUSE = 0.02  # seconds between two transactions of nothing but text and progress; a frame takes more than twice that
 Drafted = (
     ev.TextDelta | ev.ReasoningDelta | ev.ThoughtDelta | ev.TextRevised | ev.CallArguments
 )  # what is kept until the message it adds up to is stored
@@ -36,17 +38,33 @@ async def recorded(source: EventSource, store: SessionStore | None) -> AsyncIter
         while events := await source.next_slice(SLICE):
             yield events
         return
+    sampling = Sampling()
     while events := await source.next_slice(STORED_TOGETHER):
-        if stored := to_store(events):
+        if stored := to_store(events, sampling):
             await store.append(stored)
         for at in range(0, len(events), SLICE):
             yield events[at : at + SLICE]
-        if len(events) < STORED_TOGETHER and all(isinstance(event, Drafted) for event in events):
+        if len(events) < STORED_TOGETHER and all(event.shown_only for event in events):
             await asyncio.sleep(PAUSE)
 
 
-def to_store(events: Sequence[ev.Event]) -> list[ev.Event]:
-    """What of a slice is stored: all but the shown-only events, and deltas joined to drafts."""
+class Sampling:
+    """Which progress and log lines of a turn are stored: of each call `SAMPLES` at once, and as many a second after."""
+
+    def __init__(self) -> None:
+        self._left: dict[str, tuple[float, float]] = {}  # by call: how many may be stored now, and when that was so
+
+    def keeps(self, event: tables.Sampled) -> bool:
+        """Whether this one is stored."""
+        left, at = self._left.get(event.call_id, (SAMPLES, event.at))
+        left = min(left + (event.at - at) * SAMPLES, SAMPLES)
+        self._left[event.call_id] = (left - 1 if left >= 1 else left), event.at
+        return left >= 1
+
+
+def to_store(events: Sequence[ev.Event], sampling: Sampling | None = None) -> list[ev.Event]:
+    """What of a slice is stored: deltas joined to drafts, progress and log lines as `sampling` says, and all others."""
+    sampling = sampling or Sampling()
     stored: list[ev.Event] = []
     pieces: list[str] = []  # of the draft that is last in `stored`
 
@@ -58,7 +76,7 @@ def to_store(events: Sequence[ev.Event]) -> list[ev.Event]:
         pieces.clear()
 
     for event in events:
-        if event.shown_only and not isinstance(event, Drafted):
+        if isinstance(event, tables.Sampled) and not sampling.keeps(event):
             continue
         if not (pieces and isinstance(event, Drafted) and _continues(stored[-1], event)):
             join()

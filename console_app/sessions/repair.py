@@ -88,6 +88,10 @@ class _Closing:
         if from_drafts.content or from_drafts.tool_calls or from_drafts.reasoning:
             self._add(ev.MessageAdded, **ev.MessageAdded.fields_of(from_drafts))
 
+    def _seen(self, call: CallView) -> int:
+        """How long a call ran as far as the session tells, in ms: up to the last thing that was stored."""
+        return 0 if call.started_at is None else max(round((self._common["at"] - call.started_at) * 1000), 0)
+
     def _results(self, step: StepView, transcript: Transcript) -> None:
         recorded = {message.tool_call_id for message in transcript.history if isinstance(message, ToolMessage)}
         for call in transcript.calls.values():  # one of an older answer may have been running again
@@ -98,6 +102,7 @@ class _Closing:
                     outcome=Outcome.INTERRUPTED,
                     content=INTERRUPTED,
                     error=INTERRUPTED,
+                    duration_ms=self._seen(call),
                 )
         for call in step.batch.calls:
             if call.id in recorded or call.origin == "provider":

@@ -1,7 +1,7 @@
 """Plays a stored session again with its real timing: each event when it came, at a speed you choose.
 
 What the model streamed is stored as whole messages, so an answer appears at once; calls start, wait and end as they
-did.
+did, and so does what they reported meanwhile (`recorder.SAMPLES` a second).
 """
 
 from __future__ import annotations
@@ -32,7 +32,11 @@ class Replay:
         """Each event in its time."""
         self._since = time.monotonic()
         ended = True
+        before = self._at
         for event in self._events:
+            if event.at < before:  # the clock was set back, or another console went on with the session
+                self._at -= before - event.at
+            before = event.at
             ahead = event.at - self.now()
             if ended and ahead > LONGEST_PAUSE:
                 self._at += ahead - LONGEST_PAUSE

@@ -1,22 +1,21 @@
 """What can still be read of a session file that was damaged and set aside, to be carried over into the new one.
 
-SQLite reads a page when it needs it, so rows of whole pages can be had beside broken ones: each session is read from
-both ends, and behind a broken page it goes on with greater and greater steps. The damaged file itself is only read.
+Whatever SQLite still makes of such a file, its pages are walked one by one (`sqlite_pages`) and the records taken that
+have the shape of ours: an event comes back when the pages it stands on are whole. The damaged file itself is only read.
 """
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from console_app.domain import events as ev
 from console_app.sessions import tables
+from console_app.sessions.sqlite_pages import Damaged, Layout, Pages, Place, Value
 
-_TABLES = ("sessions", "events", "drafts", "said")
-_KEYS = {"sessions": "id", "events": "session_id", "drafts": "session_id", "said": "session_id"}
+_MOST_PLACES = 4  # of one event: it may stand on a free page too, where the list of those was lost
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,68 +27,90 @@ class Salvaged:
     known: tuple[Any, ...] | None  # title, named, folder, parent, created_at
 
 
+@dataclass(slots=True)
+class _Found:
+    """Where the records of a session stand."""
+
+    events: dict[int, list[Place]] = field(default_factory=dict[int, list[Place]])  # by `seq`
+    known: tuple[Any, ...] | None = None
+    updated_at: float = 0.0
+
+
 class Wreck:
-    """A damaged file that was set aside. Use as a context manager, one call at a time."""
+    """A damaged file that was set aside. Use as a context manager, one call at a time. Raises OSError."""
 
     def __init__(self, path: Path) -> None:
-        self._db = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, isolation_level=None, check_same_thread=False)
+        self.pages = Pages(path)
+        self._found = _look(self.pages)
+        if self.pages.layout != Layout():  # or the damage is in the very bytes that say so
+            usual = Pages(path, Layout())
+            found = _look(usual)
+            better = _count(found) > _count(self._found)
+            (self.pages if better else usual).close()
+            if better:
+                self.pages, self._found = usual, found
 
     def __enter__(self) -> Wreck:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._db.close()
+        self.pages.close()
 
     def session_ids(self) -> list[str]:
-        """All sessions of which something can be read, in no order."""
-        found: dict[str, None] = {}
-        for table in _TABLES:
-            for order in ("", " DESC"):
-                for row in self._rows(f"SELECT DISTINCT {_KEYS[table]} FROM {table} ORDER BY {_KEYS[table]}{order}"):
-                    if isinstance(row[0], str) and row[0]:
-                        found[row[0]] = None
-        return list(found)
+        """All sessions of which an event may be read, in no order."""
+        return [session_id for session_id, found in self._found.items() if found.events]
 
     def session(self, session_id: str) -> Salvaged:
         """What can be read of one session."""
-        bodies: dict[int, str] = {}
-        for table in ("events", "drafts"):
-            bodies.update(self._bodies(table, session_id))
-        read = (tables.parsed(bodies[seq]) for seq in sorted(bodies))
-        events = [event for event in read if event is not None and event.session_id == session_id]
-        known = next(
-            self._rows("SELECT title, named, folder, parent, created_at FROM sessions WHERE id = ?", session_id), None
-        )
-        return Salvaged(session_id, events, known)
+        found = self._found[session_id]
+        read = (self._event(session_id, seq, found.events[seq]) for seq in sorted(found.events))
+        return Salvaged(session_id, [event for event in read if event is not None], found.known)
 
-    def _bodies(self, table: str, session_id: str) -> dict[int, str]:
-        found: dict[int, str] = {}
-        query = f"SELECT seq, body FROM {table} WHERE session_id = ? ORDER BY seq DESC"
-        found.update(self._pairs(query, session_id))
-        last = max(found, default=0)
-        at, step = 0, 1
-        query = f"SELECT seq, body FROM {table} WHERE session_id = ? AND seq > ? ORDER BY seq"
-        while at <= max(last, 1):
-            more = dict(self._pairs(query, session_id, at))
-            found.update(more)
-            step = 1 if more else step * 2
-            at = max(more, default=at) + step
-            last = max(found, default=0)
-            if step > 1_000_000:
-                break
-        return found
+    def places(self, session_id: str) -> dict[int, list[Place]]:
+        """Where the events of a session stand, by their `seq`."""
+        return self._found[session_id].events
 
-    def _pairs(self, query: str, *values: object) -> Iterator[tuple[int, str]]:
-        for row in self._rows(query, *values):
-            if isinstance(row[0], int) and isinstance(row[1], str):
-                yield row[0], row[1]
+    def _event(self, session_id: str, seq: int, places: list[Place]) -> ev.Event | None:
+        for place in places:
+            try:
+                body = self.pages.record(place)[-1]
+            except Damaged:
+                continue
+            event = tables.parsed(body) if isinstance(body, str) else None
+            if event is not None and event.session_id == session_id and event.seq == seq:
+                return event
+        return None
 
-    def _rows(self, query: str, *values: object) -> Iterator[tuple[Any, ...]]:
-        """Rows as far as they can be read."""
-        try:
-            yield from self._db.execute(query, values)
-        except sqlite3.DatabaseError:
-            return
+
+def _look(pages: Pages) -> dict[str, _Found]:
+    """The records that are ours, by session."""
+    sessions: dict[str, _Found] = {}
+    for place, values in pages.records():
+        match values:
+            case [str(session_id), int(seq), str() | None] if session_id:  # `events` and `drafts`
+                places = sessions.setdefault(session_id, _Found()).events.setdefault(seq, [])
+                if len(places) < _MOST_PLACES:
+                    places.append(place)
+            case [str(session_id), str(), int(), str(), str(), str(), str() | None, *times, int(), int()] if session_id:
+                _know(sessions.setdefault(session_id, _Found()), values, times)
+            case _:
+                pass
+    return sessions
+
+
+def _know(found: _Found, row: list[Value], times: list[Value]) -> None:
+    """Keeps a row of `sessions`, the newest of several."""
+    match times:
+        case [int() | float() as created_at, int() | float() as updated_at]:
+            if found.known is None or updated_at > found.updated_at:
+                found.known = (row[1], row[2], row[5], row[6], created_at)
+                found.updated_at = updated_at
+        case _:
+            pass
+
+
+def _count(sessions: dict[str, _Found]) -> int:
+    return sum(len(found.events) for found in sessions.values())
 
 
 def carry_over(db: sqlite3.Connection, salvaged: Salvaged) -> None:

@@ -18,7 +18,7 @@ from pathlib import Path
 from console_app.domain import events as ev
 from console_app.domain.errors import UsageError
 from console_app.sessions import salvage, tables
-from console_app.sessions.database import Database, StoreError
+from console_app.sessions.database import DamagedFile, Database, Result, SetAside, StoreError
 from console_app.sessions.repair import closing_events
 from console_app.sessions.salvage import Wreck
 from console_app.sessions.tables import SessionInfo, StoredEvents
@@ -51,6 +51,7 @@ class Store:
         self._waiting: list[ev.Event] = []
         self._retrying: asyncio.Task[None] | None = None
         self._salvaging: asyncio.Task[None] | None = None
+        self._looked = False  # for what a killed console left to carry over
         self.salvaged: int | None = None  # sessions of the damaged file that are in the new one; None: not known yet
         self.problem: StoreError | None = None
         self.on_change: Callable[[], None] | None = None
@@ -58,7 +59,8 @@ class Store:
     @property
     def set_aside(self) -> Path | None:
         """Where a damaged session file was moved to, or None."""
-        return self._database.set_aside
+        aside = self._database.set_aside
+        return None if aside is None else aside.path
 
     @property
     def waiting(self) -> int:
@@ -98,7 +100,7 @@ class Store:
         await self._database.close()
 
     async def _try(self, batch: Sequence[ev.Event]) -> None:
-        aside = self.set_aside
+        aside = self._database.set_aside
         try:
             await self._database.write(lambda db: tables.append(db, batch, self._folder))
         except StoreError as error:
@@ -107,27 +109,57 @@ class Store:
             if self._retrying is None or self._retrying.done():
                 self._retrying = asyncio.create_task(self._try_again(), name="session file")
         else:
-            if self.set_aside != aside and self.set_aside is not None:
-                self.salvaged = None
-                self._salvaging = asyncio.create_task(self._salvage(self.set_aside), name="damaged session file")
-            if self.problem is not None or self.set_aside != aside:
+            self._carry_over(aside)
+            if self.problem is not None or self._database.set_aside != aside:
                 self._now(None)
 
-    async def _salvage(self, damaged: Path) -> None:
+    def _carry_over(self, before: SetAside | None) -> None:
+        """Begins to read a file that was set aside since `before`, or at first one that a killed console left."""
+        aside = self._database.set_aside
+        if aside == before:
+            if self._looked:
+                return
+            aside = self._database.interrupted()
+        self._looked = True
+        if aside is not None:
+            self.salvaged = None
+            self._salvaging = asyncio.create_task(self._salvage(aside), name="damaged session file")
+
+    async def _salvage(self, damaged: SetAside) -> None:
         """Carries over what can be read of the damaged file, a session at a time, so that the conversation goes on."""
-        count = 0
+        count, whole = 0, False
         try:
-            with await asyncio.to_thread(Wreck, damaged) as wreck:
-                for session_id in await asyncio.to_thread(wreck.session_ids):
+            with await asyncio.to_thread(Wreck, damaged.path) as wreck:
+                for session_id in wreck.session_ids():
                     found = await asyncio.to_thread(wreck.session, session_id)
                     if found.events:
                         await self._database.write(lambda db, found=found: salvage.carry_over(db, found))
                         count += 1
+            whole = True
         except (StoreError, sqlite3.Error, OSError) as error:
-            logger.warning("Not all of %s could be carried over: %s", damaged, error)
+            logger.warning("Not all of %s could be carried over: %s", damaged.path, error)
+        finally:
+            damaged.lock.let_go(keep=not whole)  # what is missing is carried over by the next console
         self.salvaged = count
         if self.on_change is not None:
             self.on_change()
+
+    async def _read(self, work: Callable[[sqlite3.Connection], Result], empty: Result) -> Result:
+        """Reads, once what a damaged file held was carried over. Raises StoreError."""
+        await self._carried_over()
+        try:
+            return await self._database.read(work, empty)
+        except DamagedFile:
+            aside = self._database.set_aside
+            if await self._database.put_aside():
+                self._carry_over(aside)
+                self._now(None)
+            await self._carried_over()
+            return await self._database.read(work, empty)
+
+    async def _carried_over(self) -> None:
+        if self._salvaging is not None:
+            await asyncio.wait({self._salvaging})
 
     async def _try_again(self) -> None:
         while self.problem is not None:
@@ -144,16 +176,16 @@ class Store:
 
     async def sessions(self, limit: int = 500) -> list[SessionInfo]:
         """The newest sessions first; those in which nothing was said are left out."""
-        return await self._database.read(lambda db: tables.newest(db, limit), [])
+        return await self._read(lambda db: tables.newest(db, limit), [])
 
     async def newest(self, folder: str | None = None) -> SessionInfo | None:
         """The newest session, of a working folder if one is given."""
-        found = await self._database.read(lambda db: tables.newest(db, 1, folder), [])
+        found = await self._read(lambda db: tables.newest(db, 1, folder), [])
         return found[0] if found else None
 
     async def find(self, prefix: str) -> SessionInfo:
         """The session whose id begins with `prefix`. Raises NoSuchSession when none or several do."""
-        found = await self._database.read(lambda db: tables.with_prefix(db, prefix), [])
+        found = await self._read(lambda db: tables.with_prefix(db, prefix), [])
         exact = [info for info in found if info.id == prefix]
         if len(exact or found) == 1:
             return (exact or found)[0]
@@ -162,11 +194,11 @@ class Store:
 
     async def load(self, session_id: str) -> StoredEvents:
         """The events of a session in order, drafts of an answer that never ended in their places."""
-        return await self._database.read(lambda db: tables.events_of(db, session_id), [])
+        return await self._read(lambda db: tables.events_of(db, session_id), [])
 
     async def search(self, words: str, limit: int = 100) -> list[tables.Hit]:
         """Where all of `words` were said or returned, the best match first. Every word is a prefix."""
-        return await self._database.read(lambda db: tables.search(db, words, limit), [])
+        return await self._read(lambda db: tables.search(db, words, limit), [])
 
     async def browse(self, words: str = "", limit: int = 200) -> tuple[list[SearchHit], int]:
         """Sessions for a list, and how many there are in all: the newest, or those whose title or text has `words`."""
@@ -183,7 +215,7 @@ class Store:
                     found[hit.session_id] = SearchHit(known.info, hit.snippet)
             return list(found.values()), len(found)
 
-        return await self._database.read(look, ([], 0))
+        return await self._read(look, ([], 0))
 
     # Changing. These raise StoreError when the disk will not have it.
 

@@ -21,6 +21,7 @@ INDEXED_CHARACTERS = 20_000
 _TOGETHER = 200  # events read in one go: much more would keep the keys waiting for the interpreter's lock
 
 StoredEvents = list[ev.Event]
+Sampled = ev.CallProgress | ev.CallLog  # news of a running call: some are stored, for good, and the rest only shown
 _COLUMNS = "id, title, model, provider, folder, parent, created_at, updated_at, turns, size"
 
 
@@ -117,7 +118,7 @@ def append(db: sqlite3.Connection, events: Iterable[ev.Event], folder: str, *, w
                 "INSERT OR IGNORE INTO sessions (id, folder, created_at, updated_at) VALUES (?, ?, ?, ?)",
                 (session_id, folder, event.at, event.at),
             )
-        table = "drafts" if event.shown_only and not whole else "events"
+        table = "drafts" if event.shown_only and not whole and not isinstance(event, Sampled) else "events"
         added = db.execute(f"INSERT OR IGNORE INTO {table} VALUES (?, ?, ?)", (session_id, event.seq, body)).rowcount
         if added > 0:
             if not event.shown_only:
@@ -148,9 +149,12 @@ def descend(db: sqlite3.Connection, session_id: str, parent: str, title: str, at
 
 
 def delete(db: sqlite3.Connection, session_id: str) -> None:
-    """Removes a session and all that was said in it."""
+    """Removes a session and all that was said in it, from the bytes of the file too."""
+    [[usual]] = db.execute("PRAGMA secure_delete")
+    db.execute("PRAGMA secure_delete = ON")  # for this alone: what is written often needs no second writing
     db.execute("DELETE FROM search WHERE rowid IN (SELECT id FROM said WHERE session_id = ?)", (session_id,))
     db.execute("DELETE FROM sessions WHERE id = ?", (session_id,))
+    db.execute(f"PRAGMA secure_delete = {int(usual)}")
 
 
 @cache

@@ -191,7 +191,8 @@ class EventRouter:
                 self._place(ReasoningBlock(step.reasoning))
             if event.content or self._step.answer is not None:
                 answer = self._answer()
-                answer.settle(event.content, interrupted=event.interrupted)
+                # Behind calls it is they that were cut, and their panels say so.
+                answer.settle(event.content, interrupted=event.interrupted and not event.tool_calls)
                 self._view.changed(answer)
         elif event.role == "user":
             if event.origin == "fanout":

@@ -5,13 +5,13 @@ Nothing here imports Textual or an SDK; wiring may build it before anything is p
 
 from __future__ import annotations
 
-import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from console_app.conversation.question_queue import QuestionQueue
+from console_app.domain.steady_time import steady_time
 from console_app.tui.widgets.timing import Timing
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ class ConsoleServices:
     working_folder: Path = field(default_factory=Path.cwd)  # what `@` completes and attaches
     pictures_path: Path | None = None
     """Where pictures that go with messages are kept; None: none can go."""
-    clock: Callable[[], float] = time.time  # what elapsed times are counted by; the engine's
+    clock: Callable[[], float] = steady_time  # what elapsed times are counted by; the engine's
     timing: Timing = field(default_factory=Timing)  # what keys are judged by
     diagnose: Callable[[], Awaitable[Sequence[str]]] | None = None
     """The lines of `fanout doctor`; asks endpoints. Raises FanoutError."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,9 +12,14 @@ import pytest
 
 from console_app.config.log_setup import log_to
 from console_app.config.paths import Paths, make_private, write_private
+from console_app.config.private_files import make_private_again, take_repaired
 from console_app.config.remember import remember
 from console_app.config.trust import is_trusted, trust
 from console_app.domain.errors import ConfigError
+from console_app.mcp_client.convert import ResultFiles
+from console_app.mcp_client.server_log import ServerLog
+from console_app.sessions.lock import SessionLock
+from console_app.tui.prompt.history import PromptHistory
 
 
 @pytest.fixture
@@ -44,6 +50,54 @@ def test_folders_and_files_are_for_this_user_alone(paths: Paths) -> None:
     assert mode(paths.data) == 0o700
     assert mode(paths.trust) == 0o600
     assert [path.name for path in paths.data.iterdir()] == ["trust.json"]
+
+
+def test_what_others_could_read_is_set_right_and_said_once(paths: Paths) -> None:
+    wide = [paths.sessions, paths.log, paths.server_logs / "x.log", paths.settings, paths.history]
+    for path in wide:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("")
+        path.chmod(0o666)
+    for folder in (paths.data, paths.state, paths.server_logs):
+        folder.chmod(0o777)
+    make_private_again(paths)
+    assert {mode(path) for path in wide} == {0o600}
+    assert {mode(folder) for folder in (paths.data, paths.state, paths.server_logs)} == {0o700}
+    assert take_repaired(paths)[str(paths.sessions)] == "0666"
+    assert take_repaired(paths) == {}
+    make_private_again(paths)
+    assert take_repaired(paths) == {}, "nothing is wide any more"
+
+
+def test_what_is_not_fanouts_own_is_left_as_it_is(tmp_path: Path, paths: Paths) -> None:
+    paths.data.mkdir(parents=True)
+    other, elsewhere = paths.data / "holiday.jpg", tmp_path / "elsewhere.db"
+    for path in (other, elsewhere):
+        path.write_text("")
+        path.chmod(0o644)
+    paths.data.chmod(0o755)
+    make_private_again(paths)
+    assert mode(paths.data) == 0o755, "a folder named data, with nothing of ours in it"
+    paths.sessions.symlink_to(elsewhere)
+    make_private_again(paths)
+    assert (mode(other), mode(elsewhere), mode(paths.config)) == (0o644, 0o644, mode(tmp_path / "home"))
+
+
+@pytest.mark.usefixtures("restored_logging")
+def test_nothing_depends_on_the_umask(paths: Paths) -> None:
+    before = os.umask(0)
+    try:
+        log_to(paths.log)
+        ServerLog(paths.server_logs, "x").write_line("words")
+        ResultFiles(paths.files).save("eA==", "text/plain", "a.txt", "file")
+        PromptHistory(paths.history).add("a prompt")
+        remember(paths, "theme", "plum")
+        SessionLock(paths.session_locks, "s").take()
+    finally:
+        os.umask(before)
+    everything = [paths.config, *paths.config.rglob("*")]
+    assert len(everything) > 10
+    assert [path for path in everything if mode(path) != (0o700 if path.is_dir() else 0o600)] == []
 
 
 def test_a_folder_that_can_not_be_made_is_named(tmp_path: Path) -> None:

@@ -69,6 +69,15 @@ def test_what_is_wrong_says_what_to_do_and_ends_with_1(fanout: Fanout) -> None:
     assert not json.loads(done.out)["ok"]
 
 
+def test_what_others_could_read_is_said_once(fanout: Fanout) -> None:
+    fanout.write("home/data/keys.json", "{}")
+    (fanout.home / "data" / "keys.json").chmod(0o644)
+    state, says, do = findings(fanout.run("doctor", "--json", "--no-mcp"))["Storage.keys.json"]
+    assert (state, "could be read by others (0644)" in says) == ("note", True)
+    assert "make a new one" in do
+    assert "Storage.keys.json" not in findings(fanout.run("doctor", "--json", "--no-mcp"))
+
+
 def test_a_broken_configuration_is_a_finding_and_the_rest_is_looked_at(fanout: Fanout) -> None:
     fanout.write("home/config.toml", "theem = 1")
     done = fanout.run("doctor")

@@ -6,7 +6,6 @@ What a key decides is `ApprovalSelection`'s part; this paints it, and hands on o
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
@@ -21,6 +20,7 @@ from textual.timer import Timer
 from textual.widgets import Input, Static
 
 from console_app.domain.safe_text import one_line
+from console_app.domain.steady_time import steady_time
 from console_app.tui.approvals.arguments_text import hidden_characters
 from console_app.tui.approvals.arguments_view import ArgumentsView
 from console_app.tui.approvals.board_lines import header, keys, row, rule_lines
@@ -102,7 +102,7 @@ class ApprovalBoard(Vertical, can_focus=True):
         *,
         timing: Timing,
         id: str | None = None,
-        now: Callable[[], float] = time.time,
+        now: Callable[[], float] = steady_time,
     ) -> None:
         super().__init__(id=id)
         self._timing = timing

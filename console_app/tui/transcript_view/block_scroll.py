@@ -7,7 +7,6 @@ the text being read stays where it is.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 
@@ -19,6 +18,7 @@ from textual.scroll_view import ScrollView
 from textual.selection import Selection
 from textual.strip import Strip
 
+from console_app.domain.steady_time import steady_time
 from console_app.tui.textual_internals import set_virtual_size_without_layout
 from console_app.tui.transcript_view.block import Block
 from console_app.tui.transcript_view.block_list import BlockList
@@ -45,7 +45,7 @@ class BlockScroll(ScrollView):
             self.following = following
             self.below = below
 
-    def __init__(self, *, id: str | None = None, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, *, id: str | None = None, clock: Callable[[], float] = steady_time) -> None:
         super().__init__(id=id)
         self.following = True
         self._list = BlockList()

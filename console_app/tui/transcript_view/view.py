@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
@@ -14,6 +13,7 @@ from textual.message import Message
 
 from console_app.domain.events import Level
 from console_app.domain.safe_text import one_line
+from console_app.domain.steady_time import steady_time
 from console_app.domain.tools import Artifact
 from console_app.domain.transcript_parts import CallView
 from console_app.tui.transcript_view.block import Block
@@ -94,7 +94,7 @@ class ConversationView(BlockScroll, can_focus=True):
     _pressed_at: Offset | None = None
     _dragged = False
 
-    def __init__(self, *, id: str | None = None, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, *, id: str | None = None, clock: Callable[[], float] = steady_time) -> None:
         super().__init__(id=id, clock=clock)
         self._cursor = Cursor(lambda: self.blocks)
         self._hinted: object = None  # what the selected call allowed when the key hints were last made

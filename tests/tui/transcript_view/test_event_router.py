@@ -240,3 +240,17 @@ async def test_a_thought_grows_in_one_row_and_an_answer_given_to_finished_stands
         await painted(pilot)
         assert kinds(app) == ["UserBlock", "ThoughtBlock", "BatchBlock", "CallBlock", "AssistantBlock"]
         assert "┊ think    Two sums." in "\n".join(screen_lines(app))
+
+
+async def test_cut_off_stands_under_what_was_cut() -> None:
+    for calls, cut in (((), True), ((ToolCall(id="a", name="demo_do"),), False)):
+        app = TinyApp()
+        async with app.run_test(size=(100, 40)) as pilot:
+            story = app.story
+            story.turn("Compute")
+            story.say("I will look.", at=1)
+            content = {"role": "assistant", "content": "I will look.", "tool_calls": calls, "interrupted": True}
+            story.send(ev.MessageAdded, 1, **content)
+            story.send(ev.TurnFinished, 3, outcome="cancelled")
+            await painted(pilot)
+            assert ("cut off here" in "\n".join(screen_lines(app))) is cut, "with calls it is they that were cut"

@@ -1,0 +1,81 @@
+"""What replay and a recovered session show of a running call: its progress and log lines, in their time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from console_app.domain import events as ev
+from console_app.domain.tools import Outcome
+from console_app.domain.transcript import Transcript
+from console_app.sessions.recorder import SAMPLES, Sampling, to_store
+from console_app.sessions.repair import closing_events
+from console_app.sessions.replay import Replay
+from console_app.sessions.store import Store
+
+
+def running(*news: ev.Event) -> list[ev.Event]:
+    """A turn whose call `a` runs since second 100, with `news` of it, stamped but for their time."""
+    at = {"session_id": "s", "turn": 1, "step": 1, "at": 100.0}
+    events: list[ev.Event] = [
+        ev.TurnStarted(**at, prompt="go"),
+        ev.StepStarted(**at),
+        ev.CallAnnounced(**at, call_id="a", index=0, name="x"),
+        ev.CallReady(**at, call_id="a", arguments={}),
+        ev.CallStarted(**at, call_id="a"),
+        *(event.model_copy(update={"session_id": "s", "turn": 1, "step": 1}) for event in news),
+    ]
+    return [event.model_copy(update={"seq": seq}) for seq, event in enumerate(events, 1)]
+
+
+async def test_of_a_flood_of_progress_ten_a_second_are_kept_and_played(tmp_path: Path) -> None:
+    flood = [ev.CallProgress(call_id="a", progress=n, at=100 + n / 100) for n in range(500)]
+    events, sampling = running(*flood), Sampling()
+    store = Store(tmp_path / "sessions.db")
+    for at in range(0, len(events), 16):  # in slices, as a turn comes
+        await store.append(to_store(events[at : at + 16], sampling))
+    kept = [event for event in await store.load("s") if isinstance(event, ev.CallProgress)]
+    assert SAMPLES * 4 <= len(kept) <= SAMPLES * 6
+    assert kept[-1].at > 104.8
+    played = [event async for event in Replay(await store.load("s"), speed=1000).play()]
+    assert [event for event in played if isinstance(event, ev.CallProgress)] == kept
+    await store.close()
+
+
+def test_calls_are_sampled_each_for_itself_and_lines_as_progress() -> None:
+    news = [ev.CallLog(call_id=one, text=str(n), at=100.0) for n in range(30) for one in "ab"]
+    kept = [event.call_id for event in to_store(running(*news)) if isinstance(event, ev.CallLog)]
+    assert (kept.count("a"), kept.count("b")) == (SAMPLES, SAMPLES)
+
+
+async def test_progress_stays_when_its_turn_is_over(tmp_path: Path) -> None:
+    store = Store(tmp_path / "sessions.db")
+    events = running(ev.CallProgress(call_id="a", progress=1, at=101.0))
+    await store.append(to_store(events))
+    await store.append(closing_events(events))
+    assert [event.type for event in await store.load("s")].count("call.progress") == 1
+    await store.close()
+
+
+def test_a_call_that_was_cut_ran_as_long_as_was_seen() -> None:
+    events = running(ev.CallProgress(call_id="a", progress=1, at=107.5))
+    transcript = Transcript()
+    for event in [*events, *closing_events(events)]:
+        transcript.apply(event)
+    [call] = transcript.calls.values()
+    assert (call.outcome, call.duration_ms) == (Outcome.INTERRUPTED, 7500)
+
+
+def test_a_call_that_never_ran_has_no_duration() -> None:
+    [finished] = [event for event in closing_events(running()[:-1]) if isinstance(event, ev.CallFinished)]
+    assert finished.duration_ms == 0
+
+
+async def test_a_recording_in_which_the_clock_was_set_back_goes_on_in_its_time() -> None:
+    times = [100.0, 101.0, 50.0, 51.0, 52.0]
+    events = [ev.Notice(session_id="s", seq=seq, text="x", at=at) for seq, at in enumerate(times, 1)]
+    replay, seen = Replay(events, speed=500), []
+    async for event in replay.play():
+        seen.append((event.at, replay.now()))
+    assert [at for at, _ in seen] == times
+    assert all(now >= at for at, now in seen)
+    assert seen[2][1] < 60, "its clock is that of the recording again"

@@ -1,0 +1,71 @@
+"""What the wheel is made of: every dependency has a reason, and the bill of materials tells all of them."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.supply.audit import ending
+from tests.supply.lock import OURS, ROOT, names, of_the_wheel
+from tests.supply.sbom import document
+
+
+def project() -> dict[str, Any]:
+    return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+
+def test_no_dependency_without_a_reason() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8").partition("## Dependencies")[2]
+    reasons = dict(re.findall(r"^\| `([^`]+)` \| (.+) \|$", text, re.MULTILINE))
+    asked = names(project()["project"]["dependencies"])
+    for group in project()["dependency-groups"].values():
+        asked += names(group)
+    assert sorted(reasons) == sorted(asked)
+    assert all(len(reason.split()) >= 2 for reason in reasons.values())
+
+
+def test_the_bill_has_what_the_wheel_needs_and_no_more(tmp_path: Path) -> None:
+    wheel = tmp_path / "a.whl"
+    wheel.write_bytes(b"bytes")
+    pins = of_the_wheel()
+    bill = document(pins, wheel)
+    listed = {one["name"] for one in bill["components"]}
+    assert set(names(project()["project"]["dependencies"])) <= listed
+    assert not {"hatchling", "editables", "pytest", OURS} & listed
+    refs = {one["bom-ref"] for one in (*bill["components"], bill["metadata"]["component"])}
+    assert {one["ref"] for one in bill["dependencies"]} == refs
+    assert all(set(one["dependsOn"]) <= refs for one in bill["dependencies"])
+    reached = {ref for one in bill["dependencies"] for ref in one["dependsOn"]}
+    assert reached == refs - {bill["metadata"]["component"]["bom-ref"]}, "nothing is there that nothing needs"
+    assert bill["metadata"]["component"]["hashes"][0]["alg"] == "SHA-256"
+    assert document(pins, wheel) == bill
+
+
+def test_the_licence_of_all_that_always_goes_along_is_known_and_not_of_the_gpl_family(tmp_path: Path) -> None:
+    wheel = tmp_path / "a.whl"
+    wheel.write_bytes(b"bytes")
+    bill = document(of_the_wheel(), wheel)
+    for one in bill["components"]:
+        assert one.get("licenses") or one["scope"] == "optional", one["name"]
+        said = str(one.get("licenses", "")).replace("LGPL", "GPL").replace("AGPL", "GPL")
+        assert "GPL" not in said, one
+
+
+@pytest.mark.parametrize(
+    ("code", "said", "ends", "says"),
+    [
+        (0, "No known vulnerabilities found", 0, "No known vulnerability"),
+        (1, "Found 2 known vulnerabilities in 1 package\nidna 3.6 …", 1, "has a known vulnerability"),
+        (1, "requests.exceptions.ConnectionError: HTTPSConnectionPool", 0, "nothing was checked"),
+        (1, "ERROR: No matching distribution found for pip-audit<3", 0, "nothing was checked"),
+        (2, "Traceback: a fault of its own", 1, "pip-audit failed"),
+    ],
+)
+def test_how_an_audit_ends(code: int, said: str, ends: int, says: str) -> None:
+    found, line = ending(code, said)
+    assert found == ends
+    assert says in line
