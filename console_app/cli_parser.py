@@ -231,9 +231,10 @@ def _parse(parser: Parser) -> None:
 def _mcp(parser: Parser) -> None:
     parser.usage = "fanout mcp ACTION [NAME] [...] [options]"
     parser.epilog = (
-        "list · get NAME · test [NAME] · add NAME URL · add NAME -- COMMAND [ARG ...] · add NAME JSON · remove NAME · "
-        "auth NAME: sign in · import [CLIENT|FILE [NAME ...]]: from other clients · "
-        "trust [FILE]: use this mcp.json · trust NAME: its tools, as they are now"
+        "list [--check] · get NAME · test [NAME ...] · add NAME URL · add NAME -- COMMAND [ARG ...] · add NAME JSON · "
+        "remove NAME · auth NAME: sign in · import [CLIENT|FILE [NAME ...]]: from other clients · "
+        "trust [FILE]: use this mcp.json, shown first · trust NAME: its tools, as they are now · "
+        "test, and list --check, exit 1 when a server fails"
     )
     parser.add_argument(
         "action",
@@ -247,6 +248,10 @@ def _mcp(parser: Parser) -> None:
         _flag("-H", "--header", metavar="'NAME: VALUE'", action="append", help="add: a header for its URL"),
         _flag("--transport", choices=("stdio", "http", "sse"), help="add: how it is spoken to"),
         _flag("--sign-out", action="store_true", help="auth: forget the sign-in"),
+        _flag("--check", action="store_true", help="list: exit 1 when a server is down"),
+        _flag("--json", action="store_true", help="list, test: one JSON object"),
+        _flag("--junit", metavar="FILE", help="list, test: a JUnit report too, as CI reads it"),
+        _flag("-y", "--yes", action="store_true", help="trust: don't ask"),
         *SERVERS,
         *GENERAL,
     )

@@ -16,6 +16,7 @@ from console_app import resources, wiring
 from console_app.config.crash_report import write_report
 from console_app.config.remember import remember
 from console_app.config.server_choice import ServerChoice
+from console_app.config.server_files import ServerFiles
 from console_app.config.written_rules import UserRules
 from console_app.conversation.model_source import warm_up
 from console_app.conversation.models import Models
@@ -141,6 +142,8 @@ class ConsoleParts:
         self._hub = wiring.build_hub(setup, servers, self._changed, picks=picks)
         self._hub.asking.human = self._human = QuestionQueue()
         self._switches = HubSwitches(self._hub, setup.paths, setup.cwd, servers, picks)
+        self._files = ServerFiles(setup.paths, setup.cwd, servers, lambda: wiring.choose_servers(setup))
+        self._switches.on_reload, self._switches.on_write = self._reloaded, self._files.wrote
         gate = wiring.build_gate(setup, servers, headless=False)
         self._engine = wiring.build_engine(setup, source.open(choice), self._hub, gate)
         self._models = Models(self._engine, source, choice)
@@ -162,7 +165,9 @@ class ConsoleParts:
             server_statuses=self._hub.statuses,
             on_servers_changed=self._listen,
             servers=self._switches,
+            server_files=self._files,
             hub=self._hub,
+            redact=setup.redactor.clean,
             exchange=self._hub.exchange,
             human=self._human,
             calls_path=setup.paths.calls,
@@ -227,6 +232,11 @@ class ConsoleParts:
 
     def _listen(self, listener: Callable[[], None]) -> None:
         self._listener = listener
+
+    def _reloaded(self, servers: ServerChoice) -> None:
+        """Which servers are the bundled ones may be others now, and with them what runs without asking."""
+        gate = self._engine.gate
+        gate.rules = [rule for rule in gate.rules if rule.source != wiring.BUNDLED] + wiring.bundled_rules(servers)
 
     def _changed(self) -> None:
         self._update_instructions()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +12,12 @@ from console_app.config import mcp_servers, paths, trust
 from console_app.domain.errors import UsageError
 from console_app.domain.safe_text import one_line
 from console_app.headless import mcp_files, server_report, servers
+from console_app.headless.asking import agreed
 from console_app.headless.interrupts import Interrupts
 from console_app.headless.mcp_files import ServerFile
 from console_app.headless.output import OutputStreams
 from console_app.headless.run import EXIT_DONE, EXIT_FAILED, RunEnding
+from console_app.headless.server_report import ServerCheck
 from console_app.mcp_client.asking import open_in_browser
 from console_app.mcp_client.status import ServerState
 from console_app.wiring import Setup
@@ -25,8 +27,10 @@ DONE = RunEnding(EXIT_DONE)
 
 
 async def _list(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> RunEnding:
-    """`list` and `test`: connects; `test` lists what they offer too, and fails where a server does."""
+    """`list` and `test`: connects; `test` lists what they offer too. `test` and `list --check` fail where a server
+    does, `test` also where a tool or a list can't be offered."""
     arguments = setup.arguments
+    testing = arguments.action == "test"
     if arguments.words and not arguments.mcp:
         arguments.mcp = list(arguments.words)
     chosen = wiring.choose_servers(setup)
@@ -34,15 +38,26 @@ async def _list(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> 
         output.error_line(note)
     hub = wiring.build_hub(setup, chosen)
     async with servers.running(hub):
-        await interrupts.race(servers.settled(hub, output))
-        await interrupts.race(asyncio.gather(*(hub.listed(status.name) for status in hub.statuses())))
-        testing = arguments.action == "test"
-        tools = hub.tools() if testing else ()
-        offers = server_report.offered(hub) if testing else server_report.NOTHING
-        for line in server_report.lines(hub.statuses(), tools, chosen.path, offers):
-            output.out(line + "\n")
-        failed = arguments.action == "test" and servers.failures(hub.statuses())
+        _, seconds = await interrupts.race(asyncio.gather(servers.settled(hub, output), servers.timed(hub)))
+        checks = [server_report.checked(status, seconds[status.name], strictly=testing) for status in hub.statuses()]
+        if arguments.json:
+            output.out(server_report.as_json(checks, hub.tools(), chosen.path) + "\n")
+        else:
+            tools = hub.tools() if testing else ()
+            offers = server_report.offered(hub) if testing else server_report.NOTHING
+            for line in server_report.lines(hub.statuses(), tools, chosen.path, offers):
+                output.out(line + "\n")
+        if arguments.junit:
+            _write_junit(setup.cwd / Path(arguments.junit).expanduser(), checks)
+    failed = (testing or arguments.check) and any(check.problems for check in checks)
     return RunEnding(EXIT_FAILED) if failed else DONE
+
+
+def _write_junit(path: Path, checks: Sequence[ServerCheck]) -> None:
+    try:
+        path.write_text(server_report.as_junit(checks), encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"{path} can't be written: {error.strerror or error}", "Name another with --junit.") from None
 
 
 async def _auth(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> RunEnding:
@@ -117,7 +132,19 @@ async def _trust(setup: Setup, output: OutputStreams, interrupts: Interrupts) ->
     file = Path(word) if word else paths.project_mcp(setup.cwd)
     if word and not file.exists() and not word.endswith(".json"):
         return await _trust_tools(setup, output, interrupts, word)
+    text = paths.read_text(file) if file.exists() else ""
     config = mcp_servers.load_mcp_config(file, setup.environ)
+    output.out(one_line(f"{file.absolute()} would start:") + "\n")
+    for server in config.servers:
+        for line in mcp_files.starts(server):
+            output.out(setup.redactor.clean(line) + "\n")
+    if not setup.arguments.yes:
+        question = f"Trust {one_line(str(file.absolute()), 200)} as it is now?"
+        if not await agreed(question, "fanout mcp trust --yes", output, interrupts):
+            output.out("Not trusted; nothing was changed.\n")
+            return RunEnding(EXIT_FAILED)
+    if paths.read_text(file) != text:
+        raise UsageError(f"{file} was changed while you were asked", "fanout mcp trust shows it as it is now.")
     trust.trust(setup.paths, file)
     names = ", ".join(server.name for server in config.servers) or "no server"
     output.out(one_line(f"{file.absolute()} is trusted as it is now: {names}.") + "\n")
@@ -136,6 +163,11 @@ async def _trust_tools(setup: Setup, output: OutputStreams, interrupts: Interrup
                 output.out(f"{one_line(spec.label, 80)} has changed:\n")
                 for line in spec.changed.splitlines():
                     output.out(f"    {one_line(line, 200)}\n")
+        if any(spec.changed for spec in hub.tools()) and not setup.arguments.yes:
+            question = f"Trust the tools of {one_line(name, 40)} as they are now?"
+            if not await agreed(question, "fanout mcp trust NAME --yes", output, interrupts):
+                output.out("Not trusted; nothing was changed.\n")
+                return RunEnding(EXIT_FAILED)
         changed = await hub.trust_tools(name)
         output.out(f"{one_line(name, 40)}: {len(changed) or 'no'} tool{'s'[: len(changed) != 1]} had changed.\n")
     return DONE

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from console_app.sessions.tables import SessionInfo
 
 BUNDLED_SERVERS = ("calculator", "demo")  # allowed in mode ask: they compute and wait, and touch nothing outside
+BUNDLED = "bundled"  # the source of the rules that allow them
 logger = logging.getLogger(__name__)
 
 
@@ -211,9 +212,13 @@ def join(engine: Engine, hub: Hub) -> Callable[[], None]:
 def build_gate(setup: Setup, servers: ServerChoice, *, headless: bool) -> ApprovalGate:
     """The gate with the rules of all layers; the bundled servers' tools are allowed unless a rule says otherwise."""
     rules = [Rule(rule.action, rule.parsed.pattern, rule.source, rule.parsed.arguments) for rule in setup.layered.rules]
+    return ApprovalGate(setup.settings.approval_mode, rules + bundled_rules(servers), headless=headless)
+
+
+def bundled_rules(servers: ServerChoice) -> list[Rule]:
+    """What runs without asking because it came along, and still is what came along."""
     ours = [name for name in BUNDLED_SERVERS if servers.bundled or name in servers.shipped]
-    rules += [Rule("allow", f"{name}.*", "bundled") for name in ours]
-    return ApprovalGate(setup.settings.approval_mode, rules, headless=headless)
+    return [Rule("allow", f"{name}.*", BUNDLED) for name in ours]
 
 
 def build_engine(

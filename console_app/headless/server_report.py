@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from console_app.domain.safe_text import one_line
+from console_app.domain.safe_text import one_line, visible
 from console_app.domain.tools import ToolSpec
 from console_app.mcp_client.hub import Hub
-from console_app.mcp_client.status import ServerStatus
+from console_app.mcp_client.status import ServerState, ServerStatus
 
 NOTHING: Mapping[str, Sequence[str]] = {}
 _GLYPHS = {"ready": "✓", "failed": "✗", "stopped": "✗", "disabled": "○", "needs sign-in": "✗"}
@@ -51,6 +53,73 @@ def lines(
         if tools:
             for rejected in status.rejected:
                 yield f"    {one_line(rejected.name, 60):<32} left out: {one_line(rejected.reason, 160)}"
+
+
+@dataclass(frozen=True, slots=True)
+class ServerCheck:
+    """What became of a server: `seconds` until it had settled, and each thing that is wrong with it, in one line."""
+
+    status: ServerStatus
+    seconds: float
+    problems: tuple[str, ...]
+
+
+def checked(status: ServerStatus, seconds: float, *, strictly: bool) -> ServerCheck:
+    """Judges a server: one that is down fails; `strictly` also one with a tool or a list that can't be offered."""
+    problems: list[str] = []
+    if status.state not in (ServerState.READY, ServerState.DISABLED):
+        problems.append(one_line(f"{status.state}: {status.reason or 'no reason given'}", 400))
+    if strictly:
+        problems += [one_line(f"tool {one.name}: {one.reason}", 400) for one in status.rejected]
+        problems += [one_line(problem, 400) for problem in status.problems]
+    return ServerCheck(status, seconds, tuple(problems))
+
+
+def as_json(checks: Sequence[ServerCheck], tools: Sequence[ToolSpec], path: Path | None) -> str:
+    """One object: `file`, `ok`, and `servers` in the order of the file. Texts are the servers': JSON escapes them."""
+    servers = [
+        {
+            "name": check.status.name,
+            "state": check.status.state.value,
+            "ok": not check.problems,
+            "problems": list(check.problems),
+            "seconds": round(check.seconds, 3),
+            "transport": check.status.transport,
+            "protocol": check.status.protocol_version,
+            "server": check.status.server_info,
+            "tools": [spec.tool for spec in tools if spec.server == check.status.name],
+            "refused": {one.name: one.reason for one in check.status.rejected},
+            "prompts": check.status.prompts,
+            "resources": check.status.resources,
+        }
+        for check in checks
+    ]
+    whole = {"file": str(path) if path else None, "ok": all(not one.problems for one in checks), "servers": servers}
+    return visible(json.dumps(whole, ensure_ascii=True, indent=2))
+
+
+def as_junit(checks: Sequence[ServerCheck]) -> str:
+    """A JUnit report: a test case a server; what is wrong with it is its failure, one that is off is skipped."""
+    from xml.etree import ElementTree
+
+    suite = ElementTree.Element(
+        "testsuite",
+        name="fanout mcp",
+        tests=str(len(checks)),
+        failures=str(sum(bool(check.problems) for check in checks)),
+        errors="0",
+        skipped=str(sum(check.status.state is ServerState.DISABLED for check in checks)),
+        time=f"{max((check.seconds for check in checks), default=0.0):.3f}",
+    )
+    for check in checks:
+        name = one_line(check.status.name, 100)
+        case = ElementTree.SubElement(suite, "testcase", classname="mcp", name=name, time=f"{check.seconds:.3f}")
+        if check.problems:
+            failure = ElementTree.SubElement(case, "failure", message=check.problems[0])
+            failure.text = "\n".join(check.problems)
+        elif check.status.state is ServerState.DISABLED:
+            ElementTree.SubElement(case, "skipped", message="it is off")
+    return ElementTree.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
 
 
 def _about(status: ServerStatus) -> str:

@@ -42,6 +42,18 @@ async def settled(hub: Hub, output: OutputStreams) -> None:
         output.error_line(line)
 
 
+async def timed(hub: Hub) -> dict[str, float]:
+    """Seconds from now until each server had settled and its lists were there."""
+    loop = asyncio.get_running_loop()
+    began = loop.time()
+
+    async def one(name: str) -> tuple[str, float]:
+        await hub.listed(name)
+        return name, loop.time() - began
+
+    return dict(await asyncio.gather(*(one(status.name) for status in hub.statuses())))
+
+
 def failures(statuses: Sequence[ServerStatus]) -> list[str]:
     """One line for each server that could not be started."""
     failed = (status for status in statuses if status.state in _DOWN)

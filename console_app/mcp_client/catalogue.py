@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Awaitable, Callable, Generator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -99,6 +100,15 @@ class Catalogue:
         with self._errors():
             async with asyncio.timeout(self._seconds):
                 await (await self._session()).set_log_level(level)
+
+    async def ping(self) -> float:
+        """How many seconds the server took for a sign of life."""
+        with self._errors():
+            async with asyncio.timeout(self._seconds):
+                session = await self._session()
+                began = time.perf_counter()
+                await session.ping()
+                return time.perf_counter() - began
 
     async def roots_changed(self) -> None:
         """Tells the server that the roots are others now."""

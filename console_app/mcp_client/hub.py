@@ -17,12 +17,13 @@ from console_app.mcp_client import convert, instructions
 from console_app.mcp_client.asking import Asking
 from console_app.mcp_client.connection import Connection
 from console_app.mcp_client.definitions import Definitions
-from console_app.mcp_client.exchange import Exchanges, RawMessage
+from console_app.mcp_client.exchange import Exchanges
 from console_app.mcp_client.guard import Guard
 from console_app.mcp_client.hub_offers import OffersOfServers
 from console_app.mcp_client.naming import WireNames
 from console_app.mcp_client.shared import RETRY_DELAYS, Shared
 from console_app.mcp_client.status import ServerState, ServerStatus
+from console_app.mcp_client.traffic import RawMessage, Traffic
 
 if TYPE_CHECKING:
     from mcp_types import Tool
@@ -171,6 +172,12 @@ class Hub(OffersOfServers):
         connections = self._connections.values()
         return [self._spec(connection, tool) for connection in connections for tool in connection.tools]
 
+    def tool(self, server: str, name: str) -> ToolSpec | None:
+        """One tool of a server, whether it is on or off; None where there is none such now."""
+        connection = self._connections.get(server)
+        found = next((tool for tool in connection.tools if tool.name == name), None) if connection is not None else None
+        return self._spec(connection, found) if connection is not None and found is not None else None
+
     async def call(self, invocation: Invocation, reporter: CallReporter) -> ToolResult:
         """Runs one call. Raises ToolError when no server has the tool; every other failure is a result."""
         spec = invocation.spec
@@ -186,6 +193,10 @@ class Hub(OffersOfServers):
     def exchange(self, call_id: str) -> Sequence[RawMessage]:
         """The raw JSON-RPC messages of a call, in order: what was kept of it (mcp_client.exchange)."""
         return self._exchanges.of(call_id)
+
+    def traffic(self, server: str) -> Traffic:
+        """All JSON-RPC messages of a server, both ways: what was kept of them."""
+        return self._exchanges.traffic(server)
 
     async def set_roots(self, roots: Sequence[Path]) -> None:
         """Which folders servers may work in; those that are up are told."""

@@ -109,6 +109,10 @@ class OffersOfServers(ABC):
                 await connection.catalogue.set_log_level(level)
         self._changed()
 
+    async def ping(self, server: str) -> float:
+        """How many seconds a server took for a sign of life."""
+        return await self._connection(server).catalogue.ping()
+
     def _is_on(self, server: str, kind: Kind, name: str) -> bool:
         return (server, kind, name) not in self._off
 

@@ -28,6 +28,7 @@ class ServerLog:
         self._rest = ""
         self._file: int | None = None
         self._size = 0
+        self._at_start = True  # of a line, in the file
         self._second, self._in_second, self._dropped = 0.0, 0, 0
 
     @property
@@ -42,18 +43,32 @@ class ServerLog:
 
     def write_line(self, text: str) -> None:
         """One line of our own, with the time."""
-        self.write(f"{time.strftime('%H:%M:%S')} {text}\n".encode("utf-8", "replace"))
+        line = f"{time.strftime('%H:%M:%S')} {text}\n"
+        self._remember(line)
+        begins = b"" if self._at_start else b"\n"  # a line of the server that has no end yet
+        self._at_start = True
+        self._to_file(begins + line.encode("utf-8", "replace"))
 
     def write(self, data: bytes) -> None:
-        """Bytes as the server wrote them."""
+        """Bytes as the server wrote them to standard error; in the file each line has its time before it."""
         # The tail is enough for the lines kept in memory, whatever the amount.
-        text = self._rest + data[-MOST_LINES * 200 :].decode("utf-8", "replace")
+        self._remember(data[-MOST_LINES * 200 :].decode("utf-8", "replace"))
+        self._to_file(data, stamped=True)
+
+    def _remember(self, text: str) -> None:
+        text = self._rest + text
         *whole, rest = text.split("\n")
         self._lines.extend(line[:LONGEST_LINE] for line in whole[-MOST_LINES:])
         self._rest = rest[-LONGEST_LINE:]
-        self._to_file(data)
 
-    def _to_file(self, data: bytes) -> None:
+    def _stamped(self, data: bytes) -> bytes:
+        stamp = time.strftime("%H:%M:%S | ").encode()
+        ends = data.endswith(b"\n")
+        lines = data.removesuffix(b"\n").replace(b"\n", b"\n" + stamp)
+        begins, self._at_start = self._at_start, ends
+        return (stamp if begins else b"") + lines + (b"\n" if ends else b"")
+
+    def _to_file(self, data: bytes, *, stamped: bool = False) -> None:
         now = time.monotonic()
         if now - self._second >= 1:
             if self._dropped:
@@ -65,6 +80,8 @@ class ServerLog:
         self._in_second += len(data)
         if not data:
             return
+        if stamped:
+            data = self._stamped(data)
         try:
             self._append(data)
         except OSError:

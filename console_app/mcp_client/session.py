@@ -22,6 +22,7 @@ from mcp_types import (
     CallToolResult,
     EmptyResult,
     Implementation,
+    PingRequest,
     RootsListChangedNotification,
     SetLevelRequest,
     SetLevelRequestParams,
@@ -219,6 +220,17 @@ class ServerSession:
             request = SetLevelRequest(params=SetLevelRequestParams(level=level))
             await self._client.session.send_request(request, EmptyResult)
 
+    async def ping(self) -> None:
+        """Returns with a sign of life, a refusal too. From 2026-07-28 there is no `ping`: it is asked what it is."""
+        try:
+            with self._plain_errors():
+                if self.protocol_version in MODERN_PROTOCOL_VERSIONS:
+                    await self._client.session.send_discover(self.protocol_version)
+                else:
+                    await self._client.session.send_request(PingRequest(), EmptyResult)
+        except CallRefused:
+            return
+
     async def roots_changed(self) -> None:
         """Tells the server that the roots are others now. From 2026-07-28 it asks when it needs them."""
         if self.protocol_version not in MODERN_PROTOCOL_VERSIONS:
@@ -258,7 +270,7 @@ async def open_session(
     `refusal` tells of the last HTTP status that was an error, where there is HTTP.
     """
     changes = Changes()
-    wire = Wire(surroundings.log, surroundings.exchanges, surroundings.log_level)
+    wire = Wire(surroundings.log, surroundings.exchanges.traffic(surroundings.server), surroundings.log_level)
     callbacks = Callbacks(surroundings.server, wire, surroundings.asking)
     client = Client(
         wire.around(transport),

@@ -22,12 +22,19 @@ from mcp_types import JSONRPCError, JSONRPCMessage, JSONRPCNotification, JSONRPC
 
 from console_app.domain.events import Level
 from console_app.domain.ports.toolset import CallReporter
-from console_app.mcp_client.exchange import Exchanges
 from console_app.mcp_client.listing import clean_listing
 from console_app.mcp_client.mcp_internals import ReadStream, WriteStream
 from console_app.mcp_client.status import RejectedTool
+from console_app.mcp_client.traffic import Kind, Traffic
 
 _ORDER: dict[str, int] = {level: place for place, level in enumerate(get_args(Level))}
+# By class, since each `isinstance` that fails on a pydantic model costs as much as keeping the message.
+_KINDS: dict[type[JSONRPCMessage], Kind] = {
+    JSONRPCRequest: "request",
+    JSONRPCNotification: "notification",
+    JSONRPCResponse: "result",
+    JSONRPCError: "error",
+}
 _MOST_A_SECOND = 200  # progress notifications of one call that are reported each on its own
 _ABANDONED_SECONDS = 5.0  # that a cancelled call may still write log lines
 
@@ -84,17 +91,17 @@ Streams = tuple[ReadStream[SessionMessage | Exception], WriteStream[SessionMessa
 
 
 class Wire:
-    """One connection's messages. `server_log` takes what no call claims; `exchanges` keeps what calls said."""
+    """One connection's messages. `server_log` takes what no call claims; `traffic` keeps all that passes."""
 
     def __init__(
         self,
         server_log: Callable[[Level, str], None],
-        exchanges: Exchanges | None = None,
+        traffic: Traffic | None = None,
         log_level: Callable[[], Level] = lambda: "debug",
     ) -> None:
         self._server_log = server_log
         self._log_level = log_level
-        self._exchanges = exchanges or Exchanges()
+        self._traffic = Traffic() if traffic is None else traffic
         self._calls: dict[str, WireCall] = {}
         self._methods: dict[int | str, str] = {}  # of our requests in flight
         self._sent_for: dict[int | str, str] = {}  # our requests in flight, to the id of the call they are for
@@ -122,6 +129,7 @@ class Wire:
 
     @asynccontextmanager
     async def _around(self, transport: AbstractAsyncContextManager[Streams]) -> AsyncGenerator[Streams]:
+        self._traffic.connected()
         async with transport as (read, write):
             yield _WatchedRead(read, self), _WatchedWrite(write, self)
 
@@ -133,7 +141,7 @@ class Wire:
                 self._methods[request.id] = request.method
                 if call is not None:
                     self._sent_for[request.id] = call.call_id
-                    self._keep(call.call_id, request, sent=True)
+                self._keep(call.call_id if call is not None else "", request, sent=True)
             case JSONRPCResponse() | JSONRPCError() as answer:
                 self._keep(self._asked_for.pop(answer.id, "") if answer.id is not None else "", answer, sent=True)
             case notification:
@@ -153,9 +161,9 @@ class Wire:
                 self._log(params, context)
                 return False
             return True
-        if isinstance(message, JSONRPCResponse | JSONRPCError) and message.id is not None:
-            method = self._methods.pop(message.id, None)
-            self._keep(self._sent_for.pop(message.id, ""), message, sent=False)
+        if isinstance(message, JSONRPCResponse | JSONRPCError):
+            method = self._methods.pop(message.id, None) if message.id is not None else None
+            self._keep(self._sent_for.pop(message.id, "") if message.id is not None else "", message, sent=False)
             if method == "tools/list" and isinstance(message, JSONRPCResponse):
                 message.result, rejected = clean_listing(message.result)
                 self.rejected += rejected
@@ -175,11 +183,8 @@ class Wire:
         return call.call_id if call is not None else ""
 
     def _keep(self, call_id: str, message: JSONRPCMessage, *, sent: bool) -> None:
-        if call_id:
-            fields = {name: value for name, value in message if value is not None}  # not a copy of all that is inside
-            if isinstance(message, JSONRPCError):
-                fields["error"] = message.error.model_dump(exclude_none=True)
-            self._exchanges.keep(call_id, fields, sent=sent)
+        method, id = getattr(message, "method", ""), getattr(message, "id", None)
+        self._traffic.keep(message, _KINDS[type(message)], method, id, sent=sent, call_id=call_id)
 
     def _progress(self, params: dict[str, Any]) -> bool:
         call = self._calls.get(str(params.get("progressToken")))

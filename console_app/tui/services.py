@@ -15,13 +15,14 @@ from console_app.conversation.question_queue import QuestionQueue
 from console_app.tui.widgets.timing import Timing
 
 if TYPE_CHECKING:
+    from console_app.config.server_files import ServerFiles
     from console_app.conversation.models import Models
     from console_app.conversation.permissions import RuleFile
     from console_app.conversation.readiness import ServerView
     from console_app.domain.ports.store import SessionStore
     from console_app.engine.engine import Engine
-    from console_app.mcp_client.exchange import RawMessage
     from console_app.mcp_client.hub import Hub
+    from console_app.mcp_client.traffic import RawMessage
     from console_app.sessions.library import Library
     from console_app.sessions.replay import Replay
     from console_app.tui.servers.switches import ServerSwitches
@@ -60,8 +61,12 @@ class ConsoleServices:
     server_statuses: Callable[[], Sequence[ServerView]] = _no_servers
     servers: ServerSwitches | None = None
     """What the servers screen asks and switches; None where there are none to speak of, as in a replay."""
+    server_files: ServerFiles | None = None
+    """The files that say which servers there are, for /reload."""
     hub: Hub | None = None
     """Whose prompts and resources are offered; None where there are no servers."""
+    redact: Callable[[str], str] = lambda text: text
+    """Takes secrets out of what is shown or written of a server's messages."""
     exchange: Callable[[str], Sequence[RawMessage]] = lambda _call_id: ()
     """The raw JSON-RPC messages of a call, as far as they were kept."""
     calls_path: Path | None = None

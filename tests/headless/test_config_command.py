@@ -107,7 +107,7 @@ def test_a_projects_servers_start_only_after_they_were_trusted(fanout: Inside) -
     assert done.err.startswith(f"{project} is not used")
     assert "fanout mcp trust" in done.err
     assert not mark.exists()
-    done = fanout.run("mcp", "trust")
+    done = fanout.run("mcp", "trust", "--yes")
     assert done.code == 0
     assert "is trusted as it is now: theirs." in done.out
     done = fanout.run("mcp", "list")

@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -130,7 +131,7 @@ def test_other_clients_servers_are_shown_and_taken_over_only_when_told(fanout: I
 
 def test_a_projects_file_that_was_trusted_stays_so_when_it_is_edited_here(fanout: Inside) -> None:
     fanout.write("mcp.json", '{"mcpServers": {}}')
-    assert fanout.run("mcp", "trust").code == 0
+    assert fanout.run("mcp", "trust", "--yes").code == 0
     assert fanout.run("mcp", "add", "a", '{"command": "x", "disabled": true}').code == 0
     listed = fanout.run("mcp", "list")
     assert "○ a" in listed.out
@@ -148,7 +149,8 @@ def test_changed_tools_are_shown_when_they_are_trusted(fanout: Inside) -> None:
     write("Adds.\nAnd \x1b[2Jmore.")
     called = fanout.run("run", "--approval-mode", "yolo", "hi")
     assert called.code == 0
-    done = fanout.run("mcp", "trust", "odd")
+    assert fanout.run("mcp", "trust", "odd").code == 2  # nobody can be asked
+    done = fanout.run("mcp", "trust", "odd", "--yes")
     assert "odd.work has changed:" in done.out
     assert "+And" in done.out
     assert "\x1b" not in done.out
@@ -207,3 +209,67 @@ def test_what_a_server_offers_beside_tools_is_listed_as_it_is_typed(fanout: Insi
     assert "@my_notes:note://1               The first note · text/plain" in listed
     assert "@my_notes:note://in/{language}/{+path} notes of a language" in listed
     assert "\x1b" not in listed
+
+
+def server(mode: str, **more: object) -> dict[str, object]:
+    return {"command": sys.executable, "args": ["-S", str(FIXTURES / "faulty_server.py"), mode], **more}
+
+
+def test_a_failed_server_is_a_failed_gate(fanout: Inside) -> None:
+    servers = {"good": server("plain"), "bad": server("exits"), "off": server("exits", disabled=True)}
+    fanout.write("home/mcp.json", json.dumps({"mcpServers": servers}))
+    assert fanout.run("mcp", "list").code == 0
+    assert fanout.run("mcp", "list", "--check").code == 1
+    assert fanout.run("mcp", "list", "--check", "--mcp", "good").code == 0
+    assert fanout.run("mcp", "test", "good").code == 0
+    assert fanout.run("mcp", "test", "bad").code == 1
+
+    done = fanout.run("mcp", "list", "--check", "--json", "--junit", "report.xml")
+    assert done.code == 1
+    told = json.loads(done.out)
+    assert (told["ok"], [(one["name"], one["ok"], one["state"]) for one in told["servers"]]) == (
+        False,
+        [("good", True, "ready"), ("bad", False, "failed"), ("off", True, "disabled")],
+    )
+    assert "exited with code" in told["servers"][1]["problems"][0]
+    suite = ElementTree.parse(fanout.cwd / "report.xml").getroot()
+    assert {name: suite.get(name) for name in ("tests", "failures", "skipped")} == {
+        "tests": "3",
+        "failures": "1",
+        "skipped": "1",
+    }
+    assert [case.get("name") for case in suite if case.find("failure") is not None] == ["bad"]
+
+
+def test_a_tool_that_can_not_be_offered_fails_the_test_of_its_server(fanout: Inside) -> None:
+    fanout.write("home/mcp.json", json.dumps({"mcpServers": {"odd": server("bad-schema")}}))
+    assert fanout.run("mcp", "list", "--check").code == 0
+    done = fanout.run("mcp", "test", "odd", "--json")
+    assert done.code == 1
+    (told,) = json.loads(done.out)["servers"]
+    assert told["refused"]
+    assert told["problems"][0].startswith("tool ")
+
+
+def test_a_report_that_can_not_be_written_is_one_line(fanout: Inside) -> None:
+    fanout.write("home/mcp.json", '{"mcpServers": {}}')
+    done = fanout.run("mcp", "test", "--junit", "nowhere/report.xml")
+    assert done.code == 2
+    assert "nowhere/report.xml can't be written" in done.err
+
+
+def test_what_would_run_is_shown_before_it_is_trusted(fanout: Inside) -> None:
+    servers = {
+        "a": {"command": "npx", "args": ["-y", "two words"], "cwd": "sub", "env": {"API_TOKEN": "s3cret-value"}},
+        "b": {"url": "https://example.com/mcp", "headers": {"X-Key": "s3cret-value"}, "disabled": True},
+    }
+    path = fanout.write("mcp.json", json.dumps({"mcpServers": servers}))
+    asked = fanout.run("mcp", "trust")
+    assert asked.code == 2
+    assert "To say yes: fanout mcp trust --yes." in asked.err
+    for text in ("npx -y 'two words'", "in           sub", "with         API_TOKEN", "b (off)", "headers      X-Key"):
+        assert text in asked.out
+    assert "s3cret" not in asked.out
+    assert "not trusted" in fanout.run("mcp", "list").err
+    assert fanout.run("mcp", "trust", "--yes").out.endswith(f"{path} is trusted as it is now: a, b.\n")
+    assert fanout.run("mcp", "get", "a").code == 0

@@ -189,6 +189,9 @@ class Desk:
     async def reconnect(self, name: str) -> None:
         self.asked.append(("reconnect", name))
 
+    async def rest(self, name: str) -> None:
+        self.asked.append(("rest", name))
+
     async def sign_in(self, name: str) -> None:
         self.asked.append(("sign in", name))
 

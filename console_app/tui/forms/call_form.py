@@ -71,7 +71,8 @@ class CallForm(ModalScreen[Filled | None]):
         self._raw = Field("", "json", required=True)
         self._earlier = earlier
         self._batch = batch
-        self._widget: FieldWidget = widget_for(self._form, LEFT_OUT if arguments is None else arguments, label="")
+        first: Any = {} if self._form.kind == "json" else LEFT_OUT  # of a tool that names no arguments: none
+        self._widget: FieldWidget = widget_for(self._form, first if arguments is None else arguments, label="")
 
     def compose(self) -> ComposeResult:
         """What the tool says of itself, what waits, the form, the keys."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from console_app.domain.tools import ToolSpec
 from console_app.engine.manual_calls import ManualCall
@@ -20,9 +20,15 @@ if TYPE_CHECKING:
 
 
 async def fill_in(
-    app: App[int], tools: Sequence[ToolSpec], calls_path: Path | None, label: str, tell: Callable[[str], None]
+    app: App[int],
+    tools: Sequence[ToolSpec],
+    calls_path: Path | None,
+    label: str,
+    tell: Callable[[str], None],
+    arguments: Mapping[str, Any] | None = None,
 ) -> list[ManualCall]:
-    """The calls to send; none when it was left. Begins with the tool called `label`, if there is one."""
+    """The calls to send; none when it was left. Begins with the tool called `label`, if there is one, filled in with
+    `arguments`."""
     earlier = EarlierCalls(calls_path)
     table = {spec.label: spec for spec in tools}
     if not table:
@@ -38,7 +44,9 @@ async def fill_in(
             if picked is None:
                 return await _rest(app, calls)
             spec = table[picked]
-        filled = await app.push_screen_wait(CallForm(spec, earlier=earlier.of(spec.label), batch=calls))
+        first = dict(arguments) if arguments is not None else None
+        form = CallForm(spec, earlier=earlier.of(spec.label), batch=calls, arguments=first)
+        filled = await app.push_screen_wait(form)
         if filled is not None:
             calls.append(filled.call)
             earlier.add(filled.call.label, filled.call.arguments)
@@ -46,7 +54,7 @@ async def fill_in(
                 return calls
         elif label:
             return await _rest(app, calls)
-        spec, label = None, ""
+        spec, label, arguments = None, "", None
 
 
 def _tool_list(table: dict[str, ToolSpec], earlier: EarlierCalls, waiting: int) -> PickList:

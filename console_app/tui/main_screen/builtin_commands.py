@@ -59,6 +59,9 @@ def dialog_commands(
     def mcp(rest: str) -> None:
         ui.open(dialogs.servers, rest)
 
+    def reload(_rest: str) -> None:
+        ui.open(dialogs.reload)
+
     def editor(_rest: str) -> None:
         ui.open(dialogs.editor)
 
@@ -83,6 +86,7 @@ def dialog_commands(
         ),
         Command("mcp", "servers and their tools, switched on and off", mcp, "[SERVER]", servers),
         Command("tools", "servers and their tools, as /mcp", mcp, "[SERVER]", servers),
+        Command("reload", "read a changed mcp.json; only servers that changed start again", reload),
         Command("timeline", "the calls of a turn in time, as a chart", timeline),
         Command("editor", "write the prompt in $EDITOR", editor),
         Command("log", "the program's log", log),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -137,18 +137,28 @@ class Dialogs:
         if switches is None:
             self._ui.toast("There are no servers in a replay.")
             return
+        if self._offers.file is not None:
+            await self._offers.file.look()
         if await self._ui.push(ServersScreen(switches, clock, name, self._offers)):
             self._ui.changed()
 
-    async def call(self, label: str) -> None:
-        """Calls made by hand: a form for each, until they are sent; they run as a turn that asks no model."""
+    async def reload(self) -> None:
+        """Reads mcp.json anew."""
+        if self._offers.file is None:
+            self._ui.toast("There is no mcp.json to read here.")
+        else:
+            await self._offers.file.reload()
+
+    async def call(self, label: str, arguments: Mapping[str, Any] | None = None) -> bool:
+        """Calls made by hand: a form for each, until they are sent; they run as a turn that asks no model. Whether any
+        was sent. The first form is filled in with `arguments`."""
         from console_app.tui.forms.calling import fill_in
 
-        calls = await fill_in(
-            self._ui.app, self._services.engine.toolset.tools(), self._services.calls_path, label, self._ui.toast
-        )
+        tools, path = self._services.engine.toolset.tools(), self._services.calls_path
+        calls = await fill_in(self._ui.app, tools, path, label, self._ui.toast, arguments)
         if calls:
             self._conversation.send(f"{MANUAL}{manual_calls.written(calls)}")
+        return bool(calls)
 
     async def timeline(self, transcript: Transcript, go_to: Callable[[CallView], None]) -> None:
         """A turn's calls in time; the one that is picked is gone to, or inspected too."""

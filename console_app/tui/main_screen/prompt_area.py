@@ -89,6 +89,8 @@ class PromptArea(Vertical):
         if not self._conversation.busy:  # who sends wants to see what comes of it, wherever they were reading
             self.screen.query_one(ConversationView).action_scroll_end()
         self._conversation.send(text, typed=typed)
+        if self._offers.file is not None:
+            self._offers.file.soon()
 
     def take(self, text: str, typed: str | None = None, taken: Callable[[], None] = lambda: None) -> None:
         """Sends what was written, or runs the command that it is; calls `taken` before that, if it can be."""

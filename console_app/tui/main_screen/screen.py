@@ -33,6 +33,7 @@ from console_app.tui.main_screen.shown_conversation import ShownConversation
 from console_app.tui.main_screen.start import ConsoleStart
 from console_app.tui.main_screen.status_bar import StatusBar
 from console_app.tui.main_screen.welcome import Welcome
+from console_app.tui.main_screen.workbench import equip
 from console_app.tui.prompt.prompt import Prompt
 from console_app.tui.servers.news import ServerNews
 from console_app.tui.servers.offers import ServerOffers
@@ -90,6 +91,7 @@ class ChatScreen(MainScreen):
             self.permissions, partial(services.timing.later, self), self._mode_settled, services.timing.now
         )
         self.dialogs = Dialogs(ui, services, self.conversation, self.offers, lambda: self.prompt)
+        equip(self.offers, services, ui, self.dialogs)
         ui.connect(self.conversation, self.activity, lambda: self.modes.shown)
         self._command_line = CommandLine(self.commands, self.offers.is_prompt, ui.toast)
         self._themes = themes

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Coroutine
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from textual import getters
 from textual.screen import ModalScreen
@@ -16,8 +16,14 @@ from console_app.tui.servers.server_form import ServerForm
 from console_app.tui.servers.server_log import ServerLogDialog
 from console_app.tui.servers.switches import ServerSwitches
 from console_app.tui.servers.tree_view import ServerTree
+from console_app.tui.terminal.key_names import key_name
+from console_app.tui.textual_internals import own_bindings
 from console_app.tui.widgets.confirm import Confirm, ConfirmChoice
+from console_app.tui.widgets.text_dialog import TextDialog
 from console_app.tui.widgets.typed_app import typed_app
+
+if TYPE_CHECKING:
+    from console_app.tui.servers.workbench import Workbench
 
 
 class ServerKeys(ModalScreen[bool]):
@@ -32,6 +38,39 @@ class ServerKeys(ModalScreen[bool]):
     @abstractmethod
     def _server(self) -> str:
         """The server that the cursor is on or in."""
+
+    @property
+    @abstractmethod
+    def _bench(self) -> Workbench | None:
+        """What opens servers and tools; None where there is no hub."""
+
+    def action_wire(self) -> None:
+        """w."""
+        if self._bench is not None:
+            self.run_worker(self._bench.wire(self._server), exclusive=True)
+
+    def action_about(self) -> None:
+        """i."""
+        if self._bench is not None:
+            self.run_worker(self._bench.about(self._server), exclusive=True)
+
+    def action_ping(self) -> None:
+        """p."""
+        if self._bench is not None:
+            self._work(self._bench.ping(self._server))
+
+    def action_rest(self) -> None:
+        """h."""
+        self._work(self._switches.rest(self._server))
+
+    def action_help(self) -> None:
+        """F1: every key of this screen, those too that the hints have no room for."""
+        rows: dict[str, list[str]] = {}
+        for _, binding in own_bindings(self):
+            if binding.id:
+                rows.setdefault(binding.tooltip or binding.description, []).append(key_name(binding.key))
+        text = "\n".join(f"{' · '.join(keys):<16} {what}" for what, keys in rows.items())
+        self.app.push_screen(TextDialog("Keys of the servers", lambda: text))
 
     def action_reconnect(self) -> None:
         """r."""

@@ -16,7 +16,9 @@ from console_app.tui.ui import Ui
 
 if TYPE_CHECKING:
     from console_app.config.tool_choice import Item
+    from console_app.tui.servers.file_news import FileNews
     from console_app.tui.servers.switches import Offered
+    from console_app.tui.servers.workbench import Workbench
 
 
 class ServerOffers:
@@ -29,6 +31,8 @@ class ServerOffers:
         self._send = send
         self._completion = ServerCompletion(hub) if hub is not None else None
         self.watching = Watching(hub, ui)
+        self.bench: Workbench | None = None  # once there is a conversation in which tools can run
+        self.file: FileNews | None = None  # says when mcp.json changes
 
     def changed(self) -> None:
         """Some server came, went, or has another list."""
@@ -41,7 +45,10 @@ class ServerOffers:
         return self.watching.mark(server, name) if kind == "resource" else ""
 
     async def use(self, item: Offered) -> bool:
-        """Reads a resource, or puts a prompt where prompts are typed; whether the prompt has something of it now."""
+        """Opens a tool, reads a resource, or puts a prompt where prompts are typed; whether something of it is on its
+        way, or in the prompt, now."""
+        if item.kind == "tool":
+            return self.bench is not None and await self.bench.tool(item)
         from console_app.tui.servers.using import use
 
         return self._hub is not None and await use(self._ui, self._hub, self.watching, item)

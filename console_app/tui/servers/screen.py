@@ -23,6 +23,7 @@ from console_app.tui.widgets.row_list import RowList
 
 if TYPE_CHECKING:
     from console_app.tui.servers.offers import ServerOffers
+    from console_app.tui.servers.workbench import Workbench
 
 LOOK = 0.2  # seconds between two looks at what the servers do
 
@@ -34,25 +35,31 @@ class ServersScreen(ServerKeys):
     DEFAULT_CLASSES = "dialog -tall"
     AUTO_FOCUS = "ServerTree"
 
+    # In the order of importance: what doesn't fit into the hints drops off from the end, closing and help never.
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("space", "switch", "on/off", id="servers.toggle"),
         Binding("enter", "save_and_close", "save", id="servers.save_and_close"),
         Binding("enter", "open", "open", tooltip="open or fold a server", id="servers.open"),
-        Binding("enter", "use", "read or use", tooltip="read a resource, use a prompt", id="servers.use"),
+        Binding("enter", "use", "open", tooltip="open a tool, read a resource, use a prompt", id="servers.use"),
         Binding("right", "unfold(True)", "open a server", id="servers.unfold", show=False),
         Binding("left", "unfold(False)", "fold a server", id="servers.fold", show=False),
         Binding("slash", "search", "search", id="servers.search"),
         Binding("ctrl+s", "save", "save", tooltip="save and stay", id="servers.save", show=False),
         Binding("s", "sign_in", "sign in", id="servers.sign_in"),
-        Binding("r", "reconnect", "reconnect", id="servers.reconnect"),
-        Binding("l", "log", "log", id="servers.log"),
+        Binding("w", "wire", "wire", tooltip="the server's JSON-RPC as it passes", id="servers.wire"),
+        Binding("r", "reconnect", "reconnect", tooltip="connect to the server anew", id="servers.reconnect"),
+        Binding("l", "log", "log", tooltip="the server's log", id="servers.log"),
         Binding("a", "add", "add", tooltip="add a server", id="servers.add"),
+        Binding("p", "ping", "ping", tooltip="ask the server for a sign of life", id="servers.ping"),
+        Binding("i", "about", "about", tooltip="all that is known of the server", id="servers.about"),
         Binding("e", "edit", "edit", tooltip="change a server", id="servers.edit"),
         Binding("d,delete", "remove", "remove", tooltip="take a server out of mcp.json", id="servers.remove"),
+        Binding("h", "rest", "off for an hour", tooltip="disconnect the server for an hour", id="servers.rest"),
         Binding("o", "open_all", "open or fold all", id="servers.open_all", show=False),
         Binding("plus", "all(True)", "all that is listed on", id="servers.all_on", show=False),
         Binding("minus", "all(False)", "all that is listed off", id="servers.all_off", show=False),
         Binding("tab", "next_place", "search or tree", id="servers.next_place", show=False, priority=True),
+        Binding("f1", "help", "help", id="servers.help"),
         Binding("escape,ctrl+l", "leave", "close", id="servers.close"),
     ]
 
@@ -119,6 +126,10 @@ class ServersScreen(ServerKeys):
     def _server(self) -> str:
         """The server that the cursor is on or in."""
         return _server_of(self._tree.row)
+
+    @property
+    def _bench(self) -> Workbench | None:
+        return self._offers.bench if self._offers is not None else None
 
     # -- the cursor and the search
 
@@ -189,13 +200,13 @@ class ServersScreen(ServerKeys):
             self.action_unfold(name not in self._tree.switches.open)
 
     def _usable(self, row: Row | None) -> bool:
-        """Whether Enter does something with what a server offers beside tools."""
-        if self._offers is None or not isinstance(row, ItemRow) or row.item.kind == "tool":
+        """Whether Enter opens or uses what a server offers. A tool can be looked at while it is off, too."""
+        if self._offers is None or not isinstance(row, ItemRow) or self._tree.switches.changes:
             return False
-        return row.on and not self._tree.switches.changes
+        return self._offers.bench is not None if row.item.kind == "tool" else row.on
 
     def action_use(self) -> None:
-        """Enter on a prompt or a resource: it is read, or goes into the prompt."""
+        """Enter on a tool, a prompt or a resource: it is opened, read, or goes into the prompt."""
         if isinstance(row := self._tree.row, ItemRow):
             self.run_worker(self._use(row.item), exclusive=True)
 
@@ -285,8 +296,10 @@ class ServersScreen(ServerKeys):
                 return any(
                     s.name == self._server and s.state.value == "needs sign-in" for s in self._tree.switches.statuses
                 )
-            case "reconnect" | "log" | "edit" | "remove":
-                return isinstance(row, ServerRow | NoteRow)
+            case "reconnect" | "log" | "edit" | "remove" | "rest":
+                return row is not None
+            case "wire" | "ping" | "about":
+                return row is not None and self._bench is not None
             case _:
                 return True
 

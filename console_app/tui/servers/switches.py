@@ -5,9 +5,11 @@ The screen sees only the protocol, so that a test can hand it a thousand tools w
 
 from __future__ import annotations
 
+import asyncio
 import json
+import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -21,11 +23,13 @@ from console_app.tui.servers.wording import about_of, uri_of
 
 if TYPE_CHECKING:
     from console_app.config.server_choice import ServerChoice
+    from console_app.config.server_files import Changes
     from console_app.domain.events import Level
     from console_app.domain.tools import ToolSpec
     from console_app.mcp_client.hub import Hub
     from console_app.mcp_client.status import ServerStatus
 
+REST_SECONDS = 3600.0
 CHARACTERS_A_TOKEN = 4  # of JSON, roughly, in the vocabularies of all models in use
 
 
@@ -84,6 +88,10 @@ class ServerSwitches(Protocol):
         """Connects to a server anew."""
         ...
 
+    async def rest(self, name: str) -> None:
+        """Disconnects a server for an hour; reconnecting ends that."""
+        ...
+
     async def sign_in(self, name: str) -> None:
         """Opens the browser to sign in to a server."""
         ...
@@ -105,6 +113,14 @@ class ServerSwitches(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class _Rest:
+    """Of a server that is disconnected for a while."""
+
+    words: str
+    timer: asyncio.TimerHandle
+
+
 class HubSwitches:
     """The ServerSwitches of a real hub."""
 
@@ -116,6 +132,10 @@ class HubSwitches:
         self._bundled = choice.bundled
         self._defaults = {server.name: not server.disabled for server in choice.servers}
         self._offered: Sequence[Offered] | None = None
+        self._resting: dict[str, _Rest] = {}
+        self._waking: asyncio.Future[None] | None = None  # held, or the loop may forget it
+        self.on_reload: Callable[[ServerChoice], None] | None = None
+        self.on_write: Callable[[], None] | None = None  # called in a thread once mcp.json was written from here
         self.selection = selection
         self.revision = 0
 
@@ -130,7 +150,13 @@ class HubSwitches:
         self.revision += 1
 
     def statuses(self) -> Sequence[ServerStatus]:
-        return self._hub.statuses()
+        resting = self._resting
+        return [
+            replace(status, state=status.state.STOPPED, reason=resting[status.name].words)
+            if status.name in resting
+            else status
+            for status in self._hub.statuses()
+        ]
 
     def offered(self) -> Sequence[Offered]:
         if self._offered is None:
@@ -152,10 +178,49 @@ class HubSwitches:
         self.selection = selection
         self._hub.select(selection.off)
         for status in self._hub.statuses():
+            if status.name in self._resting and selection.servers.get(status.name, self.default_on(status.name)):
+                continue
+            self._wake(status.name)
             await self._hub.set_enabled(status.name, selection.servers.get(status.name, self.default_on(status.name)))
 
     async def reconnect(self, name: str) -> None:
-        await self._hub.reconnect(name)
+        if self._wake(name):
+            await self._hub.set_enabled(name, True)
+        else:
+            await self._hub.reconnect(name)
+
+    async def rest(self, name: str) -> None:
+        if not any(one.name == name and one.state != "disabled" for one in self._hub.statuses()):
+            raise ServerError(f"{name} is not connected")
+        until = time.strftime("%H:%M", time.localtime(time.time() + REST_SECONDS))
+        timer = asyncio.get_running_loop().call_later(REST_SECONDS, self._rested, name)
+        self._resting[name] = _Rest(f"disconnected by you until {until}, r connects it now", timer)
+        await self._hub.set_enabled(name, False)
+
+    def _rested(self, name: str) -> None:
+        if self._wake(name):
+            self._waking = asyncio.ensure_future(self._hub.set_enabled(name, True))
+
+    def _wake(self, name: str) -> bool:
+        """Whether a server was resting; it no longer is."""
+        rest = self._resting.pop(name, None)
+        if rest is not None:
+            rest.timer.cancel()
+        return rest is not None
+
+    async def reload(self, choice: ServerChoice, found: Changes) -> None:
+        """Has the servers of a file that was read anew take effect: only those that changed are started again."""
+        self._source, self._bundled = choice.path, choice.bundled
+        self._defaults = {server.name: not server.disabled for server in choice.servers}
+        for name in found.removed:
+            self._wake(name)
+            await self._hub.remove(name)
+        for server in self.selection.applied(choice.servers):
+            if server.name in found.added or server.name in found.changed:
+                self._wake(server.name)
+                await self._hub.put(server)
+        if self.on_reload is not None:
+            self.on_reload(choice)
 
     async def sign_in(self, name: str) -> None:
         status = await self._hub.sign_in(name)
@@ -171,7 +236,9 @@ class HubSwitches:
 
     async def put(self, name: str, fields: Mapping[str, Any]) -> None:
         self._edit(lambda start: mcp_edit.put_server(self.file, name, fields, start=start))
+        await self._wrote()
         config = self._configured(name)
+        self._wake(name)
         self._defaults[name] = not config.disabled
         await self._hub.put(
             config.model_copy(update={"disabled": not self.selection.servers.get(name, not config.disabled)})
@@ -179,8 +246,14 @@ class HubSwitches:
 
     async def remove(self, name: str) -> None:
         self._edit(lambda start: mcp_edit.remove_server(self.file, name, start=start))
+        await self._wrote()
         self._defaults.pop(name, None)
+        self._wake(name)
         await self._hub.remove(name)
+
+    async def _wrote(self) -> None:
+        if self.on_write is not None:
+            await asyncio.to_thread(self.on_write)
 
     def _edit(self, write: Callable[[str], None]) -> None:
         """Writes; a project's file that was trusted as it was is trusted as you have just made it."""

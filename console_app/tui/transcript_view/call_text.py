@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from console_app.domain.transcript_parts import CallView
 
 if TYPE_CHECKING:
-    from console_app.mcp_client.exchange import RawMessage
+    from console_app.mcp_client.traffic import RawMessage
 
 
 def call_text(call: CallView, exchange: Sequence[RawMessage] = ()) -> str:

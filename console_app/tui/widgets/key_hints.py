@@ -9,9 +9,13 @@ from textual.widget import Widget
 
 from console_app.tui.terminal.key_names import key_name
 
+GAP = "  "
+KEPT = (".help", ".close", ".back")  # how the ids of help and of closing end
+
 
 class KeyHints(Widget):
-    """Shows the bindings that say so (`show`), those of the focused widget first; what doesn't fit drops off."""
+    """Shows the bindings that say so (`show`), those of the focused widget first. What doesn't fit drops off from the
+    end, but for KEPT."""
 
     DEFAULT_CSS = """
     KeyHints { height: 1; padding: 0 1; background: $panel; color: $muted; text-wrap: nowrap; }
@@ -25,15 +29,16 @@ class KeyHints(Widget):
         self.refresh()
 
     def render(self) -> Content:
-        """`key what` pairs that fit."""
-        line = Content("")
-        for key, binding in self._shown():
-            hint = Content.styled(key, "bold $primary") + Content.styled(f" {binding.description}", "$foreground")
-            longer = hint if not line else Content("  ").join([line, hint])
-            if line and longer.cell_length > self.content_size.width:
-                break
-            line = longer
-        return line
+        """`key what` pairs that fit; help and closing keep their place when others have to go."""
+        hints = [(_hint(key, binding), (binding.id or "").endswith(KEPT)) for key, binding in self._shown()]
+        room = self.content_size.width
+        if _width([hint for hint, _ in hints]) > room:
+            last = [hint for hint, kept in hints if kept]
+            first = [hint for hint, kept in hints if not kept]
+            while first and _width([*first, *last]) > room:
+                first.pop()
+            return Content(GAP).join([*first, *last])
+        return Content(GAP).join([hint for hint, _ in hints])
 
     def _shown(self) -> list[tuple[str, Binding]]:
         """One entry an action: several keys of one binding show the first of them."""
@@ -43,3 +48,11 @@ class KeyHints(Widget):
             if binding.show and active.enabled and binding.action not in seen:
                 seen[binding.action] = (key_name(binding.key), binding)
         return list(seen.values())
+
+
+def _hint(key: str, binding: Binding) -> Content:
+    return Content.styled(key, "bold $primary") + Content.styled(f" {binding.description}", "$foreground")
+
+
+def _width(hints: list[Content]) -> int:
+    return sum(hint.cell_length for hint in hints) + len(GAP) * max(len(hints) - 1, 0)

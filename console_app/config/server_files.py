@@ -1,0 +1,107 @@
+"""The files that say which servers there are, as they were read and as they are now: what changed, and in which."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from console_app.config import trust
+from console_app.config.mcp_servers import ServerConfig, load_mcp_config
+from console_app.config.paths import Paths, project_mcp, read_text
+from console_app.config.server_choice import ServerChoice
+from console_app.domain.errors import ConfigError
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """How one list of servers differs from another, by name, in the order of the newer one."""
+
+    added: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.added or self.removed or self.changed)
+
+
+def changes(before: Sequence[ServerConfig], now: Sequence[ServerConfig]) -> Changes:
+    """What is different."""
+    old, new = ({server.name: server for server in servers} for servers in (before, now))
+    return Changes(
+        added=tuple(name for name in new if name not in old),
+        removed=tuple(name for name in old if name not in new),
+        changed=tuple(name for name, server in new.items() if name in old and old[name] != server),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Untrusted:
+    """The project's file counted and is another now, so it counts only once it is trusted as it is: `text`."""
+
+    path: Path
+    servers: tuple[ServerConfig, ...]
+    text: str
+
+
+class ServerFiles:
+    """Of one console. `choose` reads them as a start does. Whatever reads a file is for a thread."""
+
+    def __init__(self, paths: Paths, folder: Path, choice: ServerChoice, choose: Callable[[], ServerChoice]) -> None:
+        self._paths = paths
+        self._folder = folder
+        self._choose = choose
+        self.choice = choice
+        self._prints = self._fingerprints({})
+
+    def read(self) -> ServerChoice | Untrusted:
+        """The servers as the files have them now. Raises ConfigError."""
+        choice, source = self._choose(), self.choice.path
+        refused = source is not None and source != choice.path and source == project_mcp(self._folder)
+        if source is not None and refused and source.exists():
+            return Untrusted(source, load_mcp_config(source).servers, read_text(source))
+        return choice
+
+    def trust(self, refused: Untrusted) -> None:
+        """The file is trusted as it was shown. Raises ConfigError where it is another already."""
+        if read_text(refused.path) != refused.text:
+            raise ConfigError(f"{refused.path} was changed while you were asked", "/reload asks again.")
+        trust.trust(self._paths, refused.path)
+
+    def take(self, choice: ServerChoice) -> None:
+        """These are the servers now; the files as they are hold no news."""
+        self.choice = choice
+        self._prints = self._fingerprints(self._prints)
+
+    def wrote(self) -> None:
+        """A file was written from here: what it says is known, and no news."""
+        try:
+            found = self.read()
+        except ConfigError:
+            return
+        if isinstance(found, ServerChoice):
+            self.take(found)
+
+    def news(self) -> list[Path]:
+        """The files that are others than when this was last asked."""
+        before, self._prints = self._prints, self._fingerprints(self._prints)
+        return [path for path, found in self._prints.items() if found[1] != before.get(path, ((), ""))[1]]
+
+    def _fingerprints(
+        self, before: Mapping[Path, tuple[tuple[int, ...], str]]
+    ) -> dict[Path, tuple[tuple[int, ...], str]]:
+        """Time, size and hash of each; only what has another time or size is read."""
+        found: dict[Path, tuple[tuple[int, ...], str]] = {}
+        sources = {self.choice.path, project_mcp(self._folder), self._paths.mcp} - {None}
+        for path in sorted(one for one in sources if one is not None):
+            try:
+                status = path.stat()
+                stamp: tuple[int, ...] = (status.st_mtime_ns, status.st_size)
+                known = before.get(path)
+                same = known is not None and known[0] == stamp
+                hashed = known[1] if known is not None and same else hashlib.sha256(path.read_bytes()).hexdigest()
+            except OSError:
+                stamp, hashed = (), ""
+            found[path] = (stamp, hashed)
+        return found

@@ -1,0 +1,28 @@
+"""Gives the servers screen what opens servers and tools, and what watches mcp.json, once there is a conversation."""
+
+from __future__ import annotations
+
+from console_app.tui.main_screen.console_ui import ConsoleUi
+from console_app.tui.main_screen.dialogs import Dialogs
+from console_app.tui.servers.file_news import FileNews
+from console_app.tui.servers.offers import ServerOffers
+from console_app.tui.servers.switches import HubSwitches
+from console_app.tui.servers.workbench import Workbench
+from console_app.tui.services import ConsoleServices
+
+
+def equip(offers: ServerOffers, services: ConsoleServices, ui: ConsoleUi, dialogs: Dialogs) -> None:
+    """Without a hub, as in a replay, there is nothing to open; without files nothing to watch."""
+    if services.hub is not None:
+        offers.bench = Workbench(
+            services.hub,
+            ui,
+            gate=services.engine.gate,
+            calls=lambda: ui.shown.transcript.calls,
+            run=dialogs.call,
+            redact=services.redact,
+            folder=services.working_folder,
+            clock=services.clock,
+        )
+    if services.server_files is not None and isinstance(services.servers, HubSwitches):
+        offers.file = FileNews(services.server_files, services.servers, ui)

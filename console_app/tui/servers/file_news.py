@@ -1,0 +1,101 @@
+"""Notices that mcp.json is another on disk, offers to read it, and says what came of that.
+
+It is looked at when a message is sent and when the servers screen opens, in a thread: nothing polls.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from console_app.config.server_files import Changes, ServerFiles, Untrusted, changes
+from console_app.domain.errors import FanoutError
+from console_app.domain.safe_text import one_line
+from console_app.tui.ui import Ui
+
+if TYPE_CHECKING:
+    from console_app.config.mcp_servers import ServerConfig
+    from console_app.tui.servers.switches import HubSwitches
+
+MOST_NAMED = 6
+
+
+class FileNews:
+    """Of one console."""
+
+    def __init__(self, files: ServerFiles, switches: HubSwitches, ui: Ui) -> None:
+        self._files = files
+        self._switches = switches
+        self._ui = ui
+
+    def soon(self) -> None:
+        """Looks behind whatever goes on."""
+        self._ui.app.run_worker(self.look(), group="server-files", exclusive=True)
+
+    async def look(self) -> None:
+        """Says which file is another than when it was last looked at."""
+        for path in await asyncio.to_thread(self._files.news):
+            self._ui.tell("info", f"{one_line(str(path), 200)} has changed. /reload reads it.")
+
+    async def reload(self) -> None:
+        """/reload: reads the files, has what changed take effect, and says what that was."""
+        try:
+            choice = await asyncio.to_thread(self._files.read)
+            if isinstance(choice, Untrusted):
+                if not await self._trusts(choice):
+                    return
+                choice = await asyncio.to_thread(self._files.read)
+            if isinstance(choice, Untrusted):
+                return  # another again, between the yes and the reading
+            for note in choice.notes:
+                self._ui.tell("warning", one_line(note, 400))
+            if choice.path is None:
+                self._ui.toast("No mcp.json counts here.")
+                return
+            before, now = self._files.choice.servers, choice.servers
+            found = changes(before, now)
+            await self._switches.reload(choice, found)
+            await asyncio.to_thread(self._files.take, choice)
+        except FanoutError as error:
+            self._ui.tell("error", f"{one_line(error.line, 400)} Nothing was changed.")
+            return
+        self._ui.tell("info", f"{one_line(str(choice.path), 200)}: {described(found)}.")
+
+    async def _trusts(self, refused: Untrusted) -> bool:
+        found = changes(self._files.choice.servers, refused.servers)
+        starts = {server.name: server for server in refused.servers}
+        for name in (*found.added, *found.changed):
+            self._ui.tell("info", f"{one_line(name, 40)} would {_runs(starts[name])}")
+        answer = await self._ui.choose(
+            f"{refused.path.name} has changed, and starts programs",
+            {"use it": f"as it is now: {described(found)}", "leave it": "the servers stay as they are"},
+        )
+        if answer != "use it":
+            self._ui.toast("The servers stay as they are.")
+            return False
+        await asyncio.to_thread(self._files.trust, refused)
+        return True
+
+
+def described(found: Changes) -> str:
+    """What changed, in one line."""
+    parts = [
+        f"{what} {_named(names)}"
+        for what, names in (("added", found.added), ("removed", found.removed), ("restarted", found.changed))
+        if names
+    ]
+    return " · ".join(parts) or "nothing that counts has changed"
+
+
+def _named(names: Sequence[str]) -> str:
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return ", ".join(one_line(name, 40) for name in names[:MOST_NAMED]) + more
+
+
+def _runs(server: ServerConfig) -> str:
+    if server.url:
+        return f"connect to {one_line(server.url, 400)}"
+    where = f" in {one_line(server.cwd, 200)}" if server.cwd else ""
+    return f"run {one_line(shlex.join((server.command or '', *server.args)), 2000)}{where}"

@@ -1,0 +1,180 @@
+"""What there is to say of one tool, as sections that fold: its words, effects, cost, rule, schemas and last calls."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rich.style import Style
+
+from console_app.conversation.permissions import source_of
+from console_app.domain.safe_text import one_line
+from console_app.domain.tools import ToolSpec
+from console_app.domain.transcript_parts import CallView
+from console_app.engine.approval_gate import ApprovalGate
+from console_app.tui.servers.schema_tree import schema_nodes
+from console_app.tui.servers.switches import tokens_of
+from console_app.tui.transcript_view.json_view import brief_arguments
+from console_app.tui.transcript_view.wording import measured, plural, seconds, state_of
+from console_app.tui.widgets.folding_tree import Node
+from console_app.tui.widgets.lines import Piece, clean
+from console_app.tui.widgets.palette import Palette
+
+MOST_CALLS = 50  # of the newest that are listed
+LONGEST = 20_000  # characters of a description
+_VERDICTS = {"allow": "runs without asking", "ask": "asks first", "deny": "is denied"}
+
+
+@dataclass(frozen=True, slots=True)
+class PastCall:
+    """The key of a past call's row."""
+
+    call_id: str
+
+
+def nodes_of(spec: ToolSpec, gate: ApprovalGate, *, on: bool) -> list[Node]:
+    """The sections but for the calls, in the order in which they are asked for."""
+    return [
+        _description(spec),
+        *_facts(spec, gate, on=on),
+        *_changed(spec),
+        _schema("Input", spec.input_schema, "takes nothing"),
+        _schema("Output", spec.output_schema, "doesn't say what it returns"),
+    ]
+
+
+def _description(spec: ToolSpec) -> Node:
+    text = clean(spec.description[:LONGEST]).strip() or "It says nothing about itself."
+    title = one_line(spec.annotations.title, 200)
+    return Node(
+        lambda palette: [(f"{title}\n" if title else "", palette.strong), (text, palette.base)], key="description"
+    )
+
+
+def _facts(spec: ToolSpec, gate: ApprovalGate, *, on: bool) -> list[Node]:
+    cost = f"~{tokens_of(spec):,} tokens in every request" if on else "nothing: it is off"
+    limits = [f"{spec.timeout:g} s without news"] if spec.timeout is not None else []
+    limits += [f"{spec.server_limit} at once of its server"] if spec.server_limit is not None else []
+    rows = [("effects", effects(spec)), ("cost", cost), ("rule", rule_of(spec, gate))]
+    rows += [("", text) for text in _conditions(spec, gate)]
+    rows += [("limits", ", ".join(limits))] if limits else []
+    return [_fact(name, text) for name, text in rows]
+
+
+def _fact(name: str, text: str) -> Node:
+    return Node(lambda palette: [(f"{name:<9}", palette.muted), (text, palette.base)], key=("fact", name, text))
+
+
+def effects(spec: ToolSpec) -> str:
+    """What the server declares of a tool's effects, in words; hints of the server, not facts."""
+    notes = spec.annotations
+    if notes.read_only:
+        words = ["only reads"]
+    else:
+        words = ["may change or delete" if notes.destructive else "only adds"]
+        words += ["running it again changes nothing more"] if notes.idempotent else []
+    words.append("reaches outside its server" if notes.open_world else "stays within its server")
+    return f"{', '.join(words)} (declared by the server)"
+
+
+def rule_of(spec: ToolSpec, gate: ApprovalGate) -> str:
+    """What becomes of a call without further conditions, and what says so."""
+    verdict = gate.check(spec, {})
+    spoke = next((rule for rule in gate.rules if str(rule) == verdict.rule), None)
+    why = f"rule {one_line(spoke.text, 80)} ({source_of(spoke.source)})" if spoke is not None else verdict.why
+    if spoke is None and spec.require_approval and not spec.changed:
+        why = "mcp.json, require_approval"
+    return f"{_VERDICTS[verdict.action]}: {one_line(why, 200)}"
+
+
+def _conditions(spec: ToolSpec, gate: ApprovalGate) -> list[str]:
+    return [
+        f"{_VERDICTS[rule.action]} where it matches {one_line(rule.text, 120)} ({source_of(rule.source)})"
+        for rule in gate.rules
+        if rule.arguments and rule.speaks_of(spec)
+    ]
+
+
+def _changed(spec: ToolSpec) -> list[Node]:
+    if not spec.changed:
+        return []
+    lines = [one_line(line, 400) for line in spec.changed.splitlines()]
+
+    def below() -> list[Node]:
+        return [Node(lambda palette, line=line: [(line, _diff_ink(line, palette))]) for line in lines]
+
+    return [Node(lambda palette: [("Changed since you trusted it", palette.warning)], below, open=True, key="changed")]
+
+
+def _diff_ink(line: str, palette: Palette) -> Style:
+    return {"+": palette.success, "-": palette.error}.get(line[:1], palette.muted)
+
+
+def _schema(title: str, schema: dict[str, object] | None, nothing: str) -> Node:
+    nodes = schema_nodes(schema) if schema else []
+    if not nodes:
+        return Node(lambda palette: [(title, palette.heading), (f"  {nothing}", palette.muted)], key=title)
+    fields, needed = (schema or {}).get("properties"), (schema or {}).get("required")
+    count = len(fields) if isinstance(fields, dict) else 0  # pyright: ignore[reportUnknownArgumentType]
+    words = plural(count, "field") if count else "see below"
+    words += f", {len(needed)} required" if isinstance(needed, list) and needed else ""  # pyright: ignore[reportUnknownArgumentType]
+    return Node(
+        lambda palette: [(title, palette.heading), (f"  {words}", palette.muted)], lambda: nodes, open=True, key=title
+    )
+
+
+def calls_node(calls: Sequence[CallView], now: float) -> Node:
+    """The section of the last calls, the newest first."""
+    if not calls:
+        none = "none in this session; enter runs it"
+        return Node(lambda palette: [("Last calls", palette.heading), (f"  {none}", palette.muted)], key="calls")
+    newest = list(reversed(calls[-MOST_CALLS:]))
+    words = times(calls)
+    return Node(
+        lambda palette: [("Last calls", palette.heading), (f"  {words}", palette.muted)],
+        lambda: [_call(call, now) for call in newest],
+        open=True,
+        key="calls",
+    )
+
+
+def _call(call: CallView, now: float) -> Node:
+    glyph, word = state_of(call, now)
+
+    def paint(palette: Palette) -> Sequence[Piece]:
+        failed = call.outcome is not None and call.outcome.is_error
+        ink = palette.error if failed else palette.success if word == "done" else palette.muted
+        at = time.strftime("%H:%M:%S", time.localtime(call.announced_at))
+        took = measured(call.duration_ms / 1000) if call.duration_ms else ""
+        if call.outcome is None and call.started_at is not None:
+            took = seconds(now - call.started_at)
+        arguments = brief_arguments(call.arguments or {}, 60) or "no arguments"
+        result = call.error or call.content if call.outcome is not None else call.message
+        return [
+            (f"{at}  ", palette.muted),
+            (f"{glyph} {word:<8}", ink),
+            (f"{took:>8}  ", palette.base),
+            (arguments, palette.base),
+            (f"  {one_line(result, 100)}" if result else "", palette.error if failed else palette.muted),
+        ]
+
+    return Node(paint, key=PastCall(call.id))
+
+
+def times(calls: Sequence[CallView]) -> str:
+    """How many there were and failed, and how long those took that ran: half of them, and all but one in twenty."""
+    took = sorted(call.duration_ms / 1000 for call in calls if call.started_at is not None and call.outcome is not None)
+    failed = sum(call.outcome is not None and call.outcome.is_error for call in calls)
+    open_calls = sum(call.outcome is None for call in calls)
+    words = [plural(len(calls), "call")]
+    words += [f"{failed} failed"] if failed else ["none failed"]
+    words += [f"{open_calls} open"] if open_calls else []
+    if took:
+        words += [f"p50 {measured(percentile(took, 50))}", f"p95 {measured(percentile(took, 95))}"]
+    return " · ".join(words)
+
+
+def percentile(ordered: Sequence[float], part: int) -> float:
+    """The smallest of the values that `part` in a hundred of them don't exceed (nearest rank)."""
+    return ordered[max(-(-len(ordered) * part // 100) - 1, 0)]

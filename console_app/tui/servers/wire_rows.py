@@ -1,0 +1,149 @@
+"""The messages of a server as rows: what a filter leaves of them, each as one line, and all of them as JSONL."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+from console_app.domain.errors import ConfigError
+from console_app.domain.safe_text import one_line
+from console_app.mcp_client.traffic import RawMessage, Traffic
+from console_app.tui.transcript_view.wording import measured, size
+from console_app.tui.widgets.lines import Line, Piece, crop, fit, pieces_width
+from console_app.tui.widgets.palette import Palette
+
+METHOD = 27  # cells; the longest of the protocol that is common: notifications/progress
+WIDE = 100  # cells from which on a row says what is in the message
+EXCERPT = 400  # bytes of a message that a row reads
+Redact = Callable[[str], str]
+
+
+class WireRows:
+    """Those of `traffic` that fit a filter, kept up by `look`. Nothing is read twice, whatever comes in."""
+
+    def __init__(self, traffic: Traffic) -> None:
+        self._traffic = traffic
+        self._last = 0
+        self.method = ""
+        self.words: list[str] = []
+        self.rows: list[RawMessage] = []
+
+    def filter(self, words: str, method: str) -> None:
+        """Leaves messages of a method ("" for all) that hold all of the words, in whatever case."""
+        self.words, self.method = words.casefold().split(), method
+        self.rows, self._last = [], 0
+        self.look()
+
+    def look(self) -> bool:
+        """Takes in what came since; whether anything changed."""
+        if self._last == self._traffic.revision:
+            return False
+        first = self._traffic.first
+        if self.rows and self.rows[0].number < first:
+            self.rows = [row for row in self.rows if row.number >= first]
+        self.rows += [one for one in self._traffic.after(self._last) if self._fits(one)]
+        self._last = self._traffic.revision
+        return True
+
+    @property
+    def unseen(self) -> int:
+        """How many came since the last look."""
+        return self._traffic.revision - self._last
+
+    def methods(self) -> dict[str, int]:
+        """Every method there is, with how many messages it has."""
+        found: dict[str, int] = {}
+        for one in self._traffic.after(0):
+            found[one.method] = found.get(one.method, 0) + 1
+        return dict(sorted(found.items(), key=lambda pair: -pair[1]))
+
+    def _fits(self, message: RawMessage) -> bool:
+        if self.method and message.method != self.method:
+            return False
+        if not self.words:
+            return True
+        text = f"{message.method} {message.raw.decode('utf-8', 'replace')}".casefold()
+        return all(word in text for word in self.words)
+
+
+def paint_row(message: RawMessage, width: int, palette: Palette, redact: Redact, *, chosen: bool) -> Line:
+    """One message as a line: time, direction, method, id, how long the answer took, size, how it begins."""
+    arrow, ink = ("→", palette.accent) if message.sent else ("←", palette.secondary)
+    kind = "" if message.kind in ("request", "notification") else f" {message.kind}"
+    at = time.strftime("%H:%M:%S", time.localtime(message.at)) + f".{int(message.at % 1 * 1000):03}"
+    id = "" if message.id is None else f"#{one_line(str(message.id), 8)}"
+    took = measured(message.seconds) if message.seconds is not None else ""
+    left: list[Piece] = [
+        ("▌" if chosen else " ", palette.primary),
+        (f"{at} ", palette.muted),
+        (f"{arrow} ", ink),
+        (one_line(message.method or "?", METHOD), palette.strong if chosen else palette.base),
+        (kind, palette.error if message.kind == "error" else palette.success),
+    ]
+    gap = 17 + METHOD + 7 - pieces_width(left)
+    if gap > 0:
+        left.append((" " * gap, palette.base))
+    left = crop(left, 17 + METHOD + 7)
+    left += [(f" {id:<6}", palette.muted), (f"{took:>7}", palette.base), (f" {size(message.size):>7}", palette.muted)]
+    if width >= WIDE:
+        left.append((f"  {one_line(brief(message, redact), width)}", palette.muted))
+    return fit(crop(left, width - 1), width, palette.base)
+
+
+def brief(message: RawMessage, redact: Redact) -> str:
+    """What a message says first, as one line."""
+    text = redact(message.raw[:EXCERPT].decode("utf-8", "replace"))
+    for name in ('"params":', '"result":', '"error":'):
+        if name in text:
+            return text[text.index(name) + len(name) :].removesuffix("}")
+    return ""
+
+
+def redacted(value: Any, redact: Redact) -> Any:
+    """A copy of a JSON value without secrets: in each text, and where only the name beside a value gives it away."""
+    cleaned = _each(value, redact)
+    try:
+        return json.loads(redact(json.dumps(cleaned, ensure_ascii=False)))
+    except ValueError:  # what was hidden had a quote in it: better nothing than a secret
+        return "(hidden: a secret in it could not be taken out alone)"
+
+
+def _each(value: Any, redact: Redact) -> Any:
+    if isinstance(value, str):
+        return redact(value)
+    if isinstance(value, dict):
+        return {redact(key): _each(item, redact) for key, item in cast("dict[str, Any]", value).items()}
+    if isinstance(value, list):
+        return [_each(item, redact) for item in cast("list[Any]", value)]
+    return value
+
+
+def jsonl(rows: Sequence[RawMessage], redact: Redact) -> Iterator[str]:
+    """A line a message: `at` in seconds since the epoch, `direction`, `kind`, `method`, `id`, `seconds` that the answer
+    took, `size` in bytes, `message` without secrets."""
+    for one in rows:
+        line = {
+            "at": one.at,
+            "direction": "sent" if one.sent else "received",
+            "kind": one.kind,
+            "method": one.method,
+            "id": one.id,
+            "seconds": one.seconds,
+            "size": one.size,
+            "message": redacted(one.data, redact),
+        }
+        yield json.dumps(line, ensure_ascii=False) + "\n"
+
+
+def export(path: Path, rows: Sequence[RawMessage], redact: Redact) -> None:
+    """Writes the rows to a new file that only this user can read: for a thread. Raises ConfigError."""
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with open(descriptor, "w", encoding="utf-8", errors="replace") as file:
+            file.writelines(jsonl(rows, redact))
+    except OSError as error:
+        raise ConfigError(f"can't write {path}: {error.strerror or error}") from None

@@ -1,0 +1,271 @@
+"""A server's JSON-RPC as it passes, both ways, from the handshake on: filtered, paused, opened, exported."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from pathlib import Path
+from typing import ClassVar
+
+from textual import getters, on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.types import CSSPathType
+from textual.widgets import Input, Static
+
+from console_app.domain.errors import FanoutError
+from console_app.domain.safe_text import one_line
+from console_app.mcp_client.traffic import RawMessage, Traffic
+from console_app.tui.servers.schema_tree import json_nodes
+from console_app.tui.servers.wire_rows import Redact, WireRows, export, paint_row, redacted
+from console_app.tui.transcript_view.wording import measured, plural, size
+from console_app.tui.widgets.folding_tree import FoldingTree
+from console_app.tui.widgets.key_hints import KeyHints
+from console_app.tui.widgets.lines import Line
+from console_app.tui.widgets.palette import Palette
+from console_app.tui.widgets.pick_list import Choice, PickList
+from console_app.tui.widgets.row_list import RowList
+from console_app.tui.widgets.typed_app import typed_app
+
+LOOK = 0.2  # seconds between two looks at what passed
+ALL = "all methods"
+
+
+class WireList(RowList):
+    """The rows; `following` while the cursor is on the newest."""
+
+    def __init__(self, rows: WireRows, redact: Redact) -> None:
+        super().__init__()
+        self._wire = rows
+        self._redact = redact
+        self.following = True
+
+    @property
+    def message(self) -> RawMessage | None:
+        """The one under the cursor."""
+        rows = self._wire.rows
+        return rows[self.cursor] if 0 <= self.cursor < len(rows) else None
+
+    def show(self) -> None:
+        """The rows as they are now; the cursor stays on its message, or on the newest."""
+        rows = self._wire.rows
+        self.set_count(len(rows), len(rows) - 1 if self.following else None)
+
+    def paint_row(self, row: int, width: int, palette: Palette) -> Line:
+        return paint_row(self._wire.rows[row], width, palette, self._redact, chosen=row == self.cursor)
+
+
+class WireScreen(ModalScreen[None]):
+    """Of one server. Exports go to `folder`."""
+
+    CSS_PATH: ClassVar[CSSPathType | None] = ["../widgets/dialog.tcss", "servers.tcss"]
+    DEFAULT_CLASSES = "dialog -tall workbench"
+    AUTO_FOCUS = "WireList"
+
+    app = getters.app(typed_app)
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "open", "open", tooltip="open a message as a tree", id="wire.open"),
+        Binding("slash", "search", "filter", tooltip="leave messages with these words", id="wire.search"),
+        Binding("m", "method", "method", tooltip="leave messages of one method", id="wire.method"),
+        Binding("p", "pause", "pause/go on", tooltip="stop the list, not the recording", id="wire.pause"),
+        Binding("x", "export", "export", tooltip="write what the filter leaves as JSONL", id="wire.export"),
+        Binding("c", "clear", "clear", tooltip="forget what was recorded", id="wire.clear"),
+        Binding("tab", "next_place", "filter or list", id="wire.next_place", show=False, priority=True),
+        Binding("escape,q", "leave", "back", id="wire.back"),
+    ]
+
+    def __init__(self, server: str, traffic: Traffic, redact: Redact, folder: Path) -> None:
+        super().__init__()
+        self._server = server
+        self._traffic = traffic
+        self._redact = redact
+        self._folder = folder
+        self._rows = WireRows(traffic)
+        self._list = WireList(self._rows, redact)
+        self._paused = False
+        self._first = 0
+
+    def compose(self) -> ComposeResult:
+        """The filter, the messages, what was kept, the keys."""
+        with Vertical(id="box") as dialog:
+            dialog.border_title = Content(f"Wire of {one_line(self._server, 60)}")  # pyright: ignore[reportAttributeAccessIssue]
+            yield Input(placeholder="/ to filter: words in the method or the message", id="search")
+            yield self._list
+            yield Static(id="facts")
+            yield KeyHints()
+
+    def on_mount(self) -> None:
+        """Looks at once, and goes on looking."""
+        self._look()
+        self.set_interval(LOOK, self._look)
+
+    def _look(self) -> None:
+        if not self._paused and self._rows.look():
+            message, first = self._list.message, self._traffic.first
+            self._list.show()
+            if not self._list.following and message is not None and first != self._first:
+                self._to(message)
+            self._first = first
+        self._tell()
+
+    def _to(self, message: RawMessage) -> None:
+        """The cursor on a message, whose place is another since older ones were dropped."""
+        place = next((at for at, row in enumerate(self._rows.rows) if row.number >= message.number), 0)
+        self._list.set_count(len(self._rows.rows), place)
+
+    def _tell(self) -> None:
+        kept = plural(len(self._traffic), "message")
+        shown = len(self._rows.rows)
+        filtered = bool(self._rows.words or self._rows.method)
+        parts = [Content.styled(f"{shown:,} of {kept}" if filtered else kept, "$foreground")]
+        if self._rows.method:
+            parts.append(Content.styled(f"only {one_line(self._rows.method, 40)}", "$accent"))
+        if self._traffic.dropped:
+            what = "dropped: the newest 10,000 or 20 MB are kept, and 500 notices a second"
+            parts.append(Content.styled(f"{self._traffic.dropped:,} {what}", "$warning"))
+        if self._paused:
+            parts.append(Content.styled(f"paused · {self._rows.unseen:,} more since", "$warning"))
+        self.query_one("#facts", Static).update(Content(" · ").join(parts))
+
+    @on(RowList.Moved)
+    def _moved(self, event: RowList.Moved) -> None:
+        event.stop()
+        self._list.following = self._list.cursor == len(self._rows.rows) - 1
+
+    @on(RowList.Clicked)
+    def _clicked(self, event: RowList.Clicked) -> None:
+        event.stop()
+        if event.again:
+            self.action_open()
+
+    @on(Input.Changed, "#search")
+    def _typed(self, event: Input.Changed) -> None:
+        event.stop()
+        self._filter(event.value, self._rows.method)
+
+    @on(Input.Submitted, "#search")
+    def _searched(self, event: Input.Submitted) -> None:
+        event.stop()
+        self._list.focus()
+
+    def _filter(self, words: str, method: str) -> None:
+        self._rows.filter(words, method)
+        self._list.following = True
+        self._list.show()
+        self._tell()
+
+    def action_open(self) -> None:
+        """Enter."""
+        if (message := self._list.message) is not None:
+            self.app.push_screen(MessageScreen(self._server, message, self._redact))
+
+    def action_search(self) -> None:
+        """/"""
+        self.query_one("#search", Input).focus()
+
+    def action_next_place(self) -> None:
+        """Tab: from the filter to the list and back."""
+        search = self.query_one("#search", Input)
+        (self._list if self.focused is search else search).focus()
+
+    def action_method(self) -> None:
+        """m."""
+        self.run_worker(self._pick_method(), exclusive=True)
+
+    async def _pick_method(self) -> None:
+        counted = self._rows.methods()
+        choices = [Choice(ALL, ""), *(Choice(name or "?", plural(count, "message")) for name, count in counted.items())]
+        picked = await self.app.push_screen_wait(PickList("Method", choices, current=self._rows.method or ALL))
+        if picked is not None:
+            self._filter(self.query_one("#search", Input).value, "" if picked == ALL else picked)
+
+    def action_pause(self) -> None:
+        """p."""
+        self._paused = not self._paused
+        self._look()
+
+    def action_export(self) -> None:
+        """x."""
+        self.run_worker(self._export(), exclusive=True, group="export")
+
+    async def _export(self) -> None:
+        rows = list(self._rows.rows)
+        safe = "".join(c if c.isalnum() or c in "-_" else "_" for c in self._server)[:60]
+        path = self._folder / f"wire-{safe}-{time.strftime('%Y%m%d-%H%M%S')}.jsonl"
+
+        try:
+            await asyncio.to_thread(export, path, rows, self._redact)
+        except FanoutError as error:
+            self.notify(one_line(error.line, 300), severity="error", markup=False)
+            return
+        self.notify(f"{plural(len(rows), 'message')} in {path}, without secrets that are known.", markup=False)
+
+    def action_clear(self) -> None:
+        """c."""
+        self._traffic.clear()
+        self._filter(self.query_one("#search", Input).value, self._rows.method)
+
+    def action_leave(self) -> None:
+        """Escape: out of the filter, else out."""
+        search = self.query_one("#search", Input)
+        if search.value or self._rows.method:
+            search.value = ""
+            self._filter("", "")
+            self._list.focus()
+        elif self.focused is search:
+            self._list.focus()
+        else:
+            self.dismiss(None)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Letters belong to the filter while it has the focus."""
+        typing = self.focused is not None and self.focused.id == "search"
+        return not typing or action in ("leave", "next_place")
+
+
+class MessageScreen(ModalScreen[None]):
+    """One message as a folding tree."""
+
+    CSS_PATH: ClassVar[CSSPathType | None] = ["../widgets/dialog.tcss", "servers.tcss"]
+    DEFAULT_CLASSES = "dialog -tall workbench"
+    AUTO_FOCUS = "FoldingTree"
+
+    app = getters.app(typed_app)
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("c", "copy", "copy", tooltip="copy its JSON", id="message.copy"),
+        Binding("escape,q,enter", "leave", "back", id="message.back"),
+    ]
+
+    def __init__(self, server: str, message: RawMessage, redact: Redact) -> None:
+        super().__init__()
+        self._server = server
+        self._message = message
+        self._data = redacted(message.data, redact)
+
+    def compose(self) -> ComposeResult:
+        """What it is, what it holds, the keys."""
+        one = self._message
+        way = f"→ to {one_line(self._server, 40)}" if one.sent else f"← from {one_line(self._server, 40)}"
+        facts = [way, one.kind, time.strftime("%H:%M:%S", time.localtime(one.at)), size(one.size)]
+        facts += [f"answered in {measured(one.seconds)}"] if one.seconds is not None else []
+        facts += ["cut: it was too large to be kept whole"] if one.size > len(one.raw) else []
+        with Vertical(id="box") as dialog:
+            dialog.border_title = Content(one_line(one.method or "a message", 80))  # pyright: ignore[reportAttributeAccessIssue]
+            yield Static(Content(" · ".join(facts)), id="facts")
+            yield FoldingTree(json_nodes(self._data))
+            yield KeyHints()
+
+    def action_copy(self) -> None:
+        """c."""
+        self.app.copy_to_clipboard(json.dumps(self._data, ensure_ascii=False, indent=2))
+        self.notify("Copied.", markup=False, timeout=2)
+
+    def action_leave(self) -> None:
+        """Escape."""
+        self.dismiss(None)

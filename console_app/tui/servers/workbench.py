@@ -1,0 +1,141 @@
+"""What somebody who writes or examines a server does with it: opens a tool and runs it, reads its wire, pings it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from console_app.domain.errors import FanoutError
+from console_app.domain.safe_text import one_line
+from console_app.domain.tools import ToolSpec
+from console_app.domain.transcript_parts import CallView
+from console_app.engine.approval_gate import ApprovalGate
+from console_app.mcp_client.capabilities import in_words
+from console_app.mcp_client.hub import Hub
+from console_app.tui.transcript_view.wording import measured, plural
+from console_app.tui.ui import Ui
+
+if TYPE_CHECKING:
+    from console_app.mcp_client.status import ServerStatus
+    from console_app.tui.servers.switches import Offered
+
+
+class Run(Protocol):
+    """Fills in the form of a tool and runs it; whether anything was sent."""
+
+    def __call__(self, label: str, arguments: Mapping[str, Any] | None = None) -> Awaitable[bool]: ...
+
+
+class Workbench:
+    """Of one console. `calls` are those of the session; `run` fills in the form of a tool and runs it."""
+
+    def __init__(
+        self,
+        hub: Hub,
+        ui: Ui,
+        *,
+        gate: ApprovalGate,
+        calls: Callable[[], Mapping[str, CallView]],
+        run: Run,
+        redact: Callable[[str], str],
+        folder: Path,
+        clock: Callable[[], float],
+    ) -> None:
+        self._hub = hub
+        self._ui = ui
+        self._gate = gate
+        self._calls = calls
+        self._run = run
+        self._redact = redact
+        self._folder = folder
+        self._clock = clock
+        self._latency: dict[str, str] = {}  # of the newest ping
+
+    async def tool(self, item: Offered) -> bool:
+        """Opens a tool; whether calls of it were sent, for the dialog above it to close."""
+        from console_app.tui.servers.tool_screen import ToolScreen, ToolSource
+
+        def spec() -> ToolSpec | None:
+            return self._hub.tool(item.server, item.name)
+
+        def is_on() -> bool:
+            return any((one.server, one.tool) == (item.server, item.name) for one in self._hub.tools())
+
+        def calls() -> Sequence[CallView]:
+            found = self._calls().values()
+            return [call for call in found if (call.server, call.tool) == (item.server, item.name)]
+
+        source = ToolSource(spec, calls, self._gate, is_on, self._clock)
+        while (found := spec()) is not None:
+            asked = await self._ui.push(ToolScreen(found, source))
+            if asked is None:
+                return False
+            if await self._run(found.label, asked.arguments):
+                return True
+        self._ui.toast(f"{one_line(item.server, 40)} has no tool {one_line(item.name, 60)} any more.")
+        return False
+
+    async def wire(self, server: str) -> None:
+        """A server's messages as they pass."""
+        from console_app.tui.servers.wire_screen import WireScreen
+
+        await self._ui.push(WireScreen(server, self._hub.traffic(server), self._redact, self._folder))
+
+    async def about(self, server: str) -> None:
+        """All that is known of a server."""
+        from console_app.tui.widgets.text_dialog import TextDialog
+
+        await self._ui.push(TextDialog(f"About {one_line(server, 40)}", lambda: self._text(server), every=0.5))
+
+    async def ping(self, server: str) -> None:
+        """Asks a server for a sign of life, and says how long that took."""
+        name = one_line(server, 40)
+        try:
+            took = await self._hub.ping(server)
+        except FanoutError as error:
+            self._latency[server] = f"no answer: {one_line(error.line, 200)}"
+            self._ui.toast(one_line(error.line, 300), seconds=8)
+            return
+        self._latency[server] = measured(took)
+        self._ui.toast(f"{name} answered in {measured(took)}.")
+
+    def _text(self, server: str) -> str:
+        status = next((one for one in self._hub.statuses() if one.name == server), None)
+        if status is None:
+            return "It is not in mcp.json any more."
+        traffic = self._hub.traffic(server)
+        theirs, ours = in_words(traffic)
+        none = ["they have not shaken hands yet"]
+        dropped = f", {traffic.dropped:,} dropped" if traffic.dropped else ""
+        lines = [
+            *_facts(status),
+            f"ping       {self._latency.get(server, 'not asked yet: p in the servers')}",
+            f"wire       {plural(len(traffic), 'message')}{dropped}: w in the servers",
+            "",
+            "The server says that it",
+            *(f"  {line}" for line in theirs or none),
+            "",
+            "Fanout offered it that it",
+            *(f"  {line}" for line in ours or none),
+        ]
+        if status.rejected:
+            lines += ["", "Tools that can't be offered", *(f"  {one.name}: {one.reason}" for one in status.rejected)]
+        if status.problems:
+            lines += ["", "Lists that could not be had", *(f"  {one}" for one in status.problems)]
+        if status.instructions:
+            lines += ["", "What it tells the model about itself", status.instructions]
+        return self._redact("\n".join(lines))
+
+
+def _facts(status: ServerStatus) -> list[str]:
+    counts = ((status.tools, "tool"), (status.prompts, "prompt"), (status.resources, "resource"))
+    rows = [
+        ("state", status.state.value + (f": {status.reason}" if status.reason else "")),
+        ("server", status.server_info),
+        ("about", status.description),
+        ("spoken", " · ".join(part for part in (status.transport, status.protocol_version) if part)),
+        ("offers", ", ".join(plural(count, what) for count, what in counts)),
+        ("log", str(status.log_path or "")),
+    ]
+    return [f"{name:<10} {text}" for name, text in rows if text]
