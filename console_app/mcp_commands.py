@@ -158,17 +158,17 @@ async def _trust_tools(setup: Setup, output: OutputStreams, interrupts: Interrup
         await interrupts.race(servers.settled(hub, output))
         if servers.failures(hub.statuses()):
             return RunEnding(EXIT_FAILED)
-        for spec in hub.tools():
-            if spec.changed:
-                output.out(f"{one_line(spec.label, 80)} has changed:\n")
-                for line in spec.changed.splitlines():
-                    output.out(f"    {one_line(line, 200)}\n")
-        if any(spec.changed for spec in hub.tools()) and not setup.arguments.yes:
+        shown = [spec for spec in hub.all_tools() if spec.changed]
+        for spec in shown:
+            output.out(f"{one_line(spec.label, 80)} has changed:\n")
+            for line in spec.changed.splitlines():
+                output.out(f"    {one_line(line, 200)}\n")
+        if shown and not setup.arguments.yes:
             question = f"Trust the tools of {one_line(name, 40)} as they are now?"
             if not await agreed(question, "fanout mcp trust NAME --yes", output, interrupts):
                 output.out("Not trusted; nothing was changed.\n")
                 return RunEnding(EXIT_FAILED)
-        changed = await hub.trust_tools(name)
+        changed = await hub.trust_tools(name, {spec.tool: spec.definition for spec in shown})
         output.out(f"{one_line(name, 40)}: {len(changed) or 'no'} tool{'s'[: len(changed) != 1]} had changed.\n")
     return DONE
 

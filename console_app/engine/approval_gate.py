@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
 from typing import Any, Literal
 
 from console_app.domain.approvals import ApprovalMode, DecidedBy
-from console_app.domain.rules import RuleText, argument_matches
+from console_app.domain.argument_patterns import arguments_match
+from console_app.domain.rules import RuleText, speaks_of
 from console_app.domain.tools import ToolSpec
 
 # What asks without being a rule that somebody wrote.
@@ -24,7 +24,7 @@ _STRICTEST_FIRST: tuple[Action, ...] = ("deny", "ask", "allow")
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """`pattern` is a glob on `server.tool`; `arguments` are globs that the named arguments must match, all of them.
+    """`pattern` has globs on server and tool; `arguments` are what the named arguments must match, all of them.
 
     `source` says where the rule was written, for people. `domain.rules` says what matches, and how a rule is written.
     """
@@ -36,14 +36,12 @@ class Rule:
 
     def matches(self, spec: ToolSpec, arguments: Mapping[str, Any]) -> bool:
         """Whether the rule speaks of this call."""
-        return self.speaks_of(spec) and all(
-            name in arguments and argument_matches(glob, arguments[name], strictly=self.action == "allow")
-            for name, glob in self.arguments.items()
-        )
+        strictly = self.action == "allow"
+        return self.speaks_of(spec) and arguments_match(self.arguments, arguments, strictly=strictly)
 
     def speaks_of(self, spec: ToolSpec) -> bool:
         """Whether it may hold for a call of this tool."""
-        return fnmatchcase(spec.label, self.pattern)
+        return speaks_of(self.pattern, spec.server, spec.tool, strictly=self.action == "allow")
 
     @property
     def text(self) -> str:

@@ -86,11 +86,12 @@ def session_for(session: Session, calls: Sequence[ManualCall]) -> Session:
 
 
 class TypedCallsGate(ApprovalGate):
-    """Who typed a call approved it; what a rule denies stays denied."""
+    """Who typed a call approved it; what a rule denies stays denied, and a tool that has changed is shown first."""
 
     def check(self, spec: ToolSpec, arguments: Mapping[str, Any], must_ask: str = "") -> Verdict:
         verdict = super().check(spec, arguments, must_ask)
-        return Verdict("allow", "you asked for it yourself", DecidedBy.USER) if verdict.action == "ask" else verdict
+        asks = verdict.action == "ask" and not spec.changed
+        return Verdict("allow", "you asked for it yourself", DecidedBy.USER) if asks else verdict
 
 
 class ManualCallsProvider:

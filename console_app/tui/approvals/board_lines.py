@@ -55,6 +55,8 @@ def header(approval: PendingApproval, hidden: bool, width: int) -> list[Content]
     if not approval.rules and not approval.changed:
         line += Content.styled(" · always asks", "$warning")
     lines = [line]
+    if approval.runs:
+        lines.append(Content.styled(_middle_cut(f"runs  {one_line(approval.runs)}", width), "$muted"))
     marks = Content.styled("+", "$success") + Content.styled(" new  - was", "$muted")
     if approval.before is not None and approval.before != call.arguments:
         lines[0] += Content("   ") + marks if line.cell_length + 16 <= width else Content("")
@@ -66,6 +68,14 @@ def header(approval: PendingApproval, hidden: bool, width: int) -> list[Content]
             Content.styled("! holds invisible or direction-changing characters, marked as <U+...>", "bold $error")
         )
     return lines
+
+
+def _middle_cut(text: str, width: int) -> str:
+    """Both ends say what a command is: the program, and what it is pointed at."""
+    if len(text) <= width:
+        return text
+    head = (width - 1) // 2
+    return f"{text[:head]}…{text[-(width - 1 - head) :]}"
 
 
 def rule_lines(approval: PendingApproval, choice: int, path: str, width: int) -> list[Content]:
