@@ -235,8 +235,7 @@ class ConsoleParts:
 
     def _reloaded(self, servers: ServerChoice) -> None:
         """Which servers are the bundled ones may be others now, and with them what runs without asking."""
-        gate = self._engine.gate
-        gate.rules = [rule for rule in gate.rules if rule.source != wiring.BUNDLED] + wiring.bundled_rules(servers)
+        wiring.use_bundled(self._engine.gate, servers)
 
     def _changed(self) -> None:
         self._update_instructions()

@@ -22,6 +22,7 @@ class ServerChoice:
     bundled: bool = False  # they are the ones that ship with Fanout
     shipped: frozenset[str] = frozenset()  # those of the user's own file that run just what ships under their names
     notes: tuple[str, ...] = ()
+    own: bool = True  # the file is the user's own, not a project's or one that was named for this once
 
 
 def choose_servers(
@@ -33,8 +34,12 @@ def choose_servers(
     only: Sequence[str] = (),
     none: bool = False,
     environ: Mapping[str, str] = os.environ,
+    named_by_user: bool = False,
 ) -> ServerChoice:
-    """The servers of the file that counts; with `only`, those of it. Raises ConfigError when it can't be read."""
+    """The servers of the file that counts; with `only`, those of it. Raises ConfigError when it can't be read.
+
+    `named_by_user`: the user's own settings name `mcp_config`.
+    """
     if none:
         return ServerChoice()
     path, notes = _file(paths, cwd, mcp_config, bundled)
@@ -46,6 +51,7 @@ def choose_servers(
         bundled=_same(path, bundled),
         shipped=_shipped(config, bundled, environ) if mine else frozenset(),
         notes=(*notes, *(str(problem) for problem in config.problems)),
+        own=named_by_user or _same(path, bundled) or _same(path, paths.mcp),
     )
 
 

@@ -20,14 +20,20 @@ def identity_of(config: ServerConfig, folder: Path) -> ServerIdentity:
     which change without the program being another.
     """
     if config.url:
-        parts = urlsplit(config.url)
-        shown = urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "…" if parts.query else "", ""))
-        return ServerIdentity(digest=_digest([config.url]), text=shown)
+        return ServerIdentity(digest=_digest([config.url]), text=_without_keys(config.url))
     words = (config.command or "", *config.args)
     where = folder / Path(config.cwd).expanduser() if config.cwd else folder
     place = str(where) if config.cwd or any(_is_there(where, word) for word in words) else ""
     shown = shlex.join(words)
     return ServerIdentity(digest=_digest([*words, place]), text=f"{shown}, in {place}" if place else shown)
+
+
+def _without_keys(url: str) -> str:
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return "a URL that can't be read"
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "…" if parts.query else "", ""))
 
 
 def _is_there(folder: Path, word: str) -> bool:

@@ -136,9 +136,16 @@ class Permissions:
             return False
         rule = Rule(action, read.pattern, SESSION if file is None else file.path, read.arguments)
         self._engine.gate.rules.append(rule)
+        self._bind(rule)
         where = f"Written to {one_line(file.path, 80)}" if file is not None else "Until you leave"
         self._ui.toast(f"{where}: {one_line(str(rule), 120)}")
         return True
+
+    def _bind(self, rule: Rule) -> None:
+        """Who writes a rule means the servers that there are now."""
+        for spec in self._engine.toolset.tools():
+            if rule.speaks_of(spec) and self._engine.gate.bind(rule, spec) and rule.is_kept:
+                self._engine.gate.keep(rule, spec)
 
     def remove_rule(self, rule: Rule) -> bool:
         """Takes a rule out of force, and out of the user's configuration where it stands there."""

@@ -118,7 +118,7 @@ def tool_pattern(server: str, tool: str = "") -> str:
 def server_and_tool(pattern: str) -> tuple[str, str]:
     """The globs on the server and on the tool: the first dot outside of [...] stands between them.
 
-    Without a dot it is a server with all its tools. A dot in a server's name is written `[.]`.
+    A dot in a server's name is written `[.]`. Without a dot, `demo*` is servers with all their tools; else nothing.
     """
     at = 0
     while at < len(pattern):
@@ -127,7 +127,7 @@ def server_and_tool(pattern: str) -> tuple[str, str]:
         elif pattern[at] == ".":
             return pattern[:at], pattern[at + 1 :]
         at += 1
-    return pattern, "*"
+    return (pattern, "*") if pattern.endswith("*") else ("", "")
 
 
 def speaks_of(pattern: str, server: str, tool: str, *, strictly: bool) -> bool:
@@ -136,7 +136,7 @@ def speaks_of(pattern: str, server: str, tool: str, *, strictly: bool) -> bool:
     server_glob, tool_glob = server_and_tool(pattern)
     if fnmatchcase(server, server_glob) and fnmatchcase(tool, tool_glob):
         return True
-    return not strictly and fnmatchcase(f"{server}.{tool}", pattern)
+    return not strictly and (fnmatchcase(f"{server}.{tool}", pattern) or fnmatchcase(server, pattern))
 
 
 def literal(value: str) -> str:

@@ -18,7 +18,7 @@ from console_app.domain.ports.toolset import Toolset
 from console_app.domain.tools import ToolResult, ToolSpec
 from console_app.engine import arguments as args
 from console_app.engine import results
-from console_app.engine.approval_gate import ApprovalGate, Verdict
+from console_app.engine.approval_gate import ApprovalGate, Rule, Verdict
 from console_app.engine.call_execution import CallExecution, Resolution
 from console_app.engine.repetition import FREE_REPEATS, Repetition
 from console_app.engine.session import Session
@@ -79,12 +79,23 @@ class Approvals:
                 self._repetition.allow_again(spec.name, key)
         else:
             resolution = Resolution(Decision(verdict.action), verdict.by, rule=verdict.rule)
+            if verdict.binds is not None:
+                await self._bind(verdict.binds, spec)
         if resolution.arguments is not None:
             call.arguments = resolution.arguments
         elif call.attempt > 1 and resolution.decision is Decision.ALLOW and arguments != args.read(call.written):
             resolution = replace(resolution, arguments=arguments)  # edited before it was asked about: the model is told
         self.record(call, resolution)
         return None if resolution.decision is Decision.ALLOW else results.denied(_reason(resolution, verdict))
+
+    async def _bind(self, rule: Rule, spec: ToolSpec) -> None:
+        """A rule is used with a server for the first time: from now on it means that one, which is said once."""
+        if spec.identity is None or not self._gate.bind(rule, spec):
+            return
+        if rule.is_kept:
+            text = f"{rule} (a rule of {rule.source}) now stands for {spec.server} as it is: {spec.identity.text}"
+            self._emit(ev.Notice(level="info", text=f"{text}. Another program or address of that name will ask."))
+            await asyncio.to_thread(self._gate.keep, rule, spec)
 
     async def _request(self, call: CallExecution, spec: ToolSpec, verdict: Verdict, repeats: bool) -> Resolution:
         self._emit(ev.ApprovalRequested(call_id=call.id, why=verdict.why, always=bool(call.must_ask)))

@@ -79,7 +79,9 @@ def session_for(session: Session, calls: Sequence[ManualCall]) -> Session:
     return replace(
         session,
         provider=ManualCallsProvider(calls, specs),
-        gate=TypedCallsGate(session.gate.mode, session.gate.rules, headless=session.gate.headless),
+        gate=TypedCallsGate(
+            session.gate.mode, session.gate.rules, headless=session.gate.headless, bindings=session.gate.bindings
+        ),
         settings=replace(session.settings, strategy="agentic", builtin_tools=frozenset()),
         todo_edited=False,  # the model is told of it in its own turn
     )

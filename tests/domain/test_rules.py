@@ -71,7 +71,10 @@ def test_a_tool_called_star_does_not_allow_its_siblings() -> None:
         ("*", "a.b", "c", True, True),
         ("*.read_*", "a.b", "read_x", True, True),
         ("*.read_*", "a", "b.read_x", False, True),
-        ("files", "files", "any", True, True),
+        ("files", "files", "any", False, True),
+        ("files*", "files", "any", True, True),
+        ("*any", "x", "any", False, True),
+        ("*any", "many", "x", False, True),
         ("files", "files.x", "any", False, False),
     ],
 )

@@ -11,6 +11,7 @@ from console_app.tui.approvals.selection import PendingApproval
 from console_app.tui.transcript_view.json_view import brief_arguments
 from console_app.tui.widgets.key_lines import key_lines
 
+MOST_OTHERS = 2  # rules that are for another server
 MOST_LABEL = 40  # cells of `server · tool` in a row
 
 _CHOOSING = (
@@ -60,6 +61,14 @@ def header(approval: PendingApproval, hidden: bool, width: int) -> list[Content]
     marks = Content.styled("+", "$success") + Content.styled(" new  - was", "$muted")
     if approval.before is not None and approval.before != call.arguments:
         lines[0] += Content("   ") + marks if line.cell_length + 16 <= width else Content("")
+    for other in approval.others[:MOST_OTHERS]:
+        rule = f"! {one_line(str(other.rule), 60)}"
+        words = (
+            f"{rule} is for  {one_line(other.bound)}"
+            if other.bound
+            else f"{rule}, yours, is not for this file's servers"
+        )
+        lines.append(Content.styled(_middle_cut(words, width), "bold $warning"))
     if approval.changed:
         words = "! the tool isn't what you trusted; approving trusts it as it is now"
         lines.append(Content.styled(f"{words}   ", "bold $warning") + marks)

@@ -14,6 +14,7 @@ from typing import Any, Literal
 from console_app.conversation.permissions import ApprovalDecision, Scope
 from console_app.domain.approvals import Decision
 from console_app.domain.transcript_parts import CallView
+from console_app.engine.approval_gate import OtherServer
 from console_app.tui.widgets.settled_keys import SettledKeys
 
 Stage = Literal["choosing", "rule", "words"]
@@ -30,6 +31,7 @@ class PendingApproval:
     until: float | None = None
     changed: str = ""  # how the tool differs from what was trusted, as a diff
     runs: str = ""  # the program or address of its server; "" where that is Fanout itself
+    others: tuple[OtherServer, ...] = ()  # rules that would let it run, were its server the one they are bound to
     fingerprint: str | None = None  # of the tool as it is shown; None where it is gone
 
 

@@ -117,6 +117,7 @@ class WaitingBoards:
             until if known is None else known.until,
             spec.changed if spec else "",
             spec.identity.text if spec and spec.identity else "",
+            tuple(self._engine.gate.other_servers(spec, call.arguments or {})) if spec else (),
             fingerprint,
         )
 
