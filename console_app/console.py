@@ -134,7 +134,7 @@ class ConsoleParts:
         self._library = wiring.open_library(setup)
         self._resume = ""
         servers = self._servers()
-        self._problems += servers.notes
+        self._problems += (*setup.layered.notes, *servers.notes)
         self._listener: Callable[[], None] | None = None
         self._update_instructions: Callable[[], None] = lambda: None
         picks = wiring.picks(setup)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from console_app.config import trust
-from console_app.config.mcp_servers import McpConfig, ServerConfig, load_mcp_config
-from console_app.config.paths import Paths, project_mcp
+from console_app.config.mcp_servers import McpConfig, ServerConfig, load_mcp_config, read_mcp_config
+from console_app.config.paths import Paths, project_mcp, read_text
 from console_app.domain.errors import ConfigError, UsageError
 
 
@@ -42,8 +42,8 @@ def choose_servers(
     """
     if none:
         return ServerChoice()
-    path, notes = _file(paths, cwd, mcp_config, bundled)
-    config = load_mcp_config(path, environ)
+    path, notes, text = _file(paths, cwd, mcp_config, bundled)
+    config = load_mcp_config(path, environ) if text is None else read_mcp_config(text, path, environ)
     mine = not _same(path, bundled) and _same(path, paths.mcp)
     return ServerChoice(
         servers=_only(config, only),
@@ -55,19 +55,21 @@ def choose_servers(
     )
 
 
-def _file(paths: Paths, cwd: Path, mcp_config: Path | None, bundled: Path) -> tuple[Path, list[str]]:
+def _file(paths: Paths, cwd: Path, mcp_config: Path | None, bundled: Path) -> tuple[Path, list[str], str | None]:
+    """The file, what to say of it, and what it holds where that is what was trusted."""
     if mcp_config is not None:
-        return (cwd / mcp_config.expanduser()), []
+        return (cwd / mcp_config.expanduser()), [], None
     notes: list[str] = []
     project = project_mcp(cwd)
     if project.exists() and not _same(project, bundled):
-        if trust.is_trusted(paths, project):
-            return project, []
+        text = read_text(project)
+        if trust.is_trusted(paths, project, text):
+            return project, [], text
         notes.append(
             f"{project} is not used: it starts programs, and you have not trusted it as it is now. "
             "To use it: fanout mcp trust, or --mcp-config mcp.json."
         )
-    return (paths.mcp if paths.mcp.exists() else bundled), notes
+    return (paths.mcp if paths.mcp.exists() else bundled), notes, None
 
 
 def _same(one: Path, other: Path) -> bool:
