@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from console_app.domain.approvals import Decision
-from console_app.domain.tools import CallState
+from console_app.domain.approvals import ApprovalMode, Decision
+from console_app.domain.tools import CallState, ServerIdentity
+from console_app.engine.approval_gate import Rule
 from tests.mcp_client.conftest import Told, faulty
 from tests.tui.parts import calls, chat, decide, pass_by, see, seen, until
 from tests.tui.questions.stage import stage
@@ -86,3 +87,31 @@ async def test_a_key_pressed_for_what_was_shown_does_not_run_what_is_served_mean
             await see(s.pilot, '"description": "V3"')
             assert s.hub.tools()[0].changed
             assert [call.state for call in s.calls] == [CallState.WAITING]
+
+
+@pytest.mark.parametrize("size", [(100, 40), (80, 24)])
+async def test_a_rule_for_another_program_of_that_name_asks_and_shows_both(
+    tmp_path: Path, size: tuple[int, int]
+) -> None:
+    async with stage(tmp_path, size, server=faulty("environment")) as s:
+        gate = chat(s.console).services.engine.gate
+        gate.mode = ApprovalMode.ASK
+        gate.rules.append(Rule("allow", "odd.*", "this session"))
+        mine = s.hub.tools()[0].model_copy(update={"identity": ServerIdentity(digest="x", text="uvx mine")})
+        assert gate.bind(gate.rules[0], mine)
+        await s.answer(calls(("odd_work", "{}")))
+        await see(s.pilot, "Approve 1 of 1")
+        shown = seen(s.console)
+        assert "! allow odd.* is for  uvx mine" in shown
+        assert "runs  " in shown
+        assert "faulty_server.py environment" in shown
+        board = chat(s.console).boards.approvals
+        board.focus()
+        await until(s.pilot, lambda: board.has_focus)
+        await decide(s.pilot, "a")
+        await s.ended()
+        await s.answer(calls(("odd_other", "{}")))  # the key was for the tool alone
+        await see(s.pilot, "Approve 1 of 1")
+        await s.answer(calls(("odd_work", "{}")))
+        await decide(s.pilot, "n")
+        await until(s.pilot, lambda: [str(call.outcome) for call in s.calls] == ["succeeded", "denied", "succeeded"])
