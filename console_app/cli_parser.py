@@ -16,7 +16,7 @@ COMMANDS = {
     "run": "answer one prompt without the console (also: fanout -p)",
     "call": "run tools yourself, several in parallel; no model",
     "parse": "what a text answer would call, as JSON",
-    "mcp": "list, test, add, remove, import and sign in to MCP servers; trust a project's mcp.json",
+    "mcp": "list, test, add, remove, import and sign in to MCP servers; trust a project",
     "sessions": "list, search, show, export, import, rename, fork and delete what was kept",
     "models": "the models that can be used",
     "themes": "the themes that can be used",
@@ -246,7 +246,7 @@ def _mcp(parser: Parser) -> None:
     parser.epilog = (
         "list [--check] · get NAME · test [NAME ...] · add NAME URL · add NAME -- COMMAND [ARG ...] · add NAME JSON · "
         "remove NAME · auth NAME: sign in · import [CLIENT|FILE [NAME ...]]: from other clients · "
-        "trust [FILE]: use this mcp.json, shown first · trust NAME: its tools, as they are now · "
+        "trust [FILE]: use the project's mcp.json and settings, shown first · trust NAME: its tools, as they are now · "
         "test, and list --check, exit 1 when a server fails"
     )
     parser.add_argument(

@@ -105,7 +105,7 @@ async def _answered(setup: Setup, output: OutputStreams, interrupts: Interrupts,
     arguments = setup.arguments
     source, chosen = wiring.model_source(setup), wiring.choose_servers(setup)
     choice = source.choose()
-    for note in chosen.notes:
+    for note in (*setup.layered.notes, *chosen.notes):
         output.error_line(note)
     opened = await wiring.open_session(setup, library)
     choice = await interrupts.race(source.named(choice))
@@ -165,7 +165,7 @@ async def _call(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> 
 
     calls = read_calls(setup.arguments.words)
     chosen = wiring.choose_servers(setup)
-    for note in chosen.notes:
+    for note in (*setup.layered.notes, *chosen.notes):
         output.error_line(note)
     chosen = needed_servers(chosen, calls)
     hub = wiring.build_hub(setup, chosen)
@@ -265,9 +265,14 @@ def _config(setup: Setup) -> int:
 def _validate(setup: Setup) -> int:
     """Settings were read before: what is left is what they name."""
     choice, chosen = wiring.model_source(setup).choose(), wiring.choose_servers(setup)
-    problems = [*chosen.notes, *(f"{name} is no setting" for name in unknown_variables(setup.environ))]
+    project = setup.layered.project
+    waiting = setup.layered.notes if project is not None and not project.trusted else ()
+    problems = [*waiting, *chosen.notes, *(f"{name} is no setting" for name in unknown_variables(setup.environ))]
     for problem in problems:
         _complain(problem)
+    if waiting and project is not None:
+        for line in project.lines:
+            _print(f"waits for trust: {line}")
     if not problems:
         _print(f"Nothing is wrong. {choice.name} answers; {len(chosen.servers)} servers in {chosen.path}.")
     return EXIT_USAGE if problems else EXIT_DONE

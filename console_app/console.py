@@ -134,7 +134,7 @@ class ConsoleParts:
         self._library = wiring.open_library(setup)
         self._resume = ""
         servers = self._servers()
-        self._problems += servers.notes
+        self._problems += (*setup.layered.notes, *servers.notes)
         self._listener: Callable[[], None] | None = None
         self._update_instructions: Callable[[], None] = lambda: None
         picks = wiring.picks(setup)
@@ -235,8 +235,7 @@ class ConsoleParts:
 
     def _reloaded(self, servers: ServerChoice) -> None:
         """Which servers are the bundled ones may be others now, and with them what runs without asking."""
-        gate = self._engine.gate
-        gate.rules = [rule for rule in gate.rules if rule.source != wiring.BUNDLED] + wiring.bundled_rules(servers)
+        wiring.use_bundled(self._engine.gate, servers)
 
     def _changed(self) -> None:
         self._update_instructions()

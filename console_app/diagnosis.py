@@ -139,7 +139,7 @@ async def _servers(setup: Setup) -> list[Finding]:
         chosen = wiring.choose_servers(setup)
     except FanoutError as error:
         return [Finding("Servers", "mcp.json", "wrong", error.detail, error.hint)]
-    found = [Finding("Servers", "mcp.json", "note", note) for note in chosen.notes]
+    found = [Finding("Servers", "mcp.json", "note", note) for note in (*setup.layered.notes, *chosen.notes)]
     if not chosen.servers:
         return found
     hub = wiring.build_hub(setup, chosen)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from console_app import wiring
-from console_app.config import mcp_servers, paths, trust
+from console_app.config import paths, trust
 from console_app.domain.errors import UsageError
 from console_app.domain.safe_text import one_line
 from console_app.headless import mcp_files, server_report, servers
@@ -18,6 +18,7 @@ from console_app.headless.mcp_files import ServerFile
 from console_app.headless.output import OutputStreams
 from console_app.headless.run import EXIT_DONE, EXIT_FAILED, RunEnding
 from console_app.headless.server_report import ServerCheck
+from console_app.headless.trust_report import files_to_trust, to_trust
 from console_app.mcp_client.asking import open_in_browser
 from console_app.mcp_client.status import ServerState
 from console_app.wiring import Setup
@@ -34,7 +35,7 @@ async def _list(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> 
     if arguments.words and not arguments.mcp:
         arguments.mcp = list(arguments.words)
     chosen = wiring.choose_servers(setup)
-    for note in chosen.notes:
+    for note in (*setup.layered.notes, *chosen.notes):
         output.error_line(note)
     hub = wiring.build_hub(setup, chosen)
     async with servers.running(hub):
@@ -127,27 +128,24 @@ async def _import(setup: Setup, output: OutputStreams, interrupts: Interrupts) -
 
 
 async def _trust(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> RunEnding:
-    """A file, for the programs it starts; or a server, for its tools as they are now."""
+    """Files of a project, for the programs they start and what they set; or a server, for its tools as they are now."""
     word = setup.arguments.words[0] if setup.arguments.words else ""
-    file = Path(word) if word else paths.project_mcp(setup.cwd)
-    if word and not file.exists() and not word.endswith(".json"):
+    if word and not Path(word).exists() and not word.endswith((".json", ".toml")):
         return await _trust_tools(setup, output, interrupts, word)
-    text = paths.read_text(file) if file.exists() else ""
-    config = mcp_servers.load_mcp_config(file, setup.environ)
-    output.out(one_line(f"{file.absolute()} would start:") + "\n")
-    for server in config.servers:
-        for line in mcp_files.starts(server):
+    files = [to_trust(file, setup.environ) for file in files_to_trust(word, setup.cwd)]
+    for file in files:
+        for line in file.lines:
             output.out(setup.redactor.clean(line) + "\n")
     if not setup.arguments.yes:
-        question = f"Trust {one_line(str(file.absolute()), 200)} as it is now?"
-        if not await agreed(question, "fanout mcp trust --yes", output, interrupts):
+        names = " and ".join(one_line(str(file.path.absolute()), 200) for file in files)
+        if not await agreed(f"Trust {names} as now shown?", "fanout mcp trust --yes", output, interrupts):
             output.out("Not trusted; nothing was changed.\n")
             return RunEnding(EXIT_FAILED)
-    if paths.read_text(file) != text:
-        raise UsageError(f"{file} was changed while you were asked", "fanout mcp trust shows it as it is now.")
-    trust.trust(setup.paths, file)
-    names = ", ".join(server.name for server in config.servers) or "no server"
-    output.out(one_line(f"{file.absolute()} is trusted as it is now: {names}.") + "\n")
+    for file in files:
+        if paths.read_text(file.path) != file.text:
+            raise UsageError(f"{file.path} was changed while you were asked", "fanout mcp trust shows it as it is now.")
+        trust.trust(setup.paths, file.path, file.text)
+        output.out(one_line(f"{file.path.absolute()} is trusted as it is now: {file.summary}.") + "\n")
     return DONE
 
 
@@ -158,17 +156,17 @@ async def _trust_tools(setup: Setup, output: OutputStreams, interrupts: Interrup
         await interrupts.race(servers.settled(hub, output))
         if servers.failures(hub.statuses()):
             return RunEnding(EXIT_FAILED)
-        for spec in hub.tools():
-            if spec.changed:
-                output.out(f"{one_line(spec.label, 80)} has changed:\n")
-                for line in spec.changed.splitlines():
-                    output.out(f"    {one_line(line, 200)}\n")
-        if any(spec.changed for spec in hub.tools()) and not setup.arguments.yes:
+        shown = [spec for spec in hub.all_tools() if spec.changed]
+        for spec in shown:
+            output.out(f"{one_line(spec.label, 80)} has changed:\n")
+            for line in spec.changed.splitlines():
+                output.out(f"    {one_line(line, 200)}\n")
+        if shown and not setup.arguments.yes:
             question = f"Trust the tools of {one_line(name, 40)} as they are now?"
             if not await agreed(question, "fanout mcp trust NAME --yes", output, interrupts):
                 output.out("Not trusted; nothing was changed.\n")
                 return RunEnding(EXIT_FAILED)
-        changed = await hub.trust_tools(name)
+        changed = await hub.trust_tools(name, {spec.tool: spec.definition for spec in shown})
         output.out(f"{one_line(name, 40)}: {len(changed) or 'no'} tool{'s'[: len(changed) != 1]} had changed.\n")
     return DONE
 

@@ -20,6 +20,8 @@ from console_app.config.log_setup import log_nowhere, log_to
 from console_app.config.paths import Paths
 from console_app.config.private_files import make_private_again
 from console_app.config.redaction import Redactor
+from console_app.config.rule_servers import RuleServers
+from console_app.config.server_identity import identity_of
 from console_app.config.settings import Settings
 from console_app.config.stored_keys import with_stored_keys
 from console_app.config.system_prompt import DEFAULT
@@ -28,6 +30,7 @@ from console_app.domain.approvals import CallPolicy
 from console_app.domain.errors import ConfigError, UsageError
 from console_app.engine.approval_gate import ApprovalGate, Rule
 from console_app.engine.engine import Engine
+from console_app.engine.rule_bindings import RuleBindings, RuleKey
 from console_app.engine.settings import EngineSettings
 
 if TYPE_CHECKING:
@@ -131,6 +134,7 @@ def choose_servers(setup: Setup) -> ServerChoice:
         only=arguments.mcp or (),
         none=arguments.no_mcp,
         groups=setup.settings.groups,
+        named_by_user=setup.layered.sources.get("mcp_config") == str(setup.paths.settings),
         environ=setup.environ,
     )
 
@@ -221,13 +225,25 @@ def join(engine: Engine, hub: Hub) -> Callable[[], None]:
 def build_gate(setup: Setup, servers: ServerChoice, *, headless: bool) -> ApprovalGate:
     """The gate with the rules of all layers; the bundled servers' tools are allowed unless a rule says otherwise."""
     rules = [Rule(rule.action, rule.parsed.pattern, rule.source, rule.parsed.arguments) for rule in setup.layered.rules]
-    return ApprovalGate(setup.settings.approval_mode, rules + bundled_rules(servers), headless=headless)
+    bindings = RuleBindings(user_file=str(setup.paths.settings), own_servers=servers.own)
+    gate = ApprovalGate(setup.settings.approval_mode, rules, headless=headless, bindings=bindings)
+    for source, rule, server, identities in (record := RuleServers(setup.paths.rule_servers)).read():
+        bindings.bound[RuleKey(source, rule, server)] = identities
+    bindings.store = lambda key, identity: record.add(key.source, key.rule, key.server, identity)
+    use_bundled(gate, servers)
+    return gate
 
 
-def bundled_rules(servers: ServerChoice) -> list[Rule]:
-    """What runs without asking because it came along, and still is what came along."""
-    ours = [name for name in BUNDLED_SERVERS if servers.bundled or name in servers.shipped]
-    return [Rule("allow", f"{name}.*", BUNDLED) for name in ours]
+def use_bundled(gate: ApprovalGate, servers: ServerChoice) -> None:
+    """Has run without asking what came along, and still is what came along; called again when `servers` are others."""
+    gate.rules = [rule for rule in gate.rules if rule.source != BUNDLED]
+    gate.bindings.own_servers = servers.own
+    for server in servers.servers:
+        if server.name in BUNDLED_SERVERS and (servers.bundled or server.name in servers.shipped):
+            rule = Rule("allow", f"{server.name}.*", BUNDLED)
+            key = RuleKey(BUNDLED, rule.text, server.name)
+            gate.rules.append(rule)
+            gate.bindings.bound[key] = (identity_of(server, Path.cwd()),)
 
 
 def build_engine(

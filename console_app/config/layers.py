@@ -1,21 +1,23 @@
 """Gathers settings from flags, environment, project file, user file and defaults, and words what is wrong in them.
 
 Each layer is a plain table; they are merged, then validated once, and an error is traced back to the layer that said
-the value. A project file comes with a checkout that anyone may have written, so it can tighten but never loosen.
+the value. A project file comes with a checkout that anyone may have written: see `project_file`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, cast
 
 from pydantic import BaseModel, ValidationError
 
+from console_app.config import trust
 from console_app.config.fallbacks import check_fallbacks
 from console_app.config.model_choice import chosen_provider, known_providers
 from console_app.config.paths import Paths, project_settings, read_text
+from console_app.config.project_file import ProjectFile, divided, lines_of
 from console_app.config.settings import Rules, Settings, ToolRule
 from console_app.config.toml_text import parse_toml, position
 from console_app.domain.errors import ConfigError, UsageError
@@ -24,14 +26,7 @@ from console_app.domain.safe_text import one_line
 PREFIX = "FANOUT_"
 _TABLES = {"extra_body", "keys", "limits", "providers"}
 _OTHER_VARIABLES = {"FANOUT_HOME", "FANOUT_FILES", "FANOUT_ORDERS", "FANOUT_SEARCH_URL"}
-_NOT_FROM_A_PROJECT = {
-    "providers": "it could send your keys to another host",
-    "base_url": "it could send your keys to another host",
-    "extra_body": "it could change what is asked",
-    "mcp_config": "it could start programs",
-    "approval_mode": "it could let tools run unasked",
-    "max_price": "it could spend more than you allow",
-    "max_turn_tokens": "it could spend more than you allow",
+_NEVER_FROM_A_PROJECT = {
     "keys": "it could put an approval under a key that you press for something else",
 }
 
@@ -53,6 +48,12 @@ class LayeredSettings:
     settings: Settings
     rules: tuple[ToolRule, ...]
     sources: Mapping[str, str]
+    project: ProjectFile | None = None
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the user should know of where they come from."""
+        return (self.project.note,) if self.project is not None and self.project.note else ()
 
 
 def load_settings(
@@ -62,8 +63,9 @@ def load_settings(
     layers = [
         Layer("the command line", {name: value for name, value in flags.items() if value is not None}, "flag"),
         Layer("the environment", _from_environment(environ), "environment"),
-        *_files(paths, cwd),
     ]
+    files, project = _files(paths, cwd)
+    layers += files
     sources: dict[str, str] = {}
     merged: dict[str, Any] = {}
     found_rules = _tool_rules(rules, "the command line")
@@ -74,15 +76,12 @@ def load_settings(
         for name in values:
             sources.setdefault(name, layer.name)
         merged = _merge(values, merged)
-    try:
-        settings = Settings.model_validate(merged)
-    except ValidationError as error:
-        raise _worded(error, Settings, layers) from None
+    settings = _valid(merged, layers)
     check_fallbacks(settings)
     if _is_of_another_provider(settings, next((layer for layer in layers if layer.kind == "user"), None), sources):
         del sources["base_url"]
         settings = settings.model_copy(update={"base_url": None})
-    return LayeredSettings(settings, tuple(found_rules), sources)
+    return LayeredSettings(settings, tuple(found_rules), sources, project)
 
 
 def _is_of_another_provider(settings: Settings, file: Layer | None, sources: Mapping[str, str]) -> bool:
@@ -114,16 +113,19 @@ def _from_environment(environ: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name in names if (value := environ.get(PREFIX + name.upper()))}
 
 
-def _files(paths: Paths, cwd: Path) -> list[Layer]:
-    layers: list[Layer] = []
-    project = project_settings(cwd)
-    if project.is_file() and project.resolve() != paths.settings.resolve():
-        layer = _read(project, "project")
-        _check_project(layer)
-        layers.append(layer)
-    if paths.settings.exists():
-        layers.append(_read(paths.settings, "user"))
-    return layers
+def _files(paths: Paths, cwd: Path) -> tuple[list[Layer], ProjectFile | None]:
+    """The project's layer as far as it counts, then the user's."""
+    user = [_read(paths.settings, "user")] if paths.settings.exists() else []
+    path = project_settings(cwd)
+    if not path.is_file() or path.resolve() == paths.settings.resolve():
+        return user, None
+    layer = _read(path, "project")
+    _check_project(layer)
+    below = _valid({name: value for one in user for name, value in one.values.items() if name != "rules"}, user)
+    at_once, by_trust = divided(layer.values, below)
+    trusted = trust.is_trusted(paths, path, layer.text)
+    counts = replace(layer, values=_merge(by_trust, at_once) if trusted else at_once)
+    return [counts, *user], ProjectFile(str(path), trusted, tuple(lines_of(by_trust)))
 
 
 def _read(path: Path, kind: Literal["project", "user"]) -> Layer:
@@ -132,19 +134,22 @@ def _read(path: Path, kind: Literal["project", "user"]) -> Layer:
 
 
 def _check_project(layer: Layer) -> None:
-    rules = layer.values.get("rules")
-    refused: list[tuple[tuple[str, ...], str]] = [
-        ((name,), why)
-        for name, why in _NOT_FROM_A_PROJECT.items()
-        if name in layer.values and not (name == "approval_mode" and layer.values[name] == "ask")
-    ]
-    if isinstance(rules, dict) and cast("dict[str, Any]", rules).get("allow"):
-        refused.append((("rules", "allow"), "it could let tools run unasked"))
-    for key, why in refused:
-        raise ConfigError(
-            f"{_place(layer, key)}: a project file can't set {'.'.join(key)}, {why}",
-            "Put it into your own config.toml (`fanout config path` says where).",
-        )
+    """What is wrong in the file is told whether it is trusted or not."""
+    for name, why in _NEVER_FROM_A_PROJECT.items():
+        if name in layer.values:
+            raise ConfigError(
+                f"{_place(layer, (name,))}: a project file can't set {name}, {why}",
+                "Put it into your own config.toml (`fanout config path` says where).",
+            )
+    _rules_of(layer, layer.values.get("rules", {}))
+    _valid({name: value for name, value in layer.values.items() if name != "rules"}, [layer])
+
+
+def _valid(values: Mapping[str, Any], layers: Sequence[Layer]) -> Settings:
+    try:
+        return Settings.model_validate(values)
+    except ValidationError as error:
+        raise _worded(error, Settings, layers) from None
 
 
 def _rules_of(layer: Layer, table: Any) -> Rules:

@@ -64,6 +64,11 @@ class Paths:
         return self.data / "tools.json"
 
     @property
+    def rule_servers(self) -> Path:
+        """Which program or address each allow rule is bound to."""
+        return self.data / "rules.json"
+
+    @property
     def files(self) -> Path:
         """Where files that tools return are saved."""
         return self.data / "files"

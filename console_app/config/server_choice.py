@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from console_app.config import trust
-from console_app.config.mcp_servers import McpConfig, ServerConfig, load_mcp_config
-from console_app.config.paths import Paths, project_mcp
+from console_app.config.mcp_servers import McpConfig, ServerConfig, load_mcp_config, read_mcp_config
+from console_app.config.paths import Paths, project_mcp, read_text
 from console_app.domain.errors import ConfigError, UsageError
 
 
@@ -22,6 +22,7 @@ class ServerChoice:
     bundled: bool = False  # they are the ones that ship with Fanout
     shipped: frozenset[str] = frozenset()  # those of the user's own file that run just what ships under their names
     notes: tuple[str, ...] = ()
+    own: bool = True  # the file is the user's own, not a project's or one that was named for this once
 
 
 def choose_servers(
@@ -34,15 +35,17 @@ def choose_servers(
     none: bool = False,
     groups: Sequence[str] | None = None,
     environ: Mapping[str, str] = os.environ,
+    named_by_user: bool = False,
 ) -> ServerChoice:
     """The servers of the file that counts; with `only`, those of it. Raises ConfigError when it can't be read.
 
     `groups` are the user's, None where that counts for nothing: a server for other groups can't be started.
+    `named_by_user`: the user's own settings name `mcp_config`.
     """
     if none:
         return ServerChoice()
-    path, notes = _file(paths, cwd, mcp_config, bundled)
-    config = load_mcp_config(path, environ)
+    path, notes, text = _file(paths, cwd, mcp_config, bundled)
+    config = load_mcp_config(path, environ) if text is None else read_mcp_config(text, path, environ)
     mine = not _same(path, bundled) and _same(path, paths.mcp)
     return ServerChoice(
         servers=tuple(_for_groups(server, groups) for server in _only(config, only)),
@@ -50,22 +53,25 @@ def choose_servers(
         bundled=_same(path, bundled),
         shipped=_shipped(config, bundled, environ) if mine else frozenset(),
         notes=(*notes, *(str(problem) for problem in config.problems)),
+        own=named_by_user or _same(path, bundled) or _same(path, paths.mcp),
     )
 
 
-def _file(paths: Paths, cwd: Path, mcp_config: Path | None, bundled: Path) -> tuple[Path, list[str]]:
+def _file(paths: Paths, cwd: Path, mcp_config: Path | None, bundled: Path) -> tuple[Path, list[str], str | None]:
+    """The file, what to say of it, and what it holds where that is what was trusted."""
     if mcp_config is not None:
-        return (cwd / mcp_config.expanduser()), []
+        return (cwd / mcp_config.expanduser()), [], None
     notes: list[str] = []
     project = project_mcp(cwd)
     if project.exists() and not _same(project, bundled):
-        if trust.is_trusted(paths, project):
-            return project, []
+        text = read_text(project)
+        if trust.is_trusted(paths, project, text):
+            return project, [], text
         notes.append(
             f"{project} is not used: it starts programs, and you have not trusted it as it is now. "
             "To use it: fanout mcp trust, or --mcp-config mcp.json."
         )
-    return (paths.mcp if paths.mcp.exists() else bundled), notes
+    return (paths.mcp if paths.mcp.exists() else bundled), notes, None
 
 
 def _for_groups(server: ServerConfig, groups: Sequence[str] | None) -> ServerConfig:

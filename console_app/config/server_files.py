@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import stat
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from console_app.config import trust
-from console_app.config.mcp_servers import ServerConfig, load_mcp_config
+from console_app.config.mcp_servers import ServerConfig, read_mcp_config
 from console_app.config.paths import Paths, project_mcp, read_text
 from console_app.config.server_choice import ServerChoice
 from console_app.domain.errors import ConfigError
@@ -61,14 +62,15 @@ class ServerFiles:
         choice, source = self._choose(), self.choice.path
         refused = source is not None and source != choice.path and source == project_mcp(self._folder)
         if source is not None and refused and source.exists():
-            return Untrusted(source, load_mcp_config(source).servers, read_text(source))
+            text = read_text(source)
+            return Untrusted(source, read_mcp_config(text, source, os.environ).servers, text)
         return choice
 
     def trust(self, refused: Untrusted) -> None:
         """The file is trusted as it was shown. Raises ConfigError where it is another already."""
         if read_text(refused.path) != refused.text:
             raise ConfigError(f"{refused.path} was changed while you were asked", "/reload asks again.")
-        trust.trust(self._paths, refused.path)
+        trust.trust(self._paths, refused.path, refused.text)
 
     def take(self, choice: ServerChoice) -> None:
         """These are the servers now; the files as they are hold no news."""

@@ -1,4 +1,5 @@
-"""Which project files the user trusts: a project's mcp.json starts programs, so it is used only after a yes.
+"""Which files of a project the user trusts: its mcp.json starts programs and its settings may loosen yours, so both
+are used only after a yes.
 
 Trust is by place and content: a file that changed since, or the same file in another folder, is asked for again.
 """
@@ -13,18 +14,19 @@ from console_app.config.records import read_record, write_record
 from console_app.domain.errors import ConfigError
 
 
-def is_trusted(paths: Paths, file: Path) -> bool:
-    """Whether the user trusted `file` as it is now. A damaged record, or a file that can't be read, is no yes."""
+def is_trusted(paths: Paths, file: Path, text: str | None = None) -> bool:
+    """Whether the user trusted `file` as it is now, or as it was read: `text`. A damaged record, or a file that can't
+    be read, is no yes."""
     try:
-        return read_record(paths.trust).get(str(file.resolve())) == _fingerprint(file)
+        return read_record(paths.trust).get(str(file.resolve())) == _fingerprint(file, text)
     except ConfigError:
         return False
 
 
-def trust(paths: Paths, file: Path) -> None:
-    """Remembers `file` as it is now."""
-    write_record(paths.trust, read_record(paths.trust) | {str(file.resolve()): _fingerprint(file)})
+def trust(paths: Paths, file: Path, text: str | None = None) -> None:
+    """Remembers `file` as it was shown, `text`; without it, as it is now."""
+    write_record(paths.trust, read_record(paths.trust) | {str(file.resolve()): _fingerprint(file, text)})
 
 
-def _fingerprint(file: Path) -> str:
-    return hashlib.sha256(read_text(file).encode()).hexdigest()
+def _fingerprint(file: Path, text: str | None) -> str:
+    return hashlib.sha256((read_text(file) if text is None else text).encode()).hexdigest()

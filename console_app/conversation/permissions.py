@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from console_app.conversation.ui_port import UiPort
 from console_app.domain.approvals import ApprovalMode, Decision
 from console_app.domain.errors import FanoutError
-from console_app.domain.rules import RuleText, exact, literal, parse_rule
+from console_app.domain.rules import RuleText, literal, parse_rule, tool_pattern
 from console_app.domain.safe_text import one_line
 from console_app.domain.tools import ToolSpec
 from console_app.engine.approval_gate import Action, ApprovalGate, Rule
@@ -46,13 +46,17 @@ class RuleFile(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ApprovalDecision:
-    """What was decided, the same for each of `call_ids`; with `rule`, that is written as well."""
+    """What was decided, the same for each of `call_ids`; with `rule`, that is written as well.
+
+    `shown` has the fingerprint (`ToolSpec`) of each call's tool as it was shown: an approval of another is none.
+    """
 
     call_ids: tuple[str, ...]
     decision: Decision
     scope: Scope = "once"
     rule: str = ""
     feedback: str | None = None
+    shown: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,14 +107,14 @@ class Permissions:
         if running is None:
             return
         for call_id in decided.call_ids:
-            running.resolve(call_id, decided.decision, feedback=decided.feedback)
+            running.resolve(call_id, decided.decision, feedback=decided.feedback, shown=decided.shown.get(call_id))
         if decided.rule:
             self.reconsider()
 
-    def run_edited(self, call_id: str, arguments: dict[str, Any]) -> None:
-        """Lets a waiting call run with other arguments; the model hears of them."""
+    def run_edited(self, call_id: str, arguments: dict[str, Any], shown: str | None = None) -> None:
+        """Lets a waiting call run with other arguments; the model hears of them. `shown`: see ApprovalDecision."""
         running = self._running()
-        if running is None or not running.resolve(call_id, Decision.ALLOW, arguments=arguments):
+        if running is None or not running.resolve(call_id, Decision.ALLOW, arguments=arguments, shown=shown):
             self._ui.toast("That call doesn't wait any more.")
 
     def reconsider(self) -> int:
@@ -132,9 +136,16 @@ class Permissions:
             return False
         rule = Rule(action, read.pattern, SESSION if file is None else file.path, read.arguments)
         self._engine.gate.rules.append(rule)
+        self._bind(rule)
         where = f"Written to {one_line(file.path, 80)}" if file is not None else "Until you leave"
         self._ui.toast(f"{where}: {one_line(str(rule), 120)}")
         return True
+
+    def _bind(self, rule: Rule) -> None:
+        """Who writes a rule means the servers that there are now."""
+        for spec in self._engine.toolset.tools():
+            if rule.speaks_of(spec) and self._engine.gate.bind(rule, spec) and rule.is_kept:
+                self._engine.gate.keep(rule, spec)
 
     def remove_rule(self, rule: Rule) -> bool:
         """Takes a rule out of force, and out of the user's configuration where it stands there."""
@@ -193,7 +204,7 @@ def helpful_rules(gate: ApprovalGate, spec: ToolSpec, arguments: Mapping[str, An
 
     None where another rule, or `require_approval`, asks whatever is allowed.
     """
-    tool = RuleText(exact(spec.label))
+    tool = RuleText(tool_pattern(spec.server, spec.tool))
     offers = [tool]
     fixed = {
         name: literal(value)
@@ -202,7 +213,7 @@ def helpful_rules(gate: ApprovalGate, spec: ToolSpec, arguments: Mapping[str, An
     }
     if fixed and len(fixed) == len(arguments) and len(fixed) <= 2:
         offers.append(RuleText(tool.pattern, fixed))
-    offers.append(RuleText(f"{exact(spec.server)}.*"))
+    offers.append(RuleText(tool_pattern(spec.server)))
     return tuple(str(offer) for offer in offers if _helps(gate, offer, spec, arguments))
 
 

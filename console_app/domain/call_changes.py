@@ -38,7 +38,8 @@ def apply_to_call(call: CallView, event: CallChange) -> None:
             _ready(call, event)
         case ev.ApprovalRequested():
             call.state, call.why, call.always_asks = CallState.WAITING, event.why, event.always
-            call.waits.append((event.at, None))
+            if not call.waits or call.waits[-1][1] is not None:  # else it is asked anew while it waits
+                call.waits.append((event.at, None))
         case ev.ApprovalResolved():
             _resolved(call, event)
         case ev.CallQueued():

@@ -3,32 +3,36 @@
     files.read_*                              any call of these tools
     files.write_file(path=docs/*)             only where the argument `path` matches
     git.commit(message="fix, *", amend=false) several, all of which must match; quotes around commas and brackets
+    files.edit(edits.0.path=docs/*)           a value within another; `edits.*.path` is each of them
 
 Globs are `fnmatch`'s: `*`, `?`, `[abc]`. In doubt an allowing rule doesn't match, and one that asks or denies does:
-see `argument_matches`.
+see `speaks_of` and `argument_patterns`.
 """
 
 from __future__ import annotations
 
 import json
-import posixpath
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from typing import Any, cast
+from functools import lru_cache
+
+from console_app.domain.argument_patterns import is_typed, text_pattern
 
 _GLOB = re.compile(r"[*?\[(]|[\s\x00-\x1f]")
 _NAME = re.compile(r'\s*("(?:\\.|[^"\\])*"|[^\s"=,()]+)\s*=\s*')
 _VALUE = re.compile(r'("(?:\\.|[^"\\])*")\s*|([^",]*)')
 _BARE_NAME = re.compile(r'[^\s"=,()]+')
 _BARE_VALUE = re.compile(r'[^\s",()]([^",()]*[^\s",()])?')
-_CLIMBS = re.compile(r"(?:^|[/\\])\.\.(?:[/\\]|$)")
 
 
 @dataclass(frozen=True, slots=True)
 class RuleText:
-    """A rule without its action: `pattern` is a glob on `server.tool`, `arguments` are globs by argument name."""
+    """A rule without its action: `pattern` has the globs on server and tool, `arguments` those by argument name.
+
+    One that stands for a text though it looks like a number, true, false or null is in quotes (`text_pattern`).
+    """
 
     pattern: str
     arguments: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -73,7 +77,7 @@ def _arguments(text: str, inside: str) -> dict[str, str]:
         value = _VALUE.match(inside, name.end()) if name else None
         if name is None or value is None:
             raise ValueError(f"“{text}”: in brackets stands ARGUMENT=PATTERN, several with commas between")
-        found[_unquoted(name[1], text)] = _unquoted(value[1], text) if value[1] else value[2].strip()
+        found[_unquoted(name[1], text)] = text_pattern(_unquoted(value[1], text)) if value[1] else value[2].strip()
         at = value.end()
         if at == len(inside):
             return found
@@ -93,7 +97,8 @@ def _unquoted(part: str, text: str) -> str:
 
 def _written(name: str, glob: str) -> str:
     name = name if _BARE_NAME.fullmatch(name) else json.dumps(name, ensure_ascii=False)
-    return f"{name}={glob if _BARE_VALUE.fullmatch(glob) else json.dumps(glob, ensure_ascii=False)}"
+    bare = _BARE_VALUE.fullmatch(glob) or (glob[:1] == glob[-1:] == '"' and is_typed(glob[1:-1]))
+    return f"{name}={glob if bare else json.dumps(glob, ensure_ascii=False)}"
 
 
 def exact(text: str) -> str:
@@ -104,32 +109,36 @@ def exact(text: str) -> str:
     return _GLOB.sub(lambda found: "?" if found[0].isspace() or found[0] < " " else f"[{found[0]}]", text)
 
 
-def literal(value: str) -> str:
-    """A glob that an argument's `value` matches and nothing else."""
-    return re.sub(r"[*?\[]", lambda found: f"[{found[0]}]", value)
+def tool_pattern(server: str, tool: str = "") -> str:
+    """The pattern of one tool, or of every tool of a server, whatever their names look like."""
+    return f"{exact(server).replace('.', '[.]')}.{exact(tool) if tool else '*'}"
 
 
-def argument_matches(glob: str, value: Any, *, strictly: bool) -> bool:
-    """Whether an argument's value matches; a value that is no text is compared as its JSON.
+@lru_cache(maxsize=1000)
+def server_and_tool(pattern: str) -> tuple[str, str]:
+    """The globs on the server and on the tool: the first dot outside of [...] stands between them.
 
-    With `strictly`, for what allows: each entry of a list must match, and a path that climbs (`docs/../secret`) must
-    match as it is written and as it ends up. Else one of these is enough.
+    A dot in a server's name is written `[.]`. Without a dot, `demo*` is servers with all their tools; else nothing.
     """
-    whole = cast("object", value)
-    entries = cast("list[object]", value) if isinstance(value, list) else []
-    if strictly:
-        return all(_one_matches(glob, one, strictly=True) for one in entries or [whole])
-    return any(_one_matches(glob, one, strictly=False) for one in [whole, *entries])
+    at = 0
+    while at < len(pattern):
+        if pattern[at] == "[" and (end := pattern.find("]", at + 2)) > 0:
+            at = end
+        elif pattern[at] == ".":
+            return pattern[:at], pattern[at + 1 :]
+        at += 1
+    return (pattern, "*") if pattern.endswith("*") else ("", "")
 
 
-def _one_matches(glob: str, value: object, *, strictly: bool) -> bool:
-    text = _text(value)
-    forms = [text]
-    if _CLIMBS.search(text):
-        forms.append(posixpath.normpath(text.replace("\\", "/")))
-    matched = [fnmatchcase(form, glob) for form in forms]
-    return all(matched) if strictly else any(matched)
+def speaks_of(pattern: str, server: str, tool: str, *, strictly: bool) -> bool:
+    """Whether a pattern matches a tool. `strictly`, for what allows: server and tool each by their own part. Else it is
+    enough that the names together look like it, since which of them a dot belongs to may be in doubt."""
+    server_glob, tool_glob = server_and_tool(pattern)
+    if fnmatchcase(server, server_glob) and fnmatchcase(tool, tool_glob):
+        return True
+    return not strictly and (fnmatchcase(f"{server}.{tool}", pattern) or fnmatchcase(server, pattern))
 
 
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True)
+def literal(value: str) -> str:
+    """A pattern that an argument's `value` matches and nothing else."""
+    return text_pattern(re.sub(r"[*?\[]", lambda found: f"[{found[0]}]", value))

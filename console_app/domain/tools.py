@@ -70,6 +70,13 @@ class ToolAnnotations(Frozen):
     open_world: bool = True
 
 
+class ServerIdentity(Frozen):
+    """The program or address behind a server: compared by `digest`, shown to people as `text`."""
+
+    digest: str
+    text: str
+
+
 class ToolSpec(Frozen):
     """One tool that is switched on. `name` is what goes on the wire: legal everywhere and unique."""
 
@@ -82,6 +89,8 @@ class ToolSpec(Frozen):
     annotations: ToolAnnotations = ToolAnnotations()
     require_approval: bool = False
     changed: str = ""  # how it differs from what the user trusted, as a diff; then it requires an approval
+    definition: str = ""  # hash of what its server says of it; "" where no server does
+    identity: ServerIdentity | None = None  # the program or address that runs it; None: Fanout's own
     timeout: float | None = None  # seconds without news from a running call; None: the engine's default
     server_limit: int | None = None  # calls of its server that may run at once
     tool_limit: int | None = None  # calls of this tool that may run at once
@@ -93,6 +102,11 @@ class ToolSpec(Frozen):
     def label(self) -> str:
         """`server.tool`, as people write it in rules and commands."""
         return f"{self.server}.{self.tool}"
+
+    @property
+    def fingerprint(self) -> str:
+        """What a decision about a call of it stands for: this definition, of this program."""
+        return f"{self.definition} {self.identity.digest if self.identity else ''}"
 
 
 class ToolCall(Frozen):

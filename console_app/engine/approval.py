@@ -1,26 +1,30 @@
 """Lets calls in or not, from the request to the decision: asks the gate, waits for the user where it says so.
 
 What a person answers is checked and copied before it counts; what can't be accepted leaves its call waiting, and a
-notice says why.
+notice says why. An approval stands for the tool as it was shown, so a call whose tool becomes another while it waits is
+asked about anew.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from console_app.domain import events as ev
 from console_app.domain.approvals import DecidedBy, Decision
 from console_app.domain.ports.provider import ReadsText
+from console_app.domain.ports.toolset import Toolset
 from console_app.domain.tools import ToolResult, ToolSpec
 from console_app.engine import arguments as args
 from console_app.engine import results
-from console_app.engine.approval_gate import ApprovalGate, Verdict
+from console_app.engine.approval_gate import ApprovalGate, Rule, Verdict
 from console_app.engine.call_execution import CallExecution, Resolution
 from console_app.engine.repetition import FREE_REPEATS, Repetition
 from console_app.engine.session import Session
+from console_app.engine.settings import EngineSettings
+from console_app.engine.slots import limited
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,14 +37,18 @@ class MissedApproval:
     of_text: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Waiting:
-    """A call that somebody is asked about. A call that `repeats` itself wants a person, whatever the gate says."""
+    """A call that somebody is asked about. A call that `repeats` itself wants a person, whatever the gate says.
+
+    `spec` is the tool as it is now, `first` the fingerprint that it had when the call began to wait.
+    """
 
     call: CallExecution
     spec: ToolSpec
     repeats: bool
     answer: asyncio.Future[Resolution]
+    first: str
 
 
 class Approvals:
@@ -51,6 +59,7 @@ class Approvals:
         self._gate = session.gate
         self._provider = session.provider
         self._settings = session.settings
+        self._toolset = session.toolset
         self._repetition = repetition
         self._emit = emit
         self._waiting: dict[str, _Waiting] = {}
@@ -74,17 +83,30 @@ class Approvals:
                 self._repetition.allow_again(spec.name, key)
         else:
             resolution = Resolution(Decision(verdict.action), verdict.by, rule=verdict.rule)
+            if verdict.binds is not None:
+                await self._bind(verdict.binds, spec)
         if resolution.arguments is not None:
             call.arguments = resolution.arguments
+        elif call.attempt > 1 and resolution.decision is Decision.ALLOW and arguments != args.read(call.written):
+            resolution = replace(resolution, arguments=arguments)  # edited before it was asked about: the model is told
         self.record(call, resolution)
         return None if resolution.decision is Decision.ALLOW else results.denied(_reason(resolution, verdict))
+
+    async def _bind(self, rule: Rule, spec: ToolSpec) -> None:
+        """A rule is used with a server for the first time: from now on it means that one, which is said once."""
+        if spec.identity is None or not self._gate.bind(rule, spec):
+            return
+        if rule.is_kept:
+            text = f"{rule} (a rule of {rule.source}) now stands for {spec.server} as it is: {spec.identity.text}"
+            self._emit(ev.Notice(level="info", text=f"{text}. Another program or address of that name will ask."))
+            await asyncio.to_thread(self._gate.keep, rule, spec)
 
     async def _request(self, call: CallExecution, spec: ToolSpec, verdict: Verdict, repeats: bool) -> Resolution:
         self._emit(ev.ApprovalRequested(call_id=call.id, why=verdict.why, always=bool(call.must_ask)))
         if self._gate.headless:
             self.missed.append(MissedApproval(spec.label, verdict.rule, call.origin == "text"))
             return Resolution(Decision.DENY, DecidedBy.LIMIT)
-        waiting = _Waiting(call, spec, repeats, asyncio.get_running_loop().create_future())
+        waiting = _Waiting(call, spec, repeats, asyncio.get_running_loop().create_future(), spec.fingerprint)
         self._waiting[call.id] = waiting
         limit = self._settings.approval_timeout
         try:
@@ -102,28 +124,63 @@ class Approvals:
         waiting = self._waiting.get(call_id)
         return waiting is not None and waiting.call.result is None and not waiting.answer.done()
 
-    def resolve(self, call_id: str, decision: Decision, arguments: dict[str, Any] | None, feedback: str | None) -> bool:
-        """A person's answer for one call; False when it doesn't wait, or waits on."""
+    def resolve(
+        self,
+        call_id: str,
+        decision: Decision,
+        arguments: dict[str, Any] | None,
+        feedback: str | None,
+        shown: str | None = None,
+    ) -> bool:
+        """A person's answer for one call; False when it doesn't wait, or waits on.
+
+        `shown` is the fingerprint of the tool that the person saw, None for the one that was asked about first: an
+        approval of another one than there is now counts for nothing.
+        """
         if not self.waits(call_id):
             return False
         waiting = self._waiting[call_id]
-        call, spec = waiting.call, waiting.spec
         edited: dict[str, Any] | None = None
-        if arguments is not None and arguments != call.arguments and decision is Decision.ALLOW:
+        if decision is Decision.ALLOW:
+            self._renew(waiting)
             try:
-                edited = checked_edit(self._gate, spec, arguments)
+                edited = self._checked(waiting, arguments, waiting.first if shown is None else shown)
             except args.UnreadableArguments as error:
-                self._emit(ev.Notice(level="warning", text=f"{spec.label} still waits: {error}."))
+                self._emit(ev.Notice(level="warning", text=f"{waiting.spec.label} still waits: {error}."))
                 return False
         words = feedback.strip() if feedback else ""
         waiting.answer.set_result(Resolution(decision, DecidedBy.USER, edited, words or None))
         return True
 
+    def _checked(self, waiting: _Waiting, arguments: dict[str, Any] | None, shown: str) -> dict[str, Any] | None:
+        """The edited arguments, None for those of the call; raises UnreadableArguments for what can't be approved."""
+        call, spec = waiting.call, waiting.spec
+        if shown != spec.fingerprint:
+            raise args.UnreadableArguments("it has changed since it was shown, look at it again")
+        if arguments is not None and arguments != call.arguments:
+            return checked_edit(self._gate, spec, arguments)
+        if spec.fingerprint != waiting.first and (problem := args.problem(spec.input_schema, call.arguments or {})):
+            raise args.UnreadableArguments(problem)
+        return None
+
+    def _renew(self, waiting: _Waiting) -> bool:
+        """Takes the tool as it is now, and asks anew where that is another; whether it is."""
+        spec = current(self._toolset, self._settings, waiting.spec)
+        if spec.fingerprint == waiting.spec.fingerprint:
+            return False
+        waiting.spec = waiting.call.spec = spec
+        verdict = self._gate.check(spec, waiting.call.arguments or {}, waiting.call.must_ask)
+        why = f"{spec.label} changed while it waited" if verdict.action != "ask" else verdict.why
+        self._emit(ev.ApprovalRequested(call_id=waiting.call.id, why=why, always=bool(waiting.call.must_ask)))
+        return True
+
     def reconsider(self) -> int:
-        """Asks the gate again about each call that waits; how many it answered."""
+        """Asks the gate again about each call that waits, of its tool as it is now; how many it answered."""
         answered = 0
         for call_id, waiting in self._waiting.items():
-            if waiting.repeats or not self.waits(call_id):
+            if not self.waits(call_id):
+                continue
+            if self._renew(waiting) or waiting.repeats:
                 continue
             verdict = self._gate.check(waiting.spec, waiting.call.arguments or {}, waiting.call.must_ask)
             if verdict.action != "ask":
@@ -147,6 +204,12 @@ class Approvals:
                 rule=resolution.rule,
             )
         )
+
+
+def current(toolset: Toolset, settings: EngineSettings, spec: ToolSpec) -> ToolSpec:
+    """A tool as it is now, under the user's limits; as it was where it is gone."""
+    found = next((one for one in toolset.tools() if one.name == spec.name), None)
+    return spec if found is None or spec.builtin else limited(found, settings.never_parallel, settings.limits)
 
 
 def checked_edit(gate: ApprovalGate, spec: ToolSpec, arguments: dict[str, Any]) -> dict[str, Any]:

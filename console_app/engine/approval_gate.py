@@ -1,20 +1,22 @@
 """Whether a call may run: by rule, by mode, or by asking. It decides and waits for nobody, so it can be tested whole.
 
 Deny stands over ask, ask over allow; `require_approval` of a tool counts as a rule that asks, so no mode and no allow
-rule passes it, and so does what is known of a single call (`must_ask`). Where nobody can be asked (`headless`) the
-engine denies.
+rule passes it, and so does what is known of a single call (`must_ask`). A rule that allows does so only for the program
+or address that it is bound to (`rule_bindings`). Where nobody can be asked (`headless`) the engine denies.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
+from dataclasses import dataclass, field, replace
+from pathlib import PurePath as Path
 from typing import Any, Literal
 
 from console_app.domain.approvals import ApprovalMode, DecidedBy
-from console_app.domain.rules import RuleText, argument_matches
+from console_app.domain.argument_patterns import arguments_match
+from console_app.domain.rules import RuleText, speaks_of
 from console_app.domain.tools import ToolSpec
+from console_app.engine.rule_bindings import RuleBindings, RuleKey, Standing
 
 # What asks without being a rule that somebody wrote.
 REQUIRED, CHANGED, MUST_ASK = "require_approval", "changed", "must_ask"
@@ -24,7 +26,7 @@ _STRICTEST_FIRST: tuple[Action, ...] = ("deny", "ask", "allow")
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """`pattern` is a glob on `server.tool`; `arguments` are globs that the named arguments must match, all of them.
+    """`pattern` has globs on server and tool; `arguments` are what the named arguments must match, all of them.
 
     `source` says where the rule was written, for people. `domain.rules` says what matches, and how a rule is written.
     """
@@ -36,14 +38,17 @@ class Rule:
 
     def matches(self, spec: ToolSpec, arguments: Mapping[str, Any]) -> bool:
         """Whether the rule speaks of this call."""
-        return self.speaks_of(spec) and all(
-            name in arguments and argument_matches(glob, arguments[name], strictly=self.action == "allow")
-            for name, glob in self.arguments.items()
-        )
+        strictly = self.action == "allow"
+        return self.speaks_of(spec) and arguments_match(self.arguments, arguments, strictly=strictly)
 
     def speaks_of(self, spec: ToolSpec) -> bool:
         """Whether it may hold for a call of this tool."""
-        return fnmatchcase(spec.label, self.pattern)
+        return speaks_of(self.pattern, spec.server, spec.tool, strictly=self.action == "allow")
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether it stands in a file, and so outlives the console."""
+        return Path(self.source).is_absolute()
 
     @property
     def text(self) -> str:
@@ -62,6 +67,16 @@ class Verdict:
     why: str
     by: DecidedBy
     rule: str | None = None
+    binds: Rule | None = None  # an allow rule that is to mean the server of this call from now on
+
+
+@dataclass(frozen=True, slots=True)
+class OtherServer:
+    """An allow rule that doesn't count for a call, since its server is not what the rule was `bound` to; "" when the
+    rule was bound to nothing, and the server isn't the user's own."""
+
+    rule: Rule
+    bound: str
 
 
 class ApprovalGate:
@@ -78,11 +93,13 @@ class ApprovalGate:
         *,
         headless: bool = False,
         trusted: frozenset[str] | None = None,
+        bindings: RuleBindings | None = None,
     ) -> None:
         self.mode = mode
         self.rules = list(rules)
         self.headless = headless
         self.trusted = trusted
+        self.bindings = RuleBindings() if bindings is None else bindings
 
     def check(self, spec: ToolSpec, arguments: Mapping[str, Any], must_ask: str = "") -> Verdict:
         """The verdict on one call. `must_ask`: why it may not run unless a person approves it, "" when nothing does."""
@@ -94,10 +111,42 @@ class ApprovalGate:
                 why = "its definition changed since you trusted it" if spec.changed else "it always needs an approval"
                 rule = CHANGED if spec.changed else REQUIRED
                 return Verdict("ask", f"{spec.label}: {why}", DecidedBy.RULE, rule)
-            spoke = next((rule for rule in found if rule.action == action), None)
+            spoke = next((rule for rule in found if rule.action == action and self._means(rule, spec)), None)
             if spoke is not None:
-                return Verdict(action, f"rule: {spoke}", DecidedBy.RULE, str(spoke))
-        return self._by_mode(spec)
+                binds = spoke if action == "allow" and self._standing(spoke, spec) == "new" else None
+                return Verdict(action, f"rule: {spoke}", DecidedBy.RULE, str(spoke), binds)
+        verdict = self._by_mode(spec)
+        if verdict.action == "ask" and (others := self.other_servers(spec, arguments)):
+            return replace(
+                verdict,
+                why=f"{others[0].rule} is for another {spec.server}"
+                if others[0].bound
+                else f"{others[0].rule} is not yet for this {spec.server}",
+            )
+        return verdict
+
+    def other_servers(self, spec: ToolSpec, arguments: Mapping[str, Any]) -> list[OtherServer]:
+        """The allow rules that would let a call run, were its server the one that they are bound to."""
+        found: list[OtherServer] = []
+        for rule in self.rules:
+            if rule.action == "allow" and rule.matches(spec, arguments) and not self._means(rule, spec):
+                bound = self.bindings.meant(_key(rule, spec))
+                found.append(OtherServer(rule, bound[-1].text if bound else ""))
+        return found
+
+    def bind(self, rule: Rule, spec: ToolSpec) -> bool:
+        """The rule means the server of this tool from now on; whether that is new."""
+        return rule.action == "allow" and self.bindings.bind(_key(rule, spec), spec)
+
+    def keep(self, rule: Rule, spec: ToolSpec) -> None:
+        """Stores that; may block."""
+        self.bindings.keep(_key(rule, spec), spec)
+
+    def _standing(self, rule: Rule, spec: ToolSpec) -> Standing:
+        return self.bindings.standing(_key(rule, spec), spec)
+
+    def _means(self, rule: Rule, spec: ToolSpec) -> bool:
+        return rule.action != "allow" or self._standing(rule, spec) in ("bound", "new")
 
     def _by_mode(self, spec: ToolSpec) -> Verdict:
         match self.mode:
@@ -112,3 +161,7 @@ class ApprovalGate:
 
     def _trusts(self, server: str) -> bool:
         return self.trusted is None or server in self.trusted
+
+
+def _key(rule: Rule, spec: ToolSpec) -> RuleKey:
+    return RuleKey(rule.source, rule.text, spec.server)

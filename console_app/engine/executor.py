@@ -134,6 +134,7 @@ class Executor:
             if call.resolution is None and (refusal := await self._approvals.ask(call, spec)):
                 self.finish(call, refusal)
                 return
+            spec = call.spec or spec  # as it was approved, where it became another while it waited
             if queue is not None:
                 await self._wait_in(queue, call)
             call.released = True

@@ -79,21 +79,21 @@ def session_for(session: Session, calls: Sequence[ManualCall]) -> Session:
     return replace(
         session,
         provider=ManualCallsProvider(calls, specs),
-        gate=TypedCallsGate(session.gate.mode, session.gate.rules, headless=session.gate.headless),
+        gate=TypedCallsGate(
+            session.gate.mode, session.gate.rules, headless=session.gate.headless, bindings=session.gate.bindings
+        ),
         settings=replace(session.settings, strategy="agentic", builtin_tools=frozenset()),
         todo_edited=False,  # the model is told of it in its own turn
     )
 
 
 class TypedCallsGate(ApprovalGate):
-    """Who typed a call approved it; what a rule denies stays denied, and a tool that has changed since it was trusted
-    asks, as it does for a model: what was typed was meant for what it was."""
+    """Who typed a call approved it; what a rule denies stays denied, and a tool that has changed is shown first."""
 
     def check(self, spec: ToolSpec, arguments: Mapping[str, Any], must_ask: str = "") -> Verdict:
         verdict = super().check(spec, arguments, must_ask)
-        if spec.changed:
-            return verdict
-        return Verdict("allow", "you asked for it yourself", DecidedBy.USER) if verdict.action == "ask" else verdict
+        asks = verdict.action == "ask" and not spec.changed
+        return Verdict("allow", "you asked for it yourself", DecidedBy.USER) if asks else verdict
 
 
 class ManualCallsProvider:

@@ -69,9 +69,10 @@ class Rerun(Activity):
         *,
         arguments: dict[str, Any] | None = None,
         feedback: str | None = None,
+        shown: str | None = None,
     ) -> bool:
         """Answers an `approval.requested`; see Turn."""
-        return self._approvals.resolve(call_id, decision, arguments, feedback)
+        return self._approvals.resolve(call_id, decision, arguments, feedback, shown)
 
     def reconsider(self) -> int:
         """Asks the gate again, after a change of rules or mode; see Turn."""

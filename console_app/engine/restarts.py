@@ -12,7 +12,7 @@ from console_app.domain import events as ev
 from console_app.domain.approvals import DecidedBy
 from console_app.domain.tools import ToolSpec
 from console_app.engine import arguments as args
-from console_app.engine.approval import checked_edit
+from console_app.engine.approval import checked_edit, current
 from console_app.engine.batch import Batch
 from console_app.engine.call_execution import CallExecution
 from console_app.engine.session import Session
@@ -42,14 +42,15 @@ class Restarts:
         return call is not None and self._restart(call, arguments)
 
     def _restart(self, call: CallExecution, arguments: dict[str, Any] | None) -> bool:
-        spec = call.spec
-        if spec is None or spec.builtin or not call.closed or self._batch.completed:
+        if call.spec is None or call.spec.builtin or not call.closed or self._batch.completed:
             return False
+        spec = current(self._session.toolset, self._session.settings, call.spec)
         try:
             fresh = attempt(self._session, call, spec, arguments)
         except args.UnreadableArguments as error:
             self._emit(ev.Notice(level="warning", text=f"{spec.label} was not run again: {error}."))
             return False
+        fresh.spec = spec
         self._batch.restart(call, fresh, spec)
         return True
 
@@ -57,7 +58,10 @@ class Restarts:
 def attempt(session: Session, call: CallExecution, spec: ToolSpec, arguments: dict[str, Any] | None) -> CallExecution:
     """The next attempt at `call`. Raises UnreadableArguments for arguments that don't fit, or that a rule denies."""
     if arguments is not None:
-        return call.again(checked_edit(session.gate, spec, arguments))
+        fresh = call.again(checked_edit(session.gate, spec, arguments))
+        if spec.changed:  # who edits the arguments has not seen what became of the tool
+            fresh.resolution = None
+        return fresh
     if call.arguments is None:
         raise args.UnreadableArguments("its arguments could not be read; edit them")
     verdict = session.gate.check(spec, call.arguments)
@@ -72,4 +76,4 @@ def attempt(session: Session, call: CallExecution, spec: ToolSpec, arguments: di
 def _approved(call: CallExecution, spec: ToolSpec) -> bool:
     """Whether a person approved the call, of the tool as it is now: what a mode let run is for the mode of now."""
     by = call.resolution.by if call.resolution else None
-    return by is DecidedBy.USER and call.spec is not None and call.spec.changed == spec.changed
+    return by is DecidedBy.USER and call.spec is not None and call.spec.fingerprint == spec.fingerprint

@@ -148,14 +148,16 @@ class Turn(Activity):
         *,
         arguments: dict[str, Any] | None = None,
         feedback: str | None = None,
+        shown: str | None = None,
     ) -> bool:
         """Answers an `approval.requested`. With `arguments`, these run in place of the model's (`{}` too).
 
-        False when the call doesn't wait, and when the new arguments don't fit the tool's schema or a rule denies them:
-        then it waits on, and a notice says why.
+        `shown` is the fingerprint (`ToolSpec`) of the tool that was shown, None for the one first asked about. False
+        when the call doesn't wait, and when the tool is another now, the new arguments don't fit its schema or a rule
+        denies them: then it waits on, and a notice says why.
         """
         step = self._step
-        return step is not None and step.approvals.resolve(call_id, decision, arguments, feedback)
+        return step is not None and step.approvals.resolve(call_id, decision, arguments, feedback, shown)
 
     def reconsider(self) -> int:
         """Asks the gate again about every call that waits, after a change of rules or mode; how many it answered."""

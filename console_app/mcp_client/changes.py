@@ -15,6 +15,8 @@ Kind = Literal["tools", "prompts", "resources"]
 log = logging.getLogger(__name__)
 
 MOST_UPDATES = 1000  # resources of one look; a server that names more has no more than that to say
+QUIET_SECONDS = 0.2  # after a notice before one looks
+MOST_WAITS = 10  # for a server that is never quiet
 _RETRY_SECONDS = (0.5, 2.0, 10.0, 60.0)
 
 
@@ -25,6 +27,8 @@ class Changes:
         self.news = asyncio.Event()
         self.subscribed: set[str] = set()
         self.resubscribe = asyncio.Event()  # `subscribed` is another now
+        self.tools_heard = 0  # notices that the tools are others
+        self.tools_listed = 0  # those of them that were there when the tools were listed last
         self._kinds: set[Kind] = set()
         self._updated: dict[str, None] = {}
         self._completed: dict[str, asyncio.Event] = {}
@@ -55,6 +59,7 @@ class Changes:
     def add(self, kind: Kind) -> None:
         """A list has changed, or has to be looked at for another reason."""
         self._kinds.add(kind)
+        self.tools_heard += kind == "tools"
         self.news.set()
 
     def take(self) -> tuple[set[Kind], list[str]]:
@@ -62,6 +67,24 @@ class Changes:
         self.news.clear()
         kinds, updated = self._kinds, list(self._updated)
         self._kinds, self._updated = set(), {}
+        return kinds, updated
+
+    @property
+    def tools_are_stale(self) -> bool:
+        """Whether the tools have changed since they were listed last."""
+        return self.tools_heard != self.tools_listed
+
+    async def gathered(self) -> tuple[set[Kind], dict[str, None]]:
+        """All that is said until the server is quiet for a moment, but not for ever: it may send several at once."""
+        kinds: set[Kind] = set()
+        updated: dict[str, None] = {}
+        for _ in range(MOST_WAITS):
+            if not self.news.is_set():
+                break
+            more, uris = self.take()
+            kinds |= more
+            updated |= dict.fromkeys(uris)
+            await asyncio.sleep(QUIET_SECONDS)
         return kinds, updated
 
     def completion(self, identifier: str) -> asyncio.Event:

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from console_app.config.mcp_servers import ServerConfig
+from console_app.config.server_identity import identity_of
 from console_app.config.server_roots import Roots, folders, told_of
 from console_app.domain.errors import ServerError
 from console_app.domain.events import Level
@@ -23,16 +25,14 @@ from console_app.mcp_client.atlas_updates import AtlasUpdates
 from console_app.mcp_client.catalogue import Catalogue
 from console_app.mcp_client.channel import Channel, HttpChannel, StartError, StdioChannel
 from console_app.mcp_client.faults import CallRefused, ConnectionLost
+from console_app.mcp_client.listed_tools import ListedTools
 from console_app.mcp_client.server_log import ServerLog
 from console_app.mcp_client.shared import ConnectionEnding, Shared, to_the_end
 from console_app.mcp_client.sign_in import SignInPage, StoredSignIn, plan_of
-from console_app.mcp_client.status import RejectedTool, ServerState, ServerStatus
+from console_app.mcp_client.status import ServerState, ServerStatus
 
 if TYPE_CHECKING:
-    from mcp_types import Tool
-
-    from console_app.mcp_client.changes import Kind
-    from console_app.mcp_client.session import ServerListing, ServerSession, Surroundings
+    from console_app.mcp_client.session import ServerSession, Surroundings
 
 log = logging.getLogger(__name__)
 
@@ -41,8 +41,7 @@ STEADY_SECONDS = 30.0  # a connection that held this long starts the delays from
 SIGN_IN_SECONDS = 600.0  # that the user may take
 CALL_WAITS_SECONDS = 20.0  # that a call waits for a server that is (re)connecting
 LOST_SECONDS = 2.0  # that a call which lost its server waits to learn why
-REFRESH_SECONDS = 0.2  # of quiet after a change of the tools before they are listed again
-MOST_WAITS = 10  # for a server that is never quiet
+CHANGED = "has changed since this call was decided, so it did not run. Calling it again asks anew."
 
 
 class Connection:
@@ -50,17 +49,16 @@ class Connection:
 
     def __init__(self, config: ServerConfig, shared: Shared) -> None:
         self.config = config
-        self.tools: tuple[Tool, ...] = ()
+        self.identity = identity_of(config, Path.cwd())
+        self.listed_tools = ListedTools(config, shared.definitions)
         self.state = ServerState.DISABLED if config.disabled else ServerState.STARTING
         self.reason = ""
-        self.changed: dict[str, str] = {}  # tools that aren't what the user trusted, with the difference
         self.catalogue = Catalogue(config.name, self._ready_session, shared.files, config.timeout or CONNECT_SECONDS)
         self._log = ServerLog(shared.log_dir, config.name)
         self._shared = shared
         self._page = SignInPage(config.name, shared.asking)
         self._delays = shared.retry_delays
         self._roots: Roots = config.root_plan
-        self._rejected: tuple[RejectedTool, ...] = ()
         self._about = ("", "", "")  # protocol version, server info, instructions
         self._session: ServerSession | None = None
         self._moved = asyncio.Event()  # replaced at each change of state: whoever holds the old one is woken
@@ -193,9 +191,9 @@ class Connection:
                     await channel.start()
                     async with channel.session() as session:
                         listing = await session.list_tools()
-                        await self._examine(listing)
+                        await self.listed_tools.take(listing)
                         deadline.reschedule(None)
-                        self._ready(session, listing)
+                        self._ready(session)
                         await self._serve(session)
             except StartError as fault:
                 return ConnectionEnding(str(fault))
@@ -223,11 +221,10 @@ class Connection:
             None if self._roots == "none" else lambda: folders(self._roots, self._shared.asking.roots),
         )
 
-    def _ready(self, session: ServerSession, listing: ServerListing) -> None:
+    def _ready(self, session: ServerSession) -> None:
         self._session = session
         self._page.connected = True
         self._about = (session.protocol_version, session.server_info, session.instructions)
-        self.tools, self._rejected = listing.tools, listing.rejected
         self._move(ServerState.READY)
 
     async def _serve(self, session: ServerSession) -> None:
@@ -254,18 +251,12 @@ class Connection:
         self._shared.changed()
 
     async def _refresh(self, session: ServerSession) -> None:
-        kinds: set[Kind] = set()
-        updated: dict[str, None] = {}
-        # Servers send several notices at once: wait until they are quiet for a moment, but not for ever.
-        for _ in range(MOST_WAITS):
-            if not session.changes.news.is_set():
-                break
-            more, uris = session.changes.take()
-            kinds |= more
-            updated |= dict.fromkeys(uris)
-            await asyncio.sleep(REFRESH_SECONDS)
+        kinds, updated = await session.changes.gathered()
         if "tools" in kinds:
+            heard = session.changes.tools_heard
             await self._list_tools(session)
+            session.changes.tools_listed = heard
+            self._wake()
         if kinds - {"tools"}:
             await self.catalogue.refresh(session)
         if kinds:
@@ -280,30 +271,27 @@ class Connection:
         except Exception as error:
             self._say("warning", f"the tools could not be listed again: {faults.connection_reason(error)}")
             return
-        await self._examine(listing)
-        self.tools, self._rejected = listing.tools, listing.rejected
+        await self.listed_tools.take(listing)
 
-    async def _examine(self, listing: ServerListing) -> None:
-        """Notes what has changed about the tools since the user trusted them."""
-        if (definitions := self._shared.definitions) is not None:
-            self.changed = await asyncio.to_thread(definitions.changed, self.config, listing.tools)
-
-    async def accept(self, name: str) -> None:
-        """The user trusts a tool as it is now."""
-        tool = next((tool for tool in self.tools if tool.name == name), None)
-        if tool is not None and self._shared.definitions is not None:
-            await asyncio.to_thread(self._shared.definitions.accept, self.config, tool)
-            self.changed.pop(name, None)
+    async def accept(self, name: str, shown: str) -> bool:
+        """The user trusts a tool whose definition has the hash `shown`; False when it is another by now."""
+        accepted = await self.listed_tools.accept(name, shown)
+        if accepted:
             self._shared.changed()
+        return accepted
 
     def _move(self, state: ServerState, reason: str = "") -> None:
         self.state, self.reason = state, reason
         if state in {ServerState.FAILED, ServerState.STOPPED, ServerState.NEEDS_SIGN_IN}:
-            self.tools, self._rejected = (), ()
+            self.listed_tools.forget()
             self.catalogue.forget()
+        self._wake()
+        self._shared.changed()
+
+    def _wake(self) -> None:
+        """Whoever waits for this server looks again."""
         moved, self._moved = self._moved, asyncio.Event()
         moved.set()
-        self._shared.changed()
 
     def _say(self, level: Level, text: str) -> None:
         self._log.write_line(f"[{level}] {text}")
@@ -311,13 +299,28 @@ class Connection:
     # Use.
 
     async def call(
-        self, tool: str, arguments: dict[str, Any], reporter: CallReporter, meta: dict[str, Any], call_id: str = ""
+        self,
+        tool: str,
+        arguments: dict[str, Any],
+        reporter: CallReporter,
+        meta: dict[str, Any],
+        call_id: str = "",
+        *,
+        definition: str = "",
+        accept: bool = False,
     ) -> ToolResult:
-        """Runs one call; every failure but cancellation is a result."""
+        """Runs one call; every failure but cancellation is a result.
+
+        With `definition`, the hash of what was approved, it runs only while that is what the server lists; `accept`
+        notes it as trusted.
+        """
         session = await self._session_for_call()
         if session is None:
             return convert.failed(self._not_ready())
         updates = AtlasUpdates(reporter, self._shared.files)
+        same = not definition or self.listed_tools.hashes.get(tool) == definition
+        if not same or (accept and not await self.accept(tool, definition)):
+            return convert.failed(f"{self.config.name}.{tool} {CHANGED}")
         try:
             result = await session.call(tool, arguments, updates, meta, call_id)
         except ConnectionLost as lost:
@@ -338,6 +341,8 @@ class Connection:
         return session
 
     def _not_ready(self) -> str:
+        if self._is_changing:
+            return f"The server {self.config.name} says that its tools have changed, and doesn't list them."
         why = f": {self.reason}" if self.reason else ""
         return f"The server {self.config.name} is {self.state.value}{why}."
 
@@ -345,7 +350,7 @@ class Connection:
         """The session once the server is ready, or None when it isn't in time."""
         try:
             async with asyncio.timeout(CALL_WAITS_SECONDS):
-                while not self.state.settled or self._just_ended:
+                while not self.state.settled or self._just_ended or self._is_changing:
                     await self._moved.wait()
         except TimeoutError:
             return None
@@ -355,6 +360,12 @@ class Connection:
     def _just_ended(self) -> bool:
         # The owner hasn't got round to it yet: a call sent now would fail without ever having been sent.
         return self.state is ServerState.READY and self._session is not None and self._session.ended.is_set()
+
+    @property
+    def _is_changing(self) -> bool:
+        # A call that was approved for what its tool was must not run on what the tool has become.
+        session = self._session if self.state is ServerState.READY else None
+        return session is not None and session.changes.tools_are_stale
 
     async def _lost(self, session: ServerSession, reason: str) -> str:
         """What to tell of a call that was running when the connection ended; waits a moment for the reason."""
@@ -379,13 +390,13 @@ class Connection:
             name=self.config.name,
             state=self.state,
             reason=self.reason,
-            tools=len(self.tools),
+            tools=len(self.listed_tools.tools),
             transport=self.config.kind,
             protocol_version=version,
             server_info=info,
             instructions=instructions,
             log_path=self._log.path,
-            rejected=self._rejected,
+            rejected=self.listed_tools.rejected,
             description=self.config.description or self.config.short_description,
             prompts=len(offers.prompts),
             resources=len(offers.resources) + len(offers.templates),

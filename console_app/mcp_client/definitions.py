@@ -2,7 +2,7 @@
 
 A server can rename nothing and still turn a harmless tool into another by changing its description or schema (a "rug
 pull"). The first definition of a tool is trusted along with its server; a later one is not, until the user approves a
-call of it, having seen the difference.
+call of it and with that the very definition that was shown: what the server lists by then is not asked.
 """
 
 from __future__ import annotations
@@ -57,12 +57,16 @@ class Definitions:
                 self._write(record)
             return different
 
-    def accept(self, config: ServerConfig, tool: Tool) -> None:
-        """The user trusts the tool as it is now."""
+    def accept(self, config: ServerConfig, tool: Tool, shown: str) -> bool:
+        """The user trusts the tool whose definition has the hash `shown`. False if this is another one."""
+        text = definition_of(tool)
+        if _hash(text) != shown:
+            return False
         with self._lock:
             record = self._read()
-            record.setdefault(_key(config), {})[tool.name] = _noted(definition_of(tool))
+            record.setdefault(_key(config), {})[tool.name] = _noted(text)
             self._write(record)
+        return True
 
     def _read(self) -> dict[str, dict[str, dict[str, str]]]:
         servers = read_record(self._path).items()
@@ -88,6 +92,11 @@ def definition_of(tool: Tool) -> str:
     if measure(tool.input_schema)[0] > LARGE:  # to indent takes three times as long
         return json.dumps(fields, ensure_ascii=False, separators=(",\n", ": "), sort_keys=True)
     return json.dumps(fields, ensure_ascii=False, indent=2, sort_keys=True)
+
+
+def hash_of(tool: Tool) -> str:
+    """The hash of a tool's definition, as approvals carry it."""
+    return _hash(definition_of(tool))
 
 
 def _is_ours(config: ServerConfig) -> bool:

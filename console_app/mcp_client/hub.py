@@ -120,13 +120,12 @@ class Hub(OffersOfServers):
         await connection.sign_out()
         await connection.reconnect()
 
-    async def trust_tools(self, name: str) -> Sequence[str]:
-        """Takes all tools of a server as they are now; returns those that had changed. Raises ServerError."""
+    async def trust_tools(self, name: str, shown: Mapping[str, str]) -> Sequence[str]:
+        """Trusts the changed tools of a server as they were shown, tool to the hash of its definition; returns those
+        that still are that. Raises ServerError."""
         connection = self._connection(name)
-        changed = list(connection.changed)
-        for tool in changed:
-            await connection.accept(tool)
-        return changed
+        changed = [tool for tool in connection.listed_tools.changed if tool in shown]
+        return [tool for tool in changed if await connection.accept(tool, shown[tool])]
 
     async def close(self) -> None:
         """Ends every connection, all at once, and every program that was started, with their children."""
@@ -172,12 +171,12 @@ class Hub(OffersOfServers):
     def all_tools(self) -> Sequence[ToolSpec]:
         """`tools`, and those that are switched off."""
         connections = self._connections.values()
-        return [self._spec(connection, tool) for connection in connections for tool in connection.tools]
+        return [self._spec(connection, tool) for connection in connections for tool in connection.listed_tools.tools]
 
     def tool(self, server: str, name: str) -> ToolSpec | None:
         """One tool of a server, whether it is on or off; None where there is none such now."""
         connection = self._connections.get(server)
-        found = next((tool for tool in connection.tools if tool.name == name), None) if connection is not None else None
+        found = connection.listed_tools.named(name) if connection is not None else None
         return self._spec(connection, found) if connection is not None and found is not None else None
 
     async def call(self, invocation: Invocation, reporter: CallReporter) -> ToolResult:
@@ -186,14 +185,21 @@ class Hub(OffersOfServers):
         connection = self._connections.get(spec.server)
         if connection is None:
             raise ToolError(f"no server {spec.server or '?'} has the tool {spec.tool or spec.name}")
-        if spec.changed:  # no rule and no mode lets such a call pass: somebody has looked at it
-            await connection.accept(spec.tool)
-        arguments = self._arguments(connection, invocation, reporter)
-        return await connection.call(spec.tool, arguments, reporter, dict(invocation.meta), invocation.call_id)
+        if spec.identity is not None and spec.identity != connection.identity:
+            raise ToolError(f"{spec.server} is another server now than when this call was decided: it did not run")
+        return await connection.call(
+            spec.tool,
+            self._arguments(connection, invocation, reporter),
+            reporter,
+            dict(invocation.meta),
+            invocation.call_id,
+            definition=spec.definition,
+            accept=bool(spec.changed),  # no rule and no mode lets such a call pass: somebody has looked at it
+        )
 
     def _arguments(self, connection: Connection, invocation: Invocation, reporter: CallReporter) -> dict[str, Any]:
         """What was approved, with what the tool wants Fanout to fill in."""
-        tool = next((tool for tool in connection.tools if tool.name == invocation.spec.tool), None)
+        tool = connection.listed_tools.named(invocation.spec.tool)
         schema: dict[str, Any] = tool.input_schema if tool is not None else {}
         wants_all = "_mcp_data" in injection.named(schema) and self._injected.get("_mcp_data") is True
         catalogue = injection.catalogue_of(self.statuses(), self.tools()) if wants_all else {}
@@ -231,8 +237,9 @@ class Hub(OffersOfServers):
             self.on_change()
 
     def _spec(self, connection: Connection, tool: Tool) -> ToolSpec:
-        config, changed = connection.config, connection.changed.get(tool.name, "")
         annotations = convert.annotations_of(tool)
+        config, listed = connection.config, connection.listed_tools
+        changed = listed.changed.get(tool.name, "")
         return ToolSpec(
             name=self._names.name(config.name, tool.name),
             server=config.name,
@@ -243,6 +250,8 @@ class Hub(OffersOfServers):
             annotations=annotations,
             require_approval=bool(changed) or bool({tool.name, "*"} & set(config.require_approval)),
             changed=changed,
+            definition=listed.hashes.get(tool.name, ""),
+            identity=connection.identity,
             timeout=config.timeout,
             server_limit=config.max_concurrency,
             destructive_in_line=annotations.says_destructive and not config.parallel_destructive,

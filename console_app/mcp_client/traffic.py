@@ -15,6 +15,8 @@ from typing import Any, Final, Literal, NamedTuple, cast
 
 from pydantic import BaseModel
 
+from console_app.domain.steady_time import steady_time
+
 MOST_MESSAGES: Final = 10_000
 BUDGET: Final = 20 * 2**20  # bytes of JSON
 LARGEST: Final = 2**20  # bytes of one message; a larger one is kept with its long texts and lists cut

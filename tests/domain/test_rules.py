@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from fnmatch import fnmatchcase
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from console_app.domain.rules import RuleText, argument_matches, exact, parse_rule
+from console_app.domain.argument_patterns import arguments_match
+from console_app.domain.rules import RuleText, literal, parse_rule, speaks_of, tool_pattern
 
 
 @pytest.mark.parametrize(
@@ -20,6 +20,7 @@ from console_app.domain.rules import RuleText, argument_matches, exact, parse_ru
         ("git.commit( message = fix this , amend=false )", "git.commit", {"message": "fix this", "amend": "false"}),
         ('a.b(x="1, 2)", "odd name"=")")', "a.b", {"x": "1, 2)", "odd name": ")"}),
         ("a.b(x=)", "a.b", {"x": ""}),
+        ('a.b(x="1", y=1, z="two")', "a.b", {"x": '"1"', "y": "1", "z": "two"}),
         ("odd.tool[(]x)", "odd.tool[(]x)", {}),
     ],
 )
@@ -43,15 +44,45 @@ def test_a_rule_is_written_as_it_can_be_read_again(arguments: dict[str, str]) ->
 
 @given(st.text(min_size=1), st.text(min_size=1))
 def test_the_rule_for_one_tool_matches_that_tool(server: str, tool: str) -> None:
-    label = f"{server}.{tool}"
-    rule = parse_rule(exact(label))
-    assert fnmatchcase(label, rule.pattern)
+    rule = parse_rule(tool_pattern(server, tool))
+    assert speaks_of(rule.pattern, server, tool, strictly=True)
     assert not rule.arguments
+    whole = parse_rule(tool_pattern(server))
+    assert speaks_of(whole.pattern, server, tool, strictly=True)
+    assert not speaks_of(whole.pattern, f"{server}.evil", tool, strictly=True)
+    assert not speaks_of(rule.pattern, server, f"{tool}.evil", strictly=True)
 
 
 def test_a_tool_called_star_does_not_allow_its_siblings() -> None:
-    assert not fnmatchcase("evil.delete", exact("evil.*"))
-    assert not fnmatchcase("evil.x", exact("evil.?"))
+    assert not speaks_of(tool_pattern("evil", "*"), "evil", "delete", strictly=True)
+    assert not speaks_of(tool_pattern("evil", "?"), "evil", "x", strictly=True)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "server", "tool", "allowed", "denied"),
+    [
+        ("calculator.*", "calculator", "add", True, True),
+        ("calculator.*", "calculator", "trig.sin", True, True),
+        ("calculator.*", "calculator.evil", "add", False, True),
+        ("a.b.*", "a", "b.c", True, True),
+        ("a.b.*", "a.b", "c", False, True),
+        ("a[.]b.*", "a.b", "c", True, True),
+        ("a[.]b.*", "a", "b.c", False, True),
+        ("*", "a.b", "c", True, True),
+        ("*.read_*", "a.b", "read_x", True, True),
+        ("*.read_*", "a", "b.read_x", False, True),
+        ("files", "files", "any", False, True),
+        ("files*", "files", "any", True, True),
+        ("*any", "x", "any", False, True),
+        ("*any", "many", "x", False, True),
+        ("files", "files.x", "any", False, False),
+    ],
+)
+def test_which_of_server_and_tool_a_dot_belongs_to_is_never_in_doubt_for_what_allows(
+    pattern: str, server: str, tool: str, allowed: bool, denied: bool
+) -> None:
+    assert speaks_of(pattern, server, tool, strictly=True) is allowed
+    assert speaks_of(pattern, server, tool, strictly=False) is denied
 
 
 @pytest.mark.parametrize(
@@ -61,6 +92,8 @@ def test_a_tool_called_star_does_not_allow_its_siblings() -> None:
         ("docs/*", "docs/../secret", False, True),
         ("/etc/*", "/tmp/../etc/passwd", False, True),
         ("docs/*", "docs\\..\\secret", False, False),
+        ("secret/*", "docs\\..\\secret\\a", False, True),
+        ("secret/*", "./secret//a", False, True),
         ("docs/*", ["docs/a", "src/b"], False, True),
         ("docs/*", ["docs/a", "docs/b"], True, True),
         ("*", [], True, True),
@@ -69,8 +102,73 @@ def test_a_tool_called_star_does_not_allow_its_siblings() -> None:
         ('{"a": 1}', {"a": 1}, True, True),
         ("https://example.com/*", "https://example.com/a", True, True),
         ("https://example.com/*", "https://example.com/../evil", False, True),
+        ("true", "true", False, True),
+        ("true", "True", False, True),
+        ("true", 1, False, True),
+        ("true", " yes ", False, True),
+        ("true", [[True]], False, True),
+        ("true", False, False, False),
+        ("true", "truest", False, False),
+        ("false", 0, False, True),
+        ("1", True, False, True),
+        ("1", 1.0, True, True),
+        ("1", "1", False, True),
+        ("10", "1e1", False, True),
+        ("1", 11, False, False),
+        ('"1"', "1", True, True),
+        ('"1"', 1, False, True),
+        ("null", None, True, True),
+        ("null", "null", False, True),
+        ("rm *", ["rm", "-rf"], False, True),
+        ("rm *", {"run": [["ls"], ["rm", "-rf"]]}, False, True),
+        ("rm *", [["ls"]], False, False),
+        ("[1, 2]", [1.0, 2], True, True),
+        ('{"a": true}', {"a": 1}, False, False),
+        ("x", ["y"] * 20_000, False, True),
     ],
 )
 def test_allowing_is_strict_and_denying_is_wide(glob: str, value: Any, allowed: bool, denied: bool) -> None:
-    assert argument_matches(glob, value, strictly=True) is allowed
-    assert argument_matches(glob, value, strictly=False) is denied
+    assert arguments_match({"x": glob}, {"x": value}, strictly=True) is allowed
+    assert arguments_match({"x": glob}, {"x": value}, strictly=False) is denied
+
+
+@pytest.mark.parametrize(
+    ("path", "arguments", "allowed", "denied"),
+    [
+        ("edits.0.path", {"edits": [{"path": "docs/a"}, {"path": "src/b"}]}, True, True),
+        ("edits.*.path", {"edits": [{"path": "docs/a"}, {"path": "src/b"}]}, False, True),
+        ("edits.*.path", {"edits": [{"path": "docs/a"}, {"path": "docs/b"}]}, True, True),
+        ("edits.path", {"edits": [{"path": "docs/a"}]}, False, True),
+        ("edits.1.path", {"edits": [{"path": "docs/a"}]}, False, False),
+        ("edits.0.path", {"edits": {"0": {"path": "docs/a"}}}, True, True),
+        ("edits.0.path", {"edits": '[{"path": "docs/a"}]'}, False, True),  # can't be looked into
+        ("edits.0.path", {"edits": None}, False, False),
+        ("edits.0.path", {}, False, False),
+        ("a.b", {"a.b": "docs/x"}, True, True),
+        ("a.b", {"a.b": "docs/x", "a": {"b": "src"}}, False, True),
+    ],
+)
+def test_a_value_within_another_is_named_by_its_path(
+    path: str, arguments: dict[str, Any], allowed: bool, denied: bool
+) -> None:
+    assert arguments_match({path: "docs/*"}, arguments, strictly=True) is allowed
+    assert arguments_match({path: "docs/*"}, arguments, strictly=False) is denied
+
+
+_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+)
+
+
+@given(st.text(), _VALUES)
+def test_what_allows_matches_nothing_that_the_same_pattern_would_not_deny(pattern: str, value: Any) -> None:
+    allowed = arguments_match({"x": pattern}, {"x": value}, strictly=True)
+    assert not allowed or arguments_match({"x": pattern}, {"x": value}, strictly=False)
+
+
+@given(st.text())
+def test_the_pattern_for_one_text_matches_that_text_and_no_other_type(value: str) -> None:
+    assert arguments_match({"x": literal(value)}, {"x": value}, strictly=True)
+    for other in (1, True, False, None, 0):
+        assert not arguments_match({"x": literal(value)}, {"x": other}, strictly=True)

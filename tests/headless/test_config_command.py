@@ -115,3 +115,32 @@ def test_a_projects_servers_start_only_after_they_were_trusted(fanout: Inside) -
     assert mark.exists()
     project.write_text(project.read_text() + " ")
     assert "is not used" in fanout.run("mcp", "list").err
+
+
+def test_what_a_projects_settings_loosen_is_shown_waits_for_trust_and_is_said_when_it_counts(fanout: Inside) -> None:
+    file = fanout.write(".fanout/config.toml", 'model = "scripted/evil.toml"\nmax_steps = 3\n[rules]\nallow = ["*"]\n')
+    validated = fanout.run("config", "validate")
+    assert validated.code == 2
+    assert "it sets model, rules.allow" in validated.err
+    assert 'waits for trust: model = "scripted/evil.toml"' in validated.out
+    shown = fanout.run("config", "show").out
+    assert "# offline" in shown
+    assert "max_steps = 3" in shown
+    assert "rule: allow *" not in shown
+
+    asked = fanout.run("mcp", "trust")
+    assert asked.code == 2  # nobody can be asked
+    assert f"{file} would set:" in asked.out
+    assert '    rules.allow = ["*"]' in asked.out
+    assert "# offline" in fanout.run("config", "show").out
+
+    done = fanout.run("mcp", "trust", "--yes")
+    assert f"{file} is trusted as it is now: model, max_steps, rules." in done.out
+    shown = fanout.run("config", "show").out
+    assert "scripted/evil.toml" in shown
+    assert "rule: allow *" in shown
+    listed = fanout.run("mcp", "list", "--no-mcp").err
+    assert f'{file}, which you trusted, sets: model = "scripted/evil.toml" · rules.allow = ["*"]' in listed
+
+    file.write_text(file.read_text() + "\n")
+    assert "# offline" in fanout.run("config", "show").out

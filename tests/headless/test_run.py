@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from typing import Any
 
 import pytest
 
+from console_app.config.paths import Paths
 from console_app.domain.events import EVENT
 from console_app.domain.safe_text import is_safe
 from tests.headless.inside import Inside
@@ -260,3 +262,30 @@ def test_a_model_that_hangs_is_ended_by_the_time_limit(fanout: Inside, server: W
     done = fanout.run("run", "--no-mcp", *model(server), "--timeout", "1", "go")
     assert done.code == 124
     assert "Time limit" in done.err
+
+
+def test_a_rule_of_yours_is_for_the_program_that_it_was_first_used_with(fanout: Inside, server: WireServer) -> None:
+    program = {"command": sys.executable, "args": ["-m", "console_app.servers.calculator"]}
+    fanout.write("home/config.toml", '[rules]\nallow = ["sums.*"]\n')
+
+    def run(*flags: str) -> tuple[int, str]:
+        server.script(Answer(Call("sums_evaluate", '{"expression": "1+1"}')), Answer(Text("Done.")))
+        done = fanout.run("run", *model(server), *flags, "go")
+        return done.code, done.err
+
+    mine = fanout.write("home/mcp.json", json.dumps({"mcpServers": {"sums": program}}))
+    code, said = run()
+    assert (code, "now stands for sums as it is" in said) == (0, True)
+    code, said = run()
+    assert (code, "now stands for" in said) == (0, False)
+    program["args"] = ["-m", "console_app.servers.calculator", "--other"]
+    mine.write_text(json.dumps({"mcpServers": {"sums": program}}))
+    assert run()[0] == 3  # it asks, and nobody is there
+
+    mine.unlink()
+    program["args"] = ["-c", "from console_app.servers.calculator import main; main()"]
+    fanout.write("mcp.json", json.dumps({"mcpServers": {"sums": program}}))
+    Paths.find({"FANOUT_HOME": str(fanout.home)}).rule_servers.unlink()
+    assert fanout.run("mcp", "trust", "--yes").code == 0
+    assert run()[0] == 3  # a project's server: your rule is not for it by itself
+    assert run("--allow-tool", "sums.*")[0] == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -30,6 +31,32 @@ def faulty(mode: str, *more: str, name: str = "odd", **fields: Any) -> ServerCon
     """A server that misbehaves as `mode` says (fixtures/faulty_server.py)."""
     args = ("-S", str(FIXTURES / "faulty_server.py"), mode, *more)
     return ServerConfig(name=name, command=sys.executable, args=args, **fields)
+
+
+class Told:
+    """A server whose tool `work` is described as it is told, V1 at first (faulty_server.py, "told")."""
+
+    def __init__(self, folder: Path) -> None:
+        pipe = folder / "told"
+        os.mkfifo(pipe)
+        self._pipe = os.open(pipe, os.O_RDWR)  # both ends, so that opening it waits for nobody
+        self.config = faulty("told", str(pipe))
+
+    def become(self, description: str) -> None:
+        """The server says that its tools have changed, and describes the tool so."""
+        os.write(self._pipe, description.encode() + b"\n")
+
+    def close(self) -> None:
+        """Ends the pipe."""
+        os.close(self._pipe)
+
+
+@pytest.fixture
+def told(tmp_path: Path) -> Iterator[Told]:
+    """A server that becomes another when told."""
+    server = Told(tmp_path)
+    yield server
+    server.close()
 
 
 def program(file: str, *, name: str = "sdk", **fields: Any) -> ServerConfig:

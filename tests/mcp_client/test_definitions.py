@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from console_app.config.mcp_servers import ServerConfig
 from console_app.domain.approvals import ApprovalMode
+from console_app.domain.errors import ToolError
+from console_app.domain.tools import ToolSpec
 from console_app.engine.approval_gate import ApprovalGate, Rule
 from console_app.mcp_client.definitions import Definitions
-from tests.mcp_client.conftest import StartHub, faulty
+from tests.mcp_client.conftest import Bench, Reports, StartHub, Told, faulty
+from tests.patience import PATIENCE
 
 
 def described(text: str) -> ServerConfig:
@@ -43,9 +47,12 @@ async def test_a_tool_whose_description_changed_asks_until_a_call_of_it_was_appr
 async def test_all_changed_tools_of_a_server_can_be_trusted_at_once(start_hub: StartHub) -> None:
     await start_hub(described("one"))
     bench = await start_hub(described("two"))
-    assert list(await bench.hub.trust_tools("odd")) == ["work"]
+    assert list(await bench.hub.trust_tools("odd", {"work": "another hash", "other": ""})) == []
+    assert bench.spec("work").require_approval
+    shown = {"work": bench.spec("work").definition}
+    assert list(await bench.hub.trust_tools("odd", shown)) == ["work"]
     assert not bench.spec("work").require_approval
-    assert list(await bench.hub.trust_tools("odd")) == []
+    assert list(await bench.hub.trust_tools("odd", shown)) == []
 
 
 async def test_another_program_under_the_same_name_begins_anew(start_hub: StartHub) -> None:
@@ -65,3 +72,61 @@ def test_the_servers_that_ship_with_fanout_change_with_it(tmp_path: Path) -> Non
     ours = ServerConfig(name="demo", command="python", args=("-m", "console_app.servers.demo"))
     assert Definitions(tmp_path / "tools.json").changed(ours, []) == {}
     assert not (tmp_path / "tools.json").exists()
+
+
+async def test_what_became_another_after_it_was_shown_neither_runs_nor_is_trusted(
+    start_hub: StartHub, told: Told, tmp_path: Path
+) -> None:
+    bench = await start_hub(told.config)
+    approved = bench.invocation("work")
+    assert (await bench.hub.call(approved, Reports())).content == "ran as V1"
+    second = await become(bench, told, "V2")
+    assert '+  "description": "V2"' in second.changed
+    shown = bench.invocation("work")
+    await become(bench, told, "V3")
+
+    for old in (approved, shown):  # allowed by a rule before it changed · approved as V2, on the board
+        result = await bench.hub.call(old, Reports())
+        assert result.outcome == "failed"
+        assert "has changed since this call was decided, so it did not run" in result.content
+    assert bench.spec("work").changed
+    assert '"description": "V1"' in trusted(tmp_path)
+
+    assert (await bench.hub.call(bench.invocation("work"), Reports())).content == "ran as V3"
+    assert not bench.spec("work").changed
+    assert '"description": "V3"' in trusted(tmp_path)
+
+
+async def test_a_call_waits_for_the_tools_that_its_server_says_have_changed(start_hub: StartHub, told: Told) -> None:
+    bench = await start_hub(told.config)
+    shown = bench.invocation("work")
+    session = next(iter(bench.hub._connections.values()))._session  # pyright: ignore[reportPrivateUsage]
+    assert session is not None
+    told.become("V2")
+    await session.changes.news.wait()
+    assert session.changes.tools_are_stale  # heard, and not listed yet
+    assert bench.spec("work").description == "V1"
+    result = await bench.hub.call(shown, Reports())
+    assert (result.outcome, bench.spec("work").description) == ("failed", "V2")
+
+
+async def test_a_call_never_runs_on_a_server_that_took_the_name_of_another(start_hub: StartHub) -> None:
+    bench = await start_hub(described("one"))
+    shown = bench.invocation("work")
+    await bench.hub.put(faulty("described", "--port", "1", env={"DESCRIPTION": "one"}))
+    await bench.hub.ready(PATIENCE)
+    assert bench.spec("work").definition == shown.spec.definition
+    with pytest.raises(ToolError, match="odd is another server now than when this call was decided: it did not run"):
+        await bench.hub.call(shown, Reports())
+
+
+def trusted(folder: Path) -> str:
+    """The definition of the tool that counts as trusted."""
+    (tools,) = json.loads((folder / "tools.json").read_text()).values()
+    return str(tools["work"]["definition"])
+
+
+async def become(bench: Bench, told: Told, description: str) -> ToolSpec:
+    told.become(description)
+    await bench.until(lambda: bench.spec("work").description == description)
+    return bench.spec("work")

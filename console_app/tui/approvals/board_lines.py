@@ -11,6 +11,7 @@ from console_app.tui.approvals.selection import PendingApproval
 from console_app.tui.transcript_view.json_view import brief_arguments
 from console_app.tui.widgets.key_lines import key_lines
 
+MOST_OTHERS = 2  # rules that are for another server
 MOST_LABEL = 40  # cells of `server · tool` in a row
 
 _CHOOSING = (
@@ -55,9 +56,19 @@ def header(approval: PendingApproval, hidden: bool, width: int) -> list[Content]
     if not approval.rules and not approval.changed:
         line += Content.styled(" · always asks", "$warning")
     lines = [line]
+    if approval.runs:
+        lines.append(Content.styled(_middle_cut(f"runs  {one_line(approval.runs)}", width), "$muted"))
     marks = Content.styled("+", "$success") + Content.styled(" new  - was", "$muted")
     if approval.before is not None and approval.before != call.arguments:
         lines[0] += Content("   ") + marks if line.cell_length + 16 <= width else Content("")
+    for other in approval.others[:MOST_OTHERS]:
+        rule = f"! {one_line(str(other.rule), 60)}"
+        words = (
+            f"{rule} is for  {one_line(other.bound)}"
+            if other.bound
+            else f"{rule}, yours, is not for this file's servers"
+        )
+        lines.append(Content.styled(_middle_cut(words, width), "bold $warning"))
     if approval.changed:
         words = "! the tool isn't what you trusted; approving trusts it as it is now"
         lines.append(Content.styled(f"{words}   ", "bold $warning") + marks)
@@ -66,6 +77,14 @@ def header(approval: PendingApproval, hidden: bool, width: int) -> list[Content]
             Content.styled("! holds invisible or direction-changing characters, marked as <U+...>", "bold $error")
         )
     return lines
+
+
+def _middle_cut(text: str, width: int) -> str:
+    """Both ends say what a command is: the program, and what it is pointed at."""
+    if len(text) <= width:
+        return text
+    head = (width - 1) // 2
+    return f"{text[:head]}…{text[-(width - 1 - head) :]}"
 
 
 def rule_lines(approval: PendingApproval, choice: int, path: str, width: int) -> list[Content]:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from console_app.conversation.permissions import ApprovalDecision, Scope
 from console_app.domain.approvals import Decision
 from console_app.domain.transcript_parts import CallView
+from console_app.engine.approval_gate import OtherServer
 from console_app.tui.widgets.settled_keys import SettledKeys
 
 Stage = Literal["choosing", "rule", "words"]
@@ -29,6 +30,9 @@ class PendingApproval:
     rules: tuple[str, ...] = ()  # rules that would let it run, the closest first; none when it always asks
     until: float | None = None
     changed: str = ""  # how the tool differs from what was trusted, as a diff
+    runs: str = ""  # the program or address of its server; "" where that is Fanout itself
+    others: tuple[OtherServer, ...] = ()  # rules that would let it run, were its server the one they are bound to
+    fingerprint: str | None = None  # of the tool as it is shown; None where it is gone
 
 
 class ApprovalSelection:
@@ -51,11 +55,16 @@ class ApprovalSelection:
         """The selected one."""
         return self.waiting[self.selected] if self.waiting else None
 
+    def fingerprint(self, call_id: str) -> str | None:
+        """Of the tool of a call as it is shown; None where it isn't."""
+        return next((one.fingerprint for one in self.waiting if one.call.id == call_id), None)
+
     def show(self, waiting: Sequence[PendingApproval]) -> bool:
-        """What waits now, in any order; whether that is a change."""
+        """What waits now, in any order; whether that is a change. A tool that has become another is one, too."""
         fresh = {approval.call.id: approval for approval in waiting}
         before = [approval.call.id for approval in self.waiting]
-        if set(fresh) == set(before):
+        others = {old.call.id for old in self.waiting if old.call.id in fresh and _differs(old, fresh[old.call.id])}
+        if set(fresh) == set(before) and not others:
             return False
         here = self.current.call.id if self.current else ""
         remaining = [call_id for call_id in before if call_id in fresh]
@@ -68,7 +77,7 @@ class ApprovalSelection:
         )
         self.waiting = [fresh[call_id] for call_id in order]
         self.selected = min(place, max(len(order) - 1, 0))
-        if here not in fresh:
+        if here not in fresh or here in others:
             self.stage = "choosing"
         self.keys.changed()
         return True
@@ -166,7 +175,8 @@ class ApprovalSelection:
         if decision.scope == "always":
             self.stage = "choosing"
         self.keys.changed()
-        return decision
+        shown = {one.call.id: one.fingerprint for one in self.waiting if one.fingerprint is not None}
+        return replace(decision, shown={call_id: shown[call_id] for call_id in decision.call_ids if call_id in shown})
 
     def _approve(self, approvals: Sequence[PendingApproval], scope: Scope) -> bool:
         if self.stage != "choosing" or not approvals:
@@ -178,3 +188,8 @@ class ApprovalSelection:
         return self.keys.decide(
             ApprovalDecision(tuple(approval.call.id for approval in approvals), Decision.ALLOW, scope, rule)
         )
+
+
+def _differs(one: PendingApproval, other: PendingApproval) -> bool:
+    """Whether the tool, or what is said of it, is another."""
+    return (one.fingerprint, one.changed) != (other.fingerprint, other.changed)

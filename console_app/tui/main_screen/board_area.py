@@ -3,6 +3,8 @@ conversation."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from textual import getters, on
 from textual.app import ComposeResult
 from textual.containers import Vertical
@@ -82,8 +84,13 @@ class BoardArea(Vertical):
             self.edit_waiting(call)
 
     def edit_waiting(self, call: CallView) -> None:
-        """Lets a waiting call run with other arguments."""
-        self._ui.open(self._dialogs.edit_arguments, call, "runs it with these", self._permissions.run_edited)
+        """Lets a waiting call run with other arguments, of the tool as the board shows it now."""
+        shown = self.approvals.selection.fingerprint(call.id)
+
+        def use(call_id: str, arguments: dict[str, Any]) -> None:
+            self._permissions.run_edited(call_id, arguments, shown)
+
+        self._ui.open(self._dialogs.edit_arguments, call, "runs it with these", use)
 
     @on(ApprovalBoard.Refused)
     def _refused(self, event: ApprovalBoard.Refused) -> None:

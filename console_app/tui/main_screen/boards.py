@@ -8,7 +8,7 @@ from typing import Any
 
 from console_app.conversation.permissions import helpful_rules, traits
 from console_app.conversation.question_queue import PendingQuestion, QuestionQueue
-from console_app.domain.tools import CallState
+from console_app.domain.tools import CallState, ToolSpec
 from console_app.domain.transcript import Transcript
 from console_app.domain.transcript_parts import CallView
 from console_app.engine.engine import Engine
@@ -69,7 +69,8 @@ class WaitingBoards:
         if any(call.id not in self._waiting for call in waiting) or fresh - self._asking:
             self._put_off = False
         self._asking = fresh
-        self._waiting = {call.id: self._waiting.get(call.id) or self._approval(call) for call in waiting}
+        specs = {spec.name: spec for spec in self._engine.toolset.tools()} if waiting else {}
+        self._waiting = {call.id: self._approval(call, specs.get(call.name)) for call in waiting}
         here = next((board for board in (self._board, self._human, self._questions) if _is_at(board)), None)
         self._human.show(self._queue.open, self._label, hidden=bool(waiting) and here is not self._human)
         in_place = here is self._human and self._human.is_asking
@@ -101,16 +102,23 @@ class WaitingBoards:
         call = self._transcript.calls.get(call_id)
         return call.label if call is not None else ""
 
-    def _approval(self, call: CallView) -> PendingApproval:
-        spec = next((spec for spec in self._engine.toolset.tools() if spec.name == call.name), None)
+    def _approval(self, call: CallView, spec: ToolSpec | None) -> PendingApproval:
+        """What is shown of it; as before while its tool is what it was."""
+        known, fingerprint = self._waiting.get(call.id), spec.fingerprint if spec else None
+        if known is not None and (fingerprint is None or known.fingerprint == fingerprint):
+            return known
         limit = self._engine.settings.approval_timeout
+        until = None if limit is None else call.news_at + limit
         return PendingApproval(
             call,
             self._before(call),
             traits(spec) if spec else "",
             helpful_rules(self._engine.gate, spec, call.arguments or {}) if spec and not call.always_asks else (),
-            None if limit is None else call.news_at + limit,
+            until if known is None else known.until,
             spec.changed if spec else "",
+            spec.identity.text if spec and spec.identity else "",
+            tuple(self._engine.gate.other_servers(spec, call.arguments or {})) if spec else (),
+            fingerprint,
         )
 
     def _before(self, call: CallView) -> Mapping[str, Any] | None:

@@ -165,6 +165,7 @@ class ChatScreen(MainScreen):
 
     def _servers_changed(self) -> None:
         self.ui.changed()  # a message may have waited for one
+        self.permissions.reconsider()  # a tool may be another than the one that the board shows
         self._news.changed()
         self.offers.changed()
         for area in self.query(PromptArea):  # none any more while the console closes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -98,11 +98,16 @@ async def stage(
         asking=Asking(desk, open_url=browser or open_url),
         definitions=Definitions(folder / "tools.json"),
     )
+
+    def listen(listener: Callable[[], None]) -> None:
+        hub.on_change = listener
+
     hub.asking.sampler = ProviderSampler(lambda: model)
     await hub.start()
     try:
         await hub.ready(PATIENCE)
-        console = app(folder, model, hub, human=desk, gate=ApprovalGate(ApprovalMode.YOLO))  # pyright: ignore[reportArgumentType]
+        gate = ApprovalGate(ApprovalMode.YOLO)
+        console = app(folder, model, hub, human=desk, gate=gate, on_servers_changed=listen)  # pyright: ignore[reportArgumentType]
         async with console.run_test(size=size) as pilot:
             yield Stage(pilot, hub, model, desk, opened)
     finally:

@@ -1,0 +1,176 @@
+"""Whether the arguments of a call match the patterns of a rule: values by their type, nested ones by their path.
+
+A rule that allows matches only what it says beyond doubt. One that asks or denies also matches whatever a server may
+take for the same: `True`, `"true"` and `1`, a text at any depth of a list, the words of a list as one line, a path
+however it is spelt; and a value that can't be looked into.
+"""
+
+from __future__ import annotations
+
+import json
+import posixpath
+import re
+from collections.abc import Iterator, Mapping
+from fnmatch import fnmatchcase
+from typing import Any, cast
+
+MOST_VALUES = 10_000  # of one argument that are looked at; with more it can't be evaluated
+_CLIMBS = re.compile(r"(?:^|[/\\])\.\.(?:[/\\]|$)")
+_DETOURS = re.compile(r"(?:^|[/\\])\.{0,2}[/\\]")
+_NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
+_SAME: Mapping[str, frozenset[str]] = {
+    "true": frozenset({"true", "1", "1.0", "yes", "on"}),
+    "false": frozenset({"false", "0", "0.0", "no", "off", ""}),
+    "null": frozenset({"null", "none", ""}),
+}  # what servers read as the same, in lower case
+
+
+class NotEvaluableError(Exception):
+    """A value can't be looked into."""
+
+
+def is_typed(pattern: str) -> bool:
+    """Whether a pattern stands for a number, true, false or null, and not for a text."""
+    return pattern in _SAME or _NUMBER.fullmatch(pattern) is not None
+
+
+def text_pattern(text: str) -> str:
+    """The pattern for a text that would else be read as a number, true, false or null: in quotes."""
+    return f'"{text}"' if is_typed(text) else text
+
+
+def arguments_match(patterns: Mapping[str, str], arguments: Mapping[str, Any], *, strictly: bool) -> bool:
+    """Whether every pattern matches what it names; `strictly` for what allows."""
+    try:
+        return all(_named_matches(name, pattern, arguments, strictly) for name, pattern in patterns.items())
+    except (NotEvaluableError, RecursionError):
+        return not strictly
+
+
+def argument_matches(pattern: str, value: Any, *, strictly: bool) -> bool:
+    """Whether one value matches. Strictly, each entry of a list must; else anything within it is enough."""
+    whole = cast("object", value)
+    if strictly:
+        entries = cast("list[object]", value) if isinstance(value, list) else []
+        return _same_json(pattern, whole) or all(_strictly(pattern, one) for one in entries or [whole])
+    return any(_loosely(pattern, one) for one in _within(whole))
+
+
+def _named_matches(name: str, pattern: str, arguments: Mapping[str, Any], strictly: bool) -> bool:
+    found = list(_at(cast("object", arguments), name.split("."), strictly))
+    if "." in name and name in arguments:
+        found.append(arguments[name])
+    matches = (argument_matches(pattern, value, strictly=strictly) for value in found)
+    return bool(found) and (all(matches) if strictly else any(matches))
+
+
+def _at(value: object, path: list[str], strictly: bool) -> Iterator[object]:
+    """What stands at a path: keys of objects, numbers of list entries from 0, `*` for each of them."""
+    if not path:
+        yield value
+    elif isinstance(value, dict):
+        fields = cast("dict[str, object]", value)
+        for one in fields.values() if path[0] == "*" else [fields[path[0]]] if path[0] in fields else []:
+            yield from _at(one, path[1:], strictly)
+    elif isinstance(value, list):
+        entries = cast("list[object]", value)
+        if path[0] == "*":
+            for one in entries:
+                yield from _at(one, path[1:], strictly)
+        elif path[0].isdecimal():
+            if int(path[0]) < len(entries):
+                yield from _at(entries[int(path[0])], path[1:], strictly)
+        elif not strictly:
+            for one in entries:
+                yield from _at(one, path, strictly)
+    elif isinstance(value, str) and value.strip():
+        raise NotEvaluableError  # a server may read the text as what the path leads into
+
+
+def _within(value: object) -> Iterator[object]:
+    """A value and all values within it, and the words of each list as one line."""
+    waiting, seen = [value], 0
+    while waiting:
+        one = waiting.pop()
+        seen += 1
+        if seen > MOST_VALUES:
+            raise NotEvaluableError
+        yield one
+        if isinstance(one, list):
+            entries = cast("list[object]", one)
+            waiting += entries
+            if entries and all(isinstance(entry, str | int | float) for entry in entries):
+                yield " ".join(_text(entry) for entry in entries)
+        elif isinstance(one, dict):
+            waiting += cast("dict[str, object]", one).values()
+
+
+def _strictly(pattern: str, value: object) -> bool:
+    if isinstance(value, str):
+        glob = _unquoted(pattern)
+        if glob == pattern and is_typed(pattern):
+            return False
+        forms = [value]
+        if _CLIMBS.search(value):
+            forms.append(_straight(value))
+        return all(fnmatchcase(form, glob) for form in forms)
+    if _unquoted(pattern) != pattern:
+        return False
+    return _same_json(pattern, value) or (not is_typed(pattern) and fnmatchcase(_text(value), pattern))
+
+
+def _loosely(pattern: str, value: object) -> bool:
+    glob = _unquoted(pattern)
+    if _same_json(glob, value):
+        return True
+    text = _text(value)
+    forms = {text, text.strip()}
+    if _DETOURS.search(text):
+        forms.add(_straight(text))
+    if any(fnmatchcase(form, glob) for form in forms):
+        return True
+    plain, meant = text.strip().lower(), glob.lower()
+    same = next((words for words in _SAME.values() if meant in words), frozenset({meant}))
+    return is_typed(glob) and (plain in same or ((number := _number(meant)) is not None and number == _number(plain)))
+
+
+def _same_json(pattern: str, value: object) -> bool:
+    """Whether the pattern is the JSON of just this value; 1 and true are two values, 1 and 1.0 one."""
+    if isinstance(value, str) or not pattern:
+        return False
+    try:
+        meant: object = json.loads(pattern)
+    except ValueError:
+        return False
+    return not isinstance(meant, str) and _text(_plain(meant)) == _text(_plain(value))
+
+
+def _plain(value: object) -> object:
+    """With whole numbers as such."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, list):
+        return [_plain(one) for one in cast("list[object]", value)]
+    if isinstance(value, dict):
+        return {key: _plain(one) for key, one in cast("dict[str, object]", value).items()}
+    return value
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text) if text else None
+    except ValueError:
+        return None
+
+
+def _straight(path: str) -> str:
+    return posixpath.normpath(path.replace("\\", "/"))
+
+
+def _unquoted(pattern: str) -> str:
+    inside = pattern[1:-1]
+    return inside if pattern == f'"{inside}"' and is_typed(inside) else pattern
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True)

@@ -1,0 +1,44 @@
+"""What makes a server the one that a rule or an approval meant."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from console_app.config.mcp_servers import ServerConfig
+from console_app.config.server_identity import identity_of
+
+
+def command(*words: str, **fields: object) -> ServerConfig:
+    return ServerConfig.model_validate({"name": "files", "command": words[0], "args": words[1:], **fields})
+
+
+def test_it_is_the_command_with_its_arguments_and_never_the_name(tmp_path: Path) -> None:
+    one = identity_of(command("uvx", "files", "--root", "a b"), tmp_path)
+    assert one.text == "uvx files --root 'a b'"
+    assert one == identity_of(command("uvx", "files", "--root", "a b", name="other", env={"KEY": "1"}), tmp_path / "x")
+    for other in (
+        command("uvx", "files"),
+        command("npx", "files", "--root", "a b"),
+        command("uvx", "files --root a b"),
+    ):
+        assert identity_of(other, tmp_path).digest != one.digest
+
+
+@pytest.mark.parametrize("words", [("./server",), ("python", "server"), ("python", "-u", "server")])
+def test_a_program_of_the_folder_is_another_one_in_another_folder(tmp_path: Path, words: tuple[str, ...]) -> None:
+    here, there = tmp_path / "here", tmp_path / "there"
+    for folder in (here, there):
+        folder.mkdir()
+        (folder / "server").touch()
+    assert identity_of(command(*words), here).digest != identity_of(command(*words), there).digest
+    assert str(here) in identity_of(command(*words), here).text
+    assert identity_of(command(*words, cwd=str(there)), here) == identity_of(command(*words), there)
+
+
+def test_the_text_of_a_url_holds_no_key(tmp_path: Path) -> None:
+    url = "https://me:secret@example.com/mcp?token=secret"
+    found = identity_of(ServerConfig(name="web", url=url), tmp_path)
+    assert found.text == "https://example.com/mcp?…"
+    assert found.digest != identity_of(ServerConfig(name="web", url=url + "2"), tmp_path).digest
