@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import threading
 from typing import TYPE_CHECKING, Any
 
 from console_app.config.mcp_servers import ServerConfig
@@ -325,7 +326,11 @@ class Connection:
         except CallRefused as refused:
             return convert.failed(str(refused))
         if convert.has_files(result):
-            found = await asyncio.to_thread(convert.result_of, result, self._shared.files)
+            stopped = threading.Event()
+            try:
+                found = await asyncio.to_thread(convert.result_of, result, self._shared.files, stopped)
+            finally:
+                stopped.set()  # a call that was cancelled writes no more
         else:
             found = convert.result_of(result, self._shared.files)
         sent = await updates.artifacts()
