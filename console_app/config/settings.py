@@ -84,6 +84,7 @@ class Settings(Sampling, frozen=True):
     limits: dict[str, Positive] = Field(default_factory=dict)  # server, or pattern of SERVER.TOOL -> calls at once
     approval_mode: ApprovalMode = ApprovalMode.ASK
     max_steps: Positive = 25
+    max_calls: Positive = 256  # of one answer: the rest is not executed, and each of it is told so
     max_parallel: Positive = 128
     max_price: Limit = None  # US dollars of a turn: no request once they are spent
     max_turn_tokens: Positive | None = None  # input and output of all requests of a turn

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from console_app.domain import events as ev
 from console_app.domain.approvals import CallPolicy
@@ -23,6 +23,11 @@ from console_app.engine.call_execution import CallExecution
 from console_app.engine.executor import Executor, Queue
 from console_app.engine.settings import Dispatch
 
+LARGEST_ARGUMENTS: Final = 8 * 2**20  # characters of one call
+MOST_OPENED: Final = (
+    10_000  # calls that are read of one answer; each beyond `max_calls` only to say that it doesn't run
+)
+RAW_KEPT: Final = 1_000  # characters of arguments that were refused for their size
 UNREADABLE_NAME = "unreadable_call"  # of a call whose name could not be read either
 
 logger = logging.getLogger(__name__)
@@ -30,10 +35,11 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class BatchRules:
-    """Under what the calls of an answer run. `closed` says why none may, or is None."""
+    """Under what the calls of an answer run: the first `most` of them. `closed` says why none may, or is None."""
 
     policy: CallPolicy
     dispatch: Dispatch
+    most: int
     closed: ToolResult | None = None
 
 
@@ -55,6 +61,9 @@ class Batch:
         self._emit = emit
         self._new_id = new_id
         self._by_index: dict[int, CallExecution] = {}
+        self._beyond: set[int] = set()  # of those, the calls that are too many
+        self._sizes: dict[int, int] = {}  # characters of arguments that arrived
+        self.overflow = ""  # why no more of the answer can be taken
 
     @property
     def calls(self) -> list[CallExecution]:
@@ -75,6 +84,10 @@ class Batch:
         spec = self._specs.get(chunk.name)
         call_id = self._new_id(chunk.id, chunk.index)
         call = CallExecution(call_id, chunk.index, chunk.name, spec, chunk.origin, chunk.dialect)
+        if len(self._by_index) >= self._rules.most:
+            self._beyond.add(chunk.index)
+        if len(self._by_index) >= MOST_OPENED:
+            self.overflow = f"it makes more than {MOST_OPENED:,} calls"
         self._by_index[chunk.index] = call
         self._emit(
             ev.CallAnnounced(
@@ -91,15 +104,32 @@ class Batch:
     def delta(self, index: int, text: str) -> None:
         """More of a call's arguments."""
         call = self._by_index.get(index)
-        if call is not None and not call.closed and call.result is None:
-            call.received.append(text)
-            self._emit(ev.CallArguments(call_id=call.id, delta=text))
+        if call is None or call.closed or call.result is not None or index in self._beyond:
+            return
+        self._sizes[index] = size = self._sizes.get(index, 0) + len(text)
+        if size > LARGEST_ARGUMENTS:
+            self.overflow = f"the arguments of a call are larger than {LARGEST_ARGUMENTS // 2**20} MB"
+            self._refuse_size(call, "".join(call.received))
+            return
+        call.received.append(text)
+        self._emit(ev.CallArguments(call_id=call.id, delta=text))
+
+    def _refuse_size(self, call: CallExecution, written: str) -> None:
+        call.closed = True
+        call.raw = written[:RAW_KEPT]
+        call.received = [call.raw]
+        self._executor.finish(
+            call, results.unreadable(f"its arguments are larger than {LARGEST_ARGUMENTS // 2**20} MB", call.raw)
+        )
 
     def closed(self, chunk: CallClosed) -> None:
         """A call's arguments are complete."""
         call = self._by_index.get(chunk.index)
         if call is None or call.closed:
             logger.warning("The end of call %d, which is not open, is ignored", chunk.index)
+            return
+        if len(chunk.arguments) > LARGEST_ARGUMENTS:
+            self._refuse_size(call, chunk.arguments)
             return
         call.closed = True
         try:
@@ -118,6 +148,8 @@ class Batch:
         self._emit(ev.CallReady(call_id=call.id, arguments=call.arguments, raw=call.raw, repaired=call.repaired))
         if call.spec is None:
             self._executor.finish(call, results.unknown_tool(call.name, self._specs))
+        elif chunk.index in self._beyond:
+            self._executor.finish(call, results.too_many(self._rules.most))
         elif self._rules.closed is not None:
             self._executor.finish(call, self._rules.closed)
         elif is_completion(call):

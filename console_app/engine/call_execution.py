@@ -13,6 +13,8 @@ from console_app.domain.tools import Outcome, ToolCall, ToolResult, ToolSpec
 from console_app.engine.slots import Ticket
 
 _MOST_LINES = 50
+_FLOOD = 500  # lines beyond a steady rate of them that are no news any more
+_STEADY = 50.0  # lines a second
 _LINE_LENGTH = 400
 
 
@@ -58,6 +60,8 @@ class CallExecution:
     news_at: float = 0.0
     counts_from: float = 0.0  # when it started, or a person last gave it its whole time
     furthest: float | None = None  # the most progress it has reported
+    flood: float = 0.0  # lines that came faster than at the steady rate, at most twice _FLOOD
+    line_at: float = 0.0  # when the newest of them came
     holds: int = 0  # people who are asked on its behalf: its deadline doesn't run meanwhile
     ended_at: float | None = None
     result: ToolResult | None = None
@@ -95,6 +99,12 @@ class CallExecution:
             return False
         self.heard.append(known)
         return True
+
+    def says_news(self, line: str, now: float) -> bool:
+        """Whether a line that came at `now` puts the call's deadline off: a new one does, but in a flood of lines."""
+        self.flood = min(max(0.0, self.flood - (now - self.line_at) * _STEADY) + 1, 2 * _FLOOD)
+        self.line_at = now
+        return self.is_new(line) and self.flood <= _FLOOD
 
     def advances(self, progress: float) -> bool:
         """Whether it has come further than ever; remembers how far."""

@@ -215,8 +215,10 @@ class Executor:
             return
         progress = progress if isfinite(progress) else 0.0
         total = total if total is not None and isfinite(total) else None
-        if call.advances(progress) or (message and call.is_new(message)):
-            call.news_at = self._monotonic()
+        now = self._monotonic()
+        new = bool(message) and call.says_news(message, now)
+        if call.advances(progress) or new:
+            call.news_at = now
         call.keep(message or (f"progress {progress:g}" + (f" of {total:g}" if total is not None else "")))
         if not self._flooded():
             self._emit(ev.CallProgress(call_id=call.id, progress=progress, total=total, message=message))
@@ -225,8 +227,9 @@ class Executor:
         """A running call logged a line; not `sure`: or another call of its server did."""
         if call.result is not None:
             return
-        if sure and call.is_new(text):
-            call.news_at = self._monotonic()
+        now = self._monotonic()
+        if sure and call.says_news(text, now):
+            call.news_at = now
         call.keep(text)
         if not self._flooded():
             self._emit(ev.CallLog(call_id=call.id, level=level, text=text))

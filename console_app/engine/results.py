@@ -103,6 +103,12 @@ def not_single() -> ToolResult:
     return _plain(Outcome.SKIPPED, f"{SINGLE}. Read the first call's result; then ask for this one again if needed.")
 
 
+def too_many(most: int) -> ToolResult:
+    """A call beyond those that one answer may make."""
+    text = f"not executed: one answer may make {most} calls. Ask for this one again if it is still needed."
+    return _plain(Outcome.SKIPPED, text)
+
+
 def no_more_tools() -> ToolResult:
     """A call in the last answer of a turn, which takes none."""
     return _plain(Outcome.SKIPPED, "not executed: the step limit of this turn is reached.")

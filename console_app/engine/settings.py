@@ -20,6 +20,7 @@ class EngineSettings:
     text_single: bool = True  # protocol `xml` keeps one tool a message until a policy was chosen
     dispatch: Dispatch = "eager"  # of native calls; calls read from text always wait for the end of the answer
     max_steps: int = 25
+    max_calls: int = 256  # of one answer; each of the rest gets a result that says so
     max_parallel: int = 128  # calls of the whole app at once
     call_timeout: float | None = 300  # without news of a running call; ToolSpec.timeout wins
     turn_timeout: float | None = None

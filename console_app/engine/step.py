@@ -94,7 +94,7 @@ class Step:
         # skipped; beside a thought they run, since they are what the next request would ask for.
         closed = results.no_more_tools() if ask.tool_choice == "none" and ask.label is None else None
         self.batch = Batch(
-            rules=BatchRules(self._policy, self._settings.dispatch, closed),
+            rules=BatchRules(self._policy, self._settings.dispatch, settings.max_calls, closed),
             specs=self._specs,
             executor=self.executor,
             emit=owner.emit,
@@ -179,6 +179,9 @@ class Step:
                     if answer.finish is not None:
                         continue  # what comes after the end is not part of the answer
                     answer.take(chunk)
+                    if self.batch.overflow:
+                        answer.error = AnswerInterrupted(f"{self.batch.overflow}: the rest of it is not read.")
+                        break
                     if answer.finish is not None:
                         _set(ended)
                     taken += 1

@@ -11,6 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 from console_app.mcp_client import faults
 
 LONGEST: Final = 2_000  # characters of an unknown block that are passed on
+MOST_BLOCKS: Final = 10_000  # of one result: a list of words may be a block each
 _adapter: TypeAdapter[ContentBlock] = TypeAdapter(ContentBlock)
 
 
@@ -19,7 +20,11 @@ def clean_result(result: dict[str, Any]) -> dict[str, Any]:
     content: Any = result.get("content")
     if not isinstance(content, list):
         return result
-    blocks = [clean_block(block) for block in cast("list[Any]", content)]
+    listed = cast("list[Any]", content)
+    blocks = [clean_block(block) for block in listed[:MOST_BLOCKS]]
+    if left_out := len(listed) - len(blocks):
+        words = f"[{left_out} more blocks are left out: of one result, the first {MOST_BLOCKS} are kept]"
+        blocks.append({"type": "text", "text": words})
     return result | {"content": blocks}
 
 

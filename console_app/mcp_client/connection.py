@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -328,7 +329,11 @@ class Connection:
         except CallRefused as refused:
             return convert.failed(str(refused))
         if convert.has_files(result):
-            found = await asyncio.to_thread(convert.result_of, result, self._shared.files)
+            stopped = threading.Event()
+            try:
+                found = await asyncio.to_thread(convert.result_of, result, self._shared.files, stopped)
+            finally:
+                stopped.set()  # a call that was cancelled writes no more
         else:
             found = convert.result_of(result, self._shared.files)
         sent = await updates.artifacts()

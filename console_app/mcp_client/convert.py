@@ -12,6 +12,7 @@ import json
 import mimetypes
 import os
 import re
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from mcp_types import CallToolResult, ContentBlock, Tool
 
 ERROR_LENGTH = 300  # characters of `ToolResult.error`
+MOST_FILES = 100  # that are kept of one answer
 _EXTENSIONS = {  # where mimetypes has none, or an odd one
     "image/jpeg": ".jpg",
     "image/webp": ".webp",
@@ -59,15 +61,23 @@ def failed(error: str) -> ToolResult:
     return ToolResult(outcome=Outcome.FAILED, content=f"Tool execution failed: {encodable(error)}", error=line)
 
 
-def result_of(result: CallToolResult, files: ResultFiles) -> ToolResult:
-    """What came of a call. Writes files, so it belongs in a thread when `has_files`."""
+def result_of(result: CallToolResult, files: ResultFiles, stopped: threading.Event | None = None) -> ToolResult:
+    """What came of a call. Writes files, so it belongs in a thread when `has_files`, until `stopped` is set."""
     texts: list[str] = []
     artifacts: list[Artifact] = []
+    kept = left_out = 0
     for block in result.content:
+        if _is_file(block):
+            if kept >= MOST_FILES or (stopped is not None and stopped.is_set()):
+                left_out += 1
+                continue
+            kept += 1
         text, artifact = block_text(block, files)
         texts.append(text)
         if artifact is not None:
             artifacts.append(artifact)
+    if left_out:
+        texts.append(not_kept(left_out))
     structured: Any = result.structured_content
     if structured is not None and not any(block.type == "text" for block in result.content):
         texts.append(json.dumps(structured, ensure_ascii=False, indent=2))
@@ -82,9 +92,18 @@ def result_of(result: CallToolResult, files: ResultFiles) -> ToolResult:
     return ToolResult(outcome=Outcome.SUCCEEDED, content=content, artifacts=tuple(artifacts), structured=fields)
 
 
+def not_kept(files: int) -> str:
+    """What stands in place of files beyond MOST_FILES."""
+    return f"[{files} more files were not kept: of one answer, the first {MOST_FILES} are]"
+
+
 def has_files(result: CallToolResult) -> bool:
     """Whether converting `result` writes files."""
-    return any(block.type in {"image", "audio", "resource"} for block in result.content)
+    return any(map(_is_file, result.content))
+
+
+def _is_file(block: ContentBlock) -> bool:
+    return block.type in {"image", "audio"} or (block.type == "resource" and not hasattr(block.resource, "text"))
 
 
 def block_text(block: ContentBlock, files: ResultFiles) -> tuple[str, Artifact | None]:
@@ -114,6 +133,7 @@ class ResultFiles:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self._next: dict[str, int] = {}  # by name: which number is free, as far as is known
 
     def save(self, data: str, mime: str, name: str, what: str) -> tuple[str, Artifact | None]:
         """Writes base64 `data`; returns how the content names it, and the artifact unless that failed."""
@@ -131,14 +151,17 @@ class ResultFiles:
 
     def _write(self, content: bytes, stem: str, extension: str) -> Path:
         private_folder(self._folder)
-        number = 1
+        name = f"{stem}{extension}"
+        number = self._next.get(name, 1)
         while True:
-            path = self._folder / f"{stem}{'' if number == 1 else f'-{number}'}{extension}"
+            path = self._folder / (name if number == 1 else f"{stem}-{number}{extension}")
             try:
                 descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, PRIVATE_FILE)
             except FileExistsError:
-                number += 1
+                # Of an earlier run, which may have left thousands: a few steps find a number beyond them.
+                number = number + 1 if number < 10 else 2 * number
                 continue
+            self._next[name] = number + 1
             with os.fdopen(descriptor, "wb") as file:
                 file.write(content)
             return path

@@ -1,10 +1,10 @@
 """The guard: a process that outlives the console only long enough to end the servers it left behind.
 
 Run by path with `python -I -S`, so it starts in some 10 ms and imports nothing of ours. Its stdin is a pipe that only
-the console holds: lines `+PGID` and `-PGID` say which process groups are alive, and the end of the pipe means that the
-console is gone, however it died. Then every group left gets SIGTERM and, a moment later, SIGKILL; and so does, where
-/proc shows environments, any process that carries the marker given as the first argument, which finds the children of
-launchers that moved to a group of their own.
+the console holds: lines `+PGID` and `-PGID` say which keepers of servers are alive, and the end of the pipe means that
+the console is gone, however it died. The keepers see that, too, and end their servers; what outlives them is left to
+the guard. Every group gets SIGTERM and, a moment later, SIGKILL; and so does, where /proc shows environments, any
+process that carries the marker given as the first argument.
 """
 
 import os
@@ -12,6 +12,7 @@ import sys
 import time
 
 TERM, KILL = 15, 9
+KEEPERS_SECONDS = 2.0  # that the keepers may take
 GRACE_SECONDS = 0.3
 
 
@@ -60,6 +61,9 @@ def main() -> None:
             groups.add(number)
         else:
             groups.discard(number)
+    deadline = time.monotonic() + KEEPERS_SECONDS
+    while time.monotonic() < deadline and send(groups, [], 0):
+        time.sleep(0.02)
     if send(groups, marked(marker), TERM):
         deadline = time.monotonic() + GRACE_SECONDS
         while time.monotonic() < deadline and send(groups, marked(marker), 0):

@@ -1,15 +1,14 @@
 """MCP's HTTP transports, streamable and legacy SSE, on an HTTP client that remembers what the SDK forgets.
 
-The SDK loses the status of a refused request and reads JSON answers of any size; a hook on the client notes the
-status, and a wrapper around its transport puts a limit on what is read.
+The SDK loses the status of a refused request and reads answers of any size; a hook on the client notes the status,
+and responses count what they hold once it is decoded.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from http import HTTPStatus
-from typing import Any
 
 import httpx2
 from mcp.client.sse import sse_client
@@ -21,6 +20,7 @@ from console_app.mcp_client.oauth import BearerAuth
 from console_app.mcp_client.wire import Streams
 
 _CONNECT_SECONDS = 15.0
+ENCODINGS = "gzip, deflate"  # what is decoded in pieces of a bounded size on every Python, with nothing else installed
 _OLDER_SERVER = frozenset({400, 404, 405, 406, 415})
 
 
@@ -72,7 +72,7 @@ class HttpConversation:
     ) -> httpx2.AsyncClient:
         # Not the given timeout: a call may be silent for as long as the engine lets it, so reading has none.
         return httpx2.AsyncClient(
-            headers={"User-Agent": "fanout"} | (headers or {}),
+            headers={"User-Agent": "fanout", "Accept-Encoding": ENCODINGS} | (headers or {}),
             timeout=httpx2.Timeout(_CONNECT_SECONDS, read=None),
             auth=auth or self._auth,
             transport=_LimitedTransport(limits=httpx2.Limits(max_connections=None)),
@@ -113,27 +113,25 @@ def _describe(status: int, credentials: str) -> str:
 
 
 class _LimitedTransport(httpx2.AsyncHTTPTransport):
-    """Ends a JSON answer that is over the limit; event streams are limited an event by the SDK."""
+    """Makes responses that end over the limit; event streams are limited an event, by the SDK."""
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         response = await super().handle_async_request(request)
-        if response.headers.get("content-type", "").lower().startswith("application/json"):
-            response.stream = _LimitedStream(response.stream)
-        return response
+        if response.headers.get("content-type", "").lower().startswith("text/event-stream"):
+            return response
+        return _LimitedResponse(
+            response.status_code, headers=response.headers, stream=response.stream, extensions=response.extensions
+        )
 
 
-class _LimitedStream(httpx2.AsyncByteStream):
-    def __init__(self, inner: Any) -> None:
-        self._inner = inner
+class _LimitedResponse(httpx2.Response):
+    """Counts decoded bytes: 95 KB of gzip can be 100 MB."""
 
-    async def __aiter__(self) -> AsyncIterator[bytes]:
+    async def aiter_bytes(self, chunk_size: int | None = None) -> AsyncGenerator[bytes]:
         size = 0
-        async for chunk in self._inner:
-            size += len(chunk)
+        async for piece in super().aiter_bytes(chunk_size):
+            size += len(piece)
             if size > LARGEST_LINE:
                 # A StreamError is what the SDK turns into the failure of this one request.
                 raise httpx2.StreamError(f"The result is too large: the limit is {LARGEST_LINE // 2**20} MB.")
-            yield chunk
-
-    async def aclose(self) -> None:
-        await self._inner.aclose()
+            yield piece

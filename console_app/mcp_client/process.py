@@ -1,4 +1,4 @@
-"""One server program: started in a process group of its own, spoken to line by line, and ended with all its children.
+"""One server program: started under a keeper of its own, spoken to line by line, and ended with all its children.
 
 Nothing here knows MCP or loads its SDK, so a server starts up while the SDK is still being imported. The event loop's
 subprocess protocol is used directly: it tells of the exit at once, even while a grandchild holds the pipes open.
@@ -7,6 +7,7 @@ subprocess protocol is used directly: it tells of the exit at once, even while a
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
 import sys
@@ -20,6 +21,7 @@ from console_app.domain.safe_text import one_line
 from console_app.mcp_client.guard import Guard
 from console_app.mcp_client.lines import LineSplitter, Oversized
 from console_app.mcp_client.server_log import ServerLog
+from console_app.mcp_client.shared import to_the_end
 
 _INHERITED: Final = frozenset(
     {
@@ -28,9 +30,9 @@ _INHERITED: Final = frozenset(
         *("SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS"),
     }
 )
-_AFTER_EOF: Final = 1.0  # seconds to leave by itself once its stdin is closed
-_AFTER_TERM: Final = 0.6
-_AFTER_KILL: Final = 0.5
+_KEEPER: Final = Path(__file__).with_name("server_keeper.py")
+_AFTER_EOF: Final = 0.8  # seconds to leave by itself once its stdin is closed
+_AFTER_CONTROL: Final = 1.5  # that its keeper may take to end it and all its children
 _LAST_OUTPUT: Final = 0.2  # seconds for output still in the pipe after the exit
 _READ_AHEAD: Final = 4 * 1024 * 1024  # bytes of lines nobody has taken yet before reading pauses
 _WRITE_BEHIND: Final = 64 * 1024 * 1024  # bytes a server may leave unread on its stdin before it counts as stuck
@@ -49,6 +51,7 @@ class ServerProcess(asyncio.SubprocessProtocol):
         self._arrived = asyncio.Event()
         self._exited = asyncio.Event()
         self._transport: asyncio.SubprocessTransport | None = None
+        self._control = -1  # our end of the pipe that has the keeper end everything once it is closed
         self.output_ended = False  # nothing more comes: it has exited, or closed its stdout
         self.pid = 0
 
@@ -57,19 +60,48 @@ class ServerProcess(asyncio.SubprocessProtocol):
         """Starts the program of `config`. Raises OSError or ValueError when the system can't."""
         loop = asyncio.get_running_loop()
         command, environment = launch(config, guard.environment)
-        transport, process = await loop.subprocess_exec(
-            lambda: cls(log, guard),
-            command,
-            *config.args,
-            env=environment,
-            cwd=os.path.expanduser(config.cwd) if config.cwd else None,
-            start_new_session=True,
+        kept, control = os.pipe()
+        failed, failure = os.pipe()
+        keeper = (
+            sys.executable,
+            "-I",
+            "-S",
+            str(_KEEPER),
+            str(kept),
+            str(failure),
+            str(int("LC_CTYPE" in environment)),
         )
-        process._begin(transport)
+        try:
+            transport, process = await loop.subprocess_exec(
+                lambda: cls(log, guard),
+                *keeper,
+                command,
+                *config.args,
+                env=environment,
+                cwd=os.path.expanduser(config.cwd) if config.cwd else None,
+                start_new_session=True,
+                pass_fds=(kept, failure),
+            )
+        except BaseException:
+            os.close(control)
+            os.close(failed)
+            raise
+        finally:
+            os.close(kept)
+            os.close(failure)
+        process._begin(transport, control)
+        try:
+            number = await asyncio.to_thread(_read_all, failed)
+        except BaseException:
+            await to_the_end(process.stop())
+            raise
+        if number:
+            await process.stop()
+            raise OSError(int(number), os.strerror(int(number)), command)
         return process
 
-    def _begin(self, transport: asyncio.SubprocessTransport) -> None:
-        self._transport = transport
+    def _begin(self, transport: asyncio.SubprocessTransport, control: int) -> None:
+        self._transport, self._control = transport, control
         self.pid = transport.get_pid()
         self._guard.watch(self.pid)
 
@@ -148,7 +180,7 @@ class ServerProcess(asyncio.SubprocessProtocol):
         return describe_exit(self.exit_code) + (f": {last_line}" if last_line else "")
 
     async def stop(self) -> None:
-        """Ends the program and its group: end of input, then SIGTERM, then SIGKILL. Takes at most some two seconds."""
+        """Ends the program and all below it: end of input, then SIGTERM, then SIGKILL. At most some two seconds."""
         if self._transport is None:
             return
         stdin = cast("asyncio.WriteTransport | None", self._pipe(0))
@@ -157,11 +189,11 @@ class ServerProcess(asyncio.SubprocessProtocol):
         if self._paused:
             self._stdout().resume_reading()  # a server blocked on its output can't see the end of its input
             self._paused = False
-        await self._gone(_AFTER_EOF, leader_only=True)
-        for number, patience in ((signal.SIGTERM, _AFTER_TERM), (signal.SIGKILL, _AFTER_KILL)):
-            if not _signal_group(self.pid, number):
-                break
-            await self._gone(patience, leader_only=False)
+        await self._gone(_AFTER_EOF)
+        if self._control >= 0:
+            os.close(self._control)
+            self._control = -1
+        await self._gone(_AFTER_CONTROL)
         self._guard.forget(self.pid)
         self._end_output()
         try:
@@ -170,16 +202,9 @@ class ServerProcess(asyncio.SubprocessProtocol):
             pass  # a program that changed its user: it is not ours to end
         self._log.close()
 
-    async def _gone(self, patience: float, *, leader_only: bool) -> None:
-        loop = asyncio.get_running_loop()
-        deadline = loop.time() + patience
-        try:
+    async def _gone(self, patience: float) -> None:
+        with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._exited.wait(), patience)
-        except TimeoutError:
-            return
-        # Nothing tells of the end of other members of the group: look, for the rest of the time.
-        while not leader_only and loop.time() < deadline and _signal_group(self.pid, 0):  # noqa: ASYNC110
-            await asyncio.sleep(0.01)
 
     def _pipe(self, fd: int) -> asyncio.BaseTransport | None:
         return self._transport.get_pipe_transport(fd) if self._transport else None
@@ -222,12 +247,6 @@ def describe_exit(code: int | None) -> str:
         return f"was ended by signal {-code}"
 
 
-def _signal_group(group: int, number: int) -> bool:
-    """Whether the group was still there to be signalled."""
-    try:
-        os.killpg(group, number)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return False  # macOS says so of a group of zombies; elsewhere it is not ours to end
-    return True
+def _read_all(descriptor: int) -> bytes:
+    with open(descriptor, "rb") as pipe:
+        return pipe.read()

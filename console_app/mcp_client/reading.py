@@ -145,7 +145,13 @@ def _variables(uri_template: str) -> tuple[str, ...]:
 async def read_resource(client: Client, uri: str, files: convert.ResultFiles) -> list[ResourceContent]:
     """The parts of a resource; bytes become files."""
     result = await client.read_resource(uri)
-    return [await asyncio.to_thread(_content, one, files) for one in result.contents]
+    parts = [await asyncio.to_thread(_content, one, files) for one in result.contents[: convert.MOST_FILES]]
+    left_out = len(result.contents) - len(parts)
+    return [*parts, ResourceContent(uri, "text/plain", _left_out(left_out, "parts"))] if left_out else parts
+
+
+def _left_out(count: int, what: str) -> str:
+    return f"[{count} more {what} are left out: of one answer, the first {convert.MOST_FILES} are kept]"
 
 
 def _content(content: TextResourceContents | BlobResourceContents, files: convert.ResultFiles) -> ResourceContent:
@@ -163,7 +169,7 @@ async def get_prompt(
     """The messages of a prompt, filled in."""
     result = await client.get_prompt(name, dict(arguments))
     messages: list[PromptMessage] = []
-    for message in result.messages:
+    for message in result.messages[: convert.MOST_FILES]:
         block = message.content
         if block.type == "resource":
             content = await asyncio.to_thread(_content, block.resource, files)
@@ -175,6 +181,8 @@ async def get_prompt(
             messages.append(PromptMessage(message.role, "", (content,)))
         else:
             messages.append(PromptMessage(message.role, text))
+    if left_out := len(result.messages) - len(messages):
+        messages.append(PromptMessage("user", _left_out(left_out, "messages")))
     return messages
 
 

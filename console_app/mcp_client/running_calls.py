@@ -11,6 +11,7 @@ import contextvars
 from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
+from console_app.domain.events import Level
 from console_app.domain.ports.toolset import CallReporter
 from console_app.mcp_client.atlas_updates import carries_files
 
@@ -38,6 +39,8 @@ class WireCall:
     reporter: CallReporter
     call_id: str = ""
     questions: set[asyncio.Future[Any]] = field(default_factory=set[asyncio.Future[Any]])  # that may be its
+    _logged: int = 0  # lines of the current second
+    _unlogged: int = 0  # that were left out of it
     _second: float = -1.0  # when the current second of counting began, in the loop's time
     _count: int = 0
     _held: Progress | None = None
@@ -45,10 +48,7 @@ class WireCall:
 
     def progressed(self, progress: Progress) -> None:
         """Reports it, now or, in a flood, with the end of the second."""
-        loop = asyncio.get_running_loop()
-        now = loop.time()
-        if now - self._second >= 1:
-            self._second, self._count = now, 0
+        loop = self._tick()
         self._count += 1
         files = progress[2] is not None and carries_files(progress[2])
         if self._count <= _MOST_A_SECOND or files:
@@ -59,8 +59,29 @@ class WireCall:
         if self._timer is None:
             self._timer = loop.call_at(self._second + 1, self.flush)
 
+    def logged(self, level: Level, text: str, *, sure: bool) -> None:
+        """Reports a line of its server's log; of a flood, how many more there were in the second."""
+        loop = self._tick()
+        self._logged += 1
+        if self._logged <= _MOST_A_SECOND:
+            self.reporter.log(level, text, sure=sure)
+            return
+        self._unlogged += 1
+        if self._timer is None:
+            self._timer = loop.call_at(self._second + 1, self.flush)
+
+    def _tick(self) -> asyncio.AbstractEventLoop:
+        """Begins to count anew with each second."""
+        loop = asyncio.get_running_loop()
+        if (now := loop.time()) - self._second >= 1:
+            self._second, self._count, self._logged = now, 0, 0
+        return loop
+
     def flush(self) -> None:
         """Reports what was held back."""
+        if self._unlogged:
+            left_out, self._unlogged = self._unlogged, 0
+            self.reporter.log("notice", f"[{left_out} more log lines in this second]", sure=False)
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

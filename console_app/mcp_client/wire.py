@@ -174,7 +174,7 @@ class Wire:
             return  # not every server keeps to the level it was asked for
         candidates, sure = self._calls.candidates(params, context)
         for call in candidates:
-            call.reporter.log(known, text if sure else f"{self._server}: {text}", sure=sure)
+            call.logged(known, text if sure else f"{self._server}: {text}", sure=sure)
         if not (sure and candidates):
             self._server_log(known, text)
 

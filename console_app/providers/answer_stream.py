@@ -119,7 +119,7 @@ class _Stream:
         try:
             events = self._reader.feed(piece)
         except EventTooLarge as error:
-            raise BadEvent("an event of more than 64 MB") from error
+            raise BadEvent("an event of more than 64 MB, or of more than 10,000 lines") from error
         for event in events:
             self._event(event)
 

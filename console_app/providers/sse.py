@@ -12,6 +12,8 @@ import json
 from typing import NamedTuple
 
 LARGEST_EVENT = 64 * 2**20  # bytes; beyond it the stream is refused rather than kept in memory
+MOST_LINES = 10_000  # of one event, comments left out; likewise
+_PRINTED = 64 * 2**10  # bytes of an object on several lines that is looked at for its end with each more of them
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -23,7 +25,7 @@ class SseEvent(NamedTuple):
 
 
 class EventTooLarge(ValueError):
-    """An event grew beyond LARGEST_EVENT."""
+    """An event grew beyond LARGEST_EVENT or MOST_LINES."""
 
 
 class SseReader:
@@ -61,7 +63,7 @@ class SseReader:
             events += more
             rest = b"\n".join(lines[begun:])
         if rest:
-            self._hold(rest)
+            self._hold(_without_comments(rest) if rest.count(b"\n") > MOST_LINES else rest)
         return events
 
     def flush(self) -> list[SseEvent]:
@@ -95,6 +97,8 @@ def _events(text: bytes) -> list[SseEvent]:
         if block.startswith(b"data: ") and b"\n" not in block:  # by far the most common shape
             events.append(SseEvent("", block[6:]))
             continue
+        if block.count(b"\n") > MOST_LINES:
+            block = _without_comments(block)
         lines = block.split(b"\n")
         before, begun = _read(lines)
         events += before
@@ -102,6 +106,15 @@ def _events(text: bytes) -> list[SseEvent]:
         if data := [*errors, *_values(lines[begun:], b"data")]:
             events.append(SseEvent("error" if errors else _name(lines[begun:]), b"\n".join(data)))
     return events
+
+
+def _without_comments(block: bytes) -> bytes:
+    """What is left of many lines without the keep-alives among them. Raises EventTooLarge when it is many still."""
+    *lines, last = block.split(b"\n")
+    kept = [line for line in lines if not line.startswith(b":")]
+    if len(kept) > MOST_LINES:
+        raise EventTooLarge
+    return b"\n".join([*kept, last])
 
 
 def _values(lines: list[bytes], field: bytes) -> list[bytes]:
@@ -119,16 +132,17 @@ def _read(lines: list[bytes]) -> tuple[list[SseEvent], int]:
     events: list[SseEvent] = []
     name = ""
     data: list[bytes] = []
-    begun = end = 0
+    begun = end = size = 0
     for number, line in enumerate(lines):
         field, _, value = line.partition(b":")
         if field == b"event" and not data:
             name = _name([line])
         elif field == b"data":
-            if data and _is_whole(b"\n".join(data)):
+            if data and (len(data) == 1 or size <= _PRINTED) and _is_whole(b"\n".join(data)):
                 events.append(SseEvent(name, b"\n".join(data)))
-                data, begun, name = [], end, _name(lines[end:number])
+                data, begun, name, size = [], end, _name(lines[end:number]), 0
             data.append(value.removeprefix(b" "))
+            size += len(value)
             end = number + 1
     return events, begun
 

@@ -7,7 +7,7 @@ import csv
 import io
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -15,6 +15,8 @@ from console_app.servers.folders import FolderEntry
 from console_app.servers.tool import ToolFailedError
 
 LARGEST_FILE: Final = 20_000_000  # bytes
+MOST_CELLS: Final = 5_000_000  # columns times rows, some 300 MB
+MOST_COLUMNS: Final = 20_000
 SEPARATORS: Final = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 _LARGEST_NUMBER: Final = 1e150  # squares of such can still be added up
 _MISSING: Final = frozenset({"", "-", "na", "n/a", "nan", "null", "none"})
@@ -63,7 +65,7 @@ def read_table(place: FolderEntry) -> CsvTable:
     text = _decoded(data, place)
     separator = _separator(text)
     try:
-        rows = [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=separator) if any(row)]
+        rows = _bounded(csv.reader(io.StringIO(text, newline=""), delimiter=separator), place)
     except csv.Error as error:
         raise ToolFailedError(f"{place.written} can't be read as CSV: {error}.") from error
     if not rows:
@@ -71,6 +73,23 @@ def read_table(place: FolderEntry) -> CsvTable:
     head, body = _head(rows)
     cells = {name: [row[at] if at < len(row) else "" for row in body] for at, name in enumerate(head)}
     return CsvTable(place.name, separator, cells, len(body))
+
+
+def _bounded(rows: Iterable[list[str]], place: FolderEntry) -> list[list[str]]:
+    """The rows that aren't empty, each counted as wide as the widest: short ones are filled up."""
+    found: list[list[str]] = []
+    width = 0
+    for row in rows:
+        if not any(row):
+            continue
+        found.append(row)
+        width = max(width, len(row))
+        if width > MOST_COLUMNS or width * len(found) > MOST_CELLS:
+            raise ToolFailedError(
+                f"{place.written} is too large a table: at row {len(found):,} it has {width:,} columns; at most "
+                f"{MOST_CELLS:,} cells and {MOST_COLUMNS:,} columns are read. Cut it into smaller files."
+            )
+    return found
 
 
 def _decoded(data: bytes, place: FolderEntry) -> str:
@@ -96,11 +115,12 @@ def _head(rows: Sequence[list[str]]) -> tuple[list[str], Sequence[list[str]]]:
     first = rows[0]
     has_head = not all(_NUMBER.fullmatch(cell.strip()) for cell in first if cell.strip())
     cells = [cell.strip() for cell in first] if has_head else []
-    names: list[str] = []
+    names: dict[str, None] = {}
+    numbers: dict[str, int] = {}  # by name: the last that was given out
     for at in range(width):
-        name = cells[at] if at < len(cells) and cells[at] else f"column {at + 1}"
-        unique, number = name, 2
+        name = unique = cells[at] if at < len(cells) and cells[at] else f"column {at + 1}"
         while unique in names:
-            unique, number = f"{name} ({number})", number + 1
-        names.append(unique)
-    return names, rows[1:] if has_head else rows
+            numbers[name] = numbers.get(name, 1) + 1
+            unique = f"{name} ({numbers[name]})"
+        names[unique] = None
+    return list(names), rows[1:] if has_head else rows

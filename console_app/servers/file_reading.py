@@ -17,6 +17,7 @@ MOST_ENTRIES: Final = 1000  # of a folder
 MOST_LINES: Final = 2000  # of a file, in one answer
 LONGEST_LINE: Final = 2000  # characters
 MOST_TEXT: Final = 200_000  # characters in one answer
+MOST_READ: Final = 100_000_000  # characters gone through for one answer, shown or not: half a second
 _SNIFFED: Final = 8192  # bytes looked at to tell text from other data
 
 
@@ -75,36 +76,72 @@ def read_excerpt(place: FolderEntry, offset: int = 1, limit: int = MOST_LINES) -
             size = os.fstat(file.fileno()).st_size
             raise ToolFailedError(f"{place.written} is a binary file ({kind}, {size:,} bytes), not text.")
         encoding = "utf-16" if _is_utf16(head) else "utf-8-sig"
-        return _excerpt(io.TextIOWrapper(file, encoding, errors="replace"), place, offset, min(limit, MOST_LINES))
+        lines = _Lines(io.TextIOWrapper(file, encoding, errors="replace"), place)
+        return _excerpt(lines, place, offset, min(limit, MOST_LINES))
 
 
-def _excerpt(text: TextIO, place: FolderEntry, offset: int, limit: int) -> Excerpt:
+def _excerpt(text: _Lines, place: FolderEntry, offset: int, limit: int) -> Excerpt:
     for number in range(1, offset):
-        if not _line(text):
+        if not text.next() or text.given_up:
+            text.check()
             raise ToolFailedError(f"{place.written} has only {number - 1} lines.")
     lines: list[str] = []
     size = 0
     while len(lines) < limit and size < MOST_TEXT:
-        line = _line(text)
+        line = text.next()
         if not line:
             break
         lines.append(line)
         size += len(line)
     if not lines and offset > 1:
         raise ToolFailedError(f"{place.written} has only {offset - 1} lines.")
-    return Excerpt("".join(lines), offset, offset + len(lines) - 1, bool(text.read(1)))
+    return Excerpt("".join(lines), offset, offset + len(lines) - 1, text.has_more())
 
 
-def _line(text: TextIO) -> str:
-    """The next line, "" at the end; what it has beyond LONGEST_LINE is left out, and that is said."""
-    line = text.readline(LONGEST_LINE + 1)
-    if len(line) <= LONGEST_LINE or line.endswith("\n"):
-        return line
-    left_out = 1
-    while (rest := text.readline(65_536)) and not rest.endswith("\n"):
-        left_out += len(rest)
-    left_out += len(rest.removesuffix("\n"))
-    return f"{line[:LONGEST_LINE]}[{left_out:,} more characters in this line]\n"
+class _Lines:
+    """The lines of a file, each up to LONGEST_LINE, as long as no more than MOST_READ was gone through."""
+
+    def __init__(self, text: TextIO, place: FolderEntry) -> None:
+        self._text = text
+        self._place = place
+        self._left = MOST_READ
+        self._number = 0
+        self.given_up = False
+
+    def next(self) -> str:
+        """The next line, "" at the end; what it has beyond LONGEST_LINE is left out, and that is said."""
+        if self.given_up:
+            return ""
+        line = self._text.readline(LONGEST_LINE + 1)
+        self._number += 1
+        self._spend(len(line))
+        if len(line) <= LONGEST_LINE or line.endswith("\n"):
+            return line
+        left_out = 1
+        while (rest := self._text.readline(65_536)) and not rest.endswith("\n"):
+            left_out += len(rest)
+            if left_out > self._left:
+                self.given_up = True
+                return f"{line[:LONGEST_LINE]}[more than {left_out:,} more characters; what follows was not read]\n"
+        left_out += len(rest.removesuffix("\n"))
+        self._spend(left_out)
+        return f"{line[:LONGEST_LINE]}[{left_out:,} more characters in this line]\n"
+
+    def has_more(self) -> bool:
+        """Whether there is more to be read."""
+        return not self.given_up and bool(self._text.read(1))
+
+    def _spend(self, characters: int) -> None:
+        self._left -= characters
+        self.check()
+
+    def check(self) -> None:
+        """Raises ToolFailedError when more was to be gone through than is."""
+        if self.given_up or self._left < 0:
+            raise ToolFailedError(
+                f"Line {self._number:,} of {self._place.written} is more than {MOST_READ // 10**6} MB into the file, "
+                "further than is read. Search for the part that is wanted."
+            )
 
 
 def is_binary(head: bytes) -> bool:

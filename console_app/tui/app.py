@@ -13,9 +13,11 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from textual import events
 from textual.app import SystemCommand
 from textual.binding import Binding, BindingType
 from textual.dom import DOMNode
@@ -31,6 +33,7 @@ from console_app.tui.textual_internals import driver_of, end_by_error
 from console_app.tui.themes import LoadedTheme, load_themes, themes_named
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
     from textual.command import Provider
 
     from console_app.tui.main_screen.screen import ChatScreen
@@ -39,7 +42,9 @@ if TYPE_CHECKING:
 DEFAULT_THEME = "fanout-dark"
 SIXTEEN_COLOURS = "terminal"  # in place of the default where a terminal has no more: mixed colours come out unreadable
 FALLBACK_THEME = "textual-dark"  # of Textual itself: there even if every file of ours is broken
-ENDING = 8.0  # seconds from a signal to the end of the process, whatever hangs
+ENDING = 3.0  # seconds from a quit or a signal to the end of the process, whatever hangs
+STOPPING = 1.0  # of these, that what runs may take to end,
+CLOSING = 1.6  # and then servers and files
 ENDING_SIGNALS = ("SIGTERM", "SIGHUP", "SIGQUIT", "SIGINT")  # in the program's raw mode Ctrl+C is a key, not SIGINT
 
 log = logging.getLogger(__name__)
@@ -71,6 +76,7 @@ class FanoutApp(StartupApp[int]):
         self._prompt = prompt
         self._few_colours = False
         self._survival = Survival()
+        self._ending: asyncio.Task[None] | None = None
         self.crash: BaseException | None = None  # what ended the console, when nobody asked for it
         self.crash_report: Path | None = None
         self._write_crash_report = start.write_crash_report
@@ -132,14 +138,54 @@ class FanoutApp(StartupApp[int]):
         finally:
             self._give_terminal_back()
             self.join_loader()
-            try:
-                if self._services is not None:
-                    await self._services.close()
-            except Exception:
-                log.exception("closing the services failed")
+            await self._close_services()
             for number, handler in handlers.items():
                 signal.signal(number, handler)
         return self.return_code or 0 if result is None else result
+
+    # -- the end
+
+    def exit(self, result: int | None = None, return_code: int = 0, message: RenderableType | None = None) -> None:
+        """Ends the console: first what runs and the servers, with the screen kept as long as that takes."""
+        if self._ending is not None:
+            return
+        if not self.is_headless:
+            self._end_within(ENDING, result or return_code)
+        if self._services is None:
+            super().exit(result, return_code, message)
+            return
+        self._ending = asyncio.create_task(self._end(partial(super().exit, result, return_code, message)))
+
+    async def _end(self, leave: Callable[[], None]) -> None:
+        self.notify("Ending …", timeout=ENDING)
+        try:
+            from console_app.tui.main_screen.screen import ChatScreen  # loaded, since there are services
+
+            for screen in self.screen_stack:
+                if isinstance(screen, ChatScreen):
+                    await asyncio.wait({asyncio.ensure_future(screen.end())}, timeout=STOPPING)
+            await asyncio.wait({asyncio.ensure_future(self._close_services())}, timeout=CLOSING)
+        finally:
+            leave()
+
+    async def _close_services(self) -> None:
+        """Once, whoever asks first."""
+        services, self._services = self._services, None
+        try:
+            if services is not None:
+                await services.close()
+        except Exception:
+            log.exception("closing the services failed")
+
+    async def on_event(self, event: events.Event) -> None:
+        """No key begins anything while the console ends."""
+        if self._ending is None or not isinstance(event, events.InputEvent | events.Paste):
+            await super().on_event(event)
+
+    def _end_within(self, seconds: float, code: int) -> None:
+        timer = threading.Timer(seconds, self._end_now, (code,))
+        timer.daemon = True
+        timer.start()
 
     # -- internal errors
 
@@ -183,9 +229,7 @@ class FanoutApp(StartupApp[int]):
 
         def ended(number: int, _frame: object) -> None:
             loop.call_soon_threadsafe(self.exit, 128 + number)
-            timer = threading.Timer(ENDING, self._end_now, (128 + number,))
-            timer.daemon = True
-            timer.start()
+            self._end_within(ENDING, 128 + number)
 
         numbers = [getattr(signal, name) for name in ENDING_SIGNALS if hasattr(signal, name)]
         return {number: signal.signal(number, ended) for number in numbers}

@@ -234,6 +234,27 @@ def test_news_puts_a_deadline_off_only_while_it_is_new_and_up_to_a_limit() -> No
     run(scene)
 
 
+class Flooding(Tools):
+    """Logs `rate` new lines a second for ever."""
+
+    async def call(self, invocation: Invocation, reporter: CallReporter) -> ToolResult:
+        for number in itertools.count():
+            reporter.log("info", f"line {number}")
+            await asyncio.sleep(1 / invocation.arguments["rate"])
+        raise AssertionError("never")
+
+
+def test_a_flood_of_new_lines_is_no_news_and_a_steady_stream_is() -> None:
+    async def scene() -> None:
+        engine = engine_of(Model(calls({"rate": 1_000}, {"rate": 20})), Flooding(), call_timeout=5)
+        events = await play(engine)
+        flood, steady = (event.duration_ms / 1000 for event in results_of(events))
+        assert 5 < flood < 7
+        assert round(steady) == 5 * MOST_LIMITS
+
+    run(scene)
+
+
 def test_silence_ends_a_call_and_news_keeps_it_alive() -> None:
     async def scene() -> None:
         tools = Tools()

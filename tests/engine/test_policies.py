@@ -72,7 +72,7 @@ def test_a_policy_switched_while_calls_run_holds_from_the_next_answer() -> None:
 def test_the_limit_of_the_app_shows_the_rest_as_queued() -> None:
     async def scene() -> None:
         tools = Tools()
-        engine = engine_of(Model(calls(*({"n": n, "seconds": 1} for n in range(300)))), tools)
+        engine = engine_of(Model(calls(*({"n": n, "seconds": 1} for n in range(300)))), tools, max_calls=300)
         events = await play(engine)
         assert tools.most_running == 128
         queued = only(events, ev.CallQueued)

@@ -46,6 +46,18 @@ async def test_of_a_flood_of_progress_the_newest_counts(start_hub: StartHub) -> 
     assert len(steps) < 10_000
 
 
+async def test_of_a_flood_of_log_lines_some_are_reported_and_the_rest_is_counted(start_hub: StartHub) -> None:
+    bench = await start_hub(faulty("log-flood"))
+    reports = Reports()
+    assert (await bench.call("work", reports)).content == "done"
+    counts = [
+        int(text[1:].split()[0]) for _, text in reports.logged if text.endswith(" more log lines in this second]")
+    ]
+    assert counts
+    assert len(reports.logged) - len(counts) + sum(counts) == 20_000
+    assert len(reports.logged) < 15_000
+
+
 async def test_updates_that_ride_in_progress_are_unpacked_and_their_artifacts_saved(start_hub: StartHub) -> None:
     chart = {"name": "chart.png", "b64": base64.b64encode(b"PNG").decode(), "mime": "image/png"}
     updates = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import os
 import signal
 import stat
@@ -18,6 +19,7 @@ from console_app.domain.tools import Outcome
 from console_app.mcp_client.status import ServerState
 from tests.mcp_client.conftest import FIXTURES, Bench, Reports, StartHub
 from tests.patience import PATIENCE
+from tests.wire_server import Reply, WireServer
 
 Serve = Callable[..., Awaitable[tuple[str, subprocess.Popen[bytes]]]]
 
@@ -160,6 +162,17 @@ async def test_a_page_that_is_no_mcp_server_is_a_failure_in_one_line(start_hub: 
         bench = await start_hub(http(f"http://127.0.0.1:{port}/"))
         assert bench.status().state is ServerState.FAILED
         assert bench.status().reason == f"Unexpected content type: text/html at http://127.0.0.1:{port}"
+        await bench.hub.close()
+
+
+async def test_a_little_gzip_that_is_a_large_answer_is_refused_by_its_decoded_size(start_hub: StartHub) -> None:
+    bomb = gzip.compress(b'{"jsonrpc":"2.0","id":1,"result":"' + b"x" * 64 * 2**20 + b'"}')
+    assert len(bomb) < 100_000
+    with WireServer(lambda _: Reply([bomb], 200, {"content-encoding": "gzip"}, "application/json", "length")) as server:
+        bench = await start_hub(http(f"{server.url}/mcp"))
+        assert bench.status().state is ServerState.FAILED
+        assert "The result is too large: the limit is 32 MB." in bench.status().reason
+        assert server.requests[0].headers["accept-encoding"] == "gzip, deflate"
         await bench.hub.close()
 
 

@@ -7,12 +7,13 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import psutil
 import pytest
 
-from tests.mcp_client.conftest import FIXTURES, StartHub, faulty
+from tests.mcp_client.conftest import FIXTURES, Bench, StartHub, faulty
 from tests.patience import PATIENCE
 
 CONSOLE = """
@@ -23,7 +24,7 @@ from tests.mcp_client.conftest import faulty
 
 async def main():
     folder = Path(sys.argv[1])
-    modes = ["stubborn", "stubborn-detached", "launcher"]
+    modes = ["stubborn", "stubborn-detached", "launcher", "escaping"]
     hub = Hub([faulty(m, str(folder / m), name=m) for m in modes], log_dir=folder, files_dir=folder)
     await hub.start()
     await hub.ready()
@@ -51,7 +52,7 @@ def _pids(file: Path) -> list[int]:
     return [int(pid) for pid in file.read_text().split()]
 
 
-@pytest.mark.parametrize("mode", ["stubborn", "stubborn-detached", "launcher"])
+@pytest.mark.parametrize("mode", ["stubborn", "stubborn-detached", "launcher", "escaping"])
 async def test_closing_ends_a_server_that_ignores_end_of_input_and_sigterm(
     start_hub: StartHub, tmp_path: Path, mode: str
 ) -> None:
@@ -62,7 +63,7 @@ async def test_closing_ends_a_server_that_ignores_end_of_input_and_sigterm(
     await _all_gone(pids)
 
 
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGINT])
 async def test_servers_and_their_children_go_when_the_console_is_killed(tmp_path: Path, how: signal.Signals) -> None:
     root = str(FIXTURES.parents[2])
     console = await asyncio.create_subprocess_exec(
@@ -70,8 +71,8 @@ async def test_servers_and_their_children_go_when_the_console_is_killed(tmp_path
     )
     assert console.stdout is not None
     assert await console.stdout.readline() == b"ready\n"
-    pids = [pid for mode in ("stubborn", "stubborn-detached", "launcher") for pid in _pids(tmp_path / mode)]
-    assert len(pids) == 6
+    pids = [pid for mode in ("stubborn", "stubborn-detached", "launcher", "escaping") for pid in _pids(tmp_path / mode)]
+    assert len(pids) == 8
     assert all(map(_alive, pids))
     os.killpg(console.pid, how)
     await console.wait()
@@ -83,3 +84,61 @@ async def test_a_polite_server_ends_with_the_hub(start_hub: StartHub) -> None:
     children = [process for process in psutil.Process().children() if "faulty_server.py" in " ".join(process.cmdline())]
     await bench.hub.close()
     assert [process for process in children if process.is_running() and process.status() != psutil.STATUS_ZOMBIE] == []
+
+
+async def _crash(bench: Bench, pids: list[int]) -> None:
+    os.kill(pids[-1], signal.SIGSEGV)
+    await _all_gone(pids)
+
+
+async def _killed_server(bench: Bench, pids: list[int]) -> None:
+    os.kill(pids[-1], signal.SIGKILL)
+    await _all_gone(pids)
+
+
+async def _restart(bench: Bench, pids: list[int]) -> None:
+    await bench.hub.reconnect("odd")
+
+
+async def _switch_off(bench: Bench, pids: list[int]) -> None:
+    await bench.hub.set_enabled("odd", False)
+
+
+async def _remove(bench: Bench, pids: list[int]) -> None:
+    await bench.hub.remove("odd")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux lets a process adopt those of others")
+@pytest.mark.parametrize("how", [_crash, _killed_server, _restart, _switch_off, _remove])
+async def test_what_a_server_left_behind_ends_with_it(
+    start_hub: StartHub, tmp_path: Path, how: Callable[[Bench, list[int]], Awaitable[None]]
+) -> None:
+    bench = await start_hub(faulty("escaping", str(tmp_path / "pids")))
+    pids = _pids(tmp_path / "pids")
+    assert len(pids) == 2
+    assert all(map(_alive, pids))
+    await how(bench, pids)
+    await _all_gone(pids)
+
+
+async def test_a_server_ends_with_its_keeper(start_hub: StartHub, tmp_path: Path) -> None:
+    bench = await start_hub(faulty("escaping", str(tmp_path / "pids")))
+    escaped, server = _pids(tmp_path / "pids")
+    os.kill(psutil.Process(server).ppid(), signal.SIGKILL)
+    await _all_gone([server])
+    os.kill(escaped, signal.SIGKILL)  # with its keeper gone, nothing knows of it
+    await bench.hub.close()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+async def test_the_keeper_adds_nothing_to_the_environment_and_holds_no_pipe(
+    start_hub: StartHub, tmp_path: Path
+) -> None:
+    bench = await start_hub(faulty("stubborn", str(tmp_path / "pids")))
+    server = psutil.Process(_pids(tmp_path / "pids")[0])
+    keeper = server.parent()
+    assert keeper is not None
+    assert "LC_CTYPE" in os.environ or "LC_CTYPE" not in server.environ()
+    assert {os.readlink(f"/proc/{keeper.pid}/fd/{number}") for number in range(3)} == {os.devnull}
+    assert os.getpgid(server.pid) == server.pid
+    await bench.hub.close()

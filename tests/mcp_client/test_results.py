@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 import json
+import os
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,8 @@ from hypothesis import strategies as st
 from mcp_types import CallToolResult, Tool
 
 from console_app.domain.tools import Outcome, ToolAnnotations
-from console_app.mcp_client.convert import ResultFiles, annotations_of, result_of
+from console_app.mcp_client.blocks import clean_result
+from console_app.mcp_client.convert import MOST_FILES, ResultFiles, annotations_of, result_of
 from console_app.mcp_client.naming import WireNames
 from console_app.mcp_client.server_log import LARGEST_FILE, ServerLog
 
@@ -160,3 +163,44 @@ def test_a_log_is_bounded_on_disk_and_its_last_line_is_known(tmp_path: Path) -> 
         log.write(b"x" * 100_000)
     log.close()
     assert sum(file.stat().st_size for file in tmp_path.iterdir()) <= 2 * LARGEST_FILE
+
+
+def picture(data: bytes = b"PNG") -> dict[str, Any]:
+    return {"type": "image", "data": base64.b64encode(data).decode(), "mimeType": "image/png"}
+
+
+def test_of_thousands_of_pictures_the_first_are_kept_and_the_rest_is_told(tmp_path: Path) -> None:
+    converted = result_of(result(*[picture()] * 20_000, text("all of them")), ResultFiles(tmp_path))
+    assert len(converted.artifacts) == len(list(tmp_path.iterdir())) == MOST_FILES
+    assert converted.content.endswith("all of them\n[19900 more files were not kept: of one answer, the first 100 are]")
+
+
+def test_a_name_is_found_in_a_few_steps_however_many_are_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(1, 2_000):
+        (tmp_path / (f"image-{number}.png" if number > 1 else "image.png")).touch()
+    tried: list[Any] = []
+    opened = os.open
+
+    def count(path: Any, *more: Any) -> int:
+        tried.append(path)
+        return opened(path, *more)
+
+    monkeypatch.setattr(os, "open", count)
+    files = ResultFiles(tmp_path)
+    for _ in range(50):
+        files.save(base64.b64encode(b"PNG").decode(), "image/png", "image", "image")
+    assert len(list(tmp_path.iterdir())) == 1_999 + 50
+    assert len(tried) < 80
+
+
+def test_a_call_that_was_stopped_writes_no_more_files(tmp_path: Path) -> None:
+    stopped = threading.Event()
+    stopped.set()
+    converted = result_of(result(picture(), text("x")), ResultFiles(tmp_path / "none"), stopped)
+    assert (converted.artifacts, (tmp_path / "none").exists()) == ((), False)
+
+
+def test_blocks_beyond_the_bound_are_told_and_not_read() -> None:
+    cleaned = clean_result({"content": [text("x")] * 10_005})["content"]
+    assert len(cleaned) == 10_001
+    assert cleaned[-1]["text"] == "[5 more blocks are left out: of one result, the first 10000 are kept]"

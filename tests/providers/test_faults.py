@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import socket
 from typing import Any
 
@@ -333,6 +334,35 @@ async def test_sizes_of_a_stream_that_never_ends_its_event(server: WireServer, m
     chunks, error = await failure_of(server, "openai-chat", Reply(flood))
     assert "an event of more than 64 MB" in error.line
     assert text_of(chunks) == "4"
+
+
+async def test_an_event_without_an_end_is_bounded_in_lines_and_keep_alives_are_not_counted(server: WireServer) -> None:
+    alive = b":\n" * 30_000 + chat_chunk({"content": "4"})
+    lines = b"".join(b'data: {"a":{}\n' for _ in range(10_002))
+    chunks, error = await failure_of(server, "openai-chat", Reply([alive, lines, Hang()]))
+    assert "more than 10,000 lines" in error.line
+    assert text_of(chunks) == "4"
+
+
+@every_api
+async def test_compressed_bytes_are_counted_as_what_they_become(
+    server: WireServer, api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("console_app.providers.http_client.LARGEST_ANSWER", 3 * 2**20)
+    bomb = gzip.compress(b": " + b"x" * 8 * 2**20 + b"\n\n")
+    assert len(bomb) < 10_000
+    server.script(*[Reply([bomb], headers={"content-encoding": "gzip"})] * 8)
+    _, error = await failure_of(server, api)
+    assert "the answer is larger than 3 MB" in error.line
+    assert server.requests[0].headers["accept-encoding"] == "gzip, deflate"
+
+
+@every_api
+async def test_a_refusal_without_an_end_is_read_as_far_as_it_is_shown(server: WireServer, api: Api) -> None:
+    bomb = gzip.compress(b"No model here. " + b"x" * 2**22)
+    server.script(Reply([bomb[:-20], Hang()], 400, {"content-encoding": "gzip"}, "text/plain"))
+    _, error = await failure_of(server, api)
+    assert "No model here." in error.line
 
 
 async def test_half_a_thought_is_kept_for_people_only(server: WireServer) -> None:

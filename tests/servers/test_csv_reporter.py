@@ -166,3 +166,22 @@ def test_any_numbers_and_names_give_a_drawing_that_is_well_formed(
     drawn = svg(chart)
     assert "nan" not in drawn.replace(name, "")
     ET.fromstring(drawn.encode("utf-8", "replace"))
+
+
+async def test_a_table_beyond_its_bounds_is_refused_in_words_and_equal_names_cost_nothing(
+    serve: Serve, work: Path
+) -> None:
+    (work / "equal.csv").write_text(",".join(["a"] * 20_000) + "\n" + ",".join(["1"] * 20_000) + "\n")
+    (work / "short.csv").write_text(",".join(["a"] * 5_000) + "\n" + "1\n" * 100_000)
+    (work / "wide.csv").write_text("a," * 20_001 + "\n")
+    bench = await serve("csv_reporter")
+    assert (await bench.call("summarize_csv", path="equal.csv")).content.splitlines()[:3] == [
+        "equal.csv: 1 rows, 20000 columns, comma-separated",
+        "- a (number): minimum 1, maximum 1, mean 1, median 1, deviation 0, sum 1",
+        "- a (2) (number): minimum 1, maximum 1, mean 1, median 1, deviation 0, sum 1",
+    ]
+    bounds = "at most 5,000,000 cells and 20,000 columns are read. Cut it into smaller files."
+    short = await bench.call("summarize_csv", path="short.csv")
+    assert short.error == f"short.csv is too large a table: at row 1,001 it has 5,000 columns; {bounds}"
+    wide = await bench.call("summarize_csv", path="wide.csv")
+    assert wide.error == f"wide.csv is too large a table: at row 1 it has 20,002 columns; {bounds}"

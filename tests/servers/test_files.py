@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import stat
 import sys
 from pathlib import Path
@@ -51,6 +52,17 @@ async def test_a_file_is_read_line_by_line_and_says_how_to_go_on(serve: Serve, w
     assert "has only 10 lines" in (await bench.call("read_file", path="lines.txt", offset=11)).content
     assert "has only 10 lines" in (await bench.call("read_file", path="lines.txt", offset=900)).content
     assert "1 or more" in (await bench.call("read_file", path="lines.txt", offset=0)).content
+
+
+async def test_a_line_of_gigabytes_is_given_up_and_what_was_not_read_is_said(serve: Serve, work: Path) -> None:
+    (work / "sparse.txt").write_bytes(b"first\n" + b"x" * 10_000)
+    os.truncate(work / "sparse.txt", 3 * 2**30)
+    bench = await serve("files")
+    shown = await _read(bench, "sparse.txt")
+    assert shown.startswith("first\nxxx")
+    assert re.search(r"x\[more than 100,0\d\d,\d\d\d more characters; what follows was not read\]\n$", shown)
+    beyond = await bench.call("read_file", path="sparse.txt", offset=3)
+    assert "Line 2 of sparse.txt is more than 100 MB into the file" in beyond.content
 
 
 async def test_odd_files_are_told_in_words(serve: Serve, work: Path) -> None:

@@ -145,10 +145,14 @@ class ChatScreen(MainScreen):
         self.set_focus(self.prompt)
         self.call_after_refresh(self._begin)
 
-    async def on_unmount(self) -> None:
-        """The turn that runs is stopped, and its calls have ended, before the program does."""
+    async def end(self) -> None:
+        """Stops the turn that runs and withdraws what is asked; returns when all has ended, and is stored."""
         self.services.human.close()
         await self.conversation.close()
+
+    async def on_unmount(self) -> None:
+        """What runs has ended before the program does."""
+        await self.end()
 
     def _begin(self) -> None:
         self.run_worker(self._start.run(self.sessions), name="start")

@@ -1,0 +1,93 @@
+"""What one answer may ask for: so many calls, arguments of such a size; and how a turn with more of it ends."""
+
+from __future__ import annotations
+
+from console_app.domain import events as ev
+from console_app.domain.ports.provider import CallDelta, CallOpened, FinishChunk
+from tests.engine.peers import (
+    Model,
+    Tools,
+    call,
+    calls,
+    ending,
+    engine_of,
+    only,
+    outcomes,
+    play,
+    results_of,
+    tool_texts,
+)
+from tests.engine.strict_history import check_turn
+from tests.engine.virtual_time import run
+
+
+def test_calls_beyond_the_bound_are_told_that_they_were_not_executed() -> None:
+    async def scene() -> None:
+        tools = Tools()
+        engine = engine_of(Model(calls(*({"n": str(n)} for n in range(300)))), tools)
+        events = await play(engine)
+        assert len(tools.ran) == 256
+        assert outcomes(engine) == ["succeeded"] * 256 + ["skipped"] * 44
+        assert tool_texts(engine)[256].startswith("not executed: one answer may make 256 calls.")
+        check_turn(engine, events)
+
+    run(scene)
+
+
+def test_a_turn_with_ten_thousand_calls_ends_at_its_limit_with_a_result_for_each() -> None:
+    async def scene() -> None:
+        tools = Tools()
+        engine = engine_of(Model(calls(*[{"do": "hang"}] * 10_000)), tools, turn_timeout=5)
+        events = await play(engine)
+        assert ending(events).error == "Time limit: the turn took longer than 5.0 s."
+        assert ending(events).at - events[0].at == 5.0
+        assert outcomes(engine) == ["timed_out"] * 128 + ["interrupted"] * 128 + ["skipped"] * 9_744
+        assert len({event.call_id for event in results_of(events)}) == len(results_of(events)) == 10_000
+
+    run(scene)
+
+
+def test_an_answer_is_not_read_beyond_ten_thousand_calls() -> None:
+    async def scene() -> None:
+        engine = engine_of(Model(calls(*[{"n": 1}] * 10_500)))
+        events = await play(engine)
+        (notice,) = only(events, ev.Notice)
+        assert notice.text.startswith("Answer cut off: it makes more than 10,000 calls: the rest of it is not read.")
+        assert len(outcomes(engine)) == len(results_of(events)) == 10_001
+
+    run(scene)
+
+
+def test_arguments_that_grow_beyond_their_bound_end_the_answer_and_are_not_kept() -> None:
+    async def scene() -> None:
+        sent = 0
+
+        def count() -> None:
+            nonlocal sent
+            sent += 1
+
+        piece = "x" * 2**20
+        flood = [line for _ in range(100) for line in (CallDelta(1, piece), count)]
+        model = Model([*call(0, {"n": "first"}), CallOpened(1, "b", "demo_do"), CallDelta(1, '{"n": "'), *flood])
+        engine = engine_of(model)
+        events = await play(engine)
+        assert sent == 7  # what comes after the eighth is not read
+        assert outcomes(engine) == ["succeeded", "invalid"]
+        assert tool_texts(engine)[1].startswith("This call was not run: its arguments are larger than 8 MB.\nReceived:")
+        assert "the arguments of a call are larger than 8 MB" in only(events, ev.Notice)[0].text
+        assert max(len(event.model_dump_json()) for event in only(events, ev.MessageAdded)) < 10_000
+        check_turn(engine, events)
+
+    run(scene)
+
+
+def test_arguments_that_come_whole_and_too_large_are_invalid_alone() -> None:
+    async def scene() -> None:
+        large = call(0, {"n": "x" * 9 * 2**20})
+        engine = engine_of(Model([large[0], large[2], *call(1, {"n": "second"}), FinishChunk("tool_calls")]))
+        events = await play(engine)
+        assert outcomes(engine) == ["invalid", "succeeded"]
+        assert ending(events).outcome == "completed"
+        check_turn(engine, events)
+
+    run(scene)
