@@ -40,7 +40,7 @@ async def _list(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> 
         tools = hub.tools() if testing else ()
         offers = server_report.offered(hub) if testing else server_report.NOTHING
         for line in server_report.lines(hub.statuses(), tools, chosen.path, offers):
-            output.out(line + "\n")
+            output.report(line)
         failed = arguments.action == "test" and servers.failures(hub.statuses())
     return RunEnding(EXIT_FAILED) if failed else DONE
 
@@ -60,21 +60,21 @@ async def _auth(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> 
         await interrupts.race(hub.ready())
         if setup.arguments.sign_out:
             await interrupts.race(hub.sign_out(name))
-            output.out(f"{one_line(name, 40)}: signed out, here.\n")
+            output.report(f"{one_line(name, 40)}: signed out, here.")
             return DONE
         (status,) = hub.statuses()
         if status.state is not ServerState.READY:
             status = await interrupts.race(hub.sign_in(name))
         for line in server_report.lines([status], (), None):
             if not line.startswith("No servers"):
-                output.out(line + "\n")
+                output.report(line)
     return DONE if status.state is ServerState.READY else RunEnding(EXIT_FAILED)
 
 
 async def _get(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> RunEnding:
     name, file = _one_name(setup), _file(setup)
-    output.out(f"{one_line(str(file.path))}\n")
-    output.out(f"{mcp_files.shown(file.fields(name))}\n")
+    output.report(one_line(str(file.path)))
+    output.report(mcp_files.shown(file.fields(name)))
     return DONE
 
 
@@ -87,7 +87,7 @@ async def _add(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> R
         words, env=arguments.env or (), headers=arguments.header or (), transport=arguments.transport
     )
     file.put(name, fields)
-    output.out(f"{one_line(name, 40)}: {mcp_files.summary(fields)}, in {one_line(str(file.path))}\n")
+    output.report(f"{one_line(name, 40)}: {mcp_files.summary(fields)}, in {one_line(str(file.path))}")
     return DONE
 
 
@@ -95,7 +95,7 @@ async def _remove(setup: Setup, output: OutputStreams, interrupts: Interrupts) -
     file = _file(setup)
     for name in setup.arguments.words or [_one_name(setup)]:
         file.remove(name)
-        output.out(f"{one_line(name, 40)}: taken out of {one_line(str(file.path))}\n")
+        output.report(f"{one_line(name, 40)}: taken out of {one_line(str(file.path))}")
     return DONE
 
 
@@ -107,7 +107,7 @@ async def _import(setup: Setup, output: OutputStreams, interrupts: Interrupts) -
         else mcp_files.importable(file, home=home, cwd=setup.cwd)
     )
     for line in lines:
-        output.out(line + "\n")
+        output.report(line)
     return DONE
 
 
@@ -120,7 +120,7 @@ async def _trust(setup: Setup, output: OutputStreams, interrupts: Interrupts) ->
     config = mcp_servers.load_mcp_config(file, setup.environ)
     trust.trust(setup.paths, file)
     names = ", ".join(server.name for server in config.servers) or "no server"
-    output.out(one_line(f"{file.absolute()} is trusted as it is now: {names}.") + "\n")
+    output.report(one_line(f"{file.absolute()} is trusted as it is now: {names}."))
     return DONE
 
 
@@ -133,11 +133,11 @@ async def _trust_tools(setup: Setup, output: OutputStreams, interrupts: Interrup
             return RunEnding(EXIT_FAILED)
         for spec in hub.tools():
             if spec.changed:
-                output.out(f"{one_line(spec.label, 80)} has changed:\n")
+                output.report(f"{one_line(spec.label, 80)} has changed:")
                 for line in spec.changed.splitlines():
-                    output.out(f"    {one_line(line, 200)}\n")
+                    output.report(f"    {one_line(line, 200)}")
         changed = await hub.trust_tools(name)
-        output.out(f"{one_line(name, 40)}: {len(changed) or 'no'} tool{'s'[: len(changed) != 1]} had changed.\n")
+        output.report(f"{one_line(name, 40)}: {len(changed) or 'no'} tool{'s'[: len(changed) != 1]} had changed.")
     return DONE
 
 

@@ -6,7 +6,7 @@ A list of their names is kept beside them, so that a start without stored keys n
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, cast
 
 from console_app.config.credentials import UserCredentials
@@ -60,9 +60,3 @@ class StoredKeys:
 
     def _remember(self, names: set[str]) -> None:
         write_private(self._index, json.dumps(sorted(names)) + "\n")
-
-
-def with_stored_keys(environ: Mapping[str, str], paths: Paths) -> Mapping[str, str]:
-    """`environ`, and stored keys for variables that it has not."""
-    stored = StoredKeys(paths).all()
-    return {**stored, **environ} if stored else environ

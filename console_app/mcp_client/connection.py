@@ -12,6 +12,8 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from console_app.config.mcp_servers import ServerConfig
+from console_app.config.redaction import Redactor
+from console_app.config.secret_sources import secrets_of_server
 from console_app.domain.errors import ServerError
 from console_app.domain.events import Level
 from console_app.domain.ports.toolset import CallReporter
@@ -53,7 +55,9 @@ class Connection:
         self.reason = ""
         self.changed: dict[str, str] = {}  # tools that aren't what the user trusted, with the difference
         self.catalogue = Catalogue(config.name, self._ready_session, shared.files, config.timeout or CONNECT_SECONDS)
-        self._log = ServerLog(shared.log_dir, config.name)
+        shared.redactor.add(*secrets_of_server(config))
+        self._given = Redactor(secrets_of_server(config, sure=True))  # what the server may give back
+        self._log = ServerLog(shared.log_dir, config.name, shared.redactor)
         self._shared = shared
         self._page = SignInPage(config.name, shared.asking)
         self._delays = shared.retry_delays
@@ -201,7 +205,7 @@ class Connection:
             reason = one_line(await channel.why(error), faults.LONGEST)
             if self.state is ServerState.READY:
                 self._move(ServerState.RECONNECTING, reason)  # before the program is ended, which may take a while
-            return ConnectionEnding(reason, sign_in=channel.wants_sign_in(error))
+            return ConnectionEnding(self._shared.redactor.clean(reason), sign_in=channel.wants_sign_in(error))
         finally:
             await to_the_end(channel.close())
 
@@ -217,6 +221,7 @@ class Connection:
             self._shared.asking,
             self._shared.exchanges,
             lambda: self.catalogue.log_level,
+            self._given.without_known_in,
         )
 
     def _ready(self, session: ServerSession, listing: ServerListing) -> None:
@@ -293,7 +298,7 @@ class Connection:
             self._shared.changed()
 
     def _move(self, state: ServerState, reason: str = "") -> None:
-        self.state, self.reason = state, reason
+        self.state, self.reason = state, self._shared.redactor.clean(reason)
         if state in {ServerState.FAILED, ServerState.STOPPED, ServerState.NEEDS_SIGN_IN}:
             self.tools, self._rejected = (), ()
             self.catalogue.forget()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from console_app.config.credentials import Credentials, FileCredentials
 from console_app.config.mcp_servers import ServerConfig
+from console_app.config.redaction import Redactor
 from console_app.config.tool_choice import Item
 from console_app.domain.errors import ToolError
 from console_app.domain.ports.toolset import CallReporter, Invocation
@@ -44,6 +45,7 @@ class Hub(OffersOfServers):
         credentials: Credentials | None = None,
         definitions: Definitions | None = None,
         retry_delays: Sequence[float] = RETRY_DELAYS,
+        redactor: Redactor | None = None,
     ) -> None:
         self.on_change = on_change
         self.on_update = on_update
@@ -64,6 +66,7 @@ class Hub(OffersOfServers):
             asking=self.asking,
             exchanges=self._exchanges,
             retry_delays=tuple(retry_delays),
+            redactor=redactor or Redactor(),
         )
         self._connections = {config.name: Connection(config, self._shared) for config in servers}
 

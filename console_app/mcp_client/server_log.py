@@ -2,6 +2,7 @@
 
 Two files of at most a megabyte each (`NAME.log` and the older `NAME.log.1`), and at most a megabyte a second: a server
 that floods its stderr is read, so that it never blocks, but neither the disk nor the console's loop drowns in it.
+What it writes is kept without secrets, line by line: of a line that has not ended, only its beginning is shown.
 """
 
 from __future__ import annotations
@@ -12,6 +13,9 @@ import time
 from collections import deque
 from pathlib import Path
 
+from console_app.config.paths import private_folder
+from console_app.config.redaction import RedactedStream, Redactor
+
 LARGEST_FILE = 1_000_000  # bytes
 LARGEST_SECOND = 1_000_000  # bytes
 MOST_LINES = 200  # in memory, the newest
@@ -21,11 +25,12 @@ LONGEST_LINE = 2000  # characters, in memory
 class ServerLog:
     """Append-only. Failing to write is not an error: a full disk must not stop a server."""
 
-    def __init__(self, folder: Path, name: str) -> None:
+    def __init__(self, folder: Path, name: str, redactor: Redactor | None = None) -> None:
         safe = re.sub(r"[^A-Za-z0-9._-]", "_", name)[:80].lstrip(".") or "server"
         self.path = folder / f"{safe}.log"
         self._lines: deque[str] = deque(maxlen=MOST_LINES)
-        self._rest = ""
+        self._rest = ""  # of the lines kept in memory: one that has not ended, cleaned
+        self._stream = RedactedStream(redactor or Redactor())
         self._file: int | None = None
         self._size = 0
         self._second, self._in_second, self._dropped = 0.0, 0, 0
@@ -33,7 +38,8 @@ class ServerLog:
     @property
     def lines(self) -> list[str]:
         """The newest lines, for the server's screen."""
-        return [*self._lines, *([self._rest] if self._rest else [])]
+        rest = (self._rest + self._stream.rest)[-LONGEST_LINE:]
+        return [*self._lines, *([rest] if rest else [])]
 
     @property
     def last_line(self) -> str:
@@ -46,12 +52,30 @@ class ServerLog:
 
     def write(self, data: bytes) -> None:
         """Bytes as the server wrote them."""
-        # The tail is enough for the lines kept in memory, whatever the amount.
-        text = self._rest + data[-MOST_LINES * 200 :].decode("utf-8", "replace")
-        *whole, rest = text.split("\n")
+        if self._is_flooded():
+            # Only what is kept in memory is worth cleaning: the newest lines, from the beginning of one.
+            self._dropped += len(data)
+            self._remember(self._stream.feed(b"\n" + data[-MOST_LINES * 40 :].partition(b"\n")[2]))
+            return
+        self._keep(self._stream.feed(data))
+
+    def flush(self) -> None:
+        """The server writes no more: its last line needs no end."""
+        self._keep(self._stream.flush())
+
+    def _keep(self, text: str) -> None:
+        self._remember(text)
+        self._to_file(text.encode("utf-8", "surrogateescape"))
+
+    def _remember(self, text: str) -> None:
+        # Foreign bytes that are no UTF-8 are in the file as they came; on the screen they are marks.
+        shown = text[-MOST_LINES * 200 :].encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+        *whole, rest = (self._rest + shown).split("\n")
         self._lines.extend(line[:LONGEST_LINE] for line in whole[-MOST_LINES:])
         self._rest = rest[-LONGEST_LINE:]
-        self._to_file(data)
+
+    def _is_flooded(self) -> bool:
+        return self._in_second >= LARGEST_SECOND and time.monotonic() - self._second < 1
 
     def _to_file(self, data: bytes) -> None:
         now = time.monotonic()
@@ -72,7 +96,7 @@ class ServerLog:
 
     def _append(self, data: bytes) -> None:
         if self._file is None:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
+            private_folder(self.path.parent)
             flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
             self._file = os.open(self.path, flags, 0o600)
             self._size = os.fstat(self._file).st_size

@@ -66,6 +66,7 @@ class Surroundings:
     asking: Asking = field(default_factory=Asking)
     exchanges: Exchanges = field(default_factory=Exchanges)
     log_level: Callable[[], Level] = lambda: "info"
+    without_secrets: Callable[[Any], Any] = lambda data: data  # takes out of JSON data what the server was given
 
 
 class ServerSession:
@@ -258,7 +259,7 @@ async def open_session(
     `refusal` tells of the last HTTP status that was an error, where there is HTTP.
     """
     changes = Changes()
-    wire = Wire(surroundings.log, surroundings.exchanges, surroundings.log_level)
+    wire = Wire(surroundings.log, surroundings.exchanges, surroundings.log_level, surroundings.without_secrets)
     callbacks = Callbacks(surroundings.server, wire, surroundings.asking)
     client = Client(
         wire.around(transport),
