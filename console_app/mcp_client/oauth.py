@@ -9,12 +9,13 @@ loopback, and a connection that is made in the background never opens a page by 
 from __future__ import annotations
 
 import ipaddress
+import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 import httpx2
-from mcp.client.auth import OAuthClientProvider
+from mcp.client.auth import OAuthClientProvider, OAuthRegistrationError, OAuthTokenError
 from mcp.client.auth.utils import extract_resource_metadata_from_www_auth
 from mcp.shared.auth import (
     AuthorizationCodeResult,
@@ -27,11 +28,12 @@ from mcp.shared.auth import (
 from pydantic import AnyUrl, BaseModel, ValidationError
 
 from console_app.domain.endpoint import is_loopback
-from console_app.mcp_client import callback
+from console_app.mcp_client import callback, faults
 from console_app.mcp_client.callback import SignInRefused
 from console_app.mcp_client.sign_in import SIGN_IN_STEP, AuthPlan, StoredSignIn, expires_at
 from console_app.mcp_client.wire import current_call
 
+log = logging.getLogger(__name__)
 M = TypeVar("M", bound=BaseModel)
 LONGEST_TOKEN = 65_536  # characters; more fits into no header
 MOST_REQUESTS = 20  # of one sign-in: discovery takes at most six, then registration and token
@@ -139,6 +141,13 @@ class SignIn(OAuthClientProvider):
                 step = await steps.asend(response)
         except StopAsyncIteration:
             return
+        except (OAuthTokenError, OAuthRegistrationError) as error:
+            # Where an answer does not fit, the SDK's words hold the answer itself: tokens and client secrets.
+            problem = error.__cause__ or error.__context__
+            if isinstance(problem, ValidationError):
+                what = str(error).partition(":")[0]
+                raise SignInRefused(f"{what[:1].lower()}{what[1:]}: {faults.first_problem(problem)}") from None
+            raise
         finally:
             await steps.aclose()
 
@@ -185,6 +194,13 @@ class SignIn(OAuthClientProvider):
             resource=_dump(context.protected_resource_metadata),
             authorization_server=context.auth_server_url,
         )
+
+    async def _handle_refresh_response(self, response: httpx2.Response) -> bool:
+        if response.status_code == 200 and not _fits(OAuthToken, response.content):
+            log.warning("the answer to a refresh holds no token")  # the SDK would log the answer
+            self.context.clear_tokens()
+            return False
+        return await super()._handle_refresh_response(response)
 
     async def _perform_authorization_code_grant(self) -> tuple[str, str]:
         call = current_call.get()  # set where a call's request was refused: its deadline isn't the user's
@@ -300,6 +316,14 @@ def _port(uri: object) -> int | None:
 
 def _dump(model: BaseModel | None) -> dict[str, Any] | None:
     return model.model_dump(mode="json", exclude_none=True) if model is not None else None
+
+
+def _fits(kind: type[BaseModel], content: bytes) -> bool:
+    try:
+        kind.model_validate_json(content)
+    except ValidationError:
+        return False
+    return True
 
 
 def _model(kind: type[M], data: Any) -> M | None:

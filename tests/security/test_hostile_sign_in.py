@@ -16,6 +16,7 @@ import pytest
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response, StreamingResponse
 
+from console_app.config.credentials import FileCredentials
 from console_app.config.mcp_servers import ServerConfig
 from console_app.mcp_client import http
 from console_app.mcp_client.asking import Asking
@@ -142,6 +143,8 @@ ATTACKS: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "a large registration": ({"register": large(client_id="c")}, "sent more than 256 kB"),
     "a token of another type": ({"token": {"token_type": "mac"}}, "[Tt]oken"),
+    "a token without a type": ({"token": {"token_type": None, "access_token": "tok-canary"}}, "token_type: "),
+    "a registration that fits nothing": ({"register": {"client_id": 5, "client_secret": "canary"}}, "client_id: "),
     "a token with a line break": ({"token": {"access_token": "a\r\nX-Evil: 1"}}, "characters or a length"),
     "a token without an end": ({"token": streamed()}, "sent more than 256 kB"),
     "an error that draws": (
@@ -173,11 +176,30 @@ async def test_an_attack_is_refused_with_one_line(
         assert re.search(why, status.reason), status.reason
         assert len(status.reason) <= 300
         assert status.reason.isprintable()
+        assert "canary" not in status.reason
         assert AWAY not in "".join(browser.opened)
         if "token" not in attack:
             assert not site.valid, "no code was exchanged"
         kept = tmp_path / "credentials.json"
         assert not kept.exists() or "access_token" not in kept.read_text()
+
+
+async def test_a_refresh_that_fits_nothing_is_logged_without_what_it_held(
+    start_hub: StartHub, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    site = Hostile()
+    async with running_site(site):
+        config = ServerConfig(name="web", url=site.mcp, transport="http")
+        bench = await start_hub(config, asking=Asking(open_url=Browser()))
+        assert (await bench.hub.sign_in("web")).state is ServerState.READY
+        path = tmp_path / "credentials.json"
+        ((key, text),) = json.loads(path.read_text()).items()
+        FileCredentials(path).write(key, json.dumps(json.loads(text) | {"expires_at": 1.0}))
+        site.changes["token"] = {"token_type": None, "access_token": "tok-canary"}
+        await bench.hub.reconnect("web")
+        assert bench.status().state is ServerState.NEEDS_SIGN_IN
+    assert "the answer to a refresh holds no token" in caplog.text
+    assert "canary" not in caplog.text
 
 
 def test_there_are_twenty_attacks_and_more() -> None:
