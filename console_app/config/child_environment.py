@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Final
-from urllib.parse import urlsplit
 
 from console_app.config.secret_sources import is_secret_name, secrets_of_url
 
@@ -33,13 +32,17 @@ def for_servers(environ: Mapping[str, str]) -> dict[str, str]:
 def for_own_programs(environ: Mapping[str, str]) -> dict[str, str]:
     """For the editor and the opener of files, which need their own variables: all but those that hold secrets."""
     return {
-        name: value
-        for name, value in environ.items()
-        if not is_secret_name(name) and not any(secrets_of_url(value, query=False))
+        name: value for name, value in environ.items() if not is_secret_name(name) and not _has_password(name, value)
     }
+
+
+def _has_password(name: str, value: str) -> bool:
+    if name.upper() in _PROXIES and "://" not in value:
+        value = f"http://{value}"  # a proxy may be written without its scheme
+    return any(secrets_of_url(value, query=False))
 
 
 def _is_needed(name: str, value: str) -> bool:
     if name.upper() in _PROXIES:
-        return "@" not in urlsplit(value if "://" in value else f"http://{value}").netloc
+        return not _has_password(name, value)
     return name in _MINIMUM or name.startswith("LC_")
