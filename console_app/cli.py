@@ -90,11 +90,11 @@ def _report(error: Exception, *, debug: bool) -> int:
     """Says `error` in one line; where it is our own mistake, a file (and with --debug standard error) has the rest."""
     import os
 
-    from console_app.config.redaction import Redactor
+    from console_app.config.redaction import redactor_in_use
     from console_app.domain.errors import ConfigError, FanoutError, UsageError
     from console_app.domain.safe_text import one_line
 
-    redactor = Redactor.of(os.environ)
+    redactor = redactor_in_use(os.environ)
     if isinstance(error, FanoutError):
         line, code = error.line, EXIT_USAGE if isinstance(error, ConfigError | UsageError) else EXIT_FAILED
     else:

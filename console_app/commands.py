@@ -65,7 +65,7 @@ def _headless(arguments: Namespace, work: Work) -> int:
 
 
 async def _guarded(setup: Setup, work: Work) -> int:
-    output = OutputStreams()
+    output = OutputStreams(redactor=setup.redactor)
     with Interrupts() as interrupts:
         try:
             ending = await work(setup, output, interrupts)
@@ -199,12 +199,12 @@ async def _models(setup: Setup, output: OutputStreams, interrupts: Interrupts) -
     asked = {name: config for name, config in wiring.model_source(setup).endpoints().items() if wanted in ("", name)}
     failed = 0
     if wanted in ("", OFFLINE):
-        output.out(f"{OFFLINE}/{OFFLINE_MODEL}\n")
+        output.report(f"{OFFLINE}/{OFFLINE_MODEL}")
     for listing in await interrupts.race(list_all(asked)):
         config = asked[listing.provider]
         base_url = None if isinstance(config, FanoutError) else config.base_url
         for line in model_report.lines(listing, base_url):
-            output.out(line + "\n")
+            output.report(line)
         if listing.problem:
             failed += 1
             output.error_line(listing.problem)
@@ -254,7 +254,7 @@ def _config(setup: Setup) -> int:
                 _print(line)
         case "show":
             for line in config_report.setting_lines(setup.layered):
-                _print(line)
+                _print(setup.redactor.clean(line))
             choice = wiring.model_source(setup).choose()
             _print(f"# {choice.name} answers ({choice.why})")
         case _:
@@ -269,10 +269,10 @@ def _validate(setup: Setup) -> int:
     waiting = setup.layered.notes if project is not None and not project.trusted else ()
     problems = [*waiting, *chosen.notes, *(f"{name} is no setting" for name in unknown_variables(setup.environ))]
     for problem in problems:
-        _complain(problem)
+        _complain(setup.redactor.clean(problem))
     if waiting and project is not None:
         for line in project.lines:
-            _print(f"waits for trust: {line}")
+            _print(setup.redactor.clean(f"waits for trust: {line}"))
     if not problems:
         _print(f"Nothing is wrong. {choice.name} answers; {len(chosen.servers)} servers in {chosen.path}.")
     return EXIT_USAGE if problems else EXIT_DONE

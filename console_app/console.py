@@ -134,7 +134,7 @@ class ConsoleParts:
         self._library = wiring.open_library(setup)
         self._resume = ""
         servers = self._servers()
-        self._problems += (*setup.layered.notes, *servers.notes)
+        self._problems += map(setup.redactor.clean, (*setup.layered.notes, *servers.notes))
         self._listener: Callable[[], None] | None = None
         self._update_instructions: Callable[[], None] = lambda: None
         picks = wiring.picks(setup)
@@ -197,7 +197,7 @@ class ConsoleParts:
         except ConfigError as error:
             if self._setup.settings.mcp_config is not None:
                 raise
-            self._problems.append(error.line)
+            self._problems.append(self._setup.redactor.clean(error.line))
             return ServerChoice()
 
     async def _diagnose(self) -> Sequence[str]:

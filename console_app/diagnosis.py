@@ -17,6 +17,7 @@ from console_app.config import paths as places
 from console_app.config.layers import unknown_variables
 from console_app.config.model_choice import known_providers
 from console_app.config.paths import Paths
+from console_app.config.redaction import redactor_in_use
 from console_app.domain.errors import ConfigError, FanoutError
 from console_app.headless import doctor
 from console_app.headless.doctor import Finding
@@ -42,13 +43,14 @@ def broken_configuration(error: FanoutError) -> Finding:
 
 async def examine(setup: Setup, statuses: Sequence[ServerStatus] | None = None) -> list[Finding]:
     """Everything. `statuses` are those of servers that run already; without them all are started, and closed again."""
-    return [
+    found = [
         *local_findings(setup.paths),
         *_configuration(setup),
         *_keys(setup),
         *await _endpoints(setup),
         *(_server_findings(statuses) if statuses is not None else await _servers(setup)),
     ]
+    return [doctor.cleaned(finding, setup.redactor) for finding in found]
 
 
 async def run(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> bool:
@@ -70,7 +72,8 @@ def without_settings(arguments: Namespace, error: ConfigError) -> int:
     """The report of a program whose settings can't be read: exit code 1."""
     from console_app.headless.json_text import json_line
 
-    findings = [*local_findings(Paths.find()), broken_configuration(error)]
+    broken = doctor.cleaned(broken_configuration(error), redactor_in_use(os.environ))
+    findings = [*local_findings(Paths.find()), broken]
     for line in [json_line(doctor.as_json(findings))] if arguments.json else doctor.lines(findings):
         sys.stdout.write(line + "\n")
     return 1

@@ -42,12 +42,12 @@ async def _list(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> 
         _, seconds = await interrupts.race(asyncio.gather(servers.settled(hub, output), servers.timed(hub)))
         checks = [server_report.checked(status, seconds[status.name], strictly=testing) for status in hub.statuses()]
         if arguments.json:
-            output.out(server_report.as_json(checks, hub.tools(), chosen.path) + "\n")
+            output.report(server_report.as_json(checks, hub.tools(), chosen.path))
         else:
             tools = hub.tools() if testing else ()
             offers = server_report.offered(hub) if testing else server_report.NOTHING
             for line in server_report.lines(hub.statuses(), tools, chosen.path, offers):
-                output.out(line + "\n")
+                output.report(line)
         if arguments.junit:
             _write_junit(setup.cwd / Path(arguments.junit).expanduser(), checks)
     failed = (testing or arguments.check) and any(check.problems for check in checks)
@@ -76,21 +76,21 @@ async def _auth(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> 
         await interrupts.race(hub.ready())
         if setup.arguments.sign_out:
             await interrupts.race(hub.sign_out(name))
-            output.out(f"{one_line(name, 40)}: signed out, here.\n")
+            output.report(f"{one_line(name, 40)}: signed out, here.")
             return DONE
         (status,) = hub.statuses()
         if status.state is not ServerState.READY:
             status = await interrupts.race(hub.sign_in(name))
         for line in server_report.lines([status], (), None):
             if not line.startswith("No servers"):
-                output.out(line + "\n")
+                output.report(line)
     return DONE if status.state is ServerState.READY else RunEnding(EXIT_FAILED)
 
 
 async def _get(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> RunEnding:
     name, file = _one_name(setup), _file(setup)
-    output.out(f"{one_line(str(file.path))}\n")
-    output.out(f"{mcp_files.shown(file.fields(name))}\n")
+    output.report(one_line(str(file.path)))
+    output.report(mcp_files.shown(file.fields(name)))
     return DONE
 
 
@@ -103,7 +103,7 @@ async def _add(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> R
         words, env=arguments.env or (), headers=arguments.header or (), transport=arguments.transport
     )
     file.put(name, fields)
-    output.out(f"{one_line(name, 40)}: {mcp_files.summary(fields)}, in {one_line(str(file.path))}\n")
+    output.report(f"{one_line(name, 40)}: {mcp_files.summary(fields)}, in {one_line(str(file.path))}")
     return DONE
 
 
@@ -111,7 +111,7 @@ async def _remove(setup: Setup, output: OutputStreams, interrupts: Interrupts) -
     file = _file(setup)
     for name in setup.arguments.words or [_one_name(setup)]:
         file.remove(name)
-        output.out(f"{one_line(name, 40)}: taken out of {one_line(str(file.path))}\n")
+        output.report(f"{one_line(name, 40)}: taken out of {one_line(str(file.path))}")
     return DONE
 
 
@@ -123,7 +123,7 @@ async def _import(setup: Setup, output: OutputStreams, interrupts: Interrupts) -
         else mcp_files.importable(file, home=home, cwd=setup.cwd)
     )
     for line in lines:
-        output.out(line + "\n")
+        output.report(line)
     return DONE
 
 
@@ -135,7 +135,7 @@ async def _trust(setup: Setup, output: OutputStreams, interrupts: Interrupts) ->
     files = [to_trust(file, setup.environ) for file in files_to_trust(word, setup.cwd)]
     for file in files:
         for line in file.lines:
-            output.out(setup.redactor.clean(line) + "\n")
+            output.report(line)
     if not setup.arguments.yes:
         names = " and ".join(one_line(str(file.path.absolute()), 200) for file in files)
         if not await agreed(f"Trust {names} as now shown?", "fanout mcp trust --yes", output, interrupts):
@@ -145,7 +145,7 @@ async def _trust(setup: Setup, output: OutputStreams, interrupts: Interrupts) ->
         if paths.read_text(file.path) != file.text:
             raise UsageError(f"{file.path} was changed while you were asked", "fanout mcp trust shows it as it is now.")
         trust.trust(setup.paths, file.path, file.text)
-        output.out(one_line(f"{file.path.absolute()} is trusted as it is now: {file.summary}.") + "\n")
+        output.report(one_line(f"{file.path.absolute()} is trusted as it is now: {file.summary}."))
     return DONE
 
 
@@ -158,9 +158,9 @@ async def _trust_tools(setup: Setup, output: OutputStreams, interrupts: Interrup
             return RunEnding(EXIT_FAILED)
         shown = [spec for spec in hub.all_tools() if spec.changed]
         for spec in shown:
-            output.out(f"{one_line(spec.label, 80)} has changed:\n")
+            output.report(f"{one_line(spec.label, 80)} has changed:")
             for line in spec.changed.splitlines():
-                output.out(f"    {one_line(line, 200)}\n")
+                output.report(f"    {one_line(line, 200)}")
         if shown and not setup.arguments.yes:
             question = f"Trust the tools of {one_line(name, 40)} as they are now?"
             if not await agreed(question, "fanout mcp trust NAME --yes", output, interrupts):

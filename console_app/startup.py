@@ -60,6 +60,6 @@ def _load(arguments: Namespace) -> ConsoleServices:
 
 def _write_crash_report(folder: Path, error: BaseException) -> Path | None:
     from console_app.config.crash_report import write_report
-    from console_app.config.redaction import Redactor
+    from console_app.config.redaction import redactor_in_use
 
-    return write_report(folder, error, Redactor.of(os.environ), doing="opening")
+    return write_report(folder, error, redactor_in_use(os.environ), doing="opening")

@@ -21,9 +21,10 @@ from console_app.config.paths import Paths
 from console_app.config.private_files import make_private_again
 from console_app.config.redaction import Redactor
 from console_app.config.rule_servers import RuleServers
+from console_app.config.secret_sources import secrets_of_server, secrets_of_settings
 from console_app.config.server_identity import identity_of
 from console_app.config.settings import Settings
-from console_app.config.stored_keys import with_stored_keys
+from console_app.config.stored_keys import StoredKeys, WithStoredKeys
 from console_app.config.system_prompt import DEFAULT
 from console_app.conversation.model_source import ConfiguredModels
 from console_app.domain.approvals import CallPolicy
@@ -75,8 +76,9 @@ def prepare(arguments: Namespace, environ: Mapping[str, str] = os.environ) -> Se
     paths, cwd = Paths.find(environ), Path.cwd()
     headless = arguments.command != "console" or arguments.print_answer
     log_path = Path(arguments.log_file).absolute() if arguments.log_file else paths.log
-    environ = with_stored_keys(environ, paths)
-    redactor = Redactor.of(environ)
+    redactor, stored = Redactor.of(environ), StoredKeys(paths).all()
+    redactor.add(*stored.values())
+    environ = WithStoredKeys(environ, stored) if stored else environ
     try:
         log_to(log_path, debug=arguments.debug, stderr=arguments.debug and headless, redactor=redactor)
     except ConfigError:
@@ -90,8 +92,7 @@ def prepare(arguments: Namespace, environ: Mapping[str, str] = os.environ) -> Se
     layered = load_settings(paths, cwd=cwd, flags=flags, rules=rules, environ=environ)
     for name in unknown_variables(environ):
         logger.warning("the environment variable %s is no setting", name)
-    for provider in layered.settings.providers.values():
-        redactor.add(*provider.headers.values())
+    redactor.add(*secrets_of_settings(layered.settings, environ))
     return Setup(arguments, paths, cwd, environ, layered, log_path, redactor)
 
 
@@ -126,7 +127,7 @@ def choose_servers(setup: Setup) -> ServerChoice:
     from console_app.config.server_choice import choose_servers as choose
 
     arguments = setup.arguments
-    return choose(
+    chosen = choose(
         setup.paths,
         setup.cwd,
         mcp_config=setup.settings.mcp_config,
@@ -137,6 +138,8 @@ def choose_servers(setup: Setup) -> ServerChoice:
         named_by_user=setup.layered.sources.get("mcp_config") == str(setup.paths.settings),
         environ=setup.environ,
     )
+    setup.redactor.add(*(secret for server in chosen.servers for secret in secrets_of_server(server)))
+    return chosen
 
 
 def open_library(setup: Setup) -> Library | None:
@@ -151,7 +154,8 @@ def stored_sessions(setup: Setup) -> Library:
     from console_app.sessions.library import Library
     from console_app.sessions.store import Store
 
-    return Library(Store(setup.paths.sessions, folder=str(setup.cwd)), setup.paths.session_locks)
+    store = Store(setup.paths.sessions, folder=str(setup.cwd))
+    return Library(store, setup.paths.session_locks, setup.redactor)
 
 
 async def open_session(setup: Setup, library: Library | None) -> Opened | None:
@@ -178,7 +182,7 @@ def build_hub(
     picks: Selection | None = None,
 ) -> Hub:
     """The hub of the chosen servers, switched as `picks` says; nothing is started or imported yet."""
-    from console_app.config.credentials import UserCredentials
+    from console_app.config.credentials import UserCredentials, WatchedCredentials
     from console_app.mcp_client.asking import Asking
     from console_app.mcp_client.definitions import Definitions
     from console_app.mcp_client.hub import Hub
@@ -190,7 +194,8 @@ def build_hub(
         files_dir=setup.paths.files,
         on_change=on_change,
         asking=Asking(roots=(setup.cwd,)),
-        credentials=UserCredentials(setup.paths.credentials),
+        credentials=WatchedCredentials(UserCredentials(setup.paths.credentials), setup.redactor),
+        redactor=setup.redactor,
         definitions=Definitions(setup.paths.tool_definitions),
         injected=setup.settings.injected,
     )

@@ -4,11 +4,14 @@ answers, else one file that only this user can read."""
 from __future__ import annotations
 
 import importlib
+import json
 import logging
 from pathlib import Path
 from typing import Any, Protocol
 
 from console_app.config.records import read_record, texts, write_record
+from console_app.config.redaction import Redactor
+from console_app.config.secret_sources import secret_fields
 from console_app.domain.errors import ConfigError
 
 _SERVICE = "fanout"
@@ -132,6 +135,40 @@ class UserCredentials:
         if self._found is None:
             self._found = _keyring() or FileCredentials(self._path)
         return self._found
+
+
+class WatchedCredentials:
+    """Other credentials, whose secrets the redactor learns as they are read or kept: tokens live in no settings."""
+
+    def __init__(self, inner: Credentials, redactor: Redactor) -> None:
+        self._inner = inner
+        self._redactor = redactor
+
+    @property
+    def place(self) -> str:
+        """Where they are kept."""
+        return self._inner.place
+
+    def read(self, key: str) -> str | None:
+        """What was written last, or None."""
+        text = self._inner.read(key)
+        self._learn(text or "")
+        return text
+
+    def write(self, key: str, text: str) -> None:
+        """Keeps `text` in place of what was there."""
+        self._learn(text)
+        self._inner.write(key, text)
+
+    def delete(self, key: str) -> None:
+        """Forgets it."""
+        self._inner.delete(key)
+
+    def _learn(self, text: str) -> None:
+        try:
+            self._redactor.add(*secret_fields(json.loads(text)))
+        except ValueError:  # no record but one secret
+            self._redactor.add(text)
 
 
 def _keyring() -> Credentials | None:

@@ -10,7 +10,7 @@ from io import TextIOWrapper
 from pathlib import Path
 
 from console_app.config.paths import PRIVATE_FILE, make_private
-from console_app.config.redaction import Redactor
+from console_app.config.redaction import Redactor, WithoutSecrets
 from console_app.domain.errors import ConfigError
 from console_app.domain.safe_text import visible
 
@@ -29,18 +29,7 @@ class _PrivateRotatingFile(logging.handlers.RotatingFileHandler):
         return open(descriptor, "a", encoding=self.encoding, errors=self.errors)
 
 
-class _WithoutSecrets(logging.Formatter):
-    """A record as it may be kept: libraries log requests with their headers."""
-
-    def __init__(self, redactor: Redactor) -> None:
-        super().__init__(_FORMAT)
-        self._redactor = redactor
-
-    def format(self, record: logging.LogRecord) -> str:
-        return self._redactor.clean(super().format(record))
-
-
-class _Visible(_WithoutSecrets):
+class _Visible(WithoutSecrets):
     """A record for the terminal: control characters of foreign text become visible marks."""
 
     def format(self, record: logging.LogRecord) -> str:
@@ -67,10 +56,10 @@ def log_to(path: Path, *, debug: bool = False, stderr: bool = False, redactor: R
         raise ConfigError(f"can't write the log {path}: {error.strerror or error}", "See --log-file.") from None
     redactor = redactor or Redactor()
     handlers: list[logging.Handler] = [file]
-    file.setFormatter(_WithoutSecrets(redactor))
+    file.setFormatter(WithoutSecrets(_FORMAT, redactor))
     if stderr:
         terminal = logging.StreamHandler(sys.stderr)
-        terminal.setFormatter(_Visible(redactor))
+        terminal.setFormatter(_Visible(_FORMAT, redactor))
         handlers.append(terminal)
     logging.basicConfig(level=logging.DEBUG if debug else logging.INFO, handlers=handlers, force=True)
     logging.captureWarnings(True)

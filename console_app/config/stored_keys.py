@@ -6,7 +6,7 @@ A list of their names is kept beside them, so that a start without stored keys n
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, cast
 
 from console_app.config.credentials import UserCredentials
@@ -68,12 +68,6 @@ class WithStoredKeys(dict[str, str]):
     def __init__(self, environ: Mapping[str, str], stored: Mapping[str, str]) -> None:
         super().__init__({**stored, **environ})
         self.stored = frozenset(stored.keys() - environ.keys())
-
-
-def with_stored_keys(environ: Mapping[str, str], paths: Paths) -> Mapping[str, str]:
-    """`environ`, and stored keys for variables that it has not."""
-    stored = StoredKeys(paths).all()
-    return WithStoredKeys(environ, stored) if stored else environ
 
 
 def is_stored(environ: Mapping[str, str], variable: str) -> bool:

@@ -225,7 +225,7 @@ class Sessions:
         session_id = session_id or library.session_id
         try:
             info, events = await library.store.find(session_id), await library.store.load(session_id)
-            text = await asyncio.to_thread(export, events, EXPORT_FORMATS[form], info.title)
+            text = await asyncio.to_thread(export, events, EXPORT_FORMATS[form], info.title, library.redactor)
             name = _expanded(path) if path else Path(f"fanout-{session_id[:8]}.{form}")
             written = await asyncio.to_thread(write_new, self._folder / name, text)
         except FanoutError as error:

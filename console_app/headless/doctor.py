@@ -8,7 +8,7 @@ import shutil
 import sqlite3
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from importlib import metadata
 from pathlib import Path
 from typing import Literal
@@ -16,6 +16,7 @@ from typing import Literal
 from console_app._version import __version__
 from console_app.config.paths import Paths
 from console_app.config.private_files import take_repaired
+from console_app.config.redaction import Redactor
 from console_app.domain.safe_text import one_line
 
 State = Literal["fine", "note", "wrong"]
@@ -34,6 +35,11 @@ class Finding:
     state: State
     says: str
     do: str = ""
+
+
+def cleaned(finding: Finding, redactor: Redactor) -> Finding:
+    """A finding as it may be shown: endpoints and servers give their own reasons."""
+    return replace(finding, says=redactor.clean(finding.says), do=redactor.clean(finding.do))
 
 
 def lines(findings: Sequence[Finding]) -> Iterator[str]:

@@ -12,6 +12,8 @@ from typing import Any, cast
 from console_app.config import mcp_edit, mcp_import, trust
 from console_app.config.mcp_servers import ServerConfig, load_mcp_config
 from console_app.config.paths import Paths, read_text
+from console_app.config.redaction import Redactor
+from console_app.config.secret_sources import secrets_of_arguments, secrets_of_url
 from console_app.config.server_choice import ServerChoice
 from console_app.domain.errors import UsageError
 from console_app.domain.safe_text import one_line
@@ -140,10 +142,11 @@ def summary(fields: Mapping[str, Any]) -> str:
     """A server in a few words, without its secrets: no values of its environment or headers."""
     target = fields.get("url") or fields.get("serverUrl") or fields.get("httpUrl")
     if target:
-        return one_line(str(target), 100)
+        return one_line(_without_secrets(str(target), (), target), 100)
     command: Any = fields.get("command")
     words: list[Any] = [*(command if isinstance(command, list) else [command]), *(fields.get("args") or ())]
-    return one_line(shlex.join(str(word) for word in words if word is not None), 100)
+    given = [str(word) for word in words if word is not None]
+    return one_line(_without_secrets(shlex.join(given), given), 100)
 
 
 def starts(server: ServerConfig) -> Iterator[str]:
@@ -170,7 +173,14 @@ def shown(fields: Mapping[str, Any]) -> str:
         key: _hidden(value) if key in {"env", "headers", "auth", "auth_token"} else value
         for key, value in fields.items()
     }
-    return json.dumps(hidden, ensure_ascii=False, indent=2)
+    text = json.dumps(hidden, ensure_ascii=False, indent=2)
+    return _without_secrets(text, [str(word) for word in fields.get("args") or ()], fields.get("url"))
+
+
+def _without_secrets(text: str, words: Sequence[str], url: Any = None) -> str:
+    """`text` without what stands in a URL or behind a secret flag itself, not as `${VAR}`."""
+    found = (*secrets_of_url(str(url or "")), *secrets_of_arguments(words))
+    return Redactor(secret for secret in found if "${" not in secret).without_known(text)
 
 
 def _hidden(value: Any) -> Any:

@@ -14,6 +14,7 @@ import stat
 import threading
 from collections import deque
 
+from console_app.config.redaction import Redactor
 from console_app.domain.safe_text import visible
 
 STDOUT, STDERR = 1, 2
@@ -21,9 +22,13 @@ _FULL = 1_000_000  # bytes waiting before `drain` holds the producer back
 
 
 class OutputStreams:
-    """Two ordered streams. `lost` is set (on the event loop) when nobody reads standard output any more."""
+    """Two ordered streams. `lost` is set (on the event loop) when nobody reads standard output any more.
 
-    def __init__(self, stdout: int = STDOUT, stderr: int = STDERR) -> None:
+    `redactor` stands before every error line and every report; what a conversation says goes out as it was said.
+    """
+
+    def __init__(self, stdout: int = STDOUT, stderr: int = STDERR, redactor: Redactor | None = None) -> None:
+        self._redactor = redactor or Redactor()
         self.lost = asyncio.Event()
         self.failure = ""  # why standard output can't be written, unless its reader just went away
         self._loop = asyncio.get_running_loop()
@@ -48,7 +53,11 @@ class OutputStreams:
 
     def error_line(self, text: str) -> None:
         """Queues one line for standard error; what is foreign in it is made visible."""
-        self._put(self._stderr, visible(text).rstrip("\n") + "\n")
+        self._put(self._stderr, visible(self._redactor.clean(text)).rstrip("\n") + "\n")
+
+    def report(self, line: str) -> None:
+        """Queues a line about servers, settings or this machine, already safe, for standard output."""
+        self.out(self._redactor.clean(line) + "\n")
 
     async def drain(self, most: int = _FULL) -> None:
         """Waits while more than `most` bytes are queued: a slow reader slows the turn and doesn't fill the memory."""

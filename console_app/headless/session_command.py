@@ -90,7 +90,7 @@ class SessionCommand:
         target = Path(self._arguments.output).expanduser() if self._arguments.output else None
         ending = target.suffix.removeprefix(".") if target is not None else ""
         form = self._arguments.format or (ending if ending in FORMATS else "md")
-        text = await asyncio.to_thread(export, events, FORMATS[form], info.title)
+        text = await asyncio.to_thread(export, events, FORMATS[form], info.title, self._library.redactor)
         if target is not None:
             self._print(str(await asyncio.to_thread(write_new, target, text)))
         elif form == "jsonl":

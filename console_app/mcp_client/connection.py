@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from console_app.config.mcp_servers import ServerConfig
+from console_app.config.redaction import Redactor
+from console_app.config.secret_sources import secrets_of_server
 from console_app.config.server_identity import identity_of
 from console_app.config.server_roots import Roots, folders, told_of
 from console_app.domain.errors import ServerError
@@ -55,7 +57,9 @@ class Connection:
         self.state = ServerState.DISABLED if config.disabled else ServerState.STARTING
         self.reason = ""
         self.catalogue = Catalogue(config.name, self._ready_session, shared.files, config.timeout or CONNECT_SECONDS)
-        self._log = ServerLog(shared.log_dir, config.name)
+        shared.redactor.add(*secrets_of_server(config))
+        self._given = Redactor(secrets_of_server(config, sure=True))  # what the server may give back
+        self._log = ServerLog(shared.log_dir, config.name, shared.redactor)
         self._shared = shared
         self._page = SignInPage(config.name, shared.asking)
         self._delays = shared.retry_delays
@@ -203,7 +207,7 @@ class Connection:
             reason = one_line(await channel.why(error), faults.LONGEST)
             if self.state is ServerState.READY:
                 self._move(ServerState.RECONNECTING, reason)  # before the program is ended, which may take a while
-            return ConnectionEnding(reason, sign_in=channel.wants_sign_in(error))
+            return ConnectionEnding(self._shared.redactor.clean(reason), sign_in=channel.wants_sign_in(error))
         finally:
             await to_the_end(channel.close())
 
@@ -220,6 +224,7 @@ class Connection:
             self._shared.exchanges,
             lambda: self.catalogue.log_level,
             None if self._roots == "none" else lambda: folders(self._roots, self._shared.asking.roots),
+            self._given.without_known_in,
         )
 
     def _ready(self, session: ServerSession) -> None:
@@ -282,7 +287,7 @@ class Connection:
         return accepted
 
     def _move(self, state: ServerState, reason: str = "") -> None:
-        self.state, self.reason = state, reason
+        self.state, self.reason = state, self._shared.redactor.clean(reason)
         if state in {ServerState.FAILED, ServerState.STOPPED, ServerState.NEEDS_SIGN_IN}:
             self.listed_tools.forget()
             self.catalogue.forget()

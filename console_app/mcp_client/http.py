@@ -6,19 +6,26 @@ and responses count what they hold once it is decoded.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from http import HTTPStatus
+from typing import cast
 
 import httpx2
 from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 
 from console_app.config.mcp_servers import ServerConfig
+from console_app.mcp_client.callback import SignInRefused
 from console_app.mcp_client.lines import LARGEST_LINE
 from console_app.mcp_client.oauth import BearerAuth
+from console_app.mcp_client.sign_in import SIGN_IN_STEP
 from console_app.mcp_client.wire import Streams
 
+Send = Callable[[httpx2.Request], Awaitable[httpx2.Response]]
+SIGN_IN_STEP_SECONDS = 15.0  # from the request to the last byte
+SIGN_IN_STEP_SIZE = 256_000  # bytes; metadata and tokens are a few thousand
 _CONNECT_SECONDS = 15.0
 ENCODINGS = "gzip, deflate"  # what is decoded in pieces of a bounded size on every Python, with nothing else installed
 _OLDER_SERVER = frozenset({400, 404, 405, 406, 415})
@@ -112,10 +119,33 @@ def _describe(status: int, credentials: str) -> str:
     return phrase
 
 
+async def _sign_in_step(send: Send, request: httpx2.Request) -> httpx2.Response:
+    """The whole answer to one step of a sign-in, within a size and a time. Raises SignInRefused."""
+    host = request.url.host
+    body = bytearray()
+    try:
+        async with asyncio.timeout(SIGN_IN_STEP_SECONDS):
+            response = await send(request)
+            try:
+                if response.headers.get("content-encoding", "identity").strip().lower() != "identity":
+                    raise SignInRefused(f"{host} packed its answer, though that was not asked for")
+                async for chunk in cast("httpx2.AsyncByteStream", response.stream):
+                    body += chunk
+                    if len(body) > SIGN_IN_STEP_SIZE:
+                        raise SignInRefused(f"{host} sent more than {SIGN_IN_STEP_SIZE // 1000} kB")
+            finally:
+                await response.aclose()
+    except TimeoutError:
+        raise SignInRefused(f"{host} did not answer within {SIGN_IN_STEP_SECONDS:g} s") from None
+    return httpx2.Response(response.status_code, headers=response.headers, content=bytes(body), request=request)
+
+
 class _LimitedTransport(httpx2.AsyncHTTPTransport):
     """Makes responses that end over the limit; event streams are limited an event, by the SDK."""
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        if request.extensions.get(SIGN_IN_STEP):
+            return await _sign_in_step(super().handle_async_request, request)
         response = await super().handle_async_request(request)
         if response.headers.get("content-type", "").lower().startswith("text/event-stream"):
             return response

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from console_app.config.credentials import Credentials, FileCredentials
 from console_app.config.mcp_servers import ServerConfig
+from console_app.config.redaction import Redactor
 from console_app.config.tool_choice import Item
 from console_app.domain.errors import ToolError
 from console_app.domain.ports.toolset import CallReporter, Invocation
@@ -46,6 +47,7 @@ class Hub(OffersOfServers):
         definitions: Definitions | None = None,
         injected: Mapping[str, Any] | None = None,
         retry_delays: Sequence[float] = RETRY_DELAYS,
+        redactor: Redactor | None = None,
     ) -> None:
         self._injected = dict(injected or {})
         self.on_change = on_change
@@ -67,6 +69,7 @@ class Hub(OffersOfServers):
             asking=self.asking,
             exchanges=self._exchanges,
             retry_delays=tuple(retry_delays),
+            redactor=redactor or Redactor(),
         )
         self._connections = {config.name: Connection(config, self._shared) for config in servers}
 

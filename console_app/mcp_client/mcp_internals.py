@@ -23,6 +23,13 @@ INTERNALS: Final[dict[str, str]] = {
     "async mcp.client.auth:OAuthClientProvider._initialize()": (
         "oauth.py overrides it: without expiry and endpoints an expired token would be thrown away, never refreshed"
     ),
+    "mcp.client.auth:OAuthClientProvider._auth_flow(request)": (
+        "The SDK sends a sign-in's steps wherever servers say: oauth.py judges each before it is sent."
+    ),
+    "mcp.shared._httpx_utils:RedirectAwareAuth._auth_flow(request)": "The base class of the same.",
+    "async mcp.client.auth:OAuthClientProvider._handle_refresh_response(response)": (
+        "The SDK logs an answer that does not fit, with the token in it: oauth.py looks first."
+    ),
     "async mcp.client.auth:OAuthClientProvider._handle_token_response(response)": (
         "oauth.py overrides it: keeps the endpoints for the next run"
     ),

@@ -8,12 +8,15 @@ loopback, and a connection that is made in the background never opens a page by 
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+import ipaddress
+import logging
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 import httpx2
-from mcp.client.auth import OAuthClientProvider
+from mcp.client.auth import OAuthClientProvider, OAuthRegistrationError, OAuthTokenError
+from mcp.client.auth.utils import extract_resource_metadata_from_www_auth
 from mcp.shared.auth import (
     AuthorizationCodeResult,
     OAuthClientInformationFull,
@@ -24,11 +27,16 @@ from mcp.shared.auth import (
 )
 from pydantic import AnyUrl, BaseModel, ValidationError
 
-from console_app.mcp_client import callback
-from console_app.mcp_client.sign_in import AuthPlan, StoredSignIn, expires_at
+from console_app.domain.endpoint import is_loopback
+from console_app.mcp_client import callback, faults
+from console_app.mcp_client.callback import SignInRefused
+from console_app.mcp_client.sign_in import SIGN_IN_STEP, AuthPlan, StoredSignIn, expires_at
 from console_app.mcp_client.wire import current_call
 
+log = logging.getLogger(__name__)
 M = TypeVar("M", bound=BaseModel)
+LONGEST_TOKEN = 65_536  # characters; more fits into no header
+MOST_REQUESTS = 20  # of one sign-in: discovery takes at most six, then registration and token
 SIGN_IN = "to sign in"  # what a call asks for meanwhile
 OpenPage = Callable[[str, str], Awaitable[None]]
 """Takes the address, and the id of the call that needs it or "". Raises SignInNeeded where this is no moment for it."""
@@ -59,7 +67,12 @@ class StoredTokens:
         return _model(OAuthToken, (await self._stored.read()).get("tokens"))
 
     async def set_tokens(self, tokens: OAuthToken) -> None:
-        """Keeps them, with the time they expire at."""
+        """Keeps them, with the time they expire at. Raises SignInRefused for what can't be sent as a header."""
+        for token in (tokens.access_token, tokens.refresh_token or ""):
+            if not (token.isascii() and token.isprintable()) or len(token) > LONGEST_TOKEN:
+                raise SignInRefused(
+                    "the authorization server's token is none: it has characters or a length no token has"
+                )
         await self._stored.update(tokens=_dump(tokens), expires_at=expires_at(tokens.expires_in))
 
     async def get_client_info(self) -> OAuthClientInformationFull | None:
@@ -78,7 +91,9 @@ class StoredTokens:
         return client if not known or self._redirect_uri in known else None
 
     async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
-        """Keeps a registration."""
+        """Keeps a registration. Raises SignInRefused for one that would lead the code elsewhere."""
+        if client_info.redirect_uris and self._redirect_uri not in map(str, client_info.redirect_uris):
+            raise SignInRefused("the authorization server registered another place to come back to")
         await self._stored.update(client=_dump(client_info))
 
 
@@ -111,6 +126,54 @@ class SignIn(OAuthClientProvider):
         """Gives back the port that a sign-in would have come back to."""
         self._callback.release()
 
+    async def _auth_flow(self, request: httpx2.Request) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
+        # Where the steps of a sign-in go is said by servers: each is judged before it is sent.
+        steps = super()._auth_flow(request)
+        try:
+            step, count = await anext(steps), 0
+            while True:
+                if step is not request:
+                    count += 1
+                    self._judge(step, count)
+                response = yield step
+                if step is request:
+                    self._check_challenge(response)
+                step = await steps.asend(response)
+        except StopAsyncIteration:
+            return
+        except (OAuthTokenError, OAuthRegistrationError) as error:
+            # Where an answer does not fit, the SDK's words hold the answer itself: tokens and client secrets.
+            problem = error.__cause__ or error.__context__
+            if isinstance(problem, ValidationError):
+                what = str(error).partition(":")[0]
+                raise SignInRefused(f"{what[:1].lower()}{what[1:]}: {faults.first_problem(problem)}") from None
+            raise
+        finally:
+            await steps.aclose()
+
+    def _judge(self, step: httpx2.Request, count: int) -> None:
+        """Raises SignInRefused for a step that leads where it must not; bounds the others (`mcp_client.http`)."""
+        url = str(step.url)
+        if count > MOST_REQUESTS:
+            raise SignInRefused(f"it did not end after {MOST_REQUESTS} requests")
+        if why := refusal_of(url, self.context.server_url):
+            raise SignInRefused(why)
+        self._check_pkce()
+        step.headers["Accept-Encoding"] = "identity"
+        step.extensions = {**step.extensions, SIGN_IN_STEP: True}
+
+    def _check_challenge(self, response: httpx2.Response) -> None:
+        """What protects a server is told by that server (RFC 9728, section 3)."""
+        url = extract_resource_metadata_from_www_auth(response) if response.status_code in {401, 403} else None
+        if url is not None and not _same_host(url, self.context.server_url):
+            raise SignInRefused(f"what protects the server is told by another host, {_host(url)}")
+
+    def _check_pkce(self) -> None:
+        metadata = self.context.oauth_metadata
+        methods = metadata.code_challenge_methods_supported if metadata is not None else None
+        if methods is not None and "S256" not in methods:
+            raise SignInRefused("the authorization server takes no PKCE with S256, without which a code can be stolen")
+
     async def _initialize(self) -> None:
         # The SDK reads the tokens alone: without their expiry and the server's endpoints an expired one would be sent,
         # refused and thrown away, and never refreshed.
@@ -131,6 +194,13 @@ class SignIn(OAuthClientProvider):
             resource=_dump(context.protected_resource_metadata),
             authorization_server=context.auth_server_url,
         )
+
+    async def _handle_refresh_response(self, response: httpx2.Response) -> bool:
+        if response.status_code == 200 and not _fits(OAuthToken, response.content):
+            log.warning("the answer to a refresh holds no token")  # the SDK would log the answer
+            self.context.clear_tokens()
+            return False
+        return await super()._handle_refresh_response(response)
 
     async def _perform_authorization_code_grant(self) -> tuple[str, str]:
         call = current_call.get()  # set where a call's request was refused: its deadline isn't the user's
@@ -160,6 +230,9 @@ class SignIn(OAuthClientProvider):
             client.token_endpoint_auth_method = "client_secret_post"
 
     async def _to_browser(self, url: str) -> None:
+        if why := refusal_of(url, self.context.server_url):
+            raise SignInRefused(why)
+        self._check_pkce()
         await self._callback.open()
         try:
             call = current_call.get()
@@ -189,6 +262,46 @@ async def sign_in(url: str, plan: AuthPlan, stored: StoredSignIn, open_page: Ope
         raise
 
 
+def refusal_of(url: str, server_url: str) -> str:
+    """Why a sign-in to `server_url` must not go to `url`, or "": codes and tokens go over https, or stay on this
+    machine, and a server elsewhere has no business with addresses of ours."""
+    try:
+        parts = urlsplit(url)
+        host = parts.hostname or ""
+    except ValueError:
+        return "it leads to an address that can't be read"
+    if parts.scheme not in {"http", "https"} or not host:
+        return f"it leads to an address that is no web page ({parts.scheme or 'without a scheme'})"
+    if parts.username is not None:
+        return f"it leads to an address with a user name in it, at {host}"
+    if _is_near(url) and not _is_near(server_url):
+        return f"a server elsewhere sends the sign-in to {host}, which is on this machine or network"
+    if parts.scheme == "http" and not is_loopback(url):
+        return f"it would go to {host} over plain http, for all to read"
+    return ""
+
+
+def _is_near(url: str) -> bool:
+    host = _host(url)
+    if is_loopback(url) or host == "localhost" or host.endswith((".localhost", ".local", ".internal")):
+        return True
+    try:
+        return not ipaddress.ip_address(host).is_global
+    except ValueError:
+        return False
+
+
+def _host(url: str) -> str:
+    try:
+        return (urlsplit(url).hostname or "").rstrip(".")
+    except ValueError:
+        return ""
+
+
+def _same_host(one: str, other: str) -> bool:
+    return _host(one) == _host(other) and _port(one) == _port(other)
+
+
 def has_tokens(stored: dict[str, Any]) -> bool:
     """Whether there is something to try before anybody has to sign in."""
     return isinstance(stored.get("tokens"), dict)
@@ -203,6 +316,14 @@ def _port(uri: object) -> int | None:
 
 def _dump(model: BaseModel | None) -> dict[str, Any] | None:
     return model.model_dump(mode="json", exclude_none=True) if model is not None else None
+
+
+def _fits(kind: type[BaseModel], content: bytes) -> bool:
+    try:
+        kind.model_validate_json(content)
+    except ValidationError:
+        return False
+    return True
 
 
 def _model(kind: type[M], data: Any) -> M | None:

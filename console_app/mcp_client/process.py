@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, cast
 
+from console_app.config.child_environment import for_servers
 from console_app.config.mcp_servers import ServerConfig
 from console_app.domain.safe_text import one_line
 from console_app.mcp_client.guard import Guard
@@ -23,13 +24,6 @@ from console_app.mcp_client.lines import LineSplitter, Oversized
 from console_app.mcp_client.server_log import ServerLog
 from console_app.mcp_client.shared import to_the_end
 
-_INHERITED: Final = frozenset(
-    {
-        *("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TERM", "TZ", "TMPDIR", "TMP", "TEMP"),
-        *("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR"),
-        *("SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS"),
-    }
-)
 _KEEPER: Final = Path(__file__).with_name("server_keeper.py")
 _AFTER_EOF: Final = 0.8  # seconds to leave by itself once its stdin is closed
 _AFTER_CONTROL: Final = 1.5  # that its keeper may take to end it and all its children
@@ -124,6 +118,8 @@ class ServerProcess(asyncio.SubprocessProtocol):
         """The server closed one of its ends."""
         if fd == 1:
             self._end_output()
+        else:
+            self._log.flush()
 
     def process_exited(self) -> None:
         """The program has ended; what it left in the pipe is still read."""
@@ -215,12 +211,7 @@ class ServerProcess(asyncio.SubprocessProtocol):
 
 def launch(config: ServerConfig, marker: Mapping[str, str]) -> tuple[str, dict[str, str]]:
     """The program to run and its whole environment: a safe few variables, and what mcp.json names. No API keys."""
-    inherited = {
-        name: value
-        for name, value in os.environ.items()
-        if (name in _INHERITED or name.startswith("LC_")) and not value.startswith("()")
-    }
-    environment = inherited | dict(config.env) | dict(marker)
+    environment = for_servers(os.environ) | dict(config.env) | dict(marker)
     command = os.path.expanduser(config.command or "")
     if command != "python":
         return command, environment

@@ -2,6 +2,7 @@
 
 Two files of at most a megabyte each (`NAME.log` and the older `NAME.log.1`), and at most a megabyte a second: a server
 that floods its stderr is read, so that it never blocks, but neither the disk nor the console's loop drowns in it.
+What it writes is kept without secrets, line by line: of a line that has not ended, only its beginning is shown.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections import deque
 from pathlib import Path
 
 from console_app.config.paths import PRIVATE_FILE, private_folder
+from console_app.config.redaction import RedactedStream, Redactor
 
 LARGEST_FILE = 1_000_000  # bytes
 LARGEST_SECOND = 1_000_000  # bytes
@@ -23,11 +25,13 @@ LONGEST_LINE = 2000  # characters, in memory
 class ServerLog:
     """Append-only. Failing to write is not an error: a full disk must not stop a server."""
 
-    def __init__(self, folder: Path, name: str) -> None:
+    def __init__(self, folder: Path, name: str, redactor: Redactor | None = None) -> None:
         safe = re.sub(r"[^A-Za-z0-9._-]", "_", name)[:80].lstrip(".") or "server"
         self.path = folder / f"{safe}.log"
         self._lines: deque[str] = deque(maxlen=MOST_LINES)
-        self._rest = ""
+        self._rest = ""  # of the lines kept in memory: one that has not ended, cleaned
+        self._redactor = redactor or Redactor()
+        self._stream = RedactedStream(self._redactor)
         self._file: int | None = None
         self._size = 0
         self._at_start = True  # of a line, in the file
@@ -36,7 +40,8 @@ class ServerLog:
     @property
     def lines(self) -> list[str]:
         """The newest lines, for the server's screen."""
-        return [*self._lines, *([self._rest] if self._rest else [])]
+        rest = (self._rest + self._stream.rest)[-LONGEST_LINE:]
+        return [*self._lines, *([rest] if rest else [])]
 
     @property
     def last_line(self) -> str:
@@ -45,7 +50,7 @@ class ServerLog:
 
     def write_line(self, text: str) -> None:
         """One line of our own, with the time."""
-        line = f"{time.strftime('%H:%M:%S')} {text}\n"
+        line = f"{time.strftime('%H:%M:%S')} {self._redactor.clean(text)}\n"
         self._remember(line)
         begins = b"" if self._at_start else b"\n"  # a line of the server that has no end yet
         self._at_start = True
@@ -53,15 +58,30 @@ class ServerLog:
 
     def write(self, data: bytes) -> None:
         """Bytes as the server wrote them to standard error; in the file each line has its time before it."""
-        # The tail is enough for the lines kept in memory, whatever the amount.
-        self._remember(data[-MOST_LINES * 200 :].decode("utf-8", "replace"))
-        self._to_file(data, stamped=True)
+        if self._is_flooded():
+            # Only what is kept in memory is worth cleaning: the newest lines, from the beginning of one.
+            self._dropped += len(data)
+            self._remember(self._stream.feed(b"\n" + data[-MOST_LINES * 40 :].partition(b"\n")[2]))
+            return
+        self._keep(self._stream.feed(data))
+
+    def flush(self) -> None:
+        """The server writes no more: its last line needs no end."""
+        self._keep(self._stream.flush())
+
+    def _keep(self, text: str) -> None:
+        self._remember(text)
+        self._to_file(text.encode("utf-8", "surrogateescape"), stamped=True)
 
     def _remember(self, text: str) -> None:
-        text = self._rest + text
-        *whole, rest = text.split("\n")
+        # Foreign bytes that are no UTF-8 are in the file as they came; on the screen they are marks.
+        shown = text[-MOST_LINES * 200 :].encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+        *whole, rest = (self._rest + shown).split("\n")
         self._lines.extend(line[:LONGEST_LINE] for line in whole[-MOST_LINES:])
         self._rest = rest[-LONGEST_LINE:]
+
+    def _is_flooded(self) -> bool:
+        return self._in_second >= LARGEST_SECOND and time.monotonic() - self._second < 1
 
     def _stamped(self, data: bytes) -> bytes:
         stamp = time.strftime("%H:%M:%S | ").encode()

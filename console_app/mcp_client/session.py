@@ -70,6 +70,7 @@ class Surroundings:
     exchanges: Exchanges = field(default_factory=Exchanges)
     log_level: Callable[[], Level] = lambda: "info"
     roots: Callable[[], Sequence[Path]] | None = None  # None: it is told nothing of folders
+    without_secrets: Callable[[Any], Any] = lambda data: data  # takes out of JSON data what the server was given
 
 
 class ServerSession:
@@ -274,7 +275,7 @@ async def open_session(
     """
     changes = Changes()
     traffic = surroundings.exchanges.traffic(surroundings.server)
-    wire = Wire(surroundings.log, traffic, surroundings.log_level, surroundings.server)
+    wire = Wire(surroundings.log, traffic, surroundings.log_level, surroundings.server, surroundings.without_secrets)
     callbacks = Callbacks(surroundings.server, wire, surroundings.asking, surroundings.roots or tuple)
     client = Client(
         wire.around(transport),

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from console_app.config.credentials import Credentials
+from console_app.config.redaction import Redactor
 from console_app.mcp_client.asking import Asking
 from console_app.mcp_client.convert import ResultFiles
 from console_app.mcp_client.definitions import Definitions
@@ -23,7 +24,7 @@ class Shared:
     """What all connections of a hub have in common.
 
     `changed` is called in the event loop after each change of a state, tool or other offer; `updated` with a server
-    and the URI of a resource that changed there.
+    and the URI of a resource that changed there. `redactor` knows what no log and no reason may hold.
     """
 
     log_dir: Path
@@ -36,6 +37,7 @@ class Shared:
     asking: Asking = field(default_factory=Asking)
     exchanges: Exchanges = field(default_factory=Exchanges)
     retry_delays: tuple[float, ...] = RETRY_DELAYS
+    redactor: Redactor = field(default_factory=Redactor)
 
 
 @dataclass(frozen=True, slots=True)

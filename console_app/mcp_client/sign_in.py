@@ -16,6 +16,7 @@ from console_app.config.mcp_servers import ServerConfig
 from console_app.domain.questions import Elicitation
 from console_app.mcp_client.asking import Asking
 
+SIGN_IN_STEP = "fanout_sign_in"  # in the extensions of a request that is a step of a sign-in
 _OAUTH_KEYS = {
     "type",
     "client_id",

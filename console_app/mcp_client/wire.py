@@ -58,8 +58,10 @@ class Wire:
         traffic: Traffic | None = None,
         log_level: Callable[[], Level] = lambda: "debug",
         server: str = "server",
+        without_secrets: Callable[[Any], Any] = lambda data: data,
     ) -> None:
         self._server = server
+        self._without_secrets = without_secrets
         self._server_log = server_log
         self._log_level = log_level
         self._traffic = Traffic() if traffic is None else traffic
@@ -108,6 +110,7 @@ class Wire:
         if isinstance(item, Exception):
             return True
         message = item.message
+        self._hide_secrets(message)
         if isinstance(message, JSONRPCNotification):
             params = message.params or {}
             self._keep(self._call_id(params, context), message, sent=False)
@@ -140,6 +143,17 @@ class Wire:
                 answer.result = clean_prompt(answer.result)
             case _:
                 pass
+
+    def _hide_secrets(self, message: JSONRPCMessage) -> None:
+        """A server may give back what mcp.json gave it: no result, no log line and no description holds it."""
+        match message:
+            case JSONRPCResponse():
+                message.result = self._without_secrets(message.result)
+            case JSONRPCError():
+                message.error.message = self._without_secrets(message.error.message)
+                message.error.data = self._without_secrets(message.error.data)
+            case JSONRPCNotification() | JSONRPCRequest():
+                message.params = self._without_secrets(message.params)
 
     def asking(self) -> tuple[WireCall | None, list[WireCall]]:
         """For a request of the server that is being answered: the call it belongs to, if that is known, and those

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from urllib.parse import urlsplit
 
+from console_app.config.redaction import HIDDEN, Redactor
 from console_app.domain.endpoint import VENDOR_URLS, ProviderConfig, is_loopback, origin
 from console_app.domain.safe_text import one_line
 
@@ -27,7 +28,7 @@ class EndpointAddress:
         lowered = {name.lower(): value for name, value in config.headers.items()}
         self.has_key = bool(config.api_key) or "authorization" in lowered or "x-api-key" in lowered
         secrets = {config.api_key or "", parts.password or "", *_secret_headers(lowered)}
-        self._secrets = sorted((secret for secret in secrets if len(secret) >= 4), key=len, reverse=True)
+        self._redactor = Redactor(secrets)
         shown = parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl()
         self._line = f"{config.name} at {one_line(self.scrub(shown), 120)}"
 
@@ -36,9 +37,7 @@ class EndpointAddress:
 
     def scrub(self, text: str) -> str:
         """`text` without keys: ours, those in headers and in the URL, and whatever looks like one."""
-        for secret in self._secrets:
-            text = text.replace(secret, "(key)")
-        return _KEY_LIKE.sub("(key)", text)
+        return _KEY_LIKE.sub(HIDDEN, self._redactor.without_known(text))
 
 
 def is_official(base_url: str | None) -> bool:

@@ -53,7 +53,7 @@ def fault_of(error: BaseException, where: EndpointAddress, *, tools_sent: bool) 
 def _refused(status: int, body: Any, headers: Mapping[str, str], where: EndpointAddress, tools_sent: bool) -> Fault:
     found = read_error(body)
     message, code = found.message, _codes(found)
-    line = where.scrub(one_line(message, 400))
+    line = one_line(where.scrub(message), 400)
     wait = retry_after(headers)
     passing = status_may_pass(status, headers) and not is_spent(message, code)
     make = _Maker(where, status, wait)
@@ -143,7 +143,7 @@ def _back(seconds: float | None) -> str:
 def _reported(body: Any, where: EndpointAddress, tools_sent: bool) -> Fault:
     found = read_error(body)
     message, code = found.message, _codes(found)
-    line = where.scrub(one_line(message or code, 400)) or "no reason given"
+    line = one_line(where.scrub(message or code), 400) or "no reason given"
     status = int(found.code) if found.code.isdigit() and 400 <= int(found.code) < 600 else None
     make = _Maker(where, status)
     error = _by_wording(make, line, message, code, status, tools_sent)
@@ -196,10 +196,10 @@ def _unreachable(error: BaseException, where: EndpointAddress) -> Fault:
             make.error(f"the request can't be sent: {where.scrub(why)}", "Check the base URL and the headers.")
         )
     if "TransportError" in names or any(isinstance(link, OSError) for link in chain):
-        why = where.scrub(one_line(str(chain[-1]) or type(chain[-1]).__name__, 200))
+        why = one_line(where.scrub(str(chain[-1]) or type(chain[-1]).__name__), 200)
         problem = make.error(f"the connection was lost: {why}", "Check the network and try again.")
         return Fault(problem, True, "connection lost")
-    why = where.scrub(one_line(f"{type(error).__name__}: {error}", 300))
+    why = one_line(where.scrub(f"{type(error).__name__}: {error}"), 300)
     return Fault(make.error(f"failed: {why}", ""))
 
 
@@ -230,5 +230,5 @@ def not_a_stream(body: str, content_type: str, where: EndpointAddress) -> Provid
         title = where.scrub(html_title(body))
         return make.error(f"answered with a web page ({title}) in place of a model's answer", hint)
     kind = one_line(content_type, 60) or "no content type"
-    start = where.scrub(one_line(body, 120))
+    start = one_line(where.scrub(body), 120)
     return make.error(f"answered with something that is no model's answer ({kind}): {start}", hint)

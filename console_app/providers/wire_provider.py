@@ -322,7 +322,7 @@ class WireProvider(ABC):
             case NotAnAnswer():
                 return Fault(not_a_stream(failure.body, "", self._where))
             case BadEvent():
-                start = self._where.scrub(one_line(failure.data, 120))
+                start = one_line(self._where.scrub(failure.data), 120)
                 return Fault(AnswerInterrupted(f"{self._where}: sent an event that is not JSON: {start}", "Try again."))
             case _:
                 return fault_of(failure, self._where, tools_sent=tools_sent)

@@ -1,7 +1,7 @@
 """A server that searches the web and reads what it finds. Run it as `python -m console_app.servers.duckduckgo`.
 
 It needs the network. FANOUT_SEARCH_URL names another endpoint that answers as DuckDuckGo's HTML page does; its results
-may then lie on this machine.
+may then lie on this machine. FANOUT_SEARCH_PRIVATE=1 in its `env` lets them lie on any network.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from console_app.servers.tool import Arguments, CallContext, Tool, ToolFailedErr
 from console_app.servers.web_pages import PageError, PageFetcher
 
 URL_VARIABLE = "FANOUT_SEARCH_URL"
+PRIVATE_VARIABLE = "FANOUT_SEARCH_PRIVATE"
 MOST_RESULTS = 10
 SEARCH_SECONDS = 20
 LONGEST_QUERY = 500  # characters
@@ -48,7 +49,8 @@ async def search_and_fetch(arguments: Arguments, context: CallContext) -> ToolOu
     context.progress(0, None, f"searching for {query}")
     found = await asyncio.to_thread(_search, query, most, endpoint)
     context.progress(1, None, f"reading {len(found)} pages")
-    fetcher = PageFetcher(private=bool(endpoint))
+    private = bool(endpoint) or os.environ.get(PRIVATE_VARIABLE) == "1"
+    fetcher = PageFetcher(is_allowed=lambda _: True) if private else PageFetcher()
     results = await asyncio.gather(*(_read(fetcher, one) for one in found))
     if not results:
         return ToolOutput(f"Nothing found for “{query}”.", {"query": query, "results": []})

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import re
-import socket
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html.parser import HTMLParser
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urljoin, urlsplit
+
+from console_app.servers.public_addresses import Judge, LookUp, NotPublic, addresses_of, is_public, look_up
 
 if TYPE_CHECKING:
     import httpx2
@@ -35,46 +36,60 @@ class PageError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class PageFetcher:
-    """Fetches pages. `private` also lets it go to addresses that aren't public, for a stand-in on this machine."""
+    """Fetches pages, from addresses that `is_allowed` says yes to."""
 
-    private: bool = False
+    is_allowed: Judge = is_public
+    look_up: LookUp = look_up
 
     async def text(self, url: str) -> str:
         """The text of a page. Raises PageError."""
         import httpx2  # 0.2 s
 
+        # No connection is kept: the next request to a name is looked up and judged anew. No cookies, no .netrc.
+        limits = httpx2.Limits(max_keepalive_connections=0)
+        headers = {"User-Agent": "Mozilla/5.0", "Accept-Encoding": "gzip"}
         try:
             async with asyncio.timeout(PAGE_SECONDS):
-                async with httpx2.AsyncClient(timeout=PAGE_SECONDS, headers={"User-Agent": "Mozilla/5.0"}) as client:
+                async with httpx2.AsyncClient(timeout=PAGE_SECONDS, headers=headers, limits=limits) as client:
                     return await self._follow(client, url)
         except TimeoutError:
             raise PageError(f"no answer within {PAGE_SECONDS:g} s") from None
+        except NotPublic as error:
+            raise PageError(str(error)) from None
         except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:  # ValueError: no address at all
             raise PageError(str(error).partition("\n")[0] or type(error).__name__) from error
 
     async def _follow(self, client: httpx2.AsyncClient, url: str) -> str:
         for _ in range(_REDIRECTS):
-            await self._check(url)
-            async with client.stream("GET", url) as response:
-                if response.is_redirect:
-                    url = urljoin(url, response.headers["location"])
-                    continue
-                return await _body(response)
+            response = await self._send(client, url)
+            try:
+                if not response.is_redirect:
+                    return await _body(response)
+                url = urljoin(url, response.headers["location"])
+            finally:
+                await response.aclose()
         raise PageError("too many redirects")
 
-    async def _check(self, url: str) -> None:
-        """Refuses what is no web page, and hosts on private networks: a result must not reach into yours."""
+    async def _send(self, client: httpx2.AsyncClient, url: str) -> httpx2.Response:
+        """Asks the very address that was judged, in the name of the host: a result must not reach into your network,
+        nor may its name lead there when it is looked up a second time."""
+        import httpx2
+
         parts = urlsplit(url)
         if parts.scheme not in {"http", "https"} or not parts.hostname:
             raise PageError("not a web address")
-        if self.private:
-            return
-        try:
-            found = await asyncio.get_running_loop().getaddrinfo(parts.hostname, None, type=socket.SOCK_STREAM)
-        except OSError:
-            raise PageError(f"{parts.hostname} is not known") from None
-        if not all(ipaddress.ip_address(str(entry[4][0]).partition("%")[0]).is_global for entry in found):
-            raise PageError(f"{parts.hostname} is on a private network")
+        plain = parts._replace(netloc=parts.netloc.rpartition("@")[2], fragment="")  # a result gives us no password
+        port = parts.port or (443 if parts.scheme == "https" else 80)
+        names = {"sni_hostname": parts.hostname}  # the certificate is checked against the name
+        failure: httpx2.ConnectError | None = None
+        for address in await addresses_of(parts.hostname, port, self.look_up, self.is_allowed):
+            checked = plain._replace(netloc=f"{address}:{port}").geturl()
+            request = client.build_request("GET", checked, headers={"Host": plain.netloc}, extensions=names)
+            try:
+                return await client.send(request, stream=True, auth=None)
+            except httpx2.ConnectError as error:
+                failure = error
+        raise failure or PageError(f"{parts.hostname} is not known")
 
 
 async def _body(response: httpx2.Response) -> str:
@@ -83,18 +98,33 @@ async def _body(response: httpx2.Response) -> str:
     kind = response.headers.get("content-type", "text/html").lower()
     if not kind.startswith(_READABLE):
         raise PageError(f"not text ({kind.partition(';')[0]})")
-    data = bytearray()
-    async for part in response.aiter_bytes():
-        data += part
-        if len(data) >= LARGEST_PAGE:
-            break
+    data = await _decoded(response)
     try:
-        text = bytes(data[:LARGEST_PAGE]).decode(response.encoding or "utf-8", "replace")
+        text = data.decode(response.charset_encoding or "utf-8", "replace")
     except LookupError:
-        text = bytes(data[:LARGEST_PAGE]).decode("utf-8", "replace")
+        text = data.decode("utf-8", "replace")
     if "html" in kind:
         text = await asyncio.to_thread(plain_text, text)
     return text[:LONGEST_TEXT] + ("…" if len(text) > LONGEST_TEXT else "")
+
+
+async def _decoded(response: httpx2.Response) -> bytes:
+    """At most LARGEST_PAGE bytes of the body as they are once unpacked: a few bytes may stand for gigabytes, so no
+    piece is unpacked further than that."""
+    packed = response.headers.get("content-encoding", "identity").strip().lower() or "identity"
+    if packed not in {"identity", "gzip", "x-gzip", "deflate"}:
+        raise PageError(f"packed in a way that was not asked for ({packed[:20]})")
+    unpack = None if packed == "identity" else zlib.decompressobj(zlib.MAX_WBITS | 32)  # 32: gzip or zlib, by its head
+    data = bytearray()
+    async for part in response.aiter_raw():
+        room = LARGEST_PAGE - len(data)
+        try:
+            data += part[:room] if unpack is None else unpack.decompress(part, room)
+        except zlib.error:
+            raise PageError("its packing is broken") from None
+        if len(data) >= LARGEST_PAGE:
+            break
+    return bytes(data)
 
 
 def plain_text(html: str) -> str:

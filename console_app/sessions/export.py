@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from console_app.config.paths import PRIVATE_FILE
+from console_app.config.redaction import Redactor
 from console_app.domain import events as ev
 from console_app.domain.errors import FanoutError
 from console_app.domain.safe_text import one_line, visible
@@ -36,14 +37,21 @@ class ImportFailed(FanoutError):
     title = "Import"
 
 
-def export(events: Sequence[ev.Event], form: str, title: str) -> str:
-    """The session as text in one of FORMATS."""
+def export(events: Sequence[ev.Event], form: str, title: str, redactor: Redactor | None = None) -> str:
+    """The session as text in one of FORMATS, without the secrets that `redactor` knows."""
+    redactor = redactor or Redactor()
     if form == "jsonl":
-        return "".join(event.model_dump_json() + "\n" for event in events)
+        return "".join(_json_line(event, redactor) + "\n" for event in events)
     transcript = Transcript()
     for event in events:
         transcript.apply(event)
-    return _html(transcript, title) if form == "html" else _markdown(transcript, title)
+    return redactor.without_known(_html(transcript, title) if form == "html" else _markdown(transcript, title))
+
+
+def _json_line(event: ev.Event, redactor: Redactor) -> str:
+    data = event.model_dump(mode="json")
+    cleaned = redactor.without_known_in(data)
+    return event.model_dump_json() if cleaned is data else json.dumps(cleaned, ensure_ascii=False)
 
 
 def write_new(path: Path, text: str) -> Path:

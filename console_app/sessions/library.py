@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from console_app.config.redaction import Redactor
 from console_app.domain import events as ev
 from console_app.domain.errors import UsageError
 from console_app.sessions.database import StoreError
@@ -53,10 +54,14 @@ class Opened:
 
 
 class Library:
-    """The store with the locks of its sessions in `locks`. One session at a time is open here."""
+    """The store with the locks of its sessions in `locks`. One session at a time is open here.
 
-    def __init__(self, store: Store, locks: Path) -> None:
+    `redactor` knows the secrets that no exported session may hold.
+    """
+
+    def __init__(self, store: Store, locks: Path, redactor: Redactor | None = None) -> None:
         self.store = store
+        self.redactor = redactor or Redactor()
         self._locks = locks
         self._session_id = ""
         self._lock: SessionLock | None = None

@@ -51,6 +51,10 @@ class Site:
     def mcp(self) -> str:
         return f"{self.url}/mcp"
 
+    @property
+    def resource_metadata(self) -> str:
+        return f"{self.url}/.well-known/oauth-protected-resource/mcp"
+
     def happened_since(self, count: int) -> list[str]:
         return self.happened[count:]
 
@@ -126,14 +130,14 @@ class _Guarded:
         if token in self.site.valid:
             await self.app(scope, receive, send)
             return
-        place = f'Bearer resource_metadata="{self.site.url}/.well-known/oauth-protected-resource/mcp"'
+        place = f'Bearer resource_metadata="{self.site.resource_metadata}"'
         await Response(status_code=401, headers={"WWW-Authenticate": place})(scope, receive, send)
 
 
 @asynccontextmanager
-async def running_site() -> AsyncIterator[Site]:
+async def running_site(site: Site | None = None) -> AsyncIterator[Site]:
     """Both servers, until it is left."""
-    site = Site()
+    site = site or Site()
     server = MCPServer("guarded", log_level="ERROR")
 
     @server.tool()

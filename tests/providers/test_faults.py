@@ -116,7 +116,7 @@ async def test_silence_ends_with_a_line(api: Api, server: WireServer) -> None:
 @pytest.mark.parametrize(
     ("status", "says"),
     [
-        (401, "did not accept the key (401): told (key)"),
+        (401, "did not accept the key (401): told (hidden)"),
         (403, "refused the request (403)"),
         (404, "knows no model test-model, or no such path (404)"),
         (413, "the request is too large (413)"),
@@ -290,7 +290,7 @@ async def test_an_error_event_behind_text_keeps_the_text(server: WireServer, api
     error_event = in_stream_error(api, "server_error", f"worker died, {KEY}")
     chunks, error = await failure_of(server, api, Reply([*events[: some + 1], error_event]))
     assert isinstance(error, AnswerInterrupted)
-    assert "reported an error: worker died, (key)" in error.line
+    assert "reported an error: worker died, (hidden)" in error.line
     assert text_of(chunks) == "It is"
     assert len(server.requests) == 1
 

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from textual.app import App, SuspendNotSupported
 
+from console_app.config.child_environment import for_own_programs
 from console_app.domain.errors import FanoutError
 
 FALLBACKS = ("nano", "vim", "vi")
@@ -60,7 +61,7 @@ async def edit(app: App[int], text: str) -> str:
 def _run(command: list[str]) -> str:
     """Runs the editor and says what went wrong, or "". It must not raise: Textual resumes only after a normal end."""
     try:
-        status = subprocess.run(command, check=False).returncode
+        status = subprocess.run(command, check=False, env=for_own_programs(os.environ)).returncode
     except OSError as error:
         return f"can't be started: {error.strerror}"
     return f"ended with status {status}" if status else ""

@@ -7,6 +7,7 @@ desktop has no such program, as over ssh, the path goes to the clipboard.
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from console_app.config.child_environment import for_own_programs
 from console_app.domain.safe_text import one_line
 from console_app.domain.tools import Artifact
 from console_app.tui.transcript_view.markdown_inline import is_web_link
@@ -80,6 +82,7 @@ def _open_file(path: str) -> str:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
+            env=for_own_programs(os.environ),
             start_new_session=True,
         )
     except OSError as error:

@@ -1,0 +1,66 @@
+"""Other programs get what they need of the environment, and no secret that was meant for another."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from console_app.config.child_environment import for_own_programs, for_servers
+from console_app.config.mcp_servers import ServerConfig
+from console_app.mcp_client.process import launch
+
+GIVEN = {
+    "PATH": "/bin",
+    "LC_TIME": "C",
+    "https_proxy": "http://proxy.test:3128",
+    "NO_PROXY": "localhost,.test",
+    "SYSTEMROOT": "C:\\Windows",
+    "EDITOR": "vim",
+    "SSH_AUTH_SOCK": "/run/agent",
+}
+SECRET = {
+    "OPENAI_API_KEY": "sk-canary",
+    "HTTP_PROXY": "http://me:canary@proxy.test:3128",
+    "ALL_PROXY": "me:canary@proxy.test",
+    "DATABASE": "postgres://app:canary@db.test/x",
+    "GITHUB_TOKEN": "canary",
+}
+
+UNIX = {
+    *("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TERM", "TZ", "TMPDIR", "TMP", "TEMP"),
+    *("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR", "SSL_CERT_FILE", "SSL_CERT_DIR"),
+    *("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "NODE_EXTRA_CA_CERTS"),
+    *("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"),
+}
+
+
+def test_a_server_gets_the_minimum_and_no_proxy_with_a_password() -> None:
+    needed = {name: value for name, value in GIVEN.items() if name not in ("EDITOR", "SSH_AUTH_SOCK")}
+    assert for_servers({**GIVEN, **SECRET, "LC_ALL": "() { evil; }"}) == needed
+
+
+def test_the_editor_gets_all_but_the_secrets() -> None:
+    assert for_own_programs({**GIVEN, **SECRET}) == GIVEN
+
+
+def test_what_mcp_json_names_is_given_over_what_stands_outside(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {**GIVEN, **SECRET}.items():
+        monkeypatch.setenv(name, value)
+    config = ServerConfig(name="s", command=sys.executable, env={"GITHUB_TOKEN": "meant", "PATH": "/else"})
+    _, environment = launch(config, {"MARK": "1"})
+    assert (environment["GITHUB_TOKEN"], environment["PATH"], environment["MARK"]) == ("meant", "/else", "1")
+    assert "canary" not in json.dumps(environment)
+
+
+def test_the_page_names_every_variable_that_servers_get() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "security.md").read_text()
+    row = next(line for line in page.splitlines() if line.startswith("| Servers, `npx`"))
+    named = set(re.findall(r"\b[A-Z][A-Z_]+\b", row)) - {"LC_"}
+    unix = named - {"SYSTEMROOT", "APPDATA"}
+    assert set(for_servers(dict.fromkeys(named, "x"))) == named
+    assert set(for_servers(dict.fromkeys(UNIX, "x"))) == UNIX
+    assert unix == UNIX
