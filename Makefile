@@ -38,7 +38,7 @@ docs: $(VENV)/.dev ## the pages that are made from the code
 conformance: $(VENV)/.dev ## the MCP conformance suite on our client (npm)
 	$(BIN)/python -m tests.conformance
 
-integration: $(VENV)/.dev ## our MCP client on other people's servers (npm, PyPI)
+integration: $(VENV)/.dev ## our MCP client and providers on other people's servers (npm, PyPI)
 	$(BIN)/python -m tests.integration $(ARGS)
 
 bench: $(VENV)/.dev ## the benchmarks, on this machine
