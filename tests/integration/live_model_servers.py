@@ -9,10 +9,11 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import httpx2
 import pytest
@@ -46,14 +47,15 @@ class Proxy:
     answers: list[Scripted]
 
     @asynccontextmanager
-    async def provider(self, api: Api, model: str = "known") -> AsyncIterator[WireProvider]:
+    async def provider(self, api: Api, model: str = "known") -> AsyncGenerator[WireProvider]:
         provider = provider_at(self.behind, api, **self.place(api, model))
         try:
             yield provider
         finally:
             await provider.close()
 
-    def place(self, api: Api, model: str) -> dict[str, str]:
+    def place(self, api: Api, model: str) -> dict[str, Any]:
+        """How a provider of `api` reaches a model of the proxy."""
         url = f"http://127.0.0.1:{self.port}"
         return {"base_url": url if api == "anthropic" else f"{url}/v1", "model": model}
 
