@@ -47,7 +47,7 @@ sbom: $(VENV)/.dev ## the wheel, and beside it what it is made of (CycloneDX)
 conformance: $(VENV)/.dev ## the MCP conformance suite on our client (npm)
 	$(BIN)/python -m tests.conformance
 
-integration: $(VENV)/.dev ## our MCP client on other people's servers (npm, PyPI)
+integration: $(VENV)/.dev ## our MCP client and providers on other people's servers (npm, PyPI)
 	$(BIN)/python -m tests.integration $(ARGS)
 
 bench: $(VENV)/.dev ## the benchmarks, on this machine

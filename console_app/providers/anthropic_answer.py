@@ -88,7 +88,7 @@ class AnthropicAnswer(WireAnswer):
         match block.kind:
             case "tool_use":
                 # `{}` stands for what is still to be streamed.
-                arguments = obj(fields.get("input")) or None
+                arguments = fields.get("input") or None
                 self._calls.begin(Where(index), text(fields.get("id")), text(fields.get("name")), arguments)
                 return
             case "text":

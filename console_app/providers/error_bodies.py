@@ -1,7 +1,8 @@
 """Reads an error where it stands: whatever an endpoint, or a router in front of it, wrote in place of an answer.
 
 Seen: `{"error": {...}}`, `{"error": "text"}`, `{"object": "error", "message": ...}`, a list of either, `detail` as a
-list of findings, a router's `error.metadata.raw` (JSON inside of a string), plain text, and web pages.
+list of findings, a router's `error.metadata.raw` (JSON inside of a string), plain text, web pages, and events of a
+stream, though the status is an error's (LiteLLM).
 """
 
 from __future__ import annotations
@@ -80,6 +81,9 @@ def html_title(page: str) -> str:
 
 
 def _of_text(body: str, depth: int) -> ErrorBody:
+    if body.startswith(("data:", "event:")):
+        data = (line.removeprefix("data:").strip() for line in body.splitlines() if line.startswith("data:"))
+        body = next(data, body)
     start = body.lstrip()[:1]
     if start == "<":
         return ErrorBody(html_title(body))

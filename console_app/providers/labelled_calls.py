@@ -133,12 +133,14 @@ class LabelledCalls:
         call.name = call.name or name
         if text:
             call.doubt = ""
-            self._announce(call)
-            if not call.pieces:
+            if call.name:
+                self._announce(call)
+            if call.opened and not call.pieces:
                 self._out.append(CallDelta(call.index, text))
             call.pieces[:] = [text]
-        # At the token limit an end may be marked of a call that was cut off; nothing cut off may run.
-        if call.whole:
+        # At the token limit an end may be marked of a call that was cut off; nothing cut off may run. The name may come
+        # with an end that follows.
+        if call.whole and call.name:
             self._end(call)
         else:
             call.marked = True

@@ -73,7 +73,8 @@ class OfferedTools:
         legal = _ILLEGAL.sub("_", written)
         if legal in self.names:
             return legal
-        return self._schemas.resolve(_DEFAULT_API.sub("functions.", written)) or written
+        bare = written.partition("<|")[0]  # a token of the model's own format, left behind the name (gpt-oss)
+        return self._schemas.resolve(_DEFAULT_API.sub("functions.", bare)) or written
 
     def read(self, index: int, written: str, text: str) -> CallClosed | CallBroken:
         """The end of the call `index`: `text` are its arguments, complete by the endpoint's own word."""

@@ -68,7 +68,7 @@ def call_ids(
 
 def _given_id(call: ToolCall) -> str:
     given: Any = call.provider_data.get("id")
-    return given if isinstance(given, str) else ""
+    return given if isinstance(given, str) and given.strip() else ""
 
 
 def _made_ids(call: ToolCall, number: int, model: str) -> Iterator[str]:

@@ -1,4 +1,5 @@
-"""`make integration`: installs other people's MCP servers (npm, PyPI) beside the project and runs our client on them.
+"""`make integration`: installs other people's MCP servers (npm, PyPI) and a proxy of models beside the project, and
+runs our client and providers on them.
 
 The packages are pinned and go to an ignored folder, the Python ones into a venv of their own. Where a registry doesn't
 answer, the run says so and counts as skipped.
@@ -22,9 +23,8 @@ HERE = Path(__file__).parent
 _UNREACHABLE = ("Could not find a version", "Max retries exceeded", "Temporary failure in name resolution")
 
 
-def python_servers() -> Path:
-    """The venv with the servers of requirements.lock; made where it isn't there yet."""
-    lock = HERE / "requirements.lock"
+def python_servers(lock: Path) -> Path:
+    """The venv with what `lock` pins; made where it isn't there yet."""
     digest = hashlib.sha256(lock.read_bytes()).hexdigest()[:16]
     folder = npm_packages.INSTALLED / f"python-{digest}"
     if (folder / "complete").exists():
@@ -43,14 +43,19 @@ def python_servers() -> Path:
 
 
 def main() -> int:
+    tests: list[Path] = []
     try:
-        modules, python = npm_packages.install(HERE / "package-lock.json"), python_servers()
+        os.environ["FANOUT_TEST_NODE_MODULES"] = str(npm_packages.install(HERE / "package-lock.json"))
+        os.environ["FANOUT_TEST_PYTHON_SERVERS"] = str(python_servers(HERE / "requirements.lock"))
+        tests.append(HERE / "live_servers.py")
     except npm_packages.RegistryUnreachable as error:
         print(f"SKIPPED: other people's servers can't be installed, a registry doesn't answer ({error}).")
-        return 0
-    os.environ["FANOUT_TEST_NODE_MODULES"] = str(modules)
-    os.environ["FANOUT_TEST_PYTHON_SERVERS"] = str(python)
-    return pytest.main([str(HERE / "live_servers.py"), "-n", "0", *sys.argv[1:]])
+    try:
+        os.environ["FANOUT_TEST_MODEL_SERVERS"] = str(python_servers(HERE / "models.lock"))
+        tests.append(HERE / "live_model_servers.py")
+    except npm_packages.RegistryUnreachable as error:
+        print(f"SKIPPED: LiteLLM can't be installed, PyPI doesn't answer ({error}).")
+    return pytest.main([*map(str, tests), "-n", "0", *sys.argv[1:]]) if tests else 0
 
 
 if __name__ == "__main__":

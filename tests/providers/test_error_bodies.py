@@ -10,7 +10,7 @@ import pytest
 from console_app.domain.errors import ContextOverflow
 from console_app.providers.error_bodies import ErrorBody, html_title, read_error
 from tests.providers.reading import failure_of
-from tests.wire_bytes import APIS, Api
+from tests.wire_bytes import APIS, Api, sse
 from tests.wire_server import Reply, WireServer
 
 every_api = pytest.mark.parametrize("api", APIS)
@@ -38,6 +38,14 @@ async def test_the_reason_is_said_in_whatever_shape_it_comes(server: WireServer,
     _, error = await failure_of(server, api, Reply.json(body, 400))
     assert BUSY in error.line
     assert "{" not in error.line
+
+
+@every_api
+async def test_an_error_status_with_the_events_of_a_stream(server: WireServer, api: Api) -> None:
+    """As LiteLLM answers where its stream could not begin."""
+    body = Reply([sse({"error": {"message": BUSY, "code": "500"}}), b"data: [DONE]\n\n"], 400)
+    _, error = await failure_of(server, api, body)
+    assert error.line.endswith(f": {BUSY}")
 
 
 @every_api
