@@ -78,6 +78,7 @@ TAGGED: tuple[Dialect, ...] = (
         closes=("</longcat_tool_call>",),
         form=Form("<longcat_tool_call>\n" + CALL + "\n</longcat_tool_call>"),
         marked=True,
+        opens_reasoning=True,
     ),
     Dialect(
         "nemotron_toolcall",

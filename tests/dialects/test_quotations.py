@@ -92,7 +92,7 @@ def test_definitions_that_are_echoed_are_no_calls() -> None:
     assert parse('<tools>\n{"name": "ping", "parameters": {}}\n</tools>', TOOLS).calls == ()
 
 
-EAGER = ["mistral_json", "gemma4", "harmony", "lfm2", "command_a_action"]
+EAGER = ["mistral_json", "gemma4", "harmony", "lfm2", "command_a_action", "solar_open"]
 
 
 @pytest.mark.parametrize("dialect", EAGER)
