@@ -122,7 +122,8 @@ class ScanOutput:
         """What stands from the mark to here is not shown."""
         self._structure.skip(self.mark, upto)
         self._gap = True
-        self.segments.append(Segment(kind, self.mark, upto, replacement=replacement))
+        after_words = kind == "dropped" and self.follows_words
+        self.segments.append(Segment(kind, self.mark, upto, after_words=after_words, replacement=replacement))
         if replacement and kind == "dropped":
             self.segments[-1].kind = "text"
             self.has_text = True
@@ -185,7 +186,7 @@ class ScanOutput:
             text = self._src.text(segment.start, segment.end)
             if segment.kind == "text" and text.strip():
                 return bool(text.rpartition("\n")[2].strip())
-            if segment.kind == "calls":
+            if segment.kind in ("calls", "dropped"):
                 return segment.after_words
             newline = segment.kind == "text" and "\n" in text
             if segment.kind == "thought" or (newline and (index == 0 or self.segments[index - 1].kind != "dropped")):

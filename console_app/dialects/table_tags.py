@@ -69,6 +69,7 @@ TAGGED: tuple[Dialect, ...] = (
         weak=True,
         form=Form("<function_call> " + CALL),
         marked=False,
+        opens_reasoning=True,
     ),
     Dialect(
         "longcat",
@@ -78,7 +79,6 @@ TAGGED: tuple[Dialect, ...] = (
         closes=("</longcat_tool_call>",),
         form=Form("<longcat_tool_call>\n" + CALL + "\n</longcat_tool_call>"),
         marked=True,
-        opens_reasoning=True,
     ),
     Dialect(
         "nemotron_toolcall",
