@@ -17,12 +17,12 @@ Body: TypeAlias = JsonBody | NamedBody | TagBody | PythonBody | BracketBody
 class Dialect:
     """One way to write calls.
 
-    `opens` are tokens before the body, `begins` tokens with which the body itself begins, `closes` those after
-    it, `sections` those before and after a run of such calls. A row without `opens` and `begins` has no marker of
-    its own: the scanner knows its calls by the tools' names and by shape. `weak` tokens are common in ordinary text,
+    `opens` are tokens before the body, `begins` tokens with which the body itself begins, `closes` those after it,
+    `sections` those before and after a run of such calls. A row without `opens` and `begins` has no marker of its
+    own: the scanner knows its calls by the tools' names and by shape. `weak` tokens are common in ordinary text,
     where they are no mistake. `marked`: nobody writes how its calls open by accident (special tokens, tags that are
-    reserved for calls). `form` writes calls in the dialect, for prompts, examples and histories. `limits` says what
-    it can't carry without loss.
+    reserved for calls). `opens_reasoning`: its models open their reasoning themselves, or write none. `form` writes
+    calls in the dialect, for prompts, examples and histories. `limits` says what it can't carry without loss.
     """
 
     name: str
@@ -35,14 +35,17 @@ class Dialect:
     weak: bool = False
     form: Form | None = None
     limits: str = ""
+    opens_reasoning: bool = False
     marked: bool = field(kw_only=True)
 
     def akin(self, other: "Dialect") -> bool:
         """Whether both are read by one grammar, whatever white space at the ends of values means in each."""
         mine, theirs = self.body, other.body
+        if mine is theirs:
+            return True
         if isinstance(mine, TagBody) and isinstance(theirs, TagBody):
             return replace(mine, exact=theirs.exact) == theirs
-        return mine is theirs
+        return False
 
     @property
     def delimited(self) -> bool:
@@ -56,12 +59,4 @@ class Dialect:
         Models of the other dialects may end reasoning that they never opened, which then all before it was; there a
         call is final at its end only in an answer whose reasoning is known to be over.
         """
-        return self.marked and self.delimited and self.name in _REASONING_IN_THE_OPEN
-
-
-_REASONING_IN_THE_OPEN = frozenset((
-    "mistral_json", "mistral_v11", "llama3_python_tag", "llama3_builtin", "llama4_pythonic", "lfm2", "lfm2_json",
-    "gemma4", "functiongemma", "harmony", "harmony_recipient", "granite3", "granite20b_fc", "gigachat3", "internlm2",
-    "command_a_action", "apertus", "inkling",
-))  # fmt: skip
-"""Dialects of models that open their reasoning themselves, or write none."""
+        return self.marked and self.delimited and self.opens_reasoning

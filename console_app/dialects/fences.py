@@ -9,7 +9,7 @@ from functools import lru_cache
 from console_app.dialects.draft import CallAttempt
 from console_app.dialects.position import Place
 from console_app.dialects.scan_state import ScanState
-from console_app.dialects.source import Match, Reading
+from console_app.dialects.source import LOOKAHEAD, Match, Reading
 
 INFOS = frozenset((
     "", "json", "jsonc", "json5", "xml", "text", "txt", "plaintext", "tool", "tool_call", "tool_calls",
@@ -21,6 +21,7 @@ INFOS = frozenset((
 _RESULTS = frozenset(("tool_output", "tool_outputs"))
 """What an endpoint writes before the results of calls in fences: a model that does makes them up."""
 
+CODE = "the code in a tool_code block is no call of a tool"
 _INFO = re.compile(r"[^\n`]*\n")
 _LATE_INFO = re.compile(r"[\w+-]*[ \t\r]*\n")
 """What ends the line of a fence that follows words, as in `For example: ```json`."""
@@ -106,7 +107,8 @@ def _fence(state: ScanState, ticks: str, start: int, opening: Match, place: Plac
         yield from state.cut(ticks + language, place)
         return
     may_be = state.level != "none" and language in INFOS and not output.unfenced and not state.in_fence
-    why = state.structure.at(start, output.floor).quoted if may_be else ""
+    told = language == "tool_code" and state.level != "none" and not state.in_fence
+    why = state.structure.at(start, output.floor).quoted if may_be or told else ""
     if may_be:
         src.pos += 1
         may_be = yield from _starts_like_call(state)
@@ -121,8 +123,17 @@ def _fence(state: ScanState, ticks: str, start: int, opening: Match, place: Plac
         if closed is None:
             body = _HALF_CLOSING.sub("", body)
         _judge(state, language, body, body_start, closed is not None, why)
+        told = told and output.segments[-1].kind == "text" and not output.noted_since(start)
     else:
         output.show(src.at)
+    if told and not why and src.text(body_start, max(body_start, body_end)).strip():
+        output.note(start, src.at, CODE, _named(state, body_start, body_end))
+
+
+def _named(state: ScanState, start: int, end: int) -> str | None:
+    """The first tool that code names."""
+    words = re.finditer(r"[\w.-]+", state.src.text(start, min(end, start + LOOKAHEAD)))
+    return next((word.group() for word in words if word.group() in state.tools), None)
 
 
 def _starts_like_call(state: ScanState) -> Reading[bool]:

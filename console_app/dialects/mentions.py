@@ -35,6 +35,7 @@ def mentioned(text: str, tools: ToolSchemas, *, unmarked: bool) -> tuple[int, in
 @cache
 def _marks(unmarked: bool) -> tuple[re.Pattern[str], re.Pattern[str]]:
     markers = {token for row in DIALECTS if row.marked for token in (*row.opens, *row.begins)} | set(SECTIONS)
+    markers.add("<tool_code>")
     markers |= {*(f'"{key}"' for key in NAME_KEYS), "\nAction:"} if unmarked else set()
     lead = {one if one[0] in '"\n' else leads([one])[0].replace("\\", "") for one in markers}
     return re.compile("|".join(sorted(map(re.escape, lead)))), re.compile(any_of(markers))

@@ -3,10 +3,9 @@
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from console_app.dialects.draft import CallAttempt, Draft
+from console_app.dialects.draft import CallAttempt, Draft, Reopening
 from console_app.dialects.mentions import WHY, mentioned
 from console_app.dialects.model import (
-    Arguments,
     CallArgumentsDelta,
     CallFinal,
     CallNamed,
@@ -35,7 +34,8 @@ class Segment:
     whole ones (of unknown tools) for there being nothing else at all. `alone`: the calls count only if there is
     no text in the answer; so do whole ones. `led`: a line that
     ends in a colon leads to them. `after_words`: words stand before them on
-    their line. `replacement` replaces the text of a segment that is shown otherwise.
+    their line. `replacement` replaces the text of a segment that is shown otherwise. `follows_text`: text stands
+    anywhere before them. `longer`: the value of the last call goes on to an offset, which is decoded once, at the end.
     """
 
     kind: Literal["text", "calls", "thought", "dropped"]
@@ -47,6 +47,8 @@ class Segment:
     led: bool = False
     after_words: bool = False
     replacement: str | None = None
+    follows_text: bool = False
+    longer: tuple[Reopening, int] | None = None
 
 
 class ScanOutput:
@@ -64,6 +66,8 @@ class ScanOutput:
         self.calls = 0
         """How many calls were read so far, whatever became of them."""
         self.unfenced = False
+        self._demoted = False
+        """Calls proved to be text."""
         self._alone = False
         """Calls wait for there being no text at all; white space after them waits too, for its place is after them."""
         self.final = 0
@@ -118,7 +122,8 @@ class ScanOutput:
         """What stands from the mark to here is not shown."""
         self._structure.skip(self.mark, upto)
         self._gap = True
-        self.segments.append(Segment(kind, self.mark, upto, replacement=replacement))
+        after_words = kind == "dropped" and self.follows_words
+        self.segments.append(Segment(kind, self.mark, upto, after_words=after_words, replacement=replacement))
         if replacement and kind == "dropped":
             self.segments[-1].kind = "text"
             self.has_text = True
@@ -135,7 +140,17 @@ class ScanOutput:
         above = self._structure.lines(self.mark, self.floor).above if not draft.marked else ""
         led = above.rstrip().endswith(":") or self._led_on()
         self.segments.append(
-            Segment("calls", self.mark, upto, list(draft.attempts), provisional, alone, led, self.follows_words)
+            Segment(
+                "calls",
+                self.mark,
+                upto,
+                list(draft.attempts),
+                provisional,
+                alone,
+                led,
+                self.follows_words,
+                follows_text=self.has_text,
+            )
         )
         self.attempts += len(draft.attempts)
         self.calls += len(draft.calls)
@@ -171,7 +186,7 @@ class ScanOutput:
             text = self._src.text(segment.start, segment.end)
             if segment.kind == "text" and text.strip():
                 return bool(text.rpartition("\n")[2].strip())
-            if segment.kind == "calls":
+            if segment.kind in ("calls", "dropped"):
                 return segment.after_words
             newline = segment.kind == "text" and "\n" in text
             if segment.kind == "thought" or (newline and (index == 0 or self.segments[index - 1].kind != "dropped")):
@@ -215,21 +230,34 @@ class ScanOutput:
                 return not last.closed and token in BY_NAME[last.dialect].closes
         return False
 
-    def extend(self, upto: int, arguments: Arguments) -> None:
-        """The last call reaches to here, with these arguments; what was shown after it was not text."""
+    def extend(self, upto: int, value_end: int, call: Reopening) -> None:
+        """The last call reaches to here, its last value to `value_end`; what was shown after it was not text."""
         while self.segments[-1].kind != "calls":
             self.segments.pop()
         segment = self.segments[-1]
         delta = self._src.text(segment.attempts[-1].end, upto)
         self._events.append(CallArgumentsDelta(self.attempts - 1, delta))
-        segment.attempts[-1] = replace(segment.attempts[-1], arguments=arguments, end=upto)
+        segment.attempts[-1] = replace(segment.attempts[-1], end=upto)
+        segment.longer = call, value_end
         segment.end = self.mark = self.floor = upto
         self._structure.restart(upto)
-        self.has_text = any(segment.kind == "text" and self._text_of(segment).strip() for segment in self.segments)
+        self.has_text = segment.follows_text or self._demoted
+
+    def _lengthen(self) -> None:
+        """Decode the values that turned out to be longer."""
+        for segment in self.segments:
+            if segment.longer is not None and segment.attempts:
+                call, end = segment.longer
+                arguments = call.arguments(self._src.text(call.begin, end))
+                segment.attempts[-1] = replace(segment.attempts[-1], arguments=arguments)
 
     def note(self, start: int, end: int, why: str, name: str | None = None) -> None:
         """Something was ignored, and people may want to know why; `name` is a tool that it seemed to call."""
         self._notes.append((start, end, why, name))
+
+    def noted_since(self, offset: int) -> bool:
+        """Whether something from `offset` on was told of."""
+        return bool(self._notes) and self._notes[-1][0] >= offset
 
     def forget(self, closer: int) -> None:
         """All before the mark was reasoning: no text, no calls. The last `closer` characters ended it."""
@@ -239,7 +267,7 @@ class ScanOutput:
         self.segments = [Segment("thought", 0, self.mark - closer)]
         self._structure.restart(self.mark)
         self.attempts = 0
-        self.has_text = self.unfenced = self._alone = False
+        self.has_text = self.unfenced = self._alone = self._demoted = False
         self._notes.clear()
 
     def _emit(self, text: str) -> None:
@@ -277,12 +305,14 @@ class ScanOutput:
         else:
             why = "an example in a fence" if segment.provisional == "fenced" else "no tool has this name"
         self.note(segment.start, segment.end, f"not taken as a call: {why}", name)
+        self._demoted = True
         segment.kind, segment.provisional, segment.alone, segment.attempts = "text", "", False, []
 
     def finish(self, tools: ToolSchemas, level: ReadingLevel, cut_short: bool, unasked: bool = False) -> ScanResult:
         """Decide what was provisional and make the result; `cut_short` when a token limit ended the answer, `unasked`
         when calls without a marker are not what the model was asked for.
         """
+        self._lengthen()
         before = self._attempts()
         said = False
         for segment in reversed(self.segments):

@@ -5,7 +5,7 @@ when somebody asks, so that prose costs nothing; what a line begins with is look
 """
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from console_app.dialects.source import Source
 
@@ -18,8 +18,11 @@ _ELEMENTS = (
     "example|quote|document|page|result|log|file"
 )
 _VOID = "area|base|br|col|embed|hr|img|input|link|meta|param|source|track|wbr"
-_WRAPPERS = "answer|final_answer|response|action|actions|message|assistant|tool_use|tool_calls|function_calls|calls"
-"""Elements in which some models put all that they say."""
+_WRAPPERS = (
+    "answer|final_answer|response|action|actions|message|assistant|tool_use|tool_calls|function_calls|calls|"
+    "tool_code|tool_call|function_call|function|tool|call|invoke"
+)
+"""Elements in which some models put all that they say, and tags of calls, which quote nothing if they are stray."""
 _OPENING = re.compile(
     r"(?P<pair>[“„«»「『‹])"
     r"|(?<!\w)(?P<curly>‘)"
@@ -145,16 +148,19 @@ class Structure:
 
     def lines(self, offset: int, floor: int) -> Place:
         """The place at `offset`, as its lines show it; what stands before `floor` was read as other than text."""
+        return self._place(offset, floor, "")
+
+    def _place(self, offset: int, floor: int, inside: str) -> Place:
         text = self._src.text(max(floor, offset - _REACH), offset)
         before, line_break, line = text.rpartition("\n")
         if not line_break and offset - floor > _REACH:
             line = "…" + line
-        return Place(line, before + line_break)
+        return Place(line, before + line_break, inside)
 
     def at(self, offset: int, floor: int) -> Place:
         """The place at `offset`, with what is open around it."""
         self._advance(offset)
-        return replace(self.lines(offset, floor), inside=self._inside)
+        return self._place(offset, floor, self._inside)
 
     def _advance(self, offset: int) -> None:
         while self._passed < len(self.opaque):

@@ -151,9 +151,8 @@ class ScanState:
         assert self.reopening is not None, "only what can be reopened is"
         end = self.src.offset(found.start())
         self.output.show(end)
-        value = self.src.text(self.reopening.begin, end)
         self.src.pos = found.end()
-        self.output.extend(self.src.at, self.reopening.arguments(value))
+        self.output.extend(self.src.at, end, self.reopening)
 
     def cut(self, token: str, place: Place) -> Reading[None]:
         """A result that only an endpoint could have written: it and all that follows is made up.

@@ -43,6 +43,7 @@ TOKENED: tuple[Dialect, ...] = (
         closes=("[/TOOL_CALLS]",),
         form=Form(CALL, "[TOOL_CALLS][$calls]", ", "),
         marked=True,
+        opens_reasoning=True,
     ),
     Dialect(
         "mistral_v11",
@@ -55,6 +56,7 @@ TOKENED: tuple[Dialect, ...] = (
         closes=("[/TOOL_CALLS]",),
         form=Form("[TOOL_CALLS]$name[ARGS]$arguments", between=""),
         marked=True,
+        opens_reasoning=True,
     ),
     Dialect(
         "solar_open",
@@ -69,6 +71,7 @@ TOKENED: tuple[Dialect, ...] = (
             "",
         ),
         marked=True,
+        opens_reasoning=True,
     ),
     Dialect(
         "deepseek_v3",
@@ -198,6 +201,7 @@ TOKENED: tuple[Dialect, ...] = (
         closes=("<|/tool_call|>",),
         form=Form(CALL, "<|tool_call|>[$calls]", ", "),
         marked=True,
+        opens_reasoning=True,
     ),
     Dialect(
         "gigachat3",
@@ -206,6 +210,7 @@ TOKENED: tuple[Dialect, ...] = (
         opens=("<|function_call|>", "function call<|role_sep|>"),
         form=Form("<|function_call|>" + CALL, between=""),
         marked=True,
+        opens_reasoning=True,
     ),
     Dialect(
         "internlm2",
@@ -215,6 +220,7 @@ TOKENED: tuple[Dialect, ...] = (
         closes=("<|action_end|>",),
         form=Form("<|action_start|><|plugin|>\n" + PARAMETERS + "<|action_end|>"),
         marked=True,
+        opens_reasoning=True,
     ),
     Dialect(
         "phi4mini_functools",
@@ -237,6 +243,7 @@ TOKENED: tuple[Dialect, ...] = (
             ",\n",
         ),
         marked=True,
+        opens_reasoning=True,
     ),
     Dialect(
         "apertus",
@@ -246,6 +253,7 @@ TOKENED: tuple[Dialect, ...] = (
         closes=("<|tools_suffix|>",),
         form=Form('{"$name": $arguments}', "<|tools_prefix|>[$calls]<|tools_suffix|>", ", "),
         marked=True,
+        opens_reasoning=True,
     ),
     Dialect(
         "inkling",
@@ -258,6 +266,7 @@ TOKENED: tuple[Dialect, ...] = (
             between="",
         ),
         marked=True,
+        opens_reasoning=True,
     ),
     Dialect(
         "llama3_python_tag",
@@ -267,6 +276,7 @@ TOKENED: tuple[Dialect, ...] = (
         closes=("<|eom_id|>", "<|eot_id|>"),
         form=Form(PARAMETERS, "<|python_tag|>$calls<|eom_id|>", "; "),
         marked=True,
+        opens_reasoning=True,
     ),
     Dialect(
         "llama3_builtin",
@@ -275,6 +285,7 @@ TOKENED: tuple[Dialect, ...] = (
         opens=("<|python_tag|>",),
         closes=("<|eom_id|>", "<|eot_id|>"),
         marked=True,
+        opens_reasoning=True,
     ),
     Dialect(
         "llama4_pythonic",
@@ -284,6 +295,7 @@ TOKENED: tuple[Dialect, ...] = (
         closes=("<|python_end|>",),
         form=Form("$name($arguments)", "<|python_start|>[$calls]<|python_end|>", ", ", values="python"),
         marked=True,
+        opens_reasoning=True,
     ),
     Dialect(
         "lfm2",
@@ -293,6 +305,7 @@ TOKENED: tuple[Dialect, ...] = (
         closes=("<|tool_call_end|>",),
         form=Form("$name($arguments)", "<|tool_call_start|>[$calls]<|tool_call_end|>", ", ", values="python"),
         marked=True,
+        opens_reasoning=True,
     ),
     Dialect(
         "lfm2_json",
@@ -301,6 +314,7 @@ TOKENED: tuple[Dialect, ...] = (
         opens=("<|tool_call_start|>",),
         closes=("<|tool_call_end|>",),
         marked=True,
+        opens_reasoning=True,
     ),
     Dialect(
         "gemma4",
@@ -310,6 +324,7 @@ TOKENED: tuple[Dialect, ...] = (
         closes=("<tool_call|>",),
         form=Form("<|tool_call>call:$name{$arguments}<tool_call|>", between="", values="quoted", quote='<|"|>'),
         marked=True,
+        opens_reasoning=True,
     ),
     Dialect(
         "functiongemma",
@@ -324,6 +339,7 @@ TOKENED: tuple[Dialect, ...] = (
             quote="<escape>",
         ),
         marked=True,
+        opens_reasoning=True,
     ),
     Dialect(
         "harmony",
@@ -336,6 +352,7 @@ TOKENED: tuple[Dialect, ...] = (
             between="<|start|>assistant",
         ),
         marked=True,
+        opens_reasoning=True,
     ),
     Dialect(
         "harmony_recipient",
@@ -348,5 +365,6 @@ TOKENED: tuple[Dialect, ...] = (
             " to=functions.$name<|channel|>commentary json<|message|>$arguments<|call|>", between="<|start|>assistant"
         ),
         marked=True,
+        opens_reasoning=True,
     ),
 )

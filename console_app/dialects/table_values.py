@@ -195,6 +195,7 @@ VALUED: tuple[Dialect, ...] = (
             keeps=True,
         ),
         marked=True,
+        opens_reasoning=True,
     ),
     Dialect(
         "claude2_invoke",

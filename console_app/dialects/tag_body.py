@@ -86,6 +86,56 @@ def tag_pattern(pattern: str, tools: ToolSchemas) -> re.Pattern[str]:
     )
 
 
+class _Patterns:
+    """The patterns of the calls of one tool between the same tokens: made once, however many calls an answer has."""
+
+    def __init__(self, tags: TagBody, written: str, keys: tuple[str, ...], opens: str, closes: tuple[str, ...]) -> None:
+        self.param = param = tags.param.replace("KEYS", any_of(keys) or r"[\w.-]+").replace("NAME", re.escape(written))
+        self.done = done = tags.call_end.replace("NAME", re.escape(written))
+        self.closers = any_of(closes) if closes else r"(?!)"
+        inner = (tags.inner or tags.call).replace("NAMES", re.escape(written))
+        self.inner = rf"{inner}\s*(?:{_unnamed(param)}|{done})"
+        self.step = compiled(rf"\s*(?:(?P<param>{param})|(?P<done>{done})|(?P<close>{self.closers}))")
+        self._opens = opens
+        self._param_end = tags.param_end
+        self._values: dict[str, _ValueEnd] = {}
+
+    def value_end(self, key: str) -> "_ValueEnd":
+        """The patterns for the end of the value of `key`."""
+        end = self._param_end.replace("KEY", re.escape(key))
+        if end not in self._values:
+            follow = rf"(?:{end})(?P<follow>\s*)(?:{self.param}|{self.done}|{self.closers})"
+            tokens = rf"(?P<end>{end})|(?P<call>{self.inner})|(?P<done>{self.done})|(?P<next>{self.param})"
+            self._values[end] = _ValueEnd(
+                end, compiled(f"(?P<end>{end})"), compiled(follow), compiled(tokens), self.next_call(end)
+            )
+        return self._values[end]
+
+    def next_call(self, end: str) -> re.Pattern[str]:
+        """A value's closing tag directly before the opening of another call."""
+        return compiled(rf"(?:{end})\s*(?:{self._opens}\s*)?(?:{self.inner})")
+
+
+@dataclass(frozen=True, slots=True)
+class _ValueEnd:
+    """What ends a value: `written` and `alone` are its closing tag, `follow` is the tag and what may legally follow,
+    `tokens` all that matters within the value, `next_call` the tag directly before the opening of another call.
+    """
+
+    written: str
+    alone: re.Pattern[str]
+    follow: re.Pattern[str]
+    tokens: re.Pattern[str]
+    next_call: re.Pattern[str]
+
+
+@lru_cache(maxsize=256)
+def _patterns(
+    tags: TagBody, written: str, keys: tuple[str, ...], opens: tuple[str, ...], closes: tuple[str, ...]
+) -> _Patterns:
+    return _Patterns(tags, written, keys, any_of(opens) if opens else "(?!)", closes)
+
+
 class _Call:
     """One call being read, from after its opening tag to after its end."""
 
@@ -101,12 +151,8 @@ class _Call:
         self.last: tuple[str, Match, int, str] | None = None
         self.exact = tags.exact is True
         self.stray = False
-        keys = any_of(draft.tools.properties(name)) or r"[\w.-]+"
-        self.param = tags.param.replace("KEYS", keys).replace("NAME", re.escape(written))
-        self.done = tags.call_end.replace("NAME", re.escape(written))
-        self.closers = any_of(region.closes) if region.closes else r"(?!)"
-        inner = (tags.inner or tags.call).replace("NAMES", re.escape(written))
-        self.inner = rf"{inner}\s*(?:{_unnamed(self.param)}|{self.done})"
+        keys = tuple(draft.tools.properties(name))
+        self.patterns = _patterns(tags, written, keys, region.opens, region.closes)
 
     def read(self, head: Match) -> Reading[None]:
         src = self.src
@@ -125,14 +171,14 @@ class _Call:
             key, head, start, end = self.last
             self.draft.reopening = Reopening(
                 start,
-                compiled(rf"(?:{end})\s{{0,64}}(?:{self.done})"),
+                compiled(rf"(?:{end})\s{{0,64}}(?:{self.patterns.done})"),
                 self.tags.lead,
                 lambda raw: {**arguments, key: self._decode(key, head, raw)},
             )
 
     def _enter(self) -> Reading[None]:
         """Move past the tag around all parameters, if there is one and they stand in it."""
-        inside, wrapper = _unnamed(rf"{self.param}|{self.done}"), self.tags.wrapper
+        inside, wrapper = _unnamed(rf"{self.patterns.param}|{self.patterns.done}"), self.tags.wrapper
         pattern = rf"\s*(?:(?P<around>{wrapper})\s*(?P<next>\S)|(?!{wrapper})(?:{inside}|[^\s<]))"
         found = yield from self.src.match(compiled(pattern))
         if found and found["next"] in ("<", "{"):
@@ -141,10 +187,9 @@ class _Call:
     def _parameters(self) -> Reading[bool]:
         """Read parameters up to the end of the call; false when it failed."""
         src = self.src
-        step = compiled(rf"\s*(?:(?P<param>{self.param})|(?P<done>{self.done})|(?P<close>{self.closers}))")
         while True:
-            found = yield from src.match(step)
-            if found is None and self.last is not None and (yield from src.match(self._next_call(""))):
+            found = yield from src.match(self.patterns.step)
+            if found is None and self.last is not None and (yield from src.match(self.patterns.next_call(""))):
                 self.repaired["the end of the call was missing"] = None
                 return True
             if found is None:
@@ -186,7 +231,9 @@ class _Call:
                 return False
             self.arguments = self.draft.tools.coerced(self.name, value)
             self.repaired.update(dict.fromkeys(repaired))
-            end = yield from self.src.match(compiled(rf"\s*(?:(?P<done>{self.done})|(?={self.closers}))"))
+            end = yield from self.src.match(
+                compiled(rf"\s*(?:(?P<done>{self.patterns.done})|(?={self.patterns.closers}))")
+            )
             if end:
                 self.src.pos = end.end()
                 return True
@@ -201,12 +248,11 @@ class _Call:
         """Read one parameter's raw value and its closing tag; false when the answer ended first."""
         src, key = self.src, head.group("key").strip()
         start = src.at
-        end = self.tags.param_end.replace("KEY", re.escape(key))
-        follow = compiled(rf"(?:{end})(?P<follow>\s*)(?:{self.param}|{self.done}|{self.closers})")
+        end = self.patterns.value_end(key)
         if (yield from src.ahead()) == "<" and (cdata := (yield from src.match(_CDATA, 64))):
             src.pos = cdata.end()
             yield from src.find(compiled(r"\]\]>"), "]", 3)
-        stop = yield from self._find_end(end, follow)
+        stop = yield from self._find_end(end)
         if stop is None and self.stray:
             yield from self.region.fail_and_skip(src, self.draft, self.begin, _STRAY)
             return False
@@ -218,23 +264,22 @@ class _Call:
             raw = raw.removesuffix("\n").removesuffix("\r")  # what stands on the next line ends the value
         self.exact = self.exact or (self.tags.exact is None and not raw.startswith(("\n", "\r\n")))
         self.arguments[key] = self._decode(key, head, raw)
-        self.last = (key, head, start, end)
+        self.last = (key, head, start, end.written)
         if stop.group("end") is not None:
             src.pos = stop.end()
         else:
             self.repaired["the end of a value was missing"] = None
         return True
 
-    def _find_end(self, end: str, follow: re.Pattern[str]) -> Reading[Match | None]:
+    def _find_end(self, end: _ValueEnd) -> Reading[Match | None]:
         """Move to where the value ends; the match there is its closing tag, or what implies it. None where the answer
         ended before, or, which `stray` tells, where something that is no parameter follows the closing tag.
         """
         src = self.src
-        tokens = compiled(rf"(?P<end>{end})|(?P<call>{self.inner})|(?P<done>{self.done})|(?P<next>{self.param})")
         depth = 0
         start, fallback, before_call, closed = src.at, None, None, False
         while True:
-            found = yield from src.find(tokens, self.tags.lead, patience=64)
+            found = yield from src.find(end.tokens, self.tags.lead, patience=64)
             if found is None:
                 if before_call is not None and depth == 0 and self._all_read():
                     fallback = before_call
@@ -244,13 +289,13 @@ class _Call:
                     self.stray = src.rewind(fallback)
                     return None
                 if fallback is not None and src.rewind(fallback):
-                    return tokens.match(src.buf, src.pos)
+                    return end.tokens.match(src.buf, src.pos)
                 return None
-            kind = _kind(found)
+            kind = found.lastgroup
             if kind == "end":
-                if depth == 0 and (yield from self._is_legal(follow, end)):
-                    return compiled(rf"(?P<end>{end})").match(src.buf, src.pos)
-                if depth == 0 and before_call is None and (yield from src.match(self._next_call(end))):
+                if depth == 0 and (yield from self._is_legal(end)):
+                    return end.alone.match(src.buf, src.pos)
+                if depth == 0 and before_call is None and (yield from src.match(end.next_call)):
                     before_call = src.at
                 closed = closed or depth == 0
             elif kind == "call":
@@ -264,41 +309,36 @@ class _Call:
                 return None if closed else found
             src.pos += found.end() - found.start() if kind != "call" else 1
 
-    def _next_call(self, end: str) -> re.Pattern[str]:
-        """A value's closing tag directly before the opening of another call."""
-        opens = any_of(self.region.opens) if self.region.opens else "(?!)"
-        return compiled(rf"(?:{end})\s*(?:{opens}\s*)?(?:{self.inner})")
-
     def _all_read(self) -> bool:
         """Whether the answer ended with the end of a call: nothing in it was cut off."""
         src = self.src
         rest = src.text(max(self.begin, src.length - 200), src.length)
-        return compiled(rf"(?:{self.done})\s*(?:{self.closers}\s*)*$").search(rest) is not None
+        return compiled(rf"(?:{self.patterns.done})\s*(?:{self.patterns.closers}\s*)*$").search(rest) is not None
 
     def _ends_there(self, offset: int) -> bool:
         """Whether the end of the call stands at `offset` and then that of the region: only the value's end is
         missing.
         """
         rest = self.src.text(offset, self.src.length)
-        if any(compiled(self.done).match(token) for token in self.region.closes):
-            closer = rf"(?:{self.closers})?"  # one tag ends both the call and the region
+        if any(compiled(self.patterns.done).match(token) for token in self.region.closes):
+            closer = rf"(?:{self.patterns.closers})?"  # one tag ends both the call and the region
         else:
-            closer = self.closers if self.region.closes else ""
-        return compiled(rf"(?:{self.done})\s*{closer}\s*(?:$|{self.inner})").match(rest) is not None
+            closer = self.patterns.closers if self.region.closes else ""
+        return compiled(rf"(?:{self.patterns.done})\s*{closer}\s*(?:$|{self.patterns.inner})").match(rest) is not None
 
     def _is_next(self, found: Match, start: int) -> bool:
         """Whether the opening of a parameter inside a value means that the value's end was forgotten."""
         key = found.group("key").strip()
         return key in self.draft.tools.properties(self.name) and key not in self.arguments and self.src.at > start
 
-    def _is_legal(self, follow: re.Pattern[str], end: str) -> Reading[bool]:
+    def _is_legal(self, end: _ValueEnd) -> Reading[bool]:
         """Whether what stands after a closing tag here may follow one."""
         src = self.src
-        found = yield from src.match(follow)
+        found = yield from src.match(end.follow)
         if found:
             return True
         rest = src.tail()
-        return rest is not None and compiled(rf"(?:{end})\s*").fullmatch(rest) is not None
+        return rest is not None and compiled(rf"(?:{end.written})\s*").fullmatch(rest) is not None
 
     def _decode(self, key: str, head: Match, raw: str) -> Any:
         attributes = head.groupdict()
@@ -317,7 +357,3 @@ class _Call:
 def _unnamed(pattern: str) -> str:
     """A pattern whose groups bear no names, to be used beside itself."""
     return re.sub(r"\(\?P<\w+>", "(?:", re.sub(r"\(\?P=\w+\)", r"[\\w.-]+", pattern))
-
-
-def _kind(found: Match) -> str:
-    return next(name for name in ("end", "call", "done", "next") if found.group(name) is not None)

@@ -24,6 +24,7 @@ class ToolSchemas:
 
     def __init__(self, tools: Sequence[ToolSignature]) -> None:
         self._schemas: dict[str, Schema] = {tool.name: tool.parameters for tool in tools}
+        self._types: dict[tuple[str, str], frozenset[str]] = {}
         folded: dict[str, list[str]] = {}
         for name in self._schemas:
             folded.setdefault(name.casefold(), []).append(name)
@@ -63,9 +64,14 @@ class ToolSchemas:
 
     def types(self, name: str, key: str) -> frozenset[str]:
         """The JSON types a parameter may have; empty where the schema does not say."""
+        if (known := self._types.get((name, key))) is not None:
+            return known
         root = self._schemas.get(name, {})
         schema = self.properties(name).get(key, root.get("additionalProperties"))
-        return frozenset(_types(schema, root, 8)) if is_object(schema) else frozenset()
+        types = frozenset(_types(schema, root, 8) if is_object(schema) else ())
+        if key in self.properties(name):
+            self._types[name, key] = types
+        return types
 
     def accepts(self, name: str, arguments: Arguments) -> bool:
         """Whether these arguments are the tool's: all that are required, none that it does not declare, each of the

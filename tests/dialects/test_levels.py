@@ -6,6 +6,7 @@ import pytest
 
 from console_app.dialects import DIALECTS, CallNamed, Scanner, parse
 from console_app.dialects.dialect import Dialect
+from console_app.dialects.model import ReadingLevel
 from tests.dialects.answers import CORPUS, TOOLS, folded, tools_of, watched
 
 PLAIN_OPENERS = {"<tools>", "<tool>", "<function_call>", "functools", "<function name"}
@@ -92,3 +93,33 @@ def test_an_unmarked_opener_does_not_hide_behind_the_dialect_of_a_marked_call() 
     result = parse(f"Go.\n{TAGGED}\n<tools>\n{P}\n</tools>", TOOLS, level="marked")
     assert len(result.calls) == 1
     assert "<tools>" in result.content
+
+
+CODE = "the code in a tool_code block is no call of a tool"
+
+
+@pytest.mark.parametrize("code", ["x = 1 + 2", "import os", "for name in x: ping()", "print(x)"])
+@pytest.mark.parametrize("level", ["marked", "all"])
+@pytest.mark.parametrize("size", [1, 1000])
+def test_code_that_calls_nothing_is_told_of(code: str, level: ReadingLevel, size: int) -> None:
+    result, _, _ = watched(f"```tool_code\n{code}\n```\n", TOOLS, [size], level=level)
+    assert result.calls == ()
+    assert [problem.message.lower() for problem in result.problems] == [f"{CODE}."]
+
+
+def test_code_that_calls_a_tool_is_told_of_once_or_not_at_all() -> None:
+    call = "```tool_code\nping()\n```"
+    assert [call.name for call in parse(call, TOOLS).calls] == ["ping"]
+    assert parse(call, TOOLS).problems == ()
+    assert len(parse(f"So:\n{call}", TOOLS, level="marked").problems) == 1
+
+
+def test_code_in_a_tag_is_told_of() -> None:
+    result = parse("<tool_code>\nping()\n</tool_code>", TOOLS, level="marked")
+    assert [(problem.kind, problem.name) for problem in result.problems] == [("ignored", "ping")]
+
+
+@pytest.mark.parametrize("tag", ["tool_code", "tool_call", "function", "call", "invoke"])
+def test_a_stray_tag_of_calls_leaves_the_call_after_it_one(tag: str) -> None:
+    for text in (f"<{tag}>\n[TOOL_CALLS][{P}]", f"</{tag}>\n<|tool_call>call:ping{{}}<tool_call|>"):
+        assert [call.name for call in parse(text, TOOLS, level="marked").calls] == ["ping"], text

@@ -92,7 +92,7 @@ def test_definitions_that_are_echoed_are_no_calls() -> None:
     assert parse('<tools>\n{"name": "ping", "parameters": {}}\n</tools>', TOOLS).calls == ()
 
 
-EAGER = ["mistral_json", "gemma4", "harmony", "lfm2", "command_a_action"]
+EAGER = ["mistral_json", "gemma4", "harmony", "lfm2", "command_a_action", "solar_open"]
 
 
 @pytest.mark.parametrize("dialect", EAGER)
@@ -108,7 +108,7 @@ def test_after_its_reasoning_a_call_is_final_in_every_dialect_without_raw_values
     assert len(result.calls) == 2
 
 
-@pytest.mark.parametrize("dialect", ["hermes_json", "qwen3_coder_xml", "fenced_json", "roo_xml"])
+@pytest.mark.parametrize("dialect", ["hermes_json", "qwen3_coder_xml", "fenced_json", "roo_xml", "longcat", "kimi_k2"])
 def test_what_reasoning_may_still_take_back_is_provisional(dialect: str) -> None:
     result, screen, _ = watched(f"{CALLS[dialect]}\nno\n</think>\nDone.", TOOLS, [3])
     assert (screen.final, result.calls, result.content) == ([], (), "Done.")

@@ -1,5 +1,7 @@
 """Long answers: reading takes as long as they are. What took the square of it would meet the time limit of a test."""
 
+import time
+
 import pytest
 
 from console_app.dialects import parse
@@ -76,3 +78,39 @@ def test_a_flood_of_openers_is_given_up_and_told_of() -> None:
     assert result.calls == ()
     assert [problem.kind for problem in result.problems] == ["ignored"]
     assert "the rest of the answer is not read" in result.problems[0].message.lower()
+
+
+def seconds(text: str) -> float:
+    """Processor time that reading takes, the least of three."""
+
+    def once() -> float:
+        begun = time.process_time()
+        parse(text, TOOLS)
+        return time.process_time() - begun
+
+    return min(once() for _ in range(3))
+
+
+QWEN = "<tool_call>\n<function=write_file>\n<parameter=path>\n"
+GROWING = {
+    "a value with the ends of calls in it": (QWEN, "</parameter></function>x", "</parameter></function></tool_call>"),
+    "a value with its own ends in it": (QWEN, "</parameter>x", ""),
+    "half a call in a value": (QWEN, "<function=write_file><parameter=path>", ""),
+    "a nested value": ('<tool_call>{"name": "ping", "arguments": ', '{"a":', ""),
+    "objects that are none": ('<tool_call>{"name": "ping", "arguments": {', '"a":{},', ""),
+    "nested data": ("", '{"a":', ""),
+    "objects in prose": ("", '{"name":{"a":"b"', ""),
+    "half tags": ("", "<a ", ""),
+    "tags without an end": ("", "\n<a>", ""),
+    "fences": ("", "\n```\nx\n", ""),
+    "quotations": ("", "\n> “<tool_call>", ""),
+    "inline code": ("", "`a ``b ", ""),
+    "empty lists of calls": ("", "<tool_call>[]</tool_call>", ""),
+    "ends of reasoning": ("", "a</think>", ""),
+}
+
+
+@pytest.mark.parametrize(("head", "piece", "end"), GROWING.values(), ids=GROWING.keys())
+def test_four_times_the_text_takes_about_four_times_as_long(head: str, piece: str, end: str) -> None:
+    small, large = (seconds(head + repeated(piece, size) + end) for size in (60_000, 240_000))
+    assert large < 10 * max(small, 0.01), f"{small:.3f} s, then {large:.3f} s"

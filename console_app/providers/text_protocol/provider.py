@@ -47,6 +47,7 @@ DEFAULT = "hermes_json"
 CODE = "qwen3_coder_xml"  # values as they are: code needs no JSON escapes, which small models get wrong
 XML = "roo_xml"
 SLICE = 2000  # characters that are read at once: 20 ms of whatever is written
+AT_ONCE = 64  # chunks of an answer's end that are handed on without a turn for others
 LONG = 50_000  # characters of an answer whose end is read in a thread, so that keys are answered meanwhile
 
 
@@ -221,8 +222,10 @@ class TextProtocol:
                             yield chunk
                         case FinishChunk():
                             finished = True
-                            for read in await self._end(reader, chunk):
+                            for count, read in enumerate(await self._end(reader, chunk), 1):
                                 yield read
+                                if count % AT_ONCE == 0:
+                                    await asyncio.sleep(0)
                         case _:
                             yield chunk
         except ProviderError:

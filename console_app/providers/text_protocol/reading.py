@@ -24,6 +24,7 @@ from console_app.dialects import (
     ToolSignature,
     VisibleText,
 )
+from console_app.dialects.fences import CODE
 from console_app.dialects.scanner import GAVE_UP
 from console_app.domain.ports.provider import (
     CallBroken,
@@ -41,6 +42,8 @@ from console_app.domain.ports.provider import (
 from console_app.domain.tools import ToolSpec
 from console_app.providers.text_protocol.provenance import Provenance
 
+TOLD = (GAVE_UP, CODE)
+"""What is told of although it may name no tool."""
 UNMARKED = "unmarked in the answer's text: only its shape shows that it is a call"
 QUOTED = "maybe quoted"
 EMPTY = "The answer shows nothing"
@@ -210,7 +213,7 @@ def _notices(result: ScanResult) -> list[Chunk]:
         NoticeChunk(f"{problem.message} (line {problem.line}, column {problem.column} of the answer)", "warning")
         for problem in result.problems
         if problem.index is None
-        and (problem.kind in ("truncated", "invalid") or problem.message.lower().startswith(GAVE_UP))
+        and (problem.kind in ("truncated", "invalid") or problem.message.lower().startswith(TOLD))
     ]
 
 
@@ -222,7 +225,11 @@ def _empty(result: ScanResult) -> Chunk:
 
 def _left_as_text(result: ScanResult) -> list[Chunk]:
     """What seems to call a tool there is, and was not read as a call: one notice for all of an answer."""
-    left = [problem for problem in result.problems if problem.kind == "ignored" and problem.name is not None]
+    left = [
+        problem
+        for problem in result.problems
+        if problem.kind == "ignored" and problem.name is not None and not problem.message.lower().startswith(TOLD)
+    ]
     if not left:
         return []
     first, more = left[0], f" So do {len(left) - 1} more places." if len(left) > 1 else ""
