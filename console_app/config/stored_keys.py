@@ -6,7 +6,7 @@ A list of their names is kept beside them, so that a start without stored keys n
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from console_app.config.credentials import UserCredentials
