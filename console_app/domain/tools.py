@@ -82,7 +82,7 @@ class ToolSpec(Frozen):
     annotations: ToolAnnotations = ToolAnnotations()
     require_approval: bool = False
     changed: str = ""  # how it differs from what the user trusted, as a diff; then it requires an approval
-    timeout: float | None = None  # seconds without news from a running call; None: the engine's default
+    timeout: float | None = None  # seconds without progress from a running call; None: the engine's default
     server_limit: int | None = None  # calls of its server that may run at once
     tool_limit: int | None = None  # calls of this tool that may run at once
     parallel: bool = True  # False: never beside another call of the same tool

@@ -67,7 +67,7 @@ def timed_out(
 ) -> ToolResult:
     """A call that ran `ran` seconds and was ended: after `limit` seconds without anything new, or with its turn, or
     after that limit `most_limits` times, for all the news it sent."""
-    reason = f"the turn reached its limit of {seconds(limit)}" if whole_turn else f"{seconds(limit)} without news"
+    reason = f"the turn reached its limit of {seconds(limit)}" if whole_turn else f"{seconds(limit)} without progress"
     if most_limits:
         reason = f"{most_limits} times its limit of {seconds(limit)}, with news to the end"
     error = f"timed out after {seconds(ran)} ({reason})"

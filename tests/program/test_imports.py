@@ -106,7 +106,7 @@ def test_nothing_is_imported_where_keys_are_answered_once_all_is_loaded(tmp_path
         assert terminal.wait_until(lambda _: record.read_text() == "ready\n"), record.read_text()
         terminal.type("go\r")
         terminal.expect("Approve 1 of 2")
-        terminal.decide("y", "y once")
+        terminal.decide("y", "y allow once")
         terminal.expect("Approve 1 of 1")
         terminal.decide("e", "e edit")
         terminal.expect("Edit the arguments")

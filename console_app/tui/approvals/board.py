@@ -59,21 +59,21 @@ class ApprovalBoard(Vertical, can_focus=True):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("y", "press('once')", "once", id="board.once", show=False),
-        Binding("a", "press('session')", "this session", id="board.session", show=False),
-        Binding("A", "press('always')", "always: shows the rule first", id="board.always", show=False),
+        Binding("y", "press('once')", "allow once", id="board.once", show=False),
+        Binding("a", "press('session')", "allow for session", id="board.session", show=False),
+        Binding("A", "press('always')", "always allow: shows the rule first", id="board.always", show=False),
         Binding("n", "press('deny')", "deny", id="board.deny", show=False),
-        Binding("f", "press('words')", "deny and say why", id="board.say_why", show=False),
+        Binding("f", "press('words')", "deny with a comment", id="board.say_why", show=False),
         Binding("e", "press('edit')", "edit the arguments", id="board.edit", show=False),
-        Binding("Y", "press('all')", "all", id="board.all", show=False),
-        Binding("N", "press('none')", "none", id="board.none", show=False),
+        Binding("Y", "press('all')", "allow all", id="board.all", show=False),
+        Binding("N", "press('none')", "deny all", id="board.none", show=False),
         Binding("enter", "confirm", "confirm the rule", id="board.confirm", show=False),
         Binding("j,down,tab", "move(1)", "next", id="board.next", show=False),
         Binding("k,up,shift+tab", "move(-1)", "previous", id="board.previous", show=False),
         *(Binding(str(n), f"go({n})", f"row {n}", id=f"board.row{n}", show=False) for n in range(1, 10)),
         Binding("pagedown,space", "scroll_arguments(1)", "more of the arguments", id="board.more", show=False),
         Binding("pageup", "scroll_arguments(-1)", "back in the arguments", id="board.back", show=False),
-        Binding("escape", "leave", "later", id="board.later", show=False),
+        Binding("escape", "leave", "decide later", id="board.later", show=False),
     ]
 
     @dataclass
@@ -348,7 +348,7 @@ class ApprovalBoard(Vertical, can_focus=True):
     def _paint_place(self) -> None:
         if self.is_attached:
             place = self.query_one(ArgumentsView).place
-            self.border_subtitle = f"{place} · space for more" if place and self.selection.stage != "rule" else ""
+            self.border_subtitle = f"{place} · space to scroll" if place and self.selection.stage != "rule" else ""
 
     def _paint_keys(self) -> int:
         """Paints the keys; how many lines they take."""

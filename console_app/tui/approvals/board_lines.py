@@ -14,15 +14,16 @@ from console_app.tui.widgets.key_lines import key_lines
 MOST_LABEL = 40  # cells of `server · tool` in a row
 
 _CHOOSING = (
-    ("y", "once"),
-    ("a", "this session"),
-    ("A", "always"),
+    ("y", "allow once"),
+    ("a", "allow for session"),
+    ("A", "always allow"),
     ("n", "deny"),
-    ("f", "deny and say why"),
+    ("f", "deny with a comment"),
     ("e", "edit"),
-    ("Y/N", "all"),
+    ("Y", "allow all"),
+    ("N", "deny all"),
     ("j/k", "row"),
-    ("esc", "later"),
+    ("esc", "decide later"),
 )
 _RULE = (("enter", "write the rule and run"), ("j/k", "another rule"), ("esc", "back"))
 _WORDS = (("enter", "deny"), ("esc", "back"))
@@ -75,7 +76,7 @@ def rule_lines(approval: PendingApproval, choice: int, path: str, width: int) ->
         path = "…" + path[-max(width - 13, 8) :]  # its end says more
     where = f"Written to {path}" if path else "Written nowhere: it holds until you leave"
     lines = [
-        Content.styled("Run without asking, from now on, what matches this rule?", "$foreground"),
+        Content.styled("Always allow calls matching:", "$foreground"),
         Content.styled(where, "$muted"),
     ]
     for n, rule in enumerate(approval.rules):
@@ -89,7 +90,7 @@ def rule_lines(approval: PendingApproval, choice: int, path: str, width: int) ->
 def keys(stage: str, width: int, *, counts: bool, held: bool, rules: bool) -> list[Content]:
     """The keys of a stage, on as many lines as they need; faint while they don't count."""
     if stage == "away":
-        return key_lines([("tab", "brings you here to decide")], width, accent="$warning", counts=True)
+        return key_lines([("tab", "to review")], width, accent="$warning", counts=True)
     shown: Sequence[tuple[str, str]] = {"rule": _RULE, "words": _WORDS}.get(stage, _CHOOSING)
     if not rules and stage == "choosing":
         shown = [pair for pair in shown if pair[0] not in ("a", "A")]

@@ -200,7 +200,7 @@ class CallBlock(Panel):
         keys += [("r", "retry")] if self.allows("retry") else []
         keys += [("e", "edit")] if self.allows("edit") else []
         keys += [("+", "more time")] if self.allows("extend") else []
-        keys += [("s", "send what there is")] if self.allows("send") else []
+        keys += [("s", "send partial results")] if self.allows("send") else []
         keys += [("o", "close" if self.open else "open")]
         shown = self.detail.keys if self.open else ()
         keys += [("m", "more")] if "more" in shown else []

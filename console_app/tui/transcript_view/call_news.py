@@ -14,7 +14,7 @@ from console_app.tui.transcript_view.wording import number, plural, size
 from console_app.tui.widgets.lines import Piece, crop, pieces_width
 from console_app.tui.widgets.palette import Palette
 
-QUIET_AFTER = 30.0  # seconds without news after which a call is said to take long
+QUIET_AFTER = 30.0  # seconds without progress after which a call is said to take long
 ENDING_IN = 30.0  # seconds that are left without news, below which they are counted down
 METER = 5
 _FULL, _EMPTY = "▰", "▱"
@@ -28,7 +28,7 @@ def news(call: CallView, room: int, palette: Palette, now: float, detail: CallDe
         case CallState.ANNOUNCED:
             pieces = _arriving(call, palette)
         case CallState.WAITING:
-            pieces = [("approval needed", palette.warning), _joined(call.why, palette)]
+            pieces = [(one_line(call.why, 200), palette.muted)]
         case CallState.QUEUED:
             pieces = [(one_line(call.why, 200) or "in line", palette.muted)]
         case CallState.RUNNING if call.asks:
@@ -70,12 +70,12 @@ def _running(call: CallView, room: int, palette: Palette, now: float) -> list[Pi
     elif message:
         pieces += message
     else:
-        pieces.append(("no news yet", palette.muted))
+        pieces.append(("running…", palette.muted))
     quiet = now - max(call.news_at, call.started_at or 0.0)
     left = None if call.limit is None else call.limit - quiet
     if left is not None and left < ENDING_IN:
         pieces = [
-            (f"ends in {max(left, 0):.0f} s without news", palette.warning),
+            (f"ends in {max(left, 0):.0f} s without progress", palette.warning),
             (" · + gives it more time  ", palette.muted),
             *pieces,
         ]

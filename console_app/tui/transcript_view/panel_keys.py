@@ -12,7 +12,7 @@ KEYS: list[BindingType] = [
     Binding("c", "copy", "copy", id="panel.copy"),
     Binding("i", "call('inspect')", "inspect", id="panel.inspect"),
     Binding("plus", "call('extend')", "more time", id="panel.extend"),
-    Binding("s", "call('send')", "send what there is", id="panel.send"),
+    Binding("s", "call('send')", "send partial results", id="panel.send"),
     Binding("f", "files", "files", tooltip="open a file or a link of a result", id="panel.files"),
     Binding("m", "result('more')", "more", id="panel.more"),
     Binding("v", "result('raw')", "raw", tooltip="a result as it came, or as what it is", id="panel.raw"),

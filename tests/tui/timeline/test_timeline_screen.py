@@ -47,7 +47,7 @@ async def test_wall_and_summed_time_and_each_phase_are_told(tmp_path: Path) -> N
         await see(pilot, "7 calls · wall 5.8 s · summed 8.6 s · 2.8 s saved · waited for you 2.2 s · queued 1.8 s")
         await pilot.press("down", "down", "down", "down")
         await see(pilot, "files · write_file done")
-        await see(pilot, "waits for you 2.2 s")
+        await see(pilot, "needs you 2.2 s")
         await pilot.press("down", "down")
         await see(pilot, "no news for 2 s")
 

@@ -127,7 +127,8 @@ def test_arguments_are_shown_while_they_arrive() -> None:
 
 
 def test_waiting_and_queued_say_why() -> None:
-    assert "approval needed · writes a file" in shown(panel(a_call(CallState.WAITING, why="writes a file")))
+    assert "writes a file" in shown(panel(a_call(CallState.WAITING, why="writes a file")))
+    assert "? needs approval" in shown(panel(a_call(CallState.WAITING, why="writes a file")))
     assert "runs 8 at a time" in shown(panel(a_call(CallState.QUEUED, why="mirrors runs 8 at a time")))
 
 

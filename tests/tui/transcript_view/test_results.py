@@ -102,6 +102,21 @@ def test_source_has_the_colours_of_its_language_and_is_copied_without_numbers() 
     assert line.content == "    print(os.name)  # says it"
 
 
+@pytest.mark.parametrize(
+    ("arguments", "content", "first"),
+    [
+        ({}, PYTHON, "    1 import os"),
+        ({"offset": 40, "limit": 5}, PYTHON, "   40 import os"),
+        ({"tail": 5}, PYTHON, "│   import os"),
+        ({}, "  1\timport os\n  2\timport re\n", "│     1 import os"),
+    ],
+)
+def test_lines_of_source_have_the_numbers_that_they_have_in_the_file(
+    arguments: dict[str, Any], content: str, first: str
+) -> None:
+    assert first in shown(opened(content, {"path": "a.py", **arguments}), 100)
+
+
 def test_a_table_has_columns_and_says_its_size() -> None:
     content = json.dumps(RECORDS)
     assert "12 rows × 3 columns  id, name, price" in shown(finished(content), 130)

@@ -175,19 +175,20 @@ class _Layout:
         """Code with the numbers of its lines. What was coloured once is not coloured again."""
         code = self._code
         for number in range(self._slices, code.closed_slices):
-            self._add(self._numbered(code.slice_pieces(number, self._palette), number * SLICE + 1))
+            self._add(self._numbered(code.slice_pieces(number, self._palette), number * SLICE))
         self._slices = code.closed_slices
         return self._rows + indented(
-            self._numbered(code.open_pieces(self._palette), self._slices * SLICE + 1), self._palette
+            self._numbered(code.open_pieces(self._palette), self._slices * SLICE), self._palette
         )
 
-    def _numbered(self, lines: list[list[Piece]], first: int) -> list[Row]:
-        """Lines with their numbers, which are not copied, where there is room for them."""
-        lead = _NUMBER + 1 if self._width >= 40 else 0
+    def _numbered(self, lines: list[list[Piece]], place: int) -> list[Row]:
+        """Lines from a place on with their numbers, which are not copied, where they are known and have room."""
+        first = self._body.found.first
+        lead = _NUMBER + 1 if first and self._width >= 40 else 0
         rows: list[Row] = []
-        for number, line in enumerate(lines, first):
-            for place, row in enumerate(chop(line, max(self._width - lead, 1))):
-                label = f"{number if place == 0 else '':>{_NUMBER}} " if lead else ""
+        for number, line in enumerate(lines, first + place):
+            for part, row in enumerate(chop(line, max(self._width - lead, 1))):
+                label = f"{number if part == 0 else '':>{_NUMBER}} " if lead else ""
                 rows.append(Row([(label, self._palette.muted), *row.pieces], row.joint, lead))
         return rows
 

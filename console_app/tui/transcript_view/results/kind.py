@@ -20,6 +20,8 @@ KindName = Literal["text", "diff", "source", "json", "table", "markdown"]
 LARGEST_JSON = 256 * 1024  # characters; beyond, reading JSON would be felt at the keyboard
 _SNIFFED = 8000  # characters of a text that its kind is told from
 _PATHS = ("path", "file", "file_path", "filepath", "filename", "file_name", "uri", "url", "notebook_path")
+_STARTS = ("offset", "start", "start_line", "startline", "line_start", "from_line", "line")
+_NUMBERED = re.compile(r"\s*\d+[\t│|:→][^\n]*\n\s*\d+[\t│|:→]")
 _FENCED = re.compile(r"\s*(`{3,})([\w+#.-]*)[^\n`]*\n(.*?)\n?\1\s*\Z", re.DOTALL)
 _RESOURCE = re.compile(r"\[resource (\S+)\]\n")
 _HEADING = re.compile(r"^#{1,4} \S", re.MULTILINE)
@@ -37,13 +39,15 @@ _TABLE = _MARKS[-1]
 @dataclass(frozen=True, slots=True)
 class ResultKind:
     """What a text is. `text` is it without what only wraps it; `language` is pygments' name for it, `name` for people;
-    `value` is what JSON came to, or the rows of a table."""
+    `value` is what JSON came to, or the rows of a table; `first` the number of a source's first line, 0 where its lines
+    have none of ours."""
 
     kind: KindName
     text: str
     language: str = ""
     title: str = ""
     value: Any = None
+    first: int = 1
 
 
 def kind_of(content: str, arguments: Mapping[str, Any] | None) -> ResultKind:
@@ -65,7 +69,17 @@ def kind_of(content: str, arguments: Mapping[str, Any] | None) -> ResultKind:
     mark = delimiter_of(text[:_SNIFFED], name)
     if mark:
         return ResultKind("table", text, value=Delimited(text, mark))
-    return ResultKind("source", text, alias, title) if alias and "\n" in text.strip() else ResultKind("text", content)
+    if not alias or "\n" not in text.strip():
+        return ResultKind("text", content)
+    return ResultKind("source", text, alias, title, first=_first_line(text, arguments or {}))
+
+
+def _first_line(text: str, arguments: Mapping[str, Any]) -> int:
+    """The number of the first line that was read; 0 where it isn't known, or the text has numbers of its own."""
+    starts = [value for name, value in arguments.items() if name.lower() in _STARTS and value not in (None, 0)]
+    if _NUMBERED.match(text) or any(arguments.get(name) is not None for name in ("tail", "view_range")):
+        return 0
+    return 1 if not starts else starts[0] if len(starts) == 1 and isinstance(starts[0], int) and starts[0] > 0 else 0
 
 
 def _unwrapped(content: str) -> tuple[str, str]:
