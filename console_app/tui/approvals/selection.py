@@ -14,6 +14,7 @@ from typing import Any, Literal
 from console_app.conversation.permissions import ApprovalDecision, Scope
 from console_app.domain.approvals import Decision
 from console_app.domain.transcript_parts import CallView
+from console_app.tui.approvals.risk import UNKNOWN, Risk
 from console_app.tui.widgets.settled_keys import SettledKeys
 
 Stage = Literal["choosing", "rule", "words"]
@@ -25,10 +26,15 @@ class PendingApproval:
 
     call: CallView
     before: Mapping[str, Any] | None = None  # arguments of the same tool's last call
-    traits: str = ""  # what its server says that the tool does
+    risk: Risk = UNKNOWN
     rules: tuple[str, ...] = ()  # rules that would let it run, the closest first; none when it always asks
     until: float | None = None
     changed: str = ""  # how the tool differs from what was trusted, as a diff
+
+    @property
+    def only_reads(self) -> bool:
+        """Whether the key for all that only read means it too: not where a rule could not let it run either."""
+        return self.risk.word == "reads" and bool(self.rules) and not self.changed
 
 
 class ApprovalSelection:
@@ -106,6 +112,10 @@ class ApprovalSelection:
     def all(self) -> bool:
         """Run every call that waits, this time."""
         return self._approve(self.waiting, "once")
+
+    def reads(self) -> bool:
+        """Run every call that only reads, as its server declares; not one that always asks."""
+        return self._approve([one for one in self.waiting if one.only_reads], "once")
 
     def session(self) -> bool:
         """Run it, and calls of its tool without asking until the console is left."""

@@ -59,6 +59,7 @@ OUTCOME_WORDS = {
 }
 DECISION_KEYS = (
     "y allow once", "a allow for session", "A always allow", "n deny", "f deny with a comment", "e edit", "Y allow all",
+    "R all that only read",
     "N deny all", "j/k row", "esc decide later",
 )  # fmt: skip
 OLD_WORDS = (
