@@ -258,7 +258,7 @@ def test_one_key_allows_all_that_only_read_and_nothing_else() -> None:
 
 def test_the_risk_is_what_the_server_wrote_itself_or_unknown() -> None:
     def word(arguments: dict[str, str] | None = None, **notes: bool) -> str:
-        spec = ToolSpec(name="a", server="s", tool="t", annotations=ToolAnnotations(**notes))
+        spec = ToolSpec(name="a", server="s", tool="t", annotations=ToolAnnotations.model_validate(notes))
         return risk_of(spec, arguments or {}).word
 
     assert word(read_only=True, destructive=False) == "reads"

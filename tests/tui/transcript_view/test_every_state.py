@@ -58,8 +58,8 @@ OUTCOME_WORDS = {
     Outcome.INTERRUPTED: "interrupted",
 }
 DECISION_KEYS = (
-    "y allow once", "a allow for session", "A always allow", "n deny", "f deny with a comment", "e edit", "Y allow all",
-    "R all that only read",
+    "y allow once", "a allow for session", "A always allow", "n deny", "f deny, say why", "e edit", "Y allow all",
+    "R allow reads",
     "N deny all", "j/k row", "esc decide later",
 )  # fmt: skip
 OLD_WORDS = (
