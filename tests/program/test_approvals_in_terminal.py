@@ -102,7 +102,7 @@ def test_a_window_of_nothing_escape_and_a_lost_terminal_approve_nothing(
         terminal.resize(40, 120)
         terminal.expect("Approve 1 of 1")
         terminal.press("escape")
-        terminal.expect("tab brings you here")
+        terminal.expect("tab to review")
         terminal.signal(signal.SIGHUP)  # the terminal is gone
         assert terminal.wait_exit() == 128 + signal.SIGHUP
     assert ran(tmp_path) == []

@@ -113,7 +113,7 @@ def test_nothing_is_imported_where_keys_are_answered_once_all_is_loaded(tmp_path
         terminal.press("escape")
         terminal.expect_gone("Edit the arguments")
         terminal.press("escape")  # leaves the board, which then says how to come back
-        terminal.expect("tab brings you here")
+        terminal.expect("tab to review")
         terminal.press("escape")
         terminal.expect("stopped")
         for keys, title in SCREENS.items():

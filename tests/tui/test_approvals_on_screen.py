@@ -102,7 +102,7 @@ async def test_what_was_typed_ahead_goes_to_the_prompt(tmp_path: Path) -> None:
         await pilot.press("y", "e", "s")
         assert chat(pilot.app).prompt.text == "yes"
         assert outcomes(pilot) == ["None", "None", "None"]
-        assert "tab brings you here" in seen(pilot.app)
+        assert "tab to review" in seen(pilot.app)
 
 
 async def test_one_is_approved_one_denied_with_words_one_denied(tmp_path: Path) -> None:
