@@ -99,7 +99,7 @@ async def test_the_second_prompt_is_queued_and_escape_gives_the_first_back(tmp_p
         await pilot.press("escape")
         await until(pilot, lambda: screen.prompt.text == "first" and not screen.conversation.busy)
         assert screen.query_one(QueueStrip).messages == ("second",)
-        await see(pilot, "paused: enter sends")
+        await see(pilot, "paused: enter to send")
         await pilot.press(*" again", "enter")  # it goes where it was, before the second
         starting.move("files", "ready")
         await see(pilot, "Two.")
