@@ -17,7 +17,7 @@ COMMANDS = {
     "call": "run tools yourself, several in parallel; no model",
     "parse": "what a text answer would call, as JSON",
     "mcp": "list, test, add, remove, import and sign in to MCP servers; trust a project",
-    "sessions": "list, search, show, export, import, rename, fork and delete what was kept",
+    "sessions": "list, search, show, export, import, rename, fork and delete saved sessions",
     "models": "the models that can be used",
     "themes": "the themes that can be used",
     "auth": "keep a provider's key in the keyring or a private file, or forget it",
@@ -112,7 +112,12 @@ SERVERS = (
 )
 CALLS = (
     _flag("--policy", choices=("parallel", "sequential", "single"), help="how the calls of one answer run"),
-    _flag("--call-timeout", metavar="S", type=_seconds, help="seconds a call may go without news; 0 is no limit"),
+    _flag(
+        "--call-timeout",
+        metavar="S",
+        type=_seconds,
+        help="seconds without progress before a call times out; 0 is no limit",
+    ),
     _flag("--timeout", metavar="S", type=_seconds, help="seconds the whole turn may take; 0 is no limit"),
 )
 APPROVALS = (
@@ -282,7 +287,7 @@ def _sessions(parser: Parser) -> None:
     _add(
         parser,
         _flag("--json", action="store_true", help="list, search, show: a line of JSON each"),
-        _flag("--limit", metavar="N", type=_count, help="list, search: at most so many"),
+        _flag("--limit", metavar="N", type=_count, help="list, search: maximum number of results"),
         _flag("--replay", action="store_true", help="show: play it with its real timing"),
         _flag("--speed", metavar="N", type=_speed, default=1.0, help="--replay: N times as fast"),
         _flag("--format", choices=("md", "html", "jsonl"), help="export: the ending of --output, or md"),

@@ -88,7 +88,7 @@ class ServerConfig(BaseModel):
     disabled: bool = False
     groups: Names = ()
     require_approval: Names = ()  # tools that always ask; "*" is every tool
-    timeout: float | None = Field(default=None, gt=0)  # seconds without news, of connecting or of a call
+    timeout: float | None = Field(default=None, gt=0)  # seconds without progress, of connecting or of a call
     max_concurrency: int | None = Field(default=None, ge=1)
     # Folders that it is told it may work in; None: the working folder, or none where its arguments name folders.
     roots: Annotated[Roots | None, BeforeValidator(_roots)] = None

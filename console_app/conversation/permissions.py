@@ -227,5 +227,5 @@ def traits(spec: ToolSpec) -> str:
     """What the server says of the tool's effects; only hints, and its own."""
     notes = spec.annotations
     if notes.read_only:
-        return "says it only reads"
+        return "read-only (declared by server)"
     return "may change or delete" if notes.destructive else "says it only adds"

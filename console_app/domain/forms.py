@@ -38,10 +38,10 @@ class FormField:
     def problem(self, value: Any) -> str:
         """Why `value` can't be sent, in a few words, or "". None and, for an optional field, "" mean left out."""
         if value is None or (value == "" and (not self.required or self.kind != "text")):
-            return "is needed" if self.required else ""
+            return "required" if self.required else ""
         match self.kind:
             case "switch":
-                return "" if isinstance(value, bool) else "must be yes or no"
+                return "" if isinstance(value, bool) else "must be true or false"
             case "choice":
                 return "" if any(value == known for known, _ in self.choices) else "is none of the choices"
             case "choices":

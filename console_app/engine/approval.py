@@ -232,7 +232,7 @@ def _reason(resolution: Resolution, verdict: Verdict) -> str:
         case DecidedBy.RULE:
             return f"A rule forbids it: {resolution.rule}."
         case DecidedBy.LIMIT:
-            return f"It needs an approval ({verdict.why}), and nobody is there to give it."
+            return f"It needs an approval ({verdict.why}), and there is no one to approve (non-interactive)."
         case DecidedBy.USER | DecidedBy.MODE:
             return ""
 

@@ -157,7 +157,7 @@ class ApprovalGate:
             case ApprovalMode.AUTO:
                 return Verdict("ask", "not known to be read-only", DecidedBy.MODE)
             case ApprovalMode.ASK:
-                return Verdict("ask", "no rule allows it", DecidedBy.MODE)
+                return Verdict("ask", "not pre-approved", DecidedBy.MODE)
 
     def _trusts(self, server: str) -> bool:
         return self.trusted is None or server in self.trusted

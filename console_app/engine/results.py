@@ -19,6 +19,13 @@ INTERRUPTED = "Interrupted before completion."
 SINGLE = "not executed: one tool a message"
 NO_OUTPUT = "(the tool returned no output)"
 
+_REMARKS = (  # how each remark of `with_remarks` begins
+    "This call ran without arguments that the tool doesn't have: ",
+    "The user edited the arguments before this call ran. It ran with: ",
+    "The user approved this call and said: ",
+    "The user ran this call again: ",
+)
+
 MOST_STRUCTURED = 256 * 1024  # characters of JSON; more is only in the text
 _RAW_SHOWN = 500  # characters of what could not be read
 _NAMES_SHOWN = 40
@@ -65,7 +72,7 @@ def timed_out(
 ) -> ToolResult:
     """A call that ran `ran` seconds and was ended: after `limit` seconds without anything new, or with its turn, or
     after that limit `most_limits` times, for all the news it sent."""
-    reason = f"the turn reached its limit of {seconds(limit)}" if whole_turn else f"{seconds(limit)} without news"
+    reason = f"the turn reached its limit of {seconds(limit)}" if whole_turn else f"{seconds(limit)} without progress"
     if most_limits:
         reason = f"{most_limits} times its limit of {seconds(limit)}, with news to the end"
     error = f"timed out after {seconds(ran)} ({reason})"
@@ -150,16 +157,21 @@ def with_remarks(
     remarks: list[str] = []
     if left_out:
         names = ", ".join(name[:_NAME_LENGTH] for name in left_out[:_NAMES_SHOWN])
-        remarks.append(f"This call ran without arguments that the tool doesn't have: {names}.")
+        remarks.append(f"{_REMARKS[0]}{names}.")
     if edited is not None:
-        remarks.append(f"The user edited the arguments before this call ran. It ran with: {compact(edited)}")
+        remarks.append(f"{_REMARKS[1]}{compact(edited)}")
     if feedback:
-        remarks.append(f"The user approved this call and said: {feedback}")
+        remarks.append(f"{_REMARKS[2]}{feedback}")
     if runs > 1:
-        remarks.append(f"The user ran this call again: it ran {runs} times, and this is the last result.")
+        remarks.append(f"{_REMARKS[3]}it ran {runs} times, and this is the last result.")
     if not remarks:
         return result
     return result.model_copy(update={"content": "\n".join([*remarks, "", result.content])})
+
+
+def without_remarks(content: str) -> str:
+    """A result's own text: what `with_remarks` put before it is for the model, and the user knows it."""
+    return content.partition("\n\n")[2] or content if content.startswith(_REMARKS) else content
 
 
 def structured_beside(result: ToolResult) -> dict[str, Any] | None:

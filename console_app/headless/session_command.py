@@ -134,10 +134,12 @@ class SessionCommand:
 
     async def _confirm(self, titles: list[str]) -> None:
         if not os.isatty(0):
-            raise UsageError("deleting asks, and nobody is there to answer", "--yes deletes without asking.")
+            raise UsageError(
+                "deleting asks, and there is no one to answer (non-interactive)", "--yes deletes without asking."
+            )
         for title in titles:
             self._output.error_line(f"  {title}")
-        self._output.error_line("Delete for good? y/N")
+        self._output.error_line("Delete permanently? y/N")
         await self._output.drain(0)
         answer = await self._interrupts.race(asyncio.to_thread(sys.stdin.readline))
         if answer.strip().lower() not in ("y", "yes"):

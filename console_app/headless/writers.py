@@ -108,7 +108,7 @@ class TextWriter:
                 self._line(f"{event.label}: {event.text}")
             case ev.RetryScheduled():
                 of = f" of {event.most}" if event.most else ""
-                self._line(f"Trying again in {event.delay:.1f} s (try {event.attempt}{of}): {event.why}")
+                self._line(f"Retrying in {event.delay:.1f} s (attempt {event.attempt}{of}): {event.why}")
             case ev.HistoryCompacted():
                 self._line(compaction_line(event))
             case ev.Notice():

@@ -108,7 +108,7 @@ def _by_status(make: _Maker, status: int, line: str, code: str, headers: Mapping
     tail = f": {line}" if line else ""
     match status:
         case 401 | 403 if not where.has_key:
-            return make.error(f"wants a key ({status}){tail}", where.config.key_hint)
+            return make.error(f"unauthorized ({status}){tail}", where.config.key_hint)
         case 401:
             return make.error(f"did not accept the key (401){tail}", where.config.key_hint)
         case 403:
@@ -134,7 +134,7 @@ def _back(seconds: float | None) -> str:
         return "Try again in a while."
     at = time.strftime("%H:%M", time.localtime(time.time() + seconds))
     amount = f"{round(seconds)} seconds" if seconds < 120 else f"{round(seconds / 60)} minutes"
-    return f"Come back in {amount}, at {at}."
+    return f"Retry in {amount}, at {at}."
 
 
 # -- the endpoint reported an error inside its stream

@@ -85,7 +85,7 @@ async def call(hub: Hub, spec: ToolSpec, arguments: dict[str, Any]) -> ToolResul
 
 
 def arguments_for(spec: ToolSpec) -> dict[str, Any]:
-    """Something that fits the tool's schema: its required arguments."""
+    """Something that valid's schema: its required arguments."""
     values: dict[str, Any] = {"string": "text", "number": 2, "integer": 2, "boolean": True, "array": [], "object": {}}
     properties = spec.input_schema.get("properties", {})
     return {

@@ -55,7 +55,7 @@ def test_defaults_are_proposed() -> None:
 @pytest.mark.parametrize(
     ("name", "value", "problem"),
     [
-        ("name", None, "is needed"),
+        ("name", None, "required"),
         ("name", "A", "must be at least 2 characters"),
         ("name", "Augusta", "must be at most 5 characters"),
         ("mail", "nobody", "must be an e-mail address"),
@@ -65,7 +65,7 @@ def test_defaults_are_proposed() -> None:
         ("age", 20.0, ""),
         ("age", True, "must be a number"),
         ("rate", float("nan"), "must be a number"),
-        ("sure", "yes", "must be yes or no"),
+        ("sure", "yes", "must be true or false"),
         ("size", "xl", "is none of the choices"),
         ("days", [], "must be at least 1 choices"),
         ("days", ["mo", "fr"], "has something that is none of the choices"),

@@ -198,7 +198,7 @@ async def test_a_marked_call_runs_under_the_normal_rules(dialect: str, hub: Hub)
         await engine.provider.close()
     assert [event.content for event in of(events, ev.CallFinished)] == ["42"]
     assert answers(events)[0].strip() == "I will calculate."
-    assert [event.why for event in of(asked, ev.ApprovalRequested)] == ["no rule allows it"]
+    assert [event.why for event in of(asked, ev.ApprovalRequested)] == ["not pre-approved"]
     assert [event.outcome for event in of(asked, ev.CallFinished)] == [Outcome.DENIED]
 
 

@@ -264,7 +264,7 @@ def test_silence_ends_a_call_and_news_keeps_it_alive() -> None:
         events = await play(engine)
         assert outcomes(engine) == ["timed_out", "succeeded"]
         assert tool_texts(engine)[0] == (
-            "This call timed out after 0.8 s (0.8 s without news). It had sent so far:\nworking on mute"
+            "This call timed out after 0.8 s (0.8 s without progress). It had sent so far:\nworking on mute"
         )
         assert tools.cancelled == ["mute"]
         check_turn(engine, events)

@@ -1,4 +1,4 @@
-"""Each call by itself: run again, edit and run, send what there is; in the open batch, and after it has closed."""
+"""Each call by itself: run again, edit and run, send partial results; in the open batch, and after it has closed."""
 
 from __future__ import annotations
 

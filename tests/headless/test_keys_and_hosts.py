@@ -202,7 +202,7 @@ def test_a_401_without_the_key_says_how_to_send_it(
     url = url_for(foreign, provider)
     done = refused(fanout, foreign, env, "-m", f"{provider}/m", "--base-url", url)
     assert done.code == 1
-    assert "wants a key (401)" in done.err
+    assert "unauthorized (401)" in done.err
     assert hint.format(url=url) in done.err
     assert done.err.count("\n") == 1
 

@@ -62,16 +62,16 @@ def test_what_is_typed_ahead_held_or_pasted_approves_nothing(console: Callable[.
         terminal.type("yes Y yy")  # before there is anything to approve
         terminal.expect("Approve 1 of 3")
         terminal.press("tab")
-        terminal.expect("y once")
+        terminal.expect("y allow once")
         terminal.type("y" * 200)
         terminal.paste("y\nY\n")
         terminal.type("YyaAy")
         terminal.press("enter", "3")
         terminal.expect("Approve 3 of 3")
         assert ran(tmp_path) == []
-        terminal.decide("y", "y once")
+        terminal.decide("y", "y allow once")
         terminal.expect(r"Approve \d of 2")
-        terminal.decide("N", "Y/N all")
+        terminal.decide("N", "N deny all")
         terminal.expect("All decided")
     assert ran(tmp_path) == [{"n": 3}]
 
@@ -81,8 +81,8 @@ def test_what_was_approved_is_what_runs_byte_for_byte(console: Callable[..., Ter
         terminal.expect("Approve 1 of 1")
         terminal.expect(r"<U\+202E>gnp.exe<U\+202C> <U\+200B>")
         terminal.expect("invisible or direction-changing")
-        terminal.expect("y once")
-        terminal.decide("y", "y once")
+        terminal.expect("y allow once")
+        terminal.decide("y", "y allow once")
         terminal.expect("All decided")
     assert ran(tmp_path) == [ODD]
     assert json.dumps(ran(tmp_path)[0]) == json.dumps(ODD)  # the order of its keys too
@@ -93,7 +93,7 @@ def test_a_window_of_nothing_escape_and_a_lost_terminal_approve_nothing(
 ) -> None:
     with console({"n": 1}) as terminal:
         terminal.expect("Approve 1 of 1")
-        terminal.expect("y once")  # the board took the focus: nobody was typing
+        terminal.expect("y allow once")  # the board took the focus: nobody was typing
         terminal.resize(1, 1)
         seen = len(terminal.raw)
         assert terminal.wait_until(lambda _: len(terminal.raw) > seen)
@@ -102,7 +102,7 @@ def test_a_window_of_nothing_escape_and_a_lost_terminal_approve_nothing(
         terminal.resize(40, 120)
         terminal.expect("Approve 1 of 1")
         terminal.press("escape")
-        terminal.expect("tab brings you here")
+        terminal.expect("tab to review")
         terminal.signal(signal.SIGHUP)  # the terminal is gone
         assert terminal.wait_exit() == 128 + signal.SIGHUP
     assert ran(tmp_path) == []
@@ -111,14 +111,14 @@ def test_a_window_of_nothing_escape_and_a_lost_terminal_approve_nothing(
 def test_forty_waiting_calls_in_a_small_terminal(console: Callable[..., Terminal], tmp_path: Path) -> None:
     with console(*({"path": f"part-{n}.md"} for n in range(40)), rows=24, columns=80) as terminal:
         terminal.expect("Approve 1 of 40")
-        terminal.expect("y once")
-        assert "Y/N all" in terminal.text()
+        terminal.expect("y allow once")
+        assert "Y allow all" in terminal.text()
         terminal.press("up")
         terminal.expect("Approve 40 of 40")
         assert "path=part-39.md" in terminal.text()
-        terminal.decide("y", "y once")
+        terminal.decide("y", "y allow once")
         terminal.expect("Approve 39 of 39")
-        terminal.decide("Y", "Y/N all")
+        terminal.decide("Y", "Y allow all")
         terminal.expect("All decided")
     assert len(ran(tmp_path)) == 40
     assert ran(tmp_path)[0] == {"path": "part-39.md"}
@@ -128,8 +128,8 @@ def test_always_writes_the_rule_it_showed(console: Callable[..., Terminal], fano
     config = fanout.write("home/config.toml", '# mine\ntheme = "fanout-light"\n')
     with console({"n": 1}, {"n": 2}) as terminal:
         terminal.expect("Approve 1 of 2")
-        terminal.expect("y once")
-        terminal.decide("A", "A always")
+        terminal.expect("y allow once")
+        terminal.decide("A", "A always allow")
         terminal.expect(r"allow  spy\.do")
         terminal.expect("config.toml")
         assert ran(tmp_path) == []

@@ -106,14 +106,14 @@ def test_nothing_is_imported_where_keys_are_answered_once_all_is_loaded(tmp_path
         assert terminal.wait_until(lambda _: record.read_text() == "ready\n"), record.read_text()
         terminal.type("go\r")
         terminal.expect("Approve 1 of 2")
-        terminal.decide("y", "y once")
+        terminal.decide("y", "y allow once")
         terminal.expect("Approve 1 of 1")
         terminal.decide("e", "e edit")
         terminal.expect("Edit the arguments")
         terminal.press("escape")
         terminal.expect_gone("Edit the arguments")
         terminal.press("escape")  # leaves the board, which then says how to come back
-        terminal.expect("tab brings you here")
+        terminal.expect("tab to review")
         terminal.press("escape")
         terminal.expect("stopped")
         for keys, title in SCREENS.items():

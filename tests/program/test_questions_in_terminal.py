@@ -61,9 +61,9 @@ def test_a_form_a_page_and_the_model_one_after_the_other_in_a_small_terminal(
 ) -> None:
     with console(("form", {}), ("page", {}), ("ask_model", {})) as terminal:
         terminal.expect("1 of 3")
-        left = {"Who are you": "y accept", "Pay here": "y open", "wants to use the model": "y once"}
+        left = {"Who are you": "y accept", "Pay here": "y open", "wants to use the model": "y allow once"}
         for count in (3, 2, 1):
-            terminal.expect("y accept|y open|y once")
+            terminal.expect("y accept|y open|y allow once")
             asked = next(words for words in left if words in terminal.text())
             yes = left.pop(asked)
             assert opened(tmp_path) == ([] if "Pay here" in [asked, *left] else ["https://example.com/pay?to=us"])

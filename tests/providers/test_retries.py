@@ -72,7 +72,7 @@ async def test_the_endpoint_says_how_long_to_wait(server: WireServer, api: Api) 
 @every_api
 async def test_a_wait_of_more_than_a_minute_says_when_to_come_back(server: WireServer, api: Api) -> None:
     chunks, error = await failure_of(server, api, busy(Retry_After="600"))
-    assert "rate limit (429): slow down. Come back in 10 minutes, at " in error.line
+    assert "rate limit (429): slow down. Retry in 10 minutes, at " in error.line
     assert error.retry_after == 600
     assert not retries_of(chunks)
     assert len(server.requests) == 1

@@ -8,16 +8,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from console_app.domain.approvals import Decision
-from console_app.domain.tools import CallState
+from console_app.domain.tools import CallState, ToolAnnotations, ToolSpec
 from console_app.domain.transcript_parts import CallView
+from console_app.tui.approvals.risk import UNKNOWN, Risk, risk_of
 from console_app.tui.approvals.selection import ApprovalDecision, ApprovalSelection, PendingApproval
 from console_app.tui.widgets.settled_keys import ALONE, SETTLE
 
 
-def case(name: str, *, rules: tuple[str, ...] = ("files.write",)) -> PendingApproval:
+def case(name: str, *, rules: tuple[str, ...] = ("files.write",), risk: Risk = UNKNOWN) -> PendingApproval:
     call = CallView(name, 0, "files_write", "files", "write", "native", 0.0, CallState.WAITING)
     call.arguments = {"path": name}
-    return PendingApproval(call, rules=rules)
+    return PendingApproval(call, rules=rules, risk=risk)
 
 
 @dataclass
@@ -54,6 +55,8 @@ class Person:
                 held = selection.once()
             case "Y":
                 held = selection.all()
+            case "R":
+                held = selection.reads()
             case "a":
                 held = selection.session()
             case "A":
@@ -227,3 +230,39 @@ def test_nothing_is_approved_by_a_key_within_half_a_second_of_a_change_or_beside
         place = one.selection.selected
         assert place == 0 or place < len(one.selection.waiting)
     assert len(set(one.approved)) <= 8
+
+
+def test_one_key_allows_all_that_only_read_and_nothing_else() -> None:
+    person = Person()
+    reads, changes = Risk("reads", "declared by server"), Risk("changes", "declared by server")
+    person.show(
+        [
+            case("one", risk=reads),
+            case("two", risk=changes),
+            case("three", risk=reads),
+            case("four"),
+            case("must ask", risk=reads, rules=()),
+        ]
+    )
+    person.wait(SETTLE + 0.1)
+    person.press("R")
+    person.wait(ALONE + 0.1)
+    assert [(decision.call_ids, decision.decision, decision.scope) for decision in person.decided] == [
+        (("one", "three"), Decision.ALLOW, "once")
+    ]
+    person.wait(SETTLE + 0.1)
+    person.press("R")
+    person.wait(ALONE + 0.1)
+    assert len(person.decided) == 1
+
+
+def test_the_risk_is_what_the_server_wrote_itself_or_unknown() -> None:
+    def word(arguments: dict[str, str] | None = None, **notes: bool) -> str:
+        spec = ToolSpec(name="a", server="s", tool="t", annotations=ToolAnnotations.model_validate(notes))
+        return risk_of(spec, arguments or {}).word
+
+    assert word(read_only=True, destructive=False) == "reads"
+    assert word(says_destructive=True) == "deletes"
+    assert word(destructive=False) == "changes"
+    assert word() == word(idempotent=True) == risk_of(None, {}).word == "unknown"
+    assert word({"url": "https://example.org"}) == "network"

@@ -25,11 +25,16 @@ FAULTS: list[tuple[str, Any, str, bool]] = [
     ("403", error(403, "Not for you"), "403", False),
     ("404", error(404, "The model does not exist"), "404|does not exist", False),
     ("413", error(413, "Too big"), "413", False),
-    ("429 soon", error(429, "Slow down", **{"Retry-After": "20"}), r"Try 2 in \d+ s · esc stops", True),
+    (
+        "429 soon",
+        error(429, "Slow down", **{"Retry-After": "20"}),
+        r"Retrying in \d+ s \(attempt 2.*\) · esc stop",
+        True,
+    ),
     ("429 much later", error(429, "Slow down", **{"Retry-After": "900"}), "15 min|900", False),
-    ("500 with HTML", Reply.html("<html><b>Oops</b></html>", 500), r"Try 2 (in|now)", True),
-    ("503", error(503, "Down", **{"Retry-After": "30"}), r"Try 2 in \d+ s", True),
-    ("529", error(529, "Overloaded", **{"Retry-After": "30"}), r"Try 2 in \d+ s", True),
+    ("500 with HTML", Reply.html("<html><b>Oops</b></html>", 500), r"Retrying (in|now)", True),
+    ("503", error(503, "Down", **{"Retry-After": "30"}), r"Retrying in \d+ s \(attempt 2", True),
+    ("529", error(529, "Overloaded", **{"Retry-After": "30"}), r"Retrying in \d+ s \(attempt 2", True),
     ("overflow", error(400, TOO_LONG, "context_length_exceeded"), r"20311[\s\S]*/compact", False),
 ]
 
@@ -149,7 +154,11 @@ async def test_a_retry_counts_down_and_is_over_with_the_answer() -> None:
     async with app.run_test(size=(100, 20)) as pilot:
         app.story.turn()
         app.story.send(ev.RetryScheduled, attempt=2, delay=12.0, why="The model is overloaded.")
-        for now, says in ((0.0, "Try 2 in 12 s · esc stops"), (3.5, "Try 2 in 8.5 s"), (13.0, "Try 2 now")):
+        for now, says in (
+            (0.0, "Retrying in 12 s (attempt 2) · esc stop"),
+            (3.5, "Retrying in 8.5 s (attempt 2)"),
+            (13.0, "Retrying now (attempt 2)"),
+        ):
             app.clock.now = START + now
             for block in app.view.blocks:
                 app.view.changed(block)
@@ -157,4 +166,4 @@ async def test_a_retry_counts_down_and_is_over_with_the_answer() -> None:
             assert any(says in line for line in screen_lines(app)), says
         app.story.say("Hello", 14.0)
         await painted(pilot)
-        assert any(line.endswith("The model is overloaded. Try 2") for line in screen_lines(app))
+        assert any(line.endswith("The model is overloaded. Retried: attempt 2") for line in screen_lines(app))

@@ -95,11 +95,11 @@ async def test_the_second_prompt_is_queued_and_escape_gives_the_first_back(tmp_p
         await send(pilot, "first", "second")
         await see(pilot, "▌ first")
         assert screen.query_one(QueueStrip).messages == ("second",)
-        await see(pilot, "queued · up takes back")
+        await see(pilot, "queued · ↑ to edit")
         await pilot.press("escape")
         await until(pilot, lambda: screen.prompt.text == "first" and not screen.conversation.busy)
         assert screen.query_one(QueueStrip).messages == ("second",)
-        await see(pilot, "paused: enter sends")
+        await see(pilot, "paused: enter to send")
         await pilot.press(*" again", "enter")  # it goes where it was, before the second
         starting.move("files", "ready")
         await see(pilot, "Two.")
@@ -113,7 +113,7 @@ async def test_escape_with_a_draft_keeps_both(tmp_path: Path) -> None:
         await send(pilot, "first")
         await see(pilot, "▌ first")
         await pilot.press(*"draft", "escape")
-        await see(pilot, "paused: enter sends · up takes back")
+        await see(pilot, "paused: enter to send · ↑ to edit")
         assert (screen.prompt.text, list(screen.conversation.waiting)) == ("draft", ["first"])
         assert not model.requests
 

@@ -119,7 +119,7 @@ class AnswerTools:
     async def _ask(self, call_id: str, asked: AskFollowupQuestion) -> ToolResult:
         self._emit(ev.QuestionAsked(call_id=call_id, question=asked.question, options=asked.options))
         if self._session.gate.headless:
-            return ToolResult(outcome=Outcome.DENIED, content=NOBODY, error="nobody is there to answer")
+            return ToolResult(outcome=Outcome.DENIED, content=NOBODY, error="no one to answer (non-interactive)")
         self._questions[call_id] = question = asyncio.get_running_loop().create_future()
         try:
             answer = await question

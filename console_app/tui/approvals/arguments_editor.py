@@ -95,8 +95,8 @@ class ArgumentsEditor(ModalScreen[dict[str, Any] | None]):
         except ValueError as error:
             verdict.update(Content.styled(f"✗ {one_line(str(error), 300)}", "$error"))
             return None
-        changed = "changed; the model is told" if text != self._text else "as they were"
-        verdict.update(Content.styled("✓ ", "$success") + Content.styled(f"fits the tool · {changed}", "$muted"))
+        changed = "changed; the model is told" if text != self._text else "unchanged"
+        verdict.update(Content.styled("✓ ", "$success") + Content.styled(f"valid · {changed}", "$muted"))
         return arguments
 
 

@@ -59,21 +59,22 @@ class ApprovalBoard(Vertical, can_focus=True):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("y", "press('once')", "once", id="board.once", show=False),
-        Binding("a", "press('session')", "this session", id="board.session", show=False),
-        Binding("A", "press('always')", "always: shows the rule first", id="board.always", show=False),
+        Binding("y", "press('once')", "allow once", id="board.once", show=False),
+        Binding("a", "press('session')", "allow for session", id="board.session", show=False),
+        Binding("A", "press('always')", "always allow: shows the rule first", id="board.always", show=False),
         Binding("n", "press('deny')", "deny", id="board.deny", show=False),
-        Binding("f", "press('words')", "deny and say why", id="board.say_why", show=False),
+        Binding("f", "press('words')", "deny with a comment", id="board.say_why", show=False),
         Binding("e", "press('edit')", "edit the arguments", id="board.edit", show=False),
-        Binding("Y", "press('all')", "all", id="board.all", show=False),
-        Binding("N", "press('none')", "none", id="board.none", show=False),
+        Binding("Y", "press('all')", "allow all", id="board.all", show=False),
+        Binding("R", "press('reads')", "allow all that only read", id="board.reads", show=False),
+        Binding("N", "press('none')", "deny all", id="board.none", show=False),
         Binding("enter", "confirm", "confirm the rule", id="board.confirm", show=False),
         Binding("j,down,tab", "move(1)", "next", id="board.next", show=False),
         Binding("k,up,shift+tab", "move(-1)", "previous", id="board.previous", show=False),
         *(Binding(str(n), f"go({n})", f"row {n}", id=f"board.row{n}", show=False) for n in range(1, 10)),
         Binding("pagedown,space", "scroll_arguments(1)", "more of the arguments", id="board.more", show=False),
         Binding("pageup", "scroll_arguments(-1)", "back in the arguments", id="board.back", show=False),
-        Binding("escape", "leave", "later", id="board.later", show=False),
+        Binding("escape", "leave", "decide later", id="board.later", show=False),
     ]
 
     @dataclass
@@ -154,7 +155,9 @@ class ApprovalBoard(Vertical, can_focus=True):
             self.selection.keys.changed()
             self._changed_keys()
 
-    def action_press(self, what: Literal["once", "session", "always", "deny", "words", "edit", "all", "none"]) -> None:
+    def action_press(
+        self, what: Literal["once", "session", "always", "deny", "words", "edit", "all", "reads", "none"]
+    ) -> None:
         """A key that decides, or begins to."""
         selection = self.selection
         if not self.has_focus or not self._on_screen():
@@ -169,6 +172,10 @@ class ApprovalBoard(Vertical, can_focus=True):
                 held = selection.once()
             case "all":
                 held = selection.all()
+            case "reads":
+                held = selection.reads()
+                if not any(approval.only_reads for approval in selection.waiting):
+                    self.post_message(self.Refused("No waiting call is declared read-only by its server."))
             case "session":
                 held = selection.session()
             case "always":
@@ -339,7 +346,8 @@ class ApprovalBoard(Vertical, can_focus=True):
         label = max(len(one_line(approval.call.label, 40)) for approval in selection.waiting)
         width, now = max(self.content_size.width, 20), self._now()
         visible = list(enumerate(selection.waiting))[self._first : self._first + count]
-        lines = [row(n, approval, n == selection.selected, label, width, now) for n, approval in visible]
+        alike = len({approval.call.why for approval in selection.waiting}) == 1
+        lines = [row(n, approval, n == selection.selected, label, width, now, alike) for n, approval in visible]
         rows.update(Content("\n").join(lines))
         title = f"Approve {selection.selected + 1} of {len(selection.waiting)}"
         until = selection.waiting[selection.selected].until
@@ -348,7 +356,7 @@ class ApprovalBoard(Vertical, can_focus=True):
     def _paint_place(self) -> None:
         if self.is_attached:
             place = self.query_one(ArgumentsView).place
-            self.border_subtitle = f"{place} · space for more" if place and self.selection.stage != "rule" else ""
+            self.border_subtitle = f"{place} · space to scroll" if place and self.selection.stage != "rule" else ""
 
     def _paint_keys(self) -> int:
         """Paints the keys; how many lines they take."""
@@ -362,6 +370,8 @@ class ApprovalBoard(Vertical, can_focus=True):
             counts=selection.keys.settled,
             held=selection.keys.holds is not None,
             rules=selection.current is not None and bool(selection.current.rules),
+            many=len(selection.waiting) > 1,
+            reads=any(approval.only_reads for approval in selection.waiting),
         )
         self.query_one(".board--keys", Static).update(Content("\n").join(lines))
         return len(lines)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from textual.content import Content
 
 from console_app.domain.safe_text import one_line
+from console_app.tui.approvals.risk import RISK_COLOURS, WORD
 from console_app.tui.approvals.selection import PendingApproval
 from console_app.tui.transcript_view.json_view import brief_arguments
 from console_app.tui.widgets.key_lines import key_lines
@@ -15,27 +16,33 @@ MOST_OTHERS = 2  # rules that are for another server
 MOST_LABEL = 40  # cells of `server · tool` in a row
 
 _CHOOSING = (
-    ("y", "once"),
-    ("a", "this session"),
-    ("A", "always"),
+    ("y", "allow once"),
+    ("a", "allow for session"),
+    ("A", "always allow"),
     ("n", "deny"),
-    ("f", "deny and say why"),
+    ("f", "deny, say why"),
     ("e", "edit"),
-    ("Y/N", "all"),
+    ("Y", "allow all"),
+    ("R", "allow reads"),
+    ("N", "deny all"),
     ("j/k", "row"),
-    ("esc", "later"),
+    ("esc", "decide later"),
 )
 _RULE = (("enter", "write the rule and run"), ("j/k", "another rule"), ("esc", "back"))
 _WORDS = (("enter", "deny"), ("esc", "back"))
 
 
-def row(number: int, approval: PendingApproval, selected: bool, label: int, width: int, now: float) -> Content:
-    """One waiting call in `width` cells; `label` are those of the longest name."""
+def row(
+    number: int, approval: PendingApproval, selected: bool, label: int, width: int, now: float, alike: bool
+) -> Content:
+    """One waiting call in `width` cells; `label` are those of the longest name. Why it asks is said where the calls are
+    not `alike` in that."""
     call = approval.call
     name = f"{one_line(call.label, MOST_LABEL):<{min(label, MOST_LABEL)}}"
     left = "" if approval.until is None else f"  {max(approval.until - now, 0):.0f} s"
-    why = one_line(call.why, max(width // 3, 12))
+    why = "" if alike else one_line(call.why, max(width // 3, 12))
     line = Content.styled(f"{'▸' if selected else ' '} {number + 1:>2} ", "bold $warning" if selected else "$muted")
+    line += Content.styled(f"{approval.risk.word:<{WORD}}  ", RISK_COLOURS[approval.risk.word])
     line += Content.styled(name, "bold $foreground" if selected else "$foreground")
     room = width - line.cell_length - len(why) - len(left) - 4
     brief = one_line(brief_arguments(call.arguments or {}, room), room) if room >= 8 else ""
@@ -51,8 +58,8 @@ def header(approval: PendingApproval, hidden: bool, width: int) -> list[Content]
     call = approval.call
     line = Content.styled(one_line(call.label, 60), "bold $foreground")
     line += Content.styled(f"  {one_line(call.why, 200)}", "$warning")
-    if approval.traits:
-        line += Content.styled(f" · {approval.traits}", "$muted")
+    line += Content.styled(" · ", "$muted") + Content.styled(approval.risk.word, RISK_COLOURS[approval.risk.word])
+    line += Content.styled(f" ({approval.risk.by})", "$muted")
     if not approval.rules and not approval.changed:
         line += Content.styled(" · always asks", "$warning")
     lines = [line]
@@ -94,7 +101,7 @@ def rule_lines(approval: PendingApproval, choice: int, path: str, width: int) ->
         path = "…" + path[-max(width - 13, 8) :]  # its end says more
     where = f"Written to {path}" if path else "Written nowhere: it holds until you leave"
     lines = [
-        Content.styled("Run without asking, from now on, what matches this rule?", "$foreground"),
+        Content.styled("Always allow calls matching:", "$foreground"),
         Content.styled(where, "$muted"),
     ]
     for n, rule in enumerate(approval.rules):
@@ -105,11 +112,16 @@ def rule_lines(approval: PendingApproval, choice: int, path: str, width: int) ->
     return lines
 
 
-def keys(stage: str, width: int, *, counts: bool, held: bool, rules: bool) -> list[Content]:
+def keys(
+    stage: str, width: int, *, counts: bool, held: bool, rules: bool, many: bool = True, reads: bool = True
+) -> list[Content]:
     """The keys of a stage, on as many lines as they need; faint while they don't count."""
     if stage == "away":
-        return key_lines([("tab", "brings you here to decide")], width, accent="$warning", counts=True)
+        return key_lines([("tab", "to review")], width, accent="$warning", counts=True)
     shown: Sequence[tuple[str, str]] = {"rule": _RULE, "words": _WORDS}.get(stage, _CHOOSING)
     if not rules and stage == "choosing":
         shown = [pair for pair in shown if pair[0] not in ("a", "A")]
+    if stage == "choosing":
+        none = {*(() if many else ("Y", "N", "j/k")), *(() if many and reads else ("R",))}
+        shown = [pair for pair in shown if pair[0] not in none]
     return key_lines(shown, width, accent="$warning", counts=(counts or stage == "words") and not held)

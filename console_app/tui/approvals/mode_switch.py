@@ -17,8 +17,8 @@ _MODES = list(ApprovalMode)  # the strictest first
 
 
 MODE_NOTES = {
-    ApprovalMode.ASK: "Approvals: ask. Whatever no rule allows waits for you.",
-    ApprovalMode.AUTO: "Approvals: auto. Read-only tools run, the rest waits for you.",
+    ApprovalMode.ASK: "Approvals: ask. Whatever no rule allows needs approval.",
+    ApprovalMode.AUTO: "Approvals: auto. Read-only tools run, the rest needs approval.",
     ApprovalMode.YOLO: "Approvals: yolo. Every call runs without asking.",
 }
 

@@ -24,11 +24,11 @@ from console_app.tui.approvals.mode_switch import ModeSwitch
 _STYLES: dict[str, str] = {"deny": "bold $error", "ask": "bold $warning", "allow": "bold $success"}
 _ACTIONS: dict[str, Action] = {"allow": "allow", "ask": "ask", "deny": "deny"}
 _MODES = {
-    ApprovalMode.ASK: ("ask", "$accent", "what no rule allows waits for you"),
-    ApprovalMode.AUTO: ("auto", "$accent", "what only reads runs, what no rule allows waits for you"),
+    ApprovalMode.ASK: ("ask", "$accent", "what no rule allows needs approval"),
+    ApprovalMode.AUTO: ("auto", "$accent", "what only reads runs, what no rule allows needs approval"),
     ApprovalMode.YOLO: ("yolo", "bold $error", "everything runs that no rule denies or asks for"),
 }
-KEYS = "a add for now · A add for good · d remove · m mode · esc closes"
+KEYS = "a add for this session · A add permanently · d remove · m mode · esc close"
 
 
 class PermissionsScreen(ModalScreen[None]):

@@ -15,6 +15,7 @@ from console_app.conversation.permissions import ApprovalDecision, Scope
 from console_app.domain.approvals import Decision
 from console_app.domain.transcript_parts import CallView
 from console_app.engine.approval_gate import OtherServer
+from console_app.tui.approvals.risk import UNKNOWN, Risk
 from console_app.tui.widgets.settled_keys import SettledKeys
 
 Stage = Literal["choosing", "rule", "words"]
@@ -26,13 +27,18 @@ class PendingApproval:
 
     call: CallView
     before: Mapping[str, Any] | None = None  # arguments of the same tool's last call
-    traits: str = ""  # what its server says that the tool does
+    risk: Risk = UNKNOWN
     rules: tuple[str, ...] = ()  # rules that would let it run, the closest first; none when it always asks
     until: float | None = None
     changed: str = ""  # how the tool differs from what was trusted, as a diff
     runs: str = ""  # the program or address of its server; "" where that is Fanout itself
     others: tuple[OtherServer, ...] = ()  # rules that would let it run, were its server the one they are bound to
     fingerprint: str | None = None  # of the tool as it is shown; None where it is gone
+
+    @property
+    def only_reads(self) -> bool:
+        """Whether the key for all that only read means it too: not where a rule could not let it run either."""
+        return self.risk.word == "reads" and bool(self.rules) and not self.changed
 
 
 class ApprovalSelection:
@@ -115,6 +121,10 @@ class ApprovalSelection:
     def all(self) -> bool:
         """Run every call that waits, this time."""
         return self._approve(self.waiting, "once")
+
+    def reads(self) -> bool:
+        """Run every call that only reads, as its server declares; not one that always asks."""
+        return self._approve([one for one in self.waiting if one.only_reads], "once")
 
     def session(self) -> bool:
         """Run it, and calls of its tool without asking until the console is left."""

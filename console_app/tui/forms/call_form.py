@@ -30,7 +30,7 @@ from console_app.tui.widgets.typed_app import typed_app
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """What became of the form: the call, and whether to send what there is now or to fill in another one."""
+    """What became of the form: the call, and whether to send partial results now or to fill in another one."""
 
     call: ManualCall
     then: Literal["run", "another"]

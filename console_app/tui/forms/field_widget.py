@@ -19,7 +19,7 @@ from console_app.tui.forms.fields import Field
 
 
 class _LeftOut(Enum):
-    LEFT_OUT = "left out"
+    LEFT_OUT = "not set"
 
 
 LEFT_OUT: Final = _LeftOut.LEFT_OUT
@@ -77,7 +77,7 @@ class FieldWidget(Vertical):
     def _blank(self) -> tuple[Any, str]:
         if not self.field.required:
             return LEFT_OUT, ""
-        return (None, "") if self.field.nullable else (LEFT_OUT, "is needed")
+        return (None, "") if self.field.nullable else (LEFT_OUT, "required")
 
     def show_problem(self, problem: str) -> None:
         """Shows what is wrong."""

@@ -25,7 +25,7 @@ class LineWidget(FieldWidget):
         value = self.value
         text = "" if value is LEFT_OUT or value is None else value if isinstance(value, str) else json.dumps(value)
         yield Input(
-            one_line_if_unsafe(text), select_on_focus=False, placeholder="" if self.field.required else "left out"
+            one_line_if_unsafe(text), select_on_focus=False, placeholder="" if self.field.required else "not set"
         )
 
     @property
@@ -288,7 +288,7 @@ def _same(one: Any, other: Any) -> bool:
 
 def _label_of(value: Any, required: bool) -> str:
     if value is LEFT_OUT:
-        return "not chosen" if required else "left out"
+        return "not chosen" if required else "not set"
     if isinstance(value, str):
         return value or '""'
     if isinstance(value, bool):

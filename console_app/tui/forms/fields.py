@@ -47,7 +47,7 @@ class Field:
             "lines": "text",
             "number": "number",
             "integer": "whole number",
-            "switch": "yes or no",
+            "switch": "boolean",
             "choice": "choice",
             "choices": "any of these",
             "object": "object",

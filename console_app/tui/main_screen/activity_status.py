@@ -19,7 +19,7 @@ from console_app.domain.transcript_parts import CallView
 if TYPE_CHECKING:
     from console_app.conversation.conversation import Conversation, Sent
 
-LATE = 30.0  # seconds without news after which it takes longer than expected
+LATE = 30.0  # seconds without progress after which it takes longer than expected
 CHARACTERS_A_TOKEN = 4
 RATED = 1.0  # seconds of writing before a rate says anything
 

@@ -35,7 +35,7 @@ class MainScreen(Screen[None]):
             for n in range(1, 10)
         ),
         Binding("shift+tab", "cycle_mode", "approvals", tooltip="approval mode: ask, auto, yolo", id="chat.mode"),
-        Binding("tab", "go_on", "to what waits for you, else on", id="chat.next", show=False),
+        Binding("tab", "go_on", "next pending approval, or next panel", id="chat.next", show=False),
         Binding("ctrl+o", "toggle_all", "open all", tooltip="open or fold all results", id="chat.toggle_all"),
         Binding("ctrl+t", "command('timeline')", "timeline", id="chat.timeline"),
         Binding("ctrl+l", "command('mcp')", "servers", id="chat.servers"),

@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from console_app.conversation.permissions import helpful_rules, traits
+from console_app.conversation.permissions import helpful_rules
 from console_app.conversation.question_queue import PendingQuestion, QuestionQueue
 from console_app.domain.tools import CallState, ToolSpec
 from console_app.domain.transcript import Transcript
 from console_app.domain.transcript_parts import CallView
 from console_app.engine.engine import Engine
 from console_app.tui.approvals.board import ApprovalBoard
+from console_app.tui.approvals.risk import risk_of
 from console_app.tui.approvals.selection import PendingApproval
 from console_app.tui.prompt.prompt import Prompt
 from console_app.tui.questions.board import HumanBoard
@@ -112,7 +113,7 @@ class WaitingBoards:
         return PendingApproval(
             call,
             self._before(call),
-            traits(spec) if spec else "",
+            risk_of(spec, call.arguments or {}),
             helpful_rules(self._engine.gate, spec, call.arguments or {}) if spec and not call.always_asks else (),
             until if known is None else known.until,
             spec.changed if spec else "",

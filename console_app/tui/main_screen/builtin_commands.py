@@ -173,8 +173,8 @@ def session_commands(
 
     return [
         Command("new", "start a new session; the model forgets this one", new),
-        Command("sessions", "go on with an older session, rename, fork, export or delete one", listed, "[WORDS]"),
-        Command("resume", "go on with an older session", resume, "[ID]"),
+        Command("sessions", "resume a session, rename, fork, export or delete one", listed, "[WORDS]"),
+        Command("resume", "resume a session", resume, "[ID]"),
         Command("rename", "give this session a title", rename, "[TITLE]"),
         Command("fork", "go on with a copy of this session, from any message on", fork, "[TURN]"),
         Command("undo", "take the last turn back", undo),

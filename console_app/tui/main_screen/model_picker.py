@@ -18,7 +18,7 @@ class ModelPicker(PickList):
             [Choice(current)] if current else [],
             current=current,
             hint="type to search, or any PROVIDER/MODEL",
-            note="asking what there is…",
+            note="Loading models…",
             free_text=True,
         )
         self._models = models
@@ -31,7 +31,7 @@ class ModelPicker(PickList):
         self.run_worker(self._ask(), exclusive=True)
 
     async def _ask(self) -> None:
-        note = "a model that isn't listed can be typed"
+        note = "Not listed? Type provider/model"
         try:
             names = await self._models.known()
         except FanoutError as error:
@@ -47,4 +47,4 @@ class ModelPicker(PickList):
             self.dismiss(text)
         else:
             self._wanted = text
-            self.offer([], f"taking the first model like {text} once they are listed · esc leaves")
+            self.offer([], f"taking the first model like {text} once they are listed · esc cancel")

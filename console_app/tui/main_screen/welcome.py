@@ -88,11 +88,9 @@ class Welcome(Vertical):
         """Which model answers, and how to change it."""
         name = Content.styled(one_line(model, 40) or "The first model listed", "bold $primary")
         if provider == "offline":
-            first = name + Content(
-                " answers: the model built into Fanout. It works by rules, needs no key and no network."
-            )
+            first = Content("Demo mode: ") + name + Content(", a scripted offline model, no key needed")
         else:
-            first = name + Content(f" of {one_line(provider, 40)} answers.")
+            first = Content("Using ") + name + Content(f" ({one_line(provider, 40)})")
         if provider == "offline":
             how = "For another model: set OPENAI_API_KEY or ANTHROPIC_API_KEY, or type /model."
         else:

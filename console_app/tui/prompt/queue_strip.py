@@ -39,6 +39,6 @@ class QueueStrip(Widget):
         ]
         more = len(self.messages) - MOST_LINES
         count = f"and {more} more · " if more > 0 else ""
-        how = "paused: enter sends · up takes back" if self.paused else "queued · up takes back"
+        how = "paused: enter to send · ↑ to edit" if self.paused else "queued · ↑ to edit"
         lines.append(Content.styled(f"  {count}{how}", "$muted"))
         return Content("\n").join(lines)

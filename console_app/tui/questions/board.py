@@ -63,7 +63,7 @@ class HumanBoard(Vertical, can_focus=True):
         Binding("k,up", "scroll(-1)", "up", id="asked.up", show=False),
         Binding("pagedown,space", "page(1)", "more", id="asked.more", show=False),
         Binding("pageup", "page(-1)", "back", id="asked.back", show=False),
-        Binding("escape", "leave", "later", id="asked.later", show=False),
+        Binding("escape", "leave", "decide later", id="asked.later", show=False),
     ]
 
     @dataclass
@@ -326,7 +326,7 @@ class HumanBoard(Vertical, can_focus=True):
     def _paint_place(self) -> None:
         if (view := self._shown) is not None:
             more = view.body.max_scroll_y > 0
-            self.border_subtitle = "space for more" if more and not self._withdrawn else ""
+            self.border_subtitle = "space to scroll" if more and not self._withdrawn else ""
 
     def _paint_keys(self) -> int:
         """Paints the keys; how many lines they take."""
@@ -335,11 +335,13 @@ class HumanBoard(Vertical, can_focus=True):
         settled = self.keys.settled and self.keys.holds is None
         if self.has_focus:
             fill_in = [("enter", "fill in")] if self._view.can_enter else []
-            pairs = [("enter", "close")] if self._withdrawn else [*fill_in, *self._view.choices, ("esc", "later")]
+            pairs = (
+                [("enter", "close")] if self._withdrawn else [*fill_in, *self._view.choices, ("esc", "decide later")]
+            )
         elif self.has_focus_within:
             pairs = [("enter", "next field"), ("ctrl+s", "accept"), ("esc", "back")]
         else:
-            pairs, settled = [("tab", "brings you here to answer")], True
+            pairs, settled = [("tab", "to answer")], True
         lines = key_lines(pairs, max(self.content_size.width, 20), accent="$accent", counts=settled)
         self.query_one(".human--keys", Static).update(Content("\n").join(lines))
         if not self.keys.settled:

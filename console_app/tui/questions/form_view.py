@@ -55,7 +55,7 @@ class FormView(AskedView):
         with VerticalScroll(can_focus=False):
             yield Static(message_of(self._question.message))
             if (left := len(fields_of(self._question.schema)) - len(self._fields)) > 0:
-                yield Static(f"{left:,} more fields that may be left out aren't shown.", classes="note")
+                yield Static(f"{left:,} more optional fields aren't shown.", classes="note")
 
     def on_mount(self) -> None:
         """The first fields at once, the others a few at a time, so that keys pass between."""

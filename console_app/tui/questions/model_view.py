@@ -25,7 +25,7 @@ class ModelView(AskedView):
     """
 
     wants = "wants to use the model"
-    choices = (("y", "once"), ("a", "this session"), ("n", "deny"))
+    choices = (("y", "allow once"), ("a", "allow for session"), ("n", "deny"))
 
     def __init__(self, asked: PendingQuestion, request: SamplingRequest, model: str) -> None:
         super().__init__(asked)

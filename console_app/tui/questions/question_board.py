@@ -47,7 +47,7 @@ class QuestionBoard(Vertical, can_focus=True):
         *(Binding(str(n), f"choose({n})", f"answer {n}", id=f"question.answer{n}", show=False) for n in range(1, 5)),
         Binding("w,enter,tab", "own_words", "your own words", id="question.words", show=False),
         Binding("n", "choose(0)", "give no answer", id="question.decline", show=False),
-        Binding("escape", "leave", "later", id="question.later", show=False),
+        Binding("escape", "leave", "decide later", id="question.later", show=False),
     ]
 
     @dataclass
@@ -195,9 +195,9 @@ class QuestionBoard(Vertical, can_focus=True):
         elif self.has_focus:
             count = len(self._calls[0].options)
             answers = [(f"1-{count}" if count > 1 else "1", "answers")] if count else []
-            pairs = [*answers, ("w", "your own words"), ("n", "no answer"), ("esc", "later")]
+            pairs = [*answers, ("w", "your own words"), ("n", "no answer"), ("esc", "decide later")]
         else:
-            pairs = [("tab", "brings you here to answer")]
+            pairs = [("tab", "to answer")]
         settled = self.keys.settled or not self.has_focus
         key, word = ("bold $accent", "$foreground") if settled else ("$muted", "$muted")
         pieces = [Content.styled(k, key) + Content.styled(f" {w}", word) for k, w in pairs]

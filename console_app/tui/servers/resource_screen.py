@@ -101,7 +101,7 @@ class ResourceScreen(ModalScreen[Literal["attach"] | None]):
         mark = self._watching.mark(self._server, self._uri)
         facts = Content.styled(" · ".join(_facts(one) for one in self._parts), "$muted")
         if self._reading:
-            line = Content.styled("reading …  esc leaves", "$secondary")
+            line = Content.styled("reading …  esc cancel", "$secondary")
         elif self._problem:
             line = Content.styled(f"✗ {one_line(self._problem, 400)}", "$error")
         elif mark == "changed":

@@ -52,7 +52,7 @@ class ServerForm(ModalScreen[tuple[str, dict[str, Any]] | None]):
                 visible(self._first.name),
                 id="name",
                 disabled=bool(self._server),
-                placeholder="as it is called in mcp.json",
+                placeholder="server name",
                 select_on_focus=False,
             )
             yield Static(classes="problem", id="name-problem")

@@ -54,7 +54,7 @@ def _description(spec: ToolSpec) -> Node:
 
 def _facts(spec: ToolSpec, gate: ApprovalGate, *, on: bool) -> list[Node]:
     cost = f"~{tokens_of(spec):,} tokens in every request" if on else "nothing: it is off"
-    limits = [f"{spec.timeout:g} s without news"] if spec.timeout is not None else []
+    limits = [f"{spec.timeout:g} s without progress"] if spec.timeout is not None else []
     limits += [f"{spec.server_limit} at once of its server"] if spec.server_limit is not None else []
     rows = [("effects", effects(spec)), ("cost", cost), ("rule", rule_of(spec, gate))]
     rows += [("", text) for text in _conditions(spec, gate)]

@@ -171,9 +171,9 @@ def summary(turn: TurnView, now: float, palette: Palette) -> list[Piece]:
     sums = figures(turn, now)
     pieces: list[Piece] = [
         (plural(sums.calls, "call"), palette.strong),
-        (" · wall ", palette.muted),
+        (" · elapsed ", palette.muted),
         (measured(sums.wall), palette.base),
-        (" · summed ", palette.muted),
+        (" · total ", palette.muted),
         (measured(sums.summed), palette.base),
     ]
     if sums.saved > 0.05:

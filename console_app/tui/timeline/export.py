@@ -156,7 +156,7 @@ def _safe(text: str) -> str:
 def _sums(turn: TurnView, now: float) -> str:
     sums = figures(turn, now)
     return (
-        f"{plural(sums.calls, 'call')} · wall {measured(sums.wall)} · summed {measured(sums.summed)} · "
+        f"{plural(sums.calls, 'call')} · elapsed {measured(sums.wall)} · total {measured(sums.summed)} · "
         f"{measured(sums.saved)} saved · waited for you {measured(sums.waited)} · queued {measured(sums.queued)}"
     )
 

@@ -17,7 +17,7 @@ PHASES: tuple[Phase, ...] = ("arguments", "queue", "wait", "run")  # as they fol
 WORDS: dict[Phase, str] = {
     "arguments": "arguments arrive",
     "queue": "queued",
-    "wait": "waits for you",
+    "wait": "needs you",
     "run": "runs",
 }
 

@@ -39,6 +39,7 @@ class CallBlock(Panel):
         super().__init__(call)
         self.group = group
         self.detail = CallDetail(call)
+        self._framed: tuple[object, dict[int, tuple[Row, Line]]] = (None, {})  # the rows inside, by what they are
 
     @property
     def live(self) -> bool:
@@ -103,6 +104,7 @@ class CallBlock(Panel):
 
     def forget(self) -> None:
         super().forget()
+        self._framed = (None, {})
         self.detail.forget()
 
     def estimate(self, width: int) -> int:
@@ -125,8 +127,21 @@ class CallBlock(Panel):
             frame.row(self._middle(frame.inner, palette, now)),
         ]
         if self.open:
-            lines += [frame.row(row) for row in self.detail.rows(frame.inner, palette)]
+            lines += self._inside(frame, palette)
         return [*lines, frame.bottom(self._hints(palette) if self.selected else ())]
+
+    def _inside(self, frame: PanelFrame, palette: Palette) -> list[Line]:
+        """The detail in its frame. A row that is still there is not painted again."""
+        look = (frame.look, palette)
+        before = self._framed[1] if self._framed[0] == look else {}
+        painted: dict[int, tuple[Row, Line]] = {}
+        lines: list[Line] = []
+        for one in self.detail.rows(frame.inner, palette):
+            known = before.get(id(one)) or (one, frame.row(one))
+            painted[id(one)] = known
+            lines.append(known[1])
+        self._framed = (look, painted)
+        return lines
 
     def _edge(self, palette: Palette) -> Style:
         if self.selected and not self.call.waits_for_you:
@@ -185,10 +200,12 @@ class CallBlock(Panel):
         keys += [("r", "retry")] if self.allows("retry") else []
         keys += [("e", "edit")] if self.allows("edit") else []
         keys += [("+", "more time")] if self.allows("extend") else []
-        keys += [("s", "send what there is")] if self.allows("send") else []
+        keys += [("s", "send partial results")] if self.allows("send") else []
         keys += [("o", "close" if self.open else "open")]
-        if self.open and self.detail.has_more:
-            keys.append(("m", "more"))
+        shown = self.detail.keys if self.open else ()
+        keys += [("m", "more")] if "more" in shown else []
+        keys += [("←→", "fold")] if "fold" in shown else []
+        keys += [("v", "rendered" if self.detail.raw else "raw")] if "raw" in shown else []
         keys += [("f", "files")] if self.files else []
         keys += [("c", "copy"), ("i", "inspect")]
         pieces: list[Piece] = []

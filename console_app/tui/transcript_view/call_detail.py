@@ -6,19 +6,27 @@ Each part is laid out once for a width and palette; a result of megabytes only a
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Literal
 
 from console_app.domain.safe_text import one_line
 from console_app.domain.tools import CallOrigin, CallState, Outcome
 from console_app.domain.transcript_parts import CallView
+from console_app.engine.results import without_remarks
 from console_app.tui.transcript_view import json_view
 from console_app.tui.transcript_view.ansi import AnsiPainter
-from console_app.tui.transcript_view.text_page import FIRST_PAGE, PAGE_GROWTH, TextPage
+from console_app.tui.transcript_view.results.body import INDENT, ResultBody, indented
+from console_app.tui.transcript_view.results.json_tree import JsonTree, Path
+from console_app.tui.transcript_view.results.kind import ResultKind, kind_of
+from console_app.tui.transcript_view.results.records import records_of
+from console_app.tui.transcript_view.results.saying_the_same import says_the_same
+from console_app.tui.transcript_view.text_page import FIRST_PAGE, TextPage
 from console_app.tui.transcript_view.wording import plural, seconds, size
 from console_app.tui.widgets.lines import Piece, Row, chop, clean, wrap
 from console_app.tui.widgets.palette import Palette
 
+ResultKey = Literal["more", "raw", "fold", "unfold"]
+RESULT_KEYS: tuple[ResultKey, ...] = ("more", "raw", "fold", "unfold")
 LIVE_LOG = 8  # log lines of a running call; a finished one shows them all
-INDENT = 2
 ORIGINS: dict[CallOrigin, str] = {
     "native": "native call",
     "text": "call read from text",
@@ -31,19 +39,39 @@ class CallDetail:
 
     def __init__(self, call: CallView) -> None:
         self._call = call
-        self._limit = FIRST_PAGE
         self._sections: dict[str, tuple[object, list[Row]]] = {}
-        self._result: tuple[str, TextPage, bool] | None = None
+        self._rows: tuple[object, list[Row]] = (None, [])
+        self._bodies: tuple[str, ResultBody, ResultBody | None] | None = None
         self._source: TextPage | None = None
+        self.raw = False  # whether the result is shown as it came
 
     @property
-    def has_more(self) -> bool:
-        """Whether lines of the result are not shown yet."""
-        return self._call.state is CallState.FINISHED and self.page().count > self._limit
+    def keys(self) -> frozenset[ResultKey]:
+        """The keys that show something of the result now."""
+        if self._call.state is not CallState.FINISHED:
+            return frozenset()
+        able = {"more": self.body.left > 0, "raw": self.raw or self.body.found.kind != "text" or self._is_said,
+                "fold": bool(self._trees), "unfold": bool(self._trees)}  # fmt: skip
+        return frozenset(key for key in RESULT_KEYS if able[key])
 
-    def show_more(self) -> None:
-        """Shows a longer page of the result."""
-        self._limit *= PAGE_GROWTH
+    def press(self, key: ResultKey) -> bool:
+        """What a key does; whether that changed anything."""
+        match key:
+            case "more":
+                self.body.show_more()
+            case "raw":
+                self.raw = not self.raw
+                self._bodies = None
+            case "fold" | "unfold":
+                delta = 1 if key == "unfold" else -1
+                return sum(tree.deepen(delta) for tree in self._trees) > 0
+        return True
+
+    def turn(self, tree: str, path: Path) -> None:
+        """Opens or folds a node of a tree."""
+        for one in self._trees:
+            if one.name == tree:
+                one.turn(path)
 
     def source_page(self) -> TextPage:
         """The result as it came."""
@@ -51,14 +79,27 @@ class CallDetail:
             self._source = TextPage(self._call.content)
         return self._source
 
-    def page(self) -> TextPage:
-        """The result as it is shown: JSON laid out, everything else as it came."""
-        return self._paged()[0]
+    @property
+    def body(self) -> ResultBody:
+        """The result as what it is."""
+        return self._both()[0]
+
+    @property
+    def beside(self) -> ResultBody | None:
+        """The structured content, where it says what the text doesn't."""
+        return self._both()[1]
 
     def forget(self) -> None:
-        """Drops what was laid out."""
+        """Drops what was laid out, but not how far it was opened."""
         self._sections.clear()
-        self._result = self._source = None
+        self._rows = (None, [])
+        self._source = None
+        if self._bodies is not None:
+            bodies = [one for one in self._bodies[1:] if one is not None]
+            for one in bodies:
+                one.forget()
+            if not any(one.touched for one in bodies):
+                self._bodies = None
 
     def rows(self, width: int, palette: Palette) -> list[Row]:
         """All parts, as rows of at most `width` cells."""
@@ -72,10 +113,15 @@ class CallDetail:
             tail = (len(call.log), call.log[-1].at, call.outcome)
             parts.append(self._part("log", (*look, *tail), lambda: self._log(width, palette)))
         if call.state is CallState.FINISHED:
-            done = (*look, call.finished_at, self._limit)
+            beside = None if self.beside is None else self.beside.version
+            done = (*look, call.finished_at, self.raw, self.body.version, beside)
             parts.append(self._part("result", done, lambda: self._results(width, palette)))
         parts.append([self._identity(palette)])
-        return [row for part in parts if part for row in (Row([]), *part)]
+        drawn = [part for part in parts if part]
+        key = (width, palette, *(id(part) for part in drawn[:-1]))
+        if key != self._rows[0]:
+            self._rows = (key, [row for part in drawn for row in (Row([]), *part)])
+        return self._rows[1]
 
     def _part(self, name: str, key: object, build: Callable[[], list[Row]]) -> list[Row]:
         built = self._sections.get(name)
@@ -83,12 +129,39 @@ class CallDetail:
             built = self._sections[name] = (key, build())
         return built[1]
 
-    def _paged(self) -> tuple[TextPage, bool]:
-        content = self._call.content
-        if self._result is None or self._result[0] is not content:
-            laid_out = json_view.pretty(content)
-            self._result = (content, TextPage(content if laid_out is None else laid_out), laid_out is not None)
-        return self._result[1], self._result[2]
+    @property
+    def _is_said(self) -> bool:
+        """Whether there is structured content that is not shown, since the text says the same."""
+        return self._call.structured is not None and self.beside is None
+
+    @property
+    def _trees(self) -> list[JsonTree]:
+        bodies = (self.body, self.beside)
+        return [body.tree for body in bodies if body is not None and body.tree is not None]
+
+    def _both(self) -> tuple[ResultBody, ResultBody | None]:
+        call = self._call
+        if self._bodies is None or self._bodies[0] is not call.content:
+            self._bodies = (call.content, ResultBody(self._kind(), "result"), self._structured())
+        return self._bodies[1], self._bodies[2]
+
+    def _kind(self) -> ResultKind:
+        call = self._call
+        if self.raw:
+            return ResultKind("text", call.content)
+        text = without_remarks(call.content)
+        found = kind_of(text, call.arguments)
+        if call.outcome is Outcome.SUCCEEDED or found.kind == "json":
+            return found
+        return ResultKind("text", call.content)
+
+    def _structured(self) -> ResultBody | None:
+        call = self._call
+        if call.structured is None or (not self.raw and says_the_same(without_remarks(call.content), call.structured)):
+            return None
+        records = records_of(call.structured)
+        kind = "json" if records is None else "table"
+        return ResultBody(ResultKind(kind, json_view.dump(call.structured), value=records or call.structured), "beside")
 
     def _arguments(self, width: int, palette: Palette) -> list[Row]:
         call = self._call
@@ -104,7 +177,7 @@ class CallDetail:
             lines, left = TextPage(json_view.dump(call.arguments)).first(FIRST_PAGE)
         rows = [_title(title, palette)]
         for line in lines:
-            rows += _indented(chop(json_view.paint(line, palette), max(width - INDENT, 1)), palette)
+            rows += indented(chop(json_view.paint(line, palette), max(width - INDENT, 1)), palette)
         return rows + _left_out(left, palette)
 
     def _written(self, width: int, palette: Palette) -> list[Row]:
@@ -116,7 +189,7 @@ class CallDetail:
             rows.append(_title("as the model wrote it", palette))
             lines, left = TextPage(call.raw).first(FIRST_PAGE)
             for line in lines:
-                rows += _indented(chop([(clean(line), palette.base)] if line else [], max(width - INDENT, 1)), palette)
+                rows += indented(chop([(clean(line), palette.base)] if line else [], max(width - INDENT, 1)), palette)
             rows += _left_out(left, palette)
         return rows
 
@@ -133,34 +206,26 @@ class CallDetail:
             stamp: Piece = (f"{seconds(entry.at - begin):>7}  ", palette.muted)
             for number, line in enumerate(entry.text.split("\n")):
                 lead: Piece = stamp if number == 0 else (" " * len(stamp[0]), palette.base)
-                rows += _indented(wrap([lead, *painter.line(line.rstrip("\r"))], max(width - INDENT, 1)), palette)
+                rows += indented(wrap([lead, *painter.line(line.rstrip("\r"))], max(width - INDENT, 1)), palette)
         return rows
 
     def _results(self, width: int, palette: Palette) -> list[Row]:
-        call = self._call
-        page, is_json = self._paged()
+        call, body = self._call, self.body
         rows: list[Row] = []
+        failed = call.outcome is not None and call.outcome.is_error
         if call.error and len(call.error) > 60 and call.error.strip() not in call.content:
-            style = palette.error if call.outcome is not None and call.outcome.is_error else palette.muted
-            rows += wrap([(clean(" ".join(call.error.split())), style)], width)
-        if page.count:
-            failed = call.outcome is not None and call.outcome.is_error
-            rows.append(_title(f"{'error' if failed else 'result'} · {page.measure}", palette))
-            lines, left = page.first(self._limit)
-            painter = AnsiPainter(palette.error if failed else palette.base, palette)
-            for line in lines:
-                pieces = json_view.paint(line, palette) if is_json else painter.line(line.expandtabs(8))
-                rows += _indented(chop(pieces, max(width - INDENT, 1)), palette)
-            rows += _left_out(left, palette, more=True)
+            rows += wrap([(clean(" ".join(call.error.split())), palette.error if failed else palette.muted)], width)
+        if body.page.count:
+            raw = " · as it came" if self.raw else ""
+            rows.append(_title(f"{'error' if failed else 'result'} · {body.measure}{raw}", palette))
+            rows += body.rows(width, palette, palette.error if failed else palette.base)
+            rows += _left_out(body.left, palette, more=True)
         elif call.outcome is Outcome.SUCCEEDED:
             rows.append(_title("result: empty", palette))
-        if call.structured is not None:
-            page = TextPage(json_view.dump(call.structured))
-            rows.append(_title(f"structured · {page.measure}", palette))
-            lines, left = page.first(self._limit)
-            for line in lines:
-                rows += _indented(chop(json_view.paint(line, palette), max(width - INDENT, 1)), palette)
-            rows += _left_out(left, palette)
+        if (beside := self.beside) is not None:
+            rows.append(_title(f"structured · {beside.measure}", palette))
+            rows += beside.rows(width, palette, palette.base)
+            rows += _left_out(beside.left, palette)
         for artifact in call.artifacts:
             where = artifact.path or artifact.uri or "not saved"
             facts = " · ".join(
@@ -179,10 +244,6 @@ class CallDetail:
 
 def _title(text: str, palette: Palette) -> Row:
     return Row([(text, palette.muted)])
-
-
-def _indented(rows: list[Row], palette: Palette) -> list[Row]:
-    return [Row([(" " * INDENT, palette.base), *row.pieces], row.joint, INDENT) for row in rows]
 
 
 def _left_out(count: int, palette: Palette, *, more: bool = False) -> list[Row]:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from rich.style import Style
+
 from console_app.domain.safe_text import one_line
 from console_app.domain.tools import CallState, Outcome
 from console_app.domain.transcript_parts import CallView
 from console_app.tui.transcript_view.ansi import AnsiPainter
 from console_app.tui.transcript_view.call_detail import CallDetail
+from console_app.tui.transcript_view.results.brief import brief, says_all
 from console_app.tui.transcript_view.wording import number, plural, size
 from console_app.tui.widgets.lines import Piece, crop, pieces_width
 from console_app.tui.widgets.palette import Palette
 
-QUIET_AFTER = 30.0  # seconds without news after which a call is said to take long
+QUIET_AFTER = 30.0  # seconds without progress after which a call is said to take long
 ENDING_IN = 30.0  # seconds that are left without news, below which they are counted down
 METER = 5
 _FULL, _EMPTY = "▰", "▱"
@@ -25,7 +28,7 @@ def news(call: CallView, room: int, palette: Palette, now: float, detail: CallDe
         case CallState.ANNOUNCED:
             pieces = _arriving(call, palette)
         case CallState.WAITING:
-            pieces = [("approval needed", palette.warning), _joined(call.why, palette)]
+            pieces = [(one_line(call.why, 200), palette.muted)]
         case CallState.QUEUED:
             pieces = [(one_line(call.why, 200) or "in line", palette.muted)]
         case CallState.RUNNING if call.asks:
@@ -67,12 +70,12 @@ def _running(call: CallView, room: int, palette: Palette, now: float) -> list[Pi
     elif message:
         pieces += message
     else:
-        pieces.append(("no news yet", palette.muted))
+        pieces.append(("running…", palette.muted))
     quiet = now - max(call.news_at, call.started_at or 0.0)
     left = None if call.limit is None else call.limit - quiet
     if left is not None and left < ENDING_IN:
         pieces = [
-            (f"ends in {max(left, 0):.0f} s without news", palette.warning),
+            (f"ends in {max(left, 0):.0f} s without progress", palette.warning),
             (" · + gives it more time  ", palette.muted),
             *pieces,
         ]
@@ -96,23 +99,30 @@ def _finished(call: CallView, room: int, palette: Palette, detail: CallDetail, *
     files = _files(call, palette)
     if opened and succeeded:
         return crop(files, room)  # the result stands below
-    source = (call.content if succeeded else call.error or call.content)[:_BRIEF_SOURCE]
     style = palette.base if succeeded else palette.error if outcome.is_error else palette.muted
-    is_json = source.lstrip()[:1] in ("{", "[")
-    if is_json:
-        brief: list[Piece] = [(one_line(source, 400), style)]
-    else:
-        line = next((part for part in source.split("\n") if part.strip()), "")
-        brief = AnsiPainter(style, palette).line(line.strip()[:600])
+    brief, rest = _brief(call, room, palette, style, detail)
     if not brief and not files:
         brief = [("no output", palette.muted)]
-    whole = is_json and pieces_width(brief) + pieces_width(files) <= room
-    rest = [] if whole and len(call.content) <= _BRIEF_SOURCE else _rest(call, room // 2, palette, detail)
     tail = [*rest, *([("  ", palette.base), *files] if files and (brief or rest) else files)]
     taken = pieces_width(tail)
     if taken > room // 2:
         return crop([*brief, *tail], room)
     return [*crop(brief, room - taken), *tail]
+
+
+def _brief(
+    call: CallView, room: int, palette: Palette, style: Style, detail: CallDetail
+) -> tuple[list[Piece], list[Piece]]:
+    """The result or the error in one line, and how much more there is. An error's line is worth more than that."""
+    if call.outcome is not Outcome.SUCCEEDED:
+        source = (call.error or call.content)[:_BRIEF_SOURCE]
+        line = next((part for part in source.split("\n") if part.strip()), "")
+        said = AnsiPainter(style, palette).line(line.strip()[:600])
+        return said, _rest(call, max(room - pieces_width(said), 0), palette, detail)
+    body = detail.body
+    said = brief(body, call.arguments, call.structured, palette, style)
+    whole = says_all(body) or (body.found.kind == "json" and body.page.bytes < 400 and pieces_width(said) <= room)
+    return said, [] if whole else _rest(call, room // 2, palette, detail)
 
 
 def _rest(call: CallView, room: int, palette: Palette, detail: CallDetail) -> list[Piece]:

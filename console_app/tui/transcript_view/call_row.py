@@ -70,7 +70,7 @@ def row(call: CallView, group: CallGroup, room: int, palette: Palette, now: floa
         pieces += [*lane(call, wide.lane, group.scale(now), now, palette), (" ", palette.base)]
     if wide.time:
         pieces.append((f"{took(call, now):>{wide.time - 2}}  ", palette.base))
-    if not wide.word and call.outcome not in (None, Outcome.SUCCEEDED):
+    if not wide.word and (call.waits_for_you or call.outcome not in (None, Outcome.SUCCEEDED)):
         pieces.append((f"{word} · ", state_style(call, palette)))
     left = room - pieces_width(pieces)
     return [*pieces, *news(call, left, palette, now, detail, opened=False)] if left > 0 else crop(pieces, room)

@@ -41,8 +41,8 @@ def call_text(call: CallView, exchange: Sequence[RawMessage] = ()) -> str:
     if call.outcome is not None:
         lines += ["", f"Result ({len(call.content):,} characters)", call.content]
     for message in exchange:
-        after = f"{message.at - call.announced_at:.3f} s after it was announced"
-        lines += ["", f"JSON-RPC {'→ sent' if message.sent else '← received'}, {after}", message.text]
+        at = f"+{message.at - call.announced_at:.3f} s"
+        lines += ["", f"JSON-RPC {'→ sent' if message.sent else '← received'} at {at}", message.text]
     return "\n".join(lines)
 
 

@@ -13,21 +13,10 @@ from console_app.domain.safe_text import one_line
 from console_app.tui.widgets.lines import Piece, clean
 from console_app.tui.widgets.palette import Palette
 
-LARGEST = 256 * 1024  # characters; beyond, reading JSON would be felt at the keyboard
 _TOKEN = re.compile(
     r'("(?:[^"\\]|\\.)*")(\s*:)?|(-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)|\b(true|false|null)\b|([{}\[\],:]+)'
 )
 _PLAIN = re.compile(r"[\w./:@%+~#*^()\-]+(?: [\w./:@%+~#*^()\-]+)*\Z")
-
-
-def pretty(text: str) -> str | None:
-    """The text laid out with an indent of two, or None where it is no JSON object or array, or too much of it."""
-    if len(text) > LARGEST or text.lstrip()[:1] not in ("{", "["):
-        return None
-    try:
-        return dump(json.loads(text))
-    except (ValueError, RecursionError):
-        return None
 
 
 def dump(value: Any) -> str:

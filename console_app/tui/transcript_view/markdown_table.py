@@ -24,13 +24,19 @@ class MarkdownTable:
     span: tuple[int, ...] = (0, 0)  # source lines
 
 
-def table_rows(table: MarkdownTable, width: int, palette: Palette) -> list[Row]:
-    """The table as rows of at most `width` cells."""
-    if not table.rows or not table.rows[0]:
-        return []
+def column_widths(table: MarkdownTable, width: int) -> list[int] | None:
+    """Cells for each column; None where there is no room for columns."""
     columns = len(table.rows[0])
     wanted = [max((pieces_width(row[n]) for row in table.rows if n < len(row)), default=0) for n in range(columns)]
-    widths = _shares([max(size, 1) for size in wanted], width - len(_GAP) * (columns - 1))
+    return _shares([max(size, 1) for size in wanted], width - len(_GAP) * (columns - 1))
+
+
+def table_rows(table: MarkdownTable, width: int, palette: Palette, widths: list[int] | None = None) -> list[Row]:
+    """The table as rows of at most `width` cells; `widths` are those of `column_widths` where they are known."""
+    if not table.rows or not table.rows[0]:
+        return []
+    if widths is None:
+        widths = column_widths(table, width)
     if widths is None:
         return _as_list(table, width, palette)
     out: list[Row] = []

@@ -26,6 +26,7 @@ class PanelFrame:
         marks = _HEAVY if heavy else _ROUND
         self._top_left, self._flat, self._top_right, self._side, self._low_left, self._low_right = marks
         self.inner = max(width - left - right - 4, 1)
+        self.look = (width, left, right, edge, heavy)  # two of the same look and palette draw the same
 
     def top(self, title: Sequence[Piece], beside: str = "") -> Line:
         """The upper edge with the title in it, and `beside` it on its left."""

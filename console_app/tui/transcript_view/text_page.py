@@ -5,7 +5,6 @@ from __future__ import annotations
 from console_app.tui.transcript_view.wording import plural, size
 
 FIRST_PAGE = 200  # lines of a result when it is opened
-PAGE_GROWTH = 5  # how many times as many lines the next page shows
 LONGEST_LINE = 4000  # characters of one line that are shown
 
 

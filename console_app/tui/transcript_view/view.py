@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from textual import events
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.geometry import Offset
 from textual.message import Message
 
@@ -19,9 +19,12 @@ from console_app.domain.transcript_parts import CallView
 from console_app.tui.transcript_view.block import Block
 from console_app.tui.transcript_view.block_scroll import BlockScroll
 from console_app.tui.transcript_view.call_block import PROVIDERS_OWN, CallBlock
+from console_app.tui.transcript_view.call_detail import ResultKey
 from console_app.tui.transcript_view.cursor import Cursor
 from console_app.tui.transcript_view.markdown_inline import is_web_link
 from console_app.tui.transcript_view.notice_blocks import NoticeBlock
+from console_app.tui.transcript_view.panel_keys import KEYS
+from console_app.tui.transcript_view.results.json_tree import FOLD_META
 
 Action = Literal["cancel", "retry", "edit", "inspect", "extend", "send"]
 ESCAPE = "esc goes to the prompt"
@@ -40,27 +43,7 @@ class ConversationView(BlockScroll, can_focus=True):
     }
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("o,space,enter", "toggle_block", "open", id="panel.toggle"),
-        Binding("x", "call('cancel')", "cancel", id="panel.cancel"),
-        Binding("r", "call('retry')", "retry", id="panel.retry"),
-        Binding("e", "call('edit')", "edit", id="panel.edit"),
-        Binding("c", "copy", "copy", id="panel.copy"),
-        Binding("i", "call('inspect')", "inspect", id="panel.inspect"),
-        Binding("plus", "call('extend')", "more time", id="panel.extend"),
-        Binding("s", "call('send')", "send what there is", id="panel.send"),
-        Binding("f", "files", "files", tooltip="open a file or a link of a result", id="panel.files"),
-        Binding("m", "more", "more", id="panel.more"),
-        Binding("escape", "leave", "back", tooltip="back to the prompt", id="panel.leave"),
-        Binding("alt+up,k", "cursor(-1)", "previous panel", id="panel.previous", show=False),
-        Binding("alt+down,j", "cursor(1)", "next panel", id="panel.next", show=False),
-        Binding("up", "scroll_up", "line up", id="conversation.up", show=False),
-        Binding("down", "scroll_down", "line down", id="conversation.down", show=False),
-        Binding("pageup", "page_up", "page up", id="conversation.page_up", show=False),
-        Binding("pagedown", "page_down", "page down", id="conversation.page_down", show=False),
-        Binding("home", "scroll_home", "first line", id="conversation.home", show=False),
-        Binding("end", "scroll_end", "last line", id="conversation.end", show=False),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = KEYS
 
     @dataclass
     class CallAction(Message):
@@ -282,8 +265,8 @@ class ConversationView(BlockScroll, can_focus=True):
                 return block is not None
             case "files":
                 return block is not None and bool(block.files)
-            case "more":
-                return isinstance(block, CallBlock) and block.open and block.detail.has_more
+            case "result":
+                return isinstance(block, CallBlock) and block.open and str(parameters[0]) in block.detail.keys
             case _:
                 return True
 
@@ -311,15 +294,18 @@ class ConversationView(BlockScroll, can_focus=True):
             server = block.call.server if isinstance(block, CallBlock) else ""
             self.post_message(self.FilesRequested(block.files, server))
 
-    def action_more(self) -> None:
-        """Shows a longer page of an open result."""
+    def action_result(self, what: ResultKey) -> None:
+        """Shows an open result longer, as it came, or with more or less of its tree."""
         block = self._acts_on()
-        if isinstance(block, CallBlock):
-            block.detail.show_more()
-            block.touch()
-            self._follow(False)
-            self.changed(block)
-            self.refresh_bindings()
+        if isinstance(block, CallBlock) and block.detail.press(what):
+            self._reshaped(block)
+
+    def _reshaped(self, block: CallBlock) -> None:
+        """An open result shows more, less, or otherwise; its first line stays where it is."""
+        block.touch()
+        self._follow(False)
+        self.changed(block)
+        self.refresh_bindings()
 
     def action_cursor(self, delta: int) -> None:
         """Selects the block so many stops on, and shows it."""
@@ -397,5 +383,8 @@ class ConversationView(BlockScroll, can_focus=True):
         block = self.blocks[index]
         again = block is self.cursor
         self._put_cursor(block)
-        if again and block.opens:
+        if isinstance(block, CallBlock) and FOLD_META in event.style.meta:
+            block.detail.turn(*event.style.meta[FOLD_META])
+            self._reshaped(block)
+        elif again and block.opens:
             self._toggle(block)

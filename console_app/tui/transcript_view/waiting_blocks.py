@@ -30,20 +30,22 @@ class RetryBlock(NoticeBlock):
 
     def again(self, event: RetryScheduled) -> None:
         """It failed once more."""
-        self._attempt, self._due, self._why = event.attempt, event.at + event.delay, event.why.rstrip(".")
+        of = f" of {event.most}" if event.most else ""
+        self._attempt = f"attempt {event.attempt}{of}"
+        self._due, self._why = event.at + event.delay, event.why.rstrip(".")
         self.touch()
 
     def over(self) -> None:
         """Nothing is counted any more: the answer came, or the turn ended."""
         self._due = 0.0
-        self.text = f"{self._why}. Try {self._attempt}"
+        self.text = f"{self._why}. Retried: {self._attempt}"
         self.touch()
 
     def paint(self, width: int, palette: Palette, now: float) -> list[Line]:
         if self.live:
             left = self._due - now
             when = f"in {left:.1f} s" if 0 < left < 10 else f"in {math.ceil(left)} s" if left > 0 else "now"
-            self.text = f"{self._why}. Try {self._attempt} {when} · esc stops"
+            self.text = f"{self._why}. Retrying {when} ({self._attempt}) · esc stop"
         return super().paint(width, palette, now)
 
 

@@ -11,7 +11,7 @@ SPINNER_RATE = 10  # steps a second
 
 _STATES = {
     CallState.ANNOUNCED: ("…", "preparing"),
-    CallState.WAITING: ("?", "waits for you"),
+    CallState.WAITING: ("?", "needs approval"),
     CallState.QUEUED: ("·", "queued"),
     CallState.RUNNING: ("", "running"),
     CallState.FINISHED: ("·", "ended"),
@@ -27,8 +27,8 @@ _OUTCOMES = {
     Outcome.INVALID: ("!", "invalid"),
     Outcome.INTERRUPTED: ("✗", "interrupted"),
 }
-# In the order in which a batch counts them.
 NEEDS = ("needs approval", "needs input")
+# In the order in which a batch counts them.
 COUNTED = ("running", "preparing", "queued", "done", "failed", "timed out", "invalid", "interrupted", "cancelled",
            "denied", "blocked", "skipped", *NEEDS)  # fmt: skip
 
@@ -42,14 +42,14 @@ def state_of(call: CallView, now: float) -> tuple[str, str]:
     """The glyph and the word of a call."""
     if call.outcome is not None:
         return _OUTCOMES[call.outcome]
-    glyph, word = _STATES[CallState.WAITING if call.waits_for_you else call.state]
+    if call.waits_for_you and call.state is not CallState.WAITING:
+        return _STATES[CallState.WAITING][0], NEEDS[1]
+    glyph, word = _STATES[call.state]
     return glyph or spinner(now), word
 
 
 def counted_as(call: CallView) -> str:
     """The word under which a batch counts a call."""
-    if call.waits_for_you:
-        return NEEDS[0] if call.state is CallState.WAITING else NEEDS[1]
     return state_of(call, 0.0)[1]
 
 

@@ -71,7 +71,7 @@ class PickList(ModalScreen[str | None]):
         """The field, the list, and a line of what there is to say."""
         with Vertical(id="box") as dialog:
             dialog.border_title = self._title
-            dialog.border_subtitle = "enter chooses · esc leaves"
+            dialog.border_subtitle = "enter select · esc cancel"
             yield Input(placeholder=self._hint)
             options = OptionList(markup=False)
             options.can_focus = False

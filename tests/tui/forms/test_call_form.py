@@ -88,10 +88,10 @@ async def test_what_is_wrong_is_said_beside_its_field_and_nothing_runs(tmp_path:
         await pilot.press("tab", "tab", *"99")
         await see(pilot, "must be at most 14")
         await pilot.press("ctrl+s")
-        await until(pilot, lambda: seen(console_app).count("✗ is needed") == 2)
+        await until(pilot, lambda: seen(console_app).count("✗ required") == 2)
         assert chat(console_app).ui.shown.transcript.calls == {}
         await pilot.press(*"Lima")  # the cursor went to the first mistake
-        await until(pilot, lambda: seen(console_app).count("✗ is needed") == 1)
+        await until(pilot, lambda: seen(console_app).count("✗ required") == 1)
 
 
 async def test_objects_and_lists_in_the_form(tmp_path: Path) -> None:
@@ -99,7 +99,7 @@ async def test_objects_and_lists_in_the_form(tmp_path: Path) -> None:
     async with console_app.run_test(size=(110, 60)) as pilot:
         await opened(pilot)
         await pilot.press(*"Oslo", "tab", "right", "tab", "tab", "tab", *"59.9", "ctrl+s")
-        await see(pilot, "is needed")  # lon: half a place is none
+        await see(pilot, "required")  # lon: half a place is none
         await pilot.press(*"10.7", "tab", "enter", *"a", "tab", "tab", "enter", *"b,c", "ctrl+s")
         await until(pilot, lambda: bool(ran(console_app)))
         assert ran(console_app) == [

@@ -20,6 +20,6 @@ def test_a_form_with_mistakes(snap_compare: Compare, tmp_path: Path, size: tuple
     async def run(pilot: Pilot[Any]) -> None:
         await opened(pilot)
         await pilot.press("ctrl+s")
-        await see(pilot, "is needed")
+        await see(pilot, "required")
 
     assert snap_compare(console(tmp_path), terminal_size=size, run_before=run)

@@ -37,7 +37,7 @@ async def test_a_form_is_shown_with_its_call_and_answered_as_proposed(tmp_path: 
     async with stage(tmp_path) as s:
         await s.ask("form")
         await see(s.pilot, "asking · form asks you")
-        await see(s.pilot, "waits for you")
+        await see(s.pilot, "needs input")
         await s.come_to_the_board()
         await s.press("y")
         assert await s.ended() == [{"action": "accept", "content": {"name": "Ada", "size": "m"}}]
@@ -71,7 +71,7 @@ async def test_what_is_wrong_is_said_in_its_field_and_nothing_is_sent(tmp_path: 
         await s.ask("form", requestedSchema=EVERYTHING)
         await s.come_to_the_board()
         await s.press("y")
-        await see(s.pilot, "✗ is needed")
+        await see(s.pilot, "✗ required")
         field = chat(s.console).boards.human.query(Input).first()
         assert field.has_focus
         await s.pilot.press(*"ada")
@@ -203,7 +203,7 @@ async def test_escape_leaves_the_fields_then_the_board_and_the_question_waits(tm
         await until(s.pilot, lambda: board.has_focus)
         await s.press("escape")
         await until(s.pilot, lambda: chat(s.console).prompt.has_focus)
-        await see(s.pilot, "tab brings you here to answer")
+        await see(s.pilot, "tab to answer")
         await pass_by(s.pilot, 2)
         assert chat(s.console).prompt.has_focus
         await s.come_to_the_board()
@@ -287,10 +287,10 @@ async def test_of_a_thousand_fields_those_that_are_needed_are_shown(tmp_path: Pa
     form = {"type": "object", "properties": {f"f{n}": {"type": "string"} for n in range(1000)}, "required": ["f999"]}
     async with stage(tmp_path) as s:
         await s.ask("form", requestedSchema=form)
-        await see(s.pilot, "939 more fields that may be left out aren't shown.")
+        await see(s.pilot, "939 more optional fields aren't shown.")
         await s.come_to_the_board()
         await s.press("y")
-        await see(s.pilot, "✗ is needed")
+        await see(s.pilot, "✗ required")
         await s.pilot.press(*"ok")
         await s.press("enter")
         assert await s.ended() == [{"action": "accept", "content": {"f999": "ok"}}]

@@ -67,7 +67,7 @@ async def test_what_is_needed_and_was_not_typed_is_asked_for_in_a_form(console: 
         await shown.until(lambda: isinstance(shown.pilot.app.screen, ValuesForm))
         await shown.see("Which language it is written in")
         await shown.pilot.press("enter")
-        await shown.see("is needed")
+        await shown.see("required")
         await shown.pilot.press(*"pyt")
         await shown.see("python")  # the server's proposal behind the cursor
         await shown.pilot.press("right", "enter")

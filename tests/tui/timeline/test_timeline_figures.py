@@ -122,7 +122,7 @@ def test_the_files_say_what_the_screen_says(tmp_path: Path) -> None:
     turn = weather().transcript.turns[0]
     text = export.write(turn, START + 9, "txt", tmp_path).read_text()
     assert "weather.forecast city=Lima" in text
-    assert "wall 5.8 s · summed 8.6 s · 2.8 s saved" in text
+    assert "elapsed 5.8 s · total 8.6 s · 2.8 s saved" in text
     first = export.write(turn, START + 9, "svg", tmp_path)
     assert (first.name, export.write(turn, START + 9, "svg", tmp_path).name) == ("timeline-1.svg", "timeline-1-2.svg")
     drawing = ElementTree.fromstring(first.read_text())

@@ -44,10 +44,10 @@ async def test_wall_and_summed_time_and_each_phase_are_told(tmp_path: Path) -> N
     console_app = console(tmp_path, weather())
     async with console_app.run_test(size=(120, 24)) as pilot:
         await pilot.press("ctrl+t")
-        await see(pilot, "7 calls · wall 5.8 s · summed 8.6 s · 2.8 s saved · waited for you 2.2 s · queued 1.8 s")
+        await see(pilot, "7 calls · elapsed 5.8 s · total 8.6 s · 2.8 s saved · waited for you 2.2 s · queued 1.8 s")
         await pilot.press("down", "down", "down", "down")
         await see(pilot, "files · write_file done")
-        await see(pilot, "waits for you 2.2 s")
+        await see(pilot, "needs you 2.2 s")
         await pilot.press("down", "down")
         await see(pilot, "no news for 2 s")
 

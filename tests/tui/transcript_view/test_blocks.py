@@ -127,7 +127,8 @@ def test_arguments_are_shown_while_they_arrive() -> None:
 
 
 def test_waiting_and_queued_say_why() -> None:
-    assert "approval needed · writes a file" in shown(panel(a_call(CallState.WAITING, why="writes a file")))
+    assert "writes a file" in shown(panel(a_call(CallState.WAITING, why="writes a file")))
+    assert "? needs approval" in shown(panel(a_call(CallState.WAITING, why="writes a file")))
     assert "runs 8 at a time" in shown(panel(a_call(CallState.QUEUED, why="mirrors runs 8 at a time")))
 
 
@@ -217,9 +218,9 @@ def test_ten_megabytes_are_shown_by_the_page() -> None:
     first = len(block.render(100, PALETTE, START))
     assert 200 < first < 230
     assert "499,800 more lines · m shows more · c copies all" in shown(block, 100)
-    block.detail.show_more()
+    block.detail.press("more")
     block.touch()
-    assert len(block.render(100, PALETTE, START)) == first + 800
+    assert len(block.render(100, PALETTE, START)) == first + 400
     assert block.copy_text == content
 
 

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import ast
+import re
+from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+import console_app
 from console_app.domain.tools import CallState, Outcome
 from console_app.domain.transcript_parts import CallView
+from console_app.tui.approvals.board_lines import keys
 from console_app.tui.transcript_view.call_lane import lane, state_style
 from console_app.tui.transcript_view.wording import COUNTED, counted_as, state_of
 from tests.tui.transcript_view.scenes import PALETTE
@@ -31,3 +37,70 @@ def test_every_outcome_has_a_glyph_a_word_a_colour_and_is_counted(outcome: Outco
     assert state_of(call, 0.0)[0]
     assert counted_as(call) in COUNTED
     assert state_style(call, PALETTE)
+
+
+# The one list: what a state, an outcome and a decision are called, wherever they are named.
+STATE_WORDS = {
+    CallState.ANNOUNCED: "preparing",
+    CallState.WAITING: "needs approval",
+    CallState.QUEUED: "queued",
+    CallState.RUNNING: "running",
+}
+OUTCOME_WORDS = {
+    Outcome.SUCCEEDED: "done",
+    Outcome.FAILED: "failed",
+    Outcome.TIMED_OUT: "timed out",
+    Outcome.CANCELLED: "cancelled",
+    Outcome.DENIED: "denied",
+    Outcome.BLOCKED: "blocked",
+    Outcome.SKIPPED: "skipped",
+    Outcome.INVALID: "invalid",
+    Outcome.INTERRUPTED: "interrupted",
+}
+DECISION_KEYS = (
+    "y allow once", "a allow for session", "A always allow", "n deny", "f deny, say why", "e edit", "Y allow all",
+    "R allow reads",
+    "N deny all", "j/k row", "esc decide later",
+)  # fmt: skip
+OLD_WORDS = (
+    "waits for you", "no rule allows it", "no news yet", "says it only reads", "enter chooses", "esc leaves",
+    "takes back", "steers", "brings you here", "saved against", "space for more", "fits the tool", "send what there is",
+    "add for good", "Come back in", "nobody is there to give", "Log of everything", "go on with an older session",
+    "asking what there is", "wants a key (4", "at most so many", "It works by rules",
+)  # fmt: skip
+
+
+def test_states_outcomes_and_decisions_have_one_word_each() -> None:
+    for state, word in STATE_WORDS.items():
+        assert state_of(replace(CALL, state=state), 0.0)[1] == word
+    for outcome, word in OUTCOME_WORDS.items():
+        assert state_of(replace(CALL, state=CallState.FINISHED, outcome=outcome), 0.0)[1] == word
+    assert state_of(replace(CALL, state=CallState.RUNNING, asked=["Who?"]), 0.0)[1] == "needs input"
+    assert set(COUNTED) == {*STATE_WORDS.values(), *OUTCOME_WORDS.values(), "needs input"}
+    shown = " ".join(line.plain for line in keys("choosing", 200, counts=True, held=False, rules=True))
+    assert [word for word in DECISION_KEYS if word not in " ".join(shown.split())] == []
+
+
+def test_words_that_were_given_up_are_said_nowhere() -> None:
+    folder = Path(console_app.__file__).parent
+    said = [
+        (path.relative_to(folder).as_posix(), text.value)
+        for path in folder.rglob("*.py")
+        for text in _texts(ast.parse(path.read_text(encoding="utf-8")))
+        if re.search(rf"(?:{'|'.join(map(re.escape, OLD_WORDS))})(?!\w)", str(text.value))
+    ]
+    assert said == []
+
+
+def _texts(tree: ast.AST) -> Iterator[ast.Constant]:
+    """The strings of a module that are no docstrings."""
+    docs = {
+        id(node.body[0].value)
+        for node in ast.walk(tree)
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef))
+        and node.body
+        and isinstance(node.body[0], ast.Expr)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docs:
+            yield node

@@ -1,0 +1,46 @@
+"""What a waiting call may do, as a word with a colour, and who says so: its server, its arguments, or nobody."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from console_app.domain.tools import ToolAnnotations, ToolSpec
+
+RiskWord = Literal["reads", "changes", "deletes", "network", "unknown"]
+RISK_COLOURS: Mapping[RiskWord, str] = {
+    "reads": "$success",
+    "changes": "$warning",
+    "deletes": "bold $error",
+    "network": "$accent",
+    "unknown": "$warning",
+}
+WORD = max(map(len, RISK_COLOURS))  # cells of the longest word
+
+
+@dataclass(frozen=True, slots=True)
+class Risk:
+    """One word, and where it comes from."""
+
+    word: RiskWord
+    by: str
+
+
+UNKNOWN = Risk("unknown", "the server declares nothing")
+
+
+def risk_of(spec: ToolSpec | None, arguments: Mapping[str, Any]) -> Risk:
+    """What a call of the tool with these arguments may do. Of annotations only what the server wrote itself counts."""
+    if spec is None or spec.annotations == ToolAnnotations(title=spec.annotations.title):
+        reaches = any(
+            isinstance(value, str) and value.startswith(("http://", "https://")) for value in arguments.values()
+        )
+        return Risk("network", "an argument is a web address") if reaches else UNKNOWN
+    by = "by Fanout itself" if spec.builtin else "declared by server"
+    notes = spec.annotations
+    if notes.read_only:
+        return Risk("reads", by)
+    if notes.says_destructive:
+        return Risk("deletes", by)
+    return UNKNOWN if notes.destructive else Risk("changes", by)

@@ -1,0 +1,32 @@
+"""The keys of the conversation and its panels, by the ids under which config.toml can change them."""
+
+from __future__ import annotations
+
+from textual.binding import Binding, BindingType
+
+KEYS: list[BindingType] = [
+    Binding("o,space,enter", "toggle_block", "open", id="panel.toggle"),
+    Binding("x", "call('cancel')", "cancel", id="panel.cancel"),
+    Binding("r", "call('retry')", "retry", id="panel.retry"),
+    Binding("e", "call('edit')", "edit", id="panel.edit"),
+    Binding("c", "copy", "copy", id="panel.copy"),
+    Binding("i", "call('inspect')", "inspect", id="panel.inspect"),
+    Binding("plus", "call('extend')", "more time", id="panel.extend"),
+    Binding("s", "call('send')", "send partial results", id="panel.send"),
+    Binding("f", "files", "files", tooltip="open a file or a link of a result", id="panel.files"),
+    Binding("m", "result('more')", "more", id="panel.more"),
+    Binding("v", "result('raw')", "raw", tooltip="a result as it came, or as what it is", id="panel.raw"),
+    Binding(
+        "right", "result('unfold')", "unfold", tooltip="open a result's tree one level", id="panel.unfold", show=False
+    ),
+    Binding("left", "result('fold')", "fold", tooltip="fold a result's tree one level", id="panel.fold", show=False),
+    Binding("escape", "leave", "back", tooltip="back to the prompt", id="panel.leave"),
+    Binding("alt+up,k", "cursor(-1)", "previous panel", id="panel.previous", show=False),
+    Binding("alt+down,j", "cursor(1)", "next panel", id="panel.next", show=False),
+    Binding("up", "scroll_up", "line up", id="conversation.up", show=False),
+    Binding("down", "scroll_down", "line down", id="conversation.down", show=False),
+    Binding("pageup", "page_up", "page up", id="conversation.page_up", show=False),
+    Binding("pagedown", "page_down", "page down", id="conversation.page_down", show=False),
+    Binding("home", "scroll_home", "first line", id="conversation.home", show=False),
+    Binding("end", "scroll_end", "last line", id="conversation.end", show=False),
+]

@@ -1,0 +1,1 @@
+"""Results rendered as what they are: diff, source, JSON tree, Markdown, table, or text with its colours."""

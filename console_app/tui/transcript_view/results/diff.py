@@ -1,0 +1,109 @@
+"""Unified diffs: told from other text, counted, and painted with the numbers of their lines."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from rich.style import Style
+
+from console_app.tui.widgets.lines import Piece, Row, chop, clean
+from console_app.tui.widgets.palette import Palette
+
+LARGEST = 4 * 1024 * 1024  # characters of a diff that are counted
+_HUNK = re.compile(r"@@+ -(\d+)(?:,(\d+))? (?:-\d+(?:,\d+)? )?\+(\d+)(?:,(\d+))? @@")
+_BEGIN = re.compile(r"^(?:diff --git |--- \S.*\n\+\+\+ \S|@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@)", re.MULTILINE)
+_NAMES = re.compile(r"\+\+\+ (?:b/)?([^\t\n]+)")
+NUMBER = 5  # cells of a line's number
+
+
+def begins_diff(text: str) -> bool:
+    """Whether a text is a diff, from its first lines: some words may stand above it, but not much."""
+    found = _BEGIN.search(text)
+    return found is not None and text.count("\n", 0, found.start()) <= 8 and _HUNK.search(text) is not None
+
+
+@dataclass(slots=True)
+class DiffStat:
+    """How many lines a diff adds and removes, and the files that it changes."""
+
+    added: int = 0
+    removed: int = 0
+    files: list[str] = field(default_factory=list[str])
+
+
+class DiffReader:
+    """Goes through the lines of a diff and says what each is: `+`, `-`, ` `, `@` for the head of a hunk, `#` for that
+    of a file, `` for words around it; with its number, of the old text for what is removed, or 0."""
+
+    def __init__(self) -> None:
+        self._old = self._new = 0
+        self._old_left = self._new_left = 0
+
+    def read(self, line: str) -> tuple[str, int]:
+        """The next line, without its newline."""
+        if self._old_left > 0 or self._new_left > 0:
+            mark = line[:1] or " "
+            if mark == "+":
+                self._new += 1
+                self._new_left -= 1
+                return "+", self._new - 1
+            if mark == "-":
+                self._old += 1
+                self._old_left -= 1
+                return "-", self._old - 1
+            if mark == " ":
+                self._old, self._new = self._old + 1, self._new + 1
+                self._old_left, self._new_left = self._old_left - 1, self._new_left - 1
+                return " ", self._new - 1
+            if mark == "\\":
+                return "#", 0
+            self._old_left = self._new_left = 0
+        if (hunk := _HUNK.match(line)) is not None:
+            old, old_count, new, new_count = hunk.groups()
+            self._old, self._new = int(old), int(new)
+            self._old_left = 1 if old_count is None else int(old_count)
+            self._new_left = 1 if new_count is None else int(new_count)
+            return "@", 0
+        heads = ("--- ", "+++ ", "diff ", "index ", "Index: ", "new file", "deleted file", "rename ", "similarity ",
+                 "=====", "\\ ")  # fmt: skip
+        return ("#", 0) if line.startswith(heads) else ("", 0)
+
+
+def diff_stat(text: str) -> DiffStat:
+    """What a diff changes, counted over its first `LARGEST` characters."""
+    stat, reader = DiffStat(), DiffReader()
+    for line in text[:LARGEST].split("\n"):
+        kind, _ = reader.read(line)
+        if kind == "+":
+            stat.added += 1
+        elif kind == "-":
+            stat.removed += 1
+        elif kind == "#" and (name := _NAMES.match(line)) is not None and name[1] != "/dev/null":
+            stat.files.append(name[1].strip())
+    return stat
+
+
+def stat_pieces(stat: DiffStat, palette: Palette) -> list[Piece]:
+    """`+3 -1` in its colours."""
+    return [(f"+{stat.added:,}", palette.success), (" ", palette.base), (f"-{stat.removed:,}", palette.error)]
+
+
+def diff_rows(reader: DiffReader, lines: list[str], width: int, palette: Palette) -> list[Row]:
+    """The next lines that a reader goes through, as rows; the number before a line is not copied."""
+    rows: list[Row] = []
+    inks: dict[str, Style] = {"+": palette.success, "-": palette.error, "@": palette.secondary, "#": palette.muted}
+    numbered = width >= 40
+    for line in lines:
+        kind, number = reader.read(line)
+        ink = inks.get(kind, palette.base)
+        if kind == "#" and line.startswith(("+++ ", "diff ")):
+            ink = palette.strong
+        pieces: list[Piece] = [(clean(line), ink)] if line else []
+        if not numbered:
+            rows += chop(pieces, max(width, 1))
+            continue
+        for place, row in enumerate(chop(pieces, max(width - NUMBER - 1, 1))):
+            lead = f"{number or '':>{NUMBER}} " if place == 0 else " " * (NUMBER + 1)
+            rows.append(Row([(lead, palette.muted), *row.pieces], row.joint, NUMBER + 1))
+    return rows

@@ -1,0 +1,162 @@
+"""What a result is: found from the path in the call's arguments, then from the text itself. Reads no more than it must.
+
+A path says what the text is only where the call read it: of one that writes, the result is a message about the file.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Literal, cast
+
+from console_app.tui.transcript_view.results.delimited import Delimited, delimiter_of
+from console_app.tui.transcript_view.results.diff import begins_diff
+from console_app.tui.transcript_view.results.records import Records, records_of
+
+KindName = Literal["text", "diff", "source", "json", "table", "markdown"]
+LARGEST_JSON = 256 * 1024  # characters; beyond, reading JSON would be felt at the keyboard
+_SNIFFED = 8000  # characters of a text that its kind is told from
+_PATHS = ("path", "file", "file_path", "filepath", "filename", "file_name", "uri", "url", "notebook_path")
+_STARTS = ("offset", "start", "start_line", "startline", "line_start", "from_line", "line")
+_NUMBERED = re.compile(r"\s*\d+[\t│|:→][^\n]*\n\s*\d+[\t│|:→]")
+_FENCED = re.compile(r"\s*(`{3,})([\w+#.-]*)[^\n`]*\n(.*?)\n?\1\s*\Z", re.DOTALL)
+_RESOURCE = re.compile(r"\[resource (\S+)\]\n")
+_HEADING = re.compile(r"^#{1,4} \S", re.MULTILINE)
+_FENCE = re.compile(r"^(```|~~~)", re.MULTILINE)
+_MARKS = (  # beside headings and fences, what prose in Markdown has
+    re.compile(r"^ {0,3}(?:[-*+]|\d{1,3}[.)]) +\S.*\n(?:.*\n)?? {0,3}(?:[-*+]|\d{1,3}[.)]) +\S", re.MULTILINE),
+    re.compile(r"\[[^\]\n]+\]\([^)\s]+\)"),
+    re.compile(r"\*\*[^*\s][^*\n]*\*\*"),
+    re.compile(r"(?<!`)`[^`\n]+`(?!`)"),
+    re.compile(r"^\|.*\|[ \t]*\n\|[ :|-]+\|", re.MULTILINE),
+)
+_TABLE = _MARKS[-1]
+
+
+@dataclass(frozen=True, slots=True)
+class ResultKind:
+    """What a text is. `text` is it without what only wraps it; `language` is pygments' name for it, `name` for people;
+    `value` is what JSON came to, or the rows of a table; `first` the number of a source's first line, 0 where its lines
+    have none of ours."""
+
+    kind: KindName
+    text: str
+    language: str = ""
+    title: str = ""
+    value: Any = None
+    first: int = 1
+
+
+def kind_of(content: str, arguments: Mapping[str, Any] | None) -> ResultKind:
+    """The kind of a result, by the arguments of its call and its text."""
+    text, language = _unwrapped(content)
+    if "\x1b" in text[:_SNIFFED]:
+        return ResultKind("text", content)
+    if language in ("diff", "patch") or begins_diff(text[:_SNIFFED]):
+        return ResultKind("diff", text)
+    if (value := _json(text)) is not None:
+        rows = records_of(value)
+        return ResultKind("json", text, value=value) if rows is None else ResultKind("table", text, value=rows)
+    name = _path_read(content, arguments)
+    alias, title = language_of_file(name) if name else ("", "")
+    if not alias and language:
+        alias, title = language_of_alias(language)
+    if alias in ("markdown", "md") or (not alias and is_markdown(text[:_SNIFFED])):
+        return ResultKind("markdown", text)
+    mark = delimiter_of(text[:_SNIFFED], name)
+    if mark:
+        return ResultKind("table", text, value=Delimited(text, mark))
+    if not alias or "\n" not in text.strip():
+        return ResultKind("text", content)
+    return ResultKind("source", text, alias, title, first=_first_line(text, arguments or {}))
+
+
+def _first_line(text: str, arguments: Mapping[str, Any]) -> int:
+    """The number of the first line that was read; 0 where it isn't known, or the text has numbers of its own."""
+    starts = [value for name, value in arguments.items() if name.lower() in _STARTS and value not in (None, 0)]
+    if _NUMBERED.match(text) or any(arguments.get(name) is not None for name in ("tail", "view_range")):
+        return 0
+    return 1 if not starts else starts[0] if len(starts) == 1 and isinstance(starts[0], int) and starts[0] > 0 else 0
+
+
+def _unwrapped(content: str) -> tuple[str, str]:
+    """The text without the line that names its resource and without a fence around all of it, and the fence's word."""
+    head = _RESOURCE.match(content)
+    text = content[head.end() :] if head else content
+    if text.lstrip()[:3] == "```" and len(text) < 4 * LARGEST_JSON and (fenced := _FENCED.match(text)):
+        body = fenced[3]
+        if "\n```" not in f"\n{body}":
+            return body, fenced[2].lower()
+    return text, ""
+
+
+def _json(text: str) -> Any:
+    if len(text) > LARGEST_JSON or text.lstrip()[:1] not in ("{", "["):
+        return None
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _path_read(content: str, arguments: Mapping[str, Any] | None) -> str:
+    """The last part of the one path that was read; "" where there is none, or text was given to be written."""
+    if (head := _RESOURCE.match(content)) is not None:
+        return _last_part(head[1])
+    if not arguments or any(isinstance(value, str) and "\n" in value for value in arguments.values()):
+        return ""
+    found = [value for name, value in arguments.items() if name.lower() in _PATHS and isinstance(value, str)]
+    return _last_part(found[0]) if len(found) == 1 else ""
+
+
+def _last_part(path: str) -> str:
+    return re.split(r"[\\/]", path.partition("?")[0].partition("#")[0].rstrip("/"))[-1][:200]
+
+
+@lru_cache(maxsize=256)
+def language_of_file(name: str) -> tuple[str, str]:
+    """pygments' alias of the language of a file and its name for people; two empty ones where there is none."""
+    # pygments is there since the first code was shown, or costs 25 ms now.
+    from pygments.lexers import find_lexer_class_for_filename  # pyright: ignore[reportUnknownVariableType]
+
+    return _named(find_lexer_class_for_filename(name))
+
+
+@lru_cache(maxsize=64)
+def language_of_alias(alias: str) -> tuple[str, str]:
+    """As `language_of_file`, by the word behind a fence."""
+    from pygments.lexers import find_lexer_class_by_name  # pyright: ignore[reportUnknownVariableType]
+    from pygments.util import ClassNotFound
+
+    try:
+        return _named(find_lexer_class_by_name(alias))
+    except ClassNotFound:
+        return "", ""
+
+
+def _named(lexer: Any) -> tuple[str, str]:
+    if lexer is None or not lexer.aliases or lexer.aliases[0] == "text":
+        return "", ""
+    return cast("str", lexer.aliases[0]), cast("str", lexer.name)
+
+
+def is_markdown(text: str) -> bool:
+    """Whether a text is written in Markdown: a table, or two different marks of which one is a heading or a fence."""
+    if _TABLE.search(text):
+        return True
+    # `#` alone opens a comment in many a language: a heading stands for itself, between empty lines.
+    headings = sum(1 for found in _HEADING.finditer(text) if _stands_alone(text, found.start()))
+    strong = (headings > 0) + (_FENCE.search(text) is not None)
+    return strong > 0 and (strong + sum(1 for mark in _MARKS if mark.search(text)) > 1 or headings > 2)
+
+
+def _stands_alone(text: str, at: int) -> bool:
+    end = text.find("\n", at)
+    above = text[:at].rstrip(" \t")
+    return (not above or above.endswith("\n\n")) and (end < 0 or text[end + 1 : end + 2] in ("", "\n"))
+
+
+Table = Records | Delimited
