@@ -75,7 +75,7 @@ class Approvals:
         if resolution.arguments is not None:
             call.arguments = resolution.arguments
         self.record(call, resolution)
-        return None if resolution.decision is Decision.ALLOW else results.denied(_reason(resolution, verdict))
+        return None if resolution.decision is Decision.ALLOW else _refused(resolution, verdict)
 
     async def _request(self, call: CallExecution, spec: ToolSpec, verdict: Verdict, repeats: bool) -> Resolution:
         self._emit(ev.ApprovalRequested(call_id=call.id, why=verdict.why, always=bool(call.must_ask)))
@@ -89,7 +89,7 @@ class Approvals:
             async with asyncio.timeout(limit):
                 return await waiting.answer
         except TimeoutError:
-            feedback = f"Nobody answered within {results.seconds(limit or 0)}."
+            feedback = f"nobody answered within {results.seconds(limit or 0)}"
             return Resolution(Decision.DENY, DecidedBy.LIMIT, feedback=feedback)
         finally:
             if self._waiting.get(call.id) is waiting:  # else the call was started again meanwhile
@@ -157,16 +157,17 @@ def checked_edit(gate: ApprovalGate, spec: ToolSpec, arguments: dict[str, Any]) 
     return edited
 
 
-def _reason(resolution: Resolution, verdict: Verdict) -> str:
-    if resolution.feedback:
-        return resolution.feedback
+def _refused(resolution: Resolution, verdict: Verdict) -> ToolResult:
+    """The result of a call that may not run: only a person's own no is told as one."""
     match resolution.by:
         case DecidedBy.RULE:
-            return f"A rule forbids it: {resolution.rule}."
+            return results.denied(f"A rule forbids it: {resolution.rule}.")
+        case DecidedBy.LIMIT if resolution.feedback:
+            return results.not_approved(f"{resolution.feedback}.")
         case DecidedBy.LIMIT:
-            return f"It needs an approval ({verdict.why}), and nobody is there to give it."
+            return results.not_approved(f"it needs an approval ({verdict.why}), and nobody is there to give it.")
         case DecidedBy.USER | DecidedBy.MODE:
-            return ""
+            return results.denied(resolution.feedback or "")
 
 
 def _ordinal(number: int) -> str:

@@ -19,6 +19,7 @@ from console_app.domain.tools import ToolResult, ToolSpec
 from console_app.engine import results
 from console_app.engine.arguments import UnreadableArguments, as_written, declared, read
 from console_app.engine.builtin_tools.completion import is_completion
+from console_app.engine.builtin_tools.specs import with_own_names
 from console_app.engine.call_execution import CallExecution
 from console_app.engine.executor import Executor, Queue
 from console_app.engine.settings import Dispatch
@@ -101,14 +102,15 @@ class Batch:
             return
         call.closed = True
         try:
-            call.arguments = read(chunk.arguments)
+            call.arguments = given = read(chunk.arguments)
             if call.spec is not None:
-                call.arguments, call.left_out = declared(call.spec.input_schema, call.arguments)
+                own = with_own_names(call.spec, given) if call.spec.builtin else given
+                call.arguments, call.left_out = declared(call.spec.input_schema, own)
         except UnreadableArguments as error:
             call.raw = chunk.raw or chunk.arguments
             self._executor.finish(call, results.unreadable(str(error), call.raw))
             return
-        call.written = as_written(chunk.arguments, read(chunk.arguments) if call.left_out else call.arguments)
+        call.written = as_written(chunk.arguments, given)
         left_out = tuple(f"left out {name}, which is no argument of the tool" for name in call.left_out)
         call.raw, call.repaired, call.must_ask = chunk.raw, (*chunk.repaired, *left_out), chunk.must_ask
         if call.result is not None:

@@ -14,6 +14,8 @@ from console_app.engine.arguments import compact
 
 FAILED = "Tool execution failed: "
 DENIED = "The user denied this call."
+NOT_ALLOWED = "This call was not run:"
+NOT_WAITED_FOR = "The user did not wait for this call."
 CANCELLED = "The user cancelled this call."
 INTERRUPTED = "Interrupted before completion."
 SINGLE = "not executed: one tool a message"
@@ -77,15 +79,20 @@ def denied(reason: str = "") -> ToolResult:
     return _plain(Outcome.DENIED, f"{DENIED} {reason}".rstrip(), reason or None)
 
 
+def not_approved(why: str) -> ToolResult:
+    """A call that asked and that nobody answered: `why` is the rest of a sentence. It was nobody's no."""
+    return _plain(Outcome.DENIED, f"{NOT_ALLOWED} {why}", why)
+
+
 def interrupted() -> ToolResult:
     """A call that something else than the user ended before it ran."""
     return _plain(Outcome.INTERRUPTED, INTERRUPTED, "interrupted")
 
 
 def not_waited_for(sent: Sequence[str], *, started: bool) -> ToolResult:
-    """A call that had not ended when the user sent the other results on."""
-    text = f"{INTERRUPTED} The user did not wait for it. {_so_far(sent) if started else 'It had not started.'}"
-    return _plain(Outcome.INTERRUPTED, text, "the user did not wait for it")
+    """A call that had not ended when the user sent the other results on: their choice, so no failure."""
+    text = f"{NOT_WAITED_FOR} {_so_far(sent) if started else 'It had not started.'}"
+    return _plain(Outcome.CANCELLED, text, "you did not wait for it")
 
 
 def one_completion() -> ToolResult:

@@ -192,7 +192,7 @@ def test_a_limit_on_waiting_denies_visibly_and_none_is_the_default() -> None:
         engine = engine_of(Model(calls({"n": "a"})), mode=ApprovalMode.ASK, approval_timeout=20)
         events = await play(engine)
         assert only(events, ev.ApprovalResolved)[0].at == 20
-        assert tool_texts(engine) == ["The user denied this call. Nobody answered within 20 s."]
+        assert tool_texts(engine) == ["This call was not run: nobody answered within 20 s."]
         patient = engine_of(Model(calls({"n": "a"})), mode=ApprovalMode.ASK)
 
         def a_day_later(turn: Turn, call_id: str) -> None:
