@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
@@ -46,13 +46,15 @@ class RuleFile(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ApprovalDecision:
-    """What was decided, the same for each of `call_ids`; with `rule`, that is written as well."""
+    """What was decided, the same for each of `call_ids`; with `rule`, that is written as well. `comments` are words for
+    the model by call id, for those that have some of their own."""
 
     call_ids: tuple[str, ...]
     decision: Decision
     scope: Scope = "once"
     rule: str = ""
     feedback: str | None = None
+    comments: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,14 +105,14 @@ class Permissions:
         if running is None:
             return
         for call_id in decided.call_ids:
-            running.resolve(call_id, decided.decision, feedback=decided.feedback)
+            running.resolve(call_id, decided.decision, feedback=decided.comments.get(call_id, decided.feedback))
         if decided.rule:
             self.reconsider()
 
-    def run_edited(self, call_id: str, arguments: dict[str, Any]) -> None:
-        """Lets a waiting call run with other arguments; the model hears of them."""
+    def run_edited(self, call_id: str, arguments: dict[str, Any], comment: str = "") -> None:
+        """Lets a waiting call run with other arguments; the model hears of them, and reads the comment."""
         running = self._running()
-        if running is None or not running.resolve(call_id, Decision.ALLOW, arguments=arguments):
+        if running is None or not running.resolve(call_id, Decision.ALLOW, arguments=arguments, feedback=comment):
             self._ui.toast("That call doesn't wait any more.")
 
     def reconsider(self) -> int:

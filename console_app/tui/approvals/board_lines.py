@@ -20,12 +20,14 @@ _CHOOSING = (
     ("n", "deny"),
     ("f", "deny and say why"),
     ("e", "edit"),
+    ("c", "comment"),
     ("Y/N", "all"),
     ("j/k", "row"),
     ("esc", "later"),
 )
 _RULE = (("enter", "write the rule and run"), ("j/k", "another rule"), ("esc", "back"))
 _WORDS = (("enter", "deny"), ("esc", "back"))
+_COMMENT = (("enter", "keep it: it goes along with what you decide"), ("esc", "back"))
 
 
 def row(number: int, approval: PendingApproval, selected: bool, label: int, width: int, now: float) -> Content:
@@ -45,8 +47,8 @@ def row(number: int, approval: PendingApproval, selected: bool, label: int, widt
     return line + Content.styled(left, "$warning")
 
 
-def header(approval: PendingApproval, hidden: bool, width: int) -> list[Content]:
-    """What the selected call is, why it asks, and what to look out for."""
+def header(approval: PendingApproval, hidden: bool, width: int, comment: str = "") -> list[Content]:
+    """What the selected call is, why it asks, what to look out for, and your words for the model."""
     call = approval.call
     line = Content.styled(one_line(call.label, 60), "bold $foreground")
     line += Content.styled(f"  {one_line(call.why, 200)}", "$warning")
@@ -65,6 +67,8 @@ def header(approval: PendingApproval, hidden: bool, width: int) -> list[Content]
         lines.append(
             Content.styled("! holds invisible or direction-changing characters, marked as <U+...>", "bold $error")
         )
+    if comment:
+        lines.append(Content.styled("your words: ", "$muted") + Content.styled(one_line(comment, 200), "$accent"))
     return lines
 
 
@@ -90,7 +94,7 @@ def keys(stage: str, width: int, *, counts: bool, held: bool, rules: bool) -> li
     """The keys of a stage, on as many lines as they need; faint while they don't count."""
     if stage == "away":
         return key_lines([("tab", "brings you here to decide")], width, accent="$warning", counts=True)
-    shown: Sequence[tuple[str, str]] = {"rule": _RULE, "words": _WORDS}.get(stage, _CHOOSING)
+    shown: Sequence[tuple[str, str]] = {"rule": _RULE, "words": _WORDS, "comment": _COMMENT}.get(stage, _CHOOSING)
     if not rules and stage == "choosing":
         shown = [pair for pair in shown if pair[0] not in ("a", "A")]
-    return key_lines(shown, width, accent="$warning", counts=(counts or stage == "words") and not held)
+    return key_lines(shown, width, accent="$warning", counts=(counts or stage in ("words", "comment")) and not held)

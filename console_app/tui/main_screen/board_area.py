@@ -3,6 +3,8 @@ conversation."""
 
 from __future__ import annotations
 
+from functools import partial
+
 from textual import getters, on
 from textual.app import ComposeResult
 from textual.containers import Vertical
@@ -82,8 +84,9 @@ class BoardArea(Vertical):
             self.edit_waiting(call)
 
     def edit_waiting(self, call: CallView) -> None:
-        """Lets a waiting call run with other arguments."""
-        self._ui.open(self._dialogs.edit_arguments, call, "runs it with these", self._permissions.run_edited)
+        """Lets a waiting call run with other arguments, and with what was said of it."""
+        run = partial(self._permissions.run_edited, comment=self.approvals.selection.comments.get(call.id, ""))
+        self._ui.open(self._dialogs.edit_arguments, call, "runs it with these", run)
 
     @on(ApprovalBoard.Refused)
     def _refused(self, event: ApprovalBoard.Refused) -> None:
