@@ -41,7 +41,7 @@ Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Limit = Annotated[Seconds | None, AfterValidator(_no_zero)]
 Positive = Annotated[int, Field(ge=1)]
 Names = Annotated[tuple[str, ...], BeforeValidator(_split)]
-BuiltinTool = Literal["update_todo_list", "ask_followup_question", "finished"]
+BuiltinTool = Literal["update_todo_list", "ask_followup_question", "enable_server", "finished"]
 
 
 class ModelSettings(Sampling, frozen=True):
@@ -73,8 +73,8 @@ class Settings(Sampling, frozen=True):
     policy: CallPolicy | None = None  # None: parallel, until a protocol has a reason for another
     dispatch: Literal["eager", "batch"] = "eager"
     strategy: Literal["agentic", "act", "think-act", "react"] = "agentic"
-    # Offered beside what the strategy needs, and only where other tools are on; None: the to-do list, and in the
-    # console questions to you.
+    # Offered beside what the strategy needs, and only where other tools are on; None: the to-do list, asking for
+    # a server that is off, and in the console questions to you.
     builtin_tools: Annotated[tuple[BuiltinTool, ...], BeforeValidator(_split)] | None = None
     finish_todos: bool = False  # open items of the to-do list keep a turn from completing
     never_parallel: Names = ()  # patterns of SERVER.TOOL that never run beside another call of the same tool

@@ -58,9 +58,11 @@ class Approvals:
         arguments = call.arguments or {}
         key = args.canonical(arguments)
         times = self._repetition.times(spec.name, key)
+        if spec.asks and (wrong := args.problem(spec.input_schema, arguments)):
+            return results.unreadable(wrong, call.written)  # nobody is asked for what can't be
         verdict = self._gate.check(spec, arguments, call.must_ask)
         repeats = False
-        if spec.builtin and verdict.action == "ask" and not call.must_ask:
+        if verdict.action == "ask" and spec.builtin and not spec.asks and not call.must_ask:
             verdict = Verdict("allow", "a tool of Fanout itself", DecidedBy.MODE)
         if verdict.action != "deny" and times > FREE_REPEATS + 1:
             if verdict.action == "allow" and (self._gate.headless or spec.builtin):

@@ -73,7 +73,7 @@ class Step:
         self._settings = settings = session.settings
         self._specs = {
             name: limited(spec, settings.never_parallel, settings.limits)
-            for name, spec in offered(session.toolset, ask.builtins).items()
+            for name, spec in offered(session.toolset, ask.builtins, session.servers).items()
         }
         self._policy = settings.policy_for(session.provider.protocol)
         self.tools = AnswerTools(session, owner.emit, lambda: self.batch.calls)

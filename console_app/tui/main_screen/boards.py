@@ -102,12 +102,12 @@ class WaitingBoards:
         return call.label if call is not None else ""
 
     def _approval(self, call: CallView) -> PendingApproval:
-        spec = next((spec for spec in self._engine.toolset.tools() if spec.name == call.name), None)
+        spec = self._engine.spec(call.name)
         limit = self._engine.settings.approval_timeout
         return PendingApproval(
             call,
             self._before(call),
-            traits(spec) if spec else "",
+            traits(spec) if spec and not spec.builtin else "",
             helpful_rules(self._engine.gate, spec, call.arguments or {}) if spec and not call.always_asks else (),
             None if limit is None else call.news_at + limit,
             spec.changed if spec else "",
