@@ -31,6 +31,7 @@ _FAILED: dict[Outcome, tuple[str, str]] = {
     Outcome.BLOCKED: ("was held back", ""),
     Outcome.SKIPPED: ("was put off", "What was put off can be asked for again."),
 }
+_NOT_RUN = "This call was not run:"
 _PREFIX = "Tool execution failed: "  # what the engine writes before a tool's own error
 
 
@@ -93,8 +94,10 @@ def _block(content: str) -> str:
 
 
 def _bad(one: Called, tools: OfflineTools) -> str:
-    what = _FAILED[one.result.outcome][0]
     why = one_line(one.result.content, _BRIEF).removeprefix(_PREFIX).rstrip(".")
+    what = _FAILED[one.result.outcome][0]
+    if why.startswith(_NOT_RUN):  # it asked, and nobody answered
+        what, why = "was not run", why.removeprefix(_NOT_RUN).lstrip()
     expression = _expression(one)
     name = code(expression) if expression is not None else f"**{_title(one, tools)}**"
     return f"- {name} {what}" + (f": {code(why)}." if why else ".")
