@@ -76,6 +76,8 @@ class Settings(Sampling, frozen=True):
     # Offered beside what the strategy needs, and only where other tools are on; None: the to-do list, asking for
     # a server that is off, and in the console questions to you.
     builtin_tools: Annotated[tuple[BuiltinTool, ...], BeforeValidator(_split)] | None = None
+    # Whether requests leave calling to the model, forbid it or demand it; None: `act` demands it, the others leave it.
+    tool_choice: Literal["auto", "none", "required"] | None = None
     finish_todos: bool = False  # open items of the to-do list keep a turn from completing
     never_parallel: Names = ()  # patterns of SERVER.TOOL that never run beside another call of the same tool
     limits: dict[str, Positive] = Field(default_factory=dict)  # server, or pattern of SERVER.TOOL -> calls at once

@@ -106,8 +106,8 @@ def not_single() -> ToolResult:
 
 
 def no_more_tools() -> ToolResult:
-    """A call in the last answer of a turn, which takes none."""
-    return _plain(Outcome.SKIPPED, "not executed: the step limit of this turn is reached.")
+    """A call in an answer that takes none: the last of a turn, or any where the settings say so."""
+    return _plain(Outcome.SKIPPED, "not executed: no tool may be called in this answer.")
 
 
 def repeated(times: int) -> ToolResult:

@@ -9,6 +9,7 @@ from typing import Literal
 from console_app.domain.approvals import CallPolicy
 
 Dispatch = Literal["eager", "batch"]
+ToolChoice = Literal["auto", "none", "required"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,7 @@ class EngineSettings:
     approval_timeout: float | None = None  # then a waiting call is denied, visibly
     strategy: str = "agentic"
     builtin_tools: frozenset[str] = frozenset()  # offered beside those that the strategy needs
+    tool_choice: ToolChoice | None = None  # of the requests that may call tools; None: as the strategy has it
     finish_todos: bool = False  # an open item of the to-do list keeps a turn from completing
     never_parallel: tuple[str, ...] = ()  # patterns of server.tool
     limits: Mapping[str, int] = field(default_factory=dict[str, int])  # server, or pattern of server.tool -> at once

@@ -29,8 +29,9 @@ from console_app.engine.provider_calls import ProviderCalls
 from console_app.engine.repetition import Repetition
 from console_app.engine.restarts import Restarts
 from console_app.engine.session import Session
+from console_app.engine.settings import ToolChoice
 from console_app.engine.slots import limited
-from console_app.engine.strategies.strategy import Ending, StepResult, ToolChoice
+from console_app.engine.strategies.strategy import Ending, StepResult
 
 logger = logging.getLogger(__name__)
 

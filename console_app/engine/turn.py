@@ -31,10 +31,10 @@ from console_app.engine.call_execution import CallExecution
 from console_app.engine.provider_calls import ProviderCalls
 from console_app.engine.repetition import Repetition
 from console_app.engine.session import Session
-from console_app.engine.settings import EngineSettings
+from console_app.engine.settings import EngineSettings, ToolChoice
 from console_app.engine.step import Ask, Step
 from console_app.engine.strategies import STRATEGIES, Loop
-from console_app.engine.strategies.strategy import Ending, StepResult, Strategy, ToolChoice
+from console_app.engine.strategies.strategy import Ending, StepResult, Strategy
 
 STOPPED = "[Fanout: the user stopped the turn here, before it was finished.]"
 FAILED = "[Fanout: the turn ended here with an error, before it was finished.]"
@@ -60,6 +60,7 @@ class Turn(Activity):
         self._steering: list[UserMessage] = []
         self._step: Step | None = None
         self._builtins = frozenset[str]()
+        self._said = ""  # the newest text of an answer
         self._ending: Ending | None = None  # set when the turn is stopped from outside
         self._deadline: asyncio.TimerHandle | None = None
 
@@ -199,7 +200,9 @@ class Turn(Activity):
         finally:
             self._session.calls.update((call.id, call) for call in step.batch.calls)
             self.approvals_missed.extend(step.approvals.missed)
-        if (final := answered.completed) and final.strip() and final.strip() != answered.text.strip():
+        if label is None and answered.text.strip():
+            self._said = answered.text.strip()
+        if (final := answered.completed) and final.strip() and final.strip() != self._said:
             self.join(AssistantMessage(content=final))
         return answered
 

@@ -131,7 +131,7 @@ def test_finished_of_an_answer_that_was_cut_completes_nothing() -> None:
         engine = engine_of(Model([TextChunk("Well"), *finished(), FinishChunk("length")]), strategy="act")
         events = await play(engine)
         assert outcomes(engine) == ["invalid"]
-        assert len(requests(engine)) == 2
+        assert len(requests(engine)) == 3  # text was no end either, the first time
         check_turn(engine, events)
 
     run(scene)
@@ -171,10 +171,62 @@ def test_the_answer_given_to_finished_is_not_said_twice() -> None:
 def test_text_without_calls_ends_a_turn_under_every_strategy(strategy: str) -> None:
     async def scene() -> None:
         thinking = [said("Hm.")] if strategy in ("think-act", "react") else []
-        engine = engine_of(Model(*thinking, said("It is 4.")), strategy=strategy)
+        engine = engine_of(Model(*thinking, said("It is 4."), said("It is 4.")), strategy=strategy)
         events = await play(engine)
         assert ending(events).outcome == "completed"
         assert engine.history[-1] == AssistantMessage(content="It is 4.")
+        assert len(requests(engine)) == {"agentic": 1, "act": 2}.get(strategy, 2)
+        check_turn(engine, events)
+
+    run(scene)
+
+
+def test_act_says_once_that_a_call_ends_the_turn() -> None:
+    async def scene() -> None:
+        engine = engine_of(Model(said("It is 4."), [*finished(0, "It is 4."), *STOP]), strategy="act")
+        events = await play(engine)
+        assert ending(events).outcome == "completed"
+        told = [one.content for one in engine.history if isinstance(one, UserMessage) and one.origin == "fanout"]
+        assert len(told) == 1
+        assert "call fanout_finished with the whole answer" in told[0]
+        assert [one.content for one in engine.history if isinstance(one, AssistantMessage)] == ["It is 4.", ""]
+        check_turn(engine, events)
+
+    run(scene)
+
+
+@pytest.mark.parametrize(
+    ("strategy", "tool_choice", "sent"),
+    [
+        ("agentic", None, ["auto", "auto", "auto"]),
+        ("agentic", "required", ["required", "auto", "auto"]),  # else no text could end the turn
+        ("agentic", "none", ["none"]),
+        ("act", None, ["required", "required", "required", "required"]),
+        ("act", "auto", ["auto", "auto", "auto", "auto"]),
+        ("think-act", "required", ["none", "required", "none", "required", "none", "required"]),
+    ],
+)
+def test_calls_can_be_demanded_or_forbidden(strategy: str, tool_choice: Any, sent: list[str]) -> None:
+    async def scene() -> None:
+        acts = [calls({"n": "a"}), calls({"n": "b"}), said("Here."), said("Here.")]
+        answers = [line for act in acts for line in ([said("Hm."), act] if strategy == "think-act" else [act])]
+        answers = [said("Here.")] if tool_choice == "none" else answers
+        engine = engine_of(Model(*answers), strategy=strategy, tool_choice=tool_choice)
+        events = await play(engine)
+        assert [request.tool_choice for request in requests(engine)] == sent
+        assert ending(events).outcome == "completed"
+        check_turn(engine, events)
+
+    run(scene)
+
+
+def test_who_may_not_complete_may_say_so_in_words() -> None:
+    async def scene() -> None:
+        blocked = [*call(0, {"do": "fail"}), *finished(1), *STOP]
+        engine = engine_of(Model(blocked, said("I can't.")), strategy="act")
+        events = await play(engine)
+        assert [request.tool_choice for request in requests(engine)] == ["required", "auto"]
+        assert engine.history[-1].content == "I can't."
         check_turn(engine, events)
 
     run(scene)
@@ -351,7 +403,7 @@ def test_what_you_type_while_it_finishes_is_answered_in_the_same_turn() -> None:
             engine.turn.steer("and in German?")
 
         model = Model([steer, *finished(), *STOP], said("Auf Deutsch."))
-        engine = engine_of(model, strategy="act")
+        engine = engine_of(model, builtin_tools=frozenset({"finished"}))
         events = await play(engine)
         assert [message.content for message in engine.history[-3:]] == ["All done.", "and in German?", "Auf Deutsch."]
         check_turn(engine, events)

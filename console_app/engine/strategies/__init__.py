@@ -25,7 +25,7 @@ STRATEGIES: dict[str, Strategy] = {
     strategy.name: strategy
     for strategy in (
         Strategy("agentic"),
-        Strategy("act", tools=frozenset({FINISHED})),
+        Strategy("act", (Phase(tool_choice="required"),), frozenset({FINISHED}), nudges=True),
         Strategy(
             "think-act",
             (Phase("think", THINK, "none"), Phase(note=GO_ON)),

@@ -7,15 +7,13 @@ of their cycle and in the built-in tools that they need: all of them run every c
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Protocol
 
 from console_app.domain.events import Level, TurnOutcome
 from console_app.domain.messages import ThoughtLabel
 from console_app.domain.ports.provider import FinishReason
 from console_app.engine.call_execution import CallExecution
-from console_app.engine.settings import EngineSettings
-
-ToolChoice = Literal["auto", "none", "required"]
+from console_app.engine.settings import EngineSettings, ToolChoice
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +99,10 @@ class Phase:
 
 @dataclass(frozen=True, slots=True)
 class Strategy:
-    """An agent loop: its phases, over and over, until the turn ends. `tools` are the built-in tools that it needs."""
+    """An agent loop: its phases, over and over, until the turn ends. `tools` are the built-in tools that it needs; one
+    that `nudges` says once in a turn that an answer without a call is not the way to end it."""
 
     name: str
     phases: tuple[Phase, ...] = (Phase(),)
     tools: frozenset[str] = frozenset()
+    nudges: bool = False
