@@ -78,6 +78,9 @@ class Settings(Sampling, frozen=True):
     builtin_tools: Annotated[tuple[BuiltinTool, ...], BeforeValidator(_split)] | None = None
     # Whether requests leave calling to the model, forbid it or demand it; None: `act` demands it, the others leave it.
     tool_choice: Literal["auto", "none", "required"] | None = None
+    # Of tools that say they only read: the same call twice in an answer runs once, and the same call again in a turn is
+    # skipped with a note, unless it is asked for once more or something ran that may have changed the answer.
+    dedupe: bool = True
     finish_todos: bool = False  # open items of the to-do list keep a turn from completing
     never_parallel: Names = ()  # patterns of SERVER.TOOL that never run beside another call of the same tool
     limits: dict[str, Positive] = Field(default_factory=dict)  # server, or pattern of SERVER.TOOL -> calls at once

@@ -68,6 +68,8 @@ class Approvals:
             if verdict.action == "allow" and (self._gate.headless or spec.builtin):
                 return results.repeated(times)
             verdict, repeats = Verdict("ask", f"the same call for the {_ordinal(times)} time", DecidedBy.LIMIT), True
+        elif verdict.action != "deny" and self._has_answer(call, spec, key):
+            return results.answered_before()
         if verdict.action == "ask":
             resolution = await self._request(call, spec, verdict, repeats)
             if repeats and resolution.decision is Decision.ALLOW:
@@ -78,6 +80,11 @@ class Approvals:
             call.arguments = resolution.arguments
         self.record(call, resolution)
         return None if resolution.decision is Decision.ALLOW else _refused(resolution, verdict)
+
+    def _has_answer(self, call: CallExecution, spec: ToolSpec, key: str) -> bool:
+        """Whether the same call of this turn has a result that still stands; one that the user runs again has none."""
+        reads = self._settings.dedupe and spec.annotations.read_only and not spec.builtin
+        return reads and call.attempt == 1 and self._repetition.stands(spec.name, key)
 
     async def _request(self, call: CallExecution, spec: ToolSpec, verdict: Verdict, repeats: bool) -> Resolution:
         self._emit(ev.ApprovalRequested(call_id=call.id, why=verdict.why, always=bool(call.must_ask)))

@@ -15,9 +15,9 @@ from typing import Any
 from console_app.domain import events as ev
 from console_app.domain.approvals import CallPolicy
 from console_app.domain.ports.provider import CallBroken, CallClosed, CallOpened
-from console_app.domain.tools import ToolResult, ToolSpec
+from console_app.domain.tools import Outcome, ToolResult, ToolSpec
 from console_app.engine import results
-from console_app.engine.arguments import UnreadableArguments, as_written, declared, read
+from console_app.engine.arguments import UnreadableArguments, as_written, canonical, declared, read
 from console_app.engine.builtin_tools.completion import is_completion
 from console_app.engine.builtin_tools.specs import with_own_names
 from console_app.engine.call_execution import CallExecution
@@ -36,6 +36,7 @@ class BatchRules:
     policy: CallPolicy
     dispatch: Dispatch
     closed: ToolResult | None = None
+    dedupe: bool = False  # equal calls of a tool that only reads run once
 
 
 class Batch:
@@ -56,11 +57,21 @@ class Batch:
         self._emit = emit
         self._new_id = new_id
         self._by_index: dict[int, CallExecution] = {}
+        self._first: dict[tuple[str, str, str], CallExecution] = {}  # of equal calls, the one that runs
 
     @property
     def calls(self) -> list[CallExecution]:
         """The calls in call order."""
         return [self._by_index[index] for index in sorted(self._by_index)]
+
+    @property
+    def ran(self) -> list[tuple[ToolSpec, str, Outcome | None]]:
+        """The calls of servers that were started, with what they ran with in canonical form, and how they ended."""
+        return [
+            (call.spec, canonical(call.arguments or {}), call.outcome)
+            for call in self._by_index.values()
+            if call.ran and call.spec is not None and not call.spec.builtin
+        ]
 
     def find(self, call_id: str) -> CallExecution | None:
         """The call with this id, or None."""
@@ -206,8 +217,17 @@ class Batch:
     def _dispatch(self, call: CallExecution, spec: ToolSpec) -> None:
         if self._rules.policy is CallPolicy.SINGLE and any(other.index < call.index for other in self.calls):
             self._executor.finish(call, results.not_single())
+        elif (first := self._same(call, spec)) is not call and first.index < call.index:
+            self._executor.follow(call, spec, lambda: self._by_index[first.index], self._queue_of(call))
         else:
             self._executor.start(call, spec, self._queue_of(call))
+
+    def _same(self, call: CallExecution, spec: ToolSpec) -> CallExecution:
+        """The first call of the answer that equals this one and whose result will do for both; the call itself if none
+        does."""
+        if not self._rules.dedupe or not spec.annotations.read_only or spec.builtin:
+            return call
+        return self._first.setdefault((spec.name, canonical(call.arguments or {}), call.must_ask), call)
 
     def _complete(self, call: CallExecution, spec: ToolSpec, cut: str | None) -> None:
         """Starts a call that completes: after all others, and only one of them."""

@@ -116,6 +116,21 @@ def repeated(times: int) -> ToolResult:
     return _plain(Outcome.SKIPPED, text)
 
 
+def answered_before() -> ToolResult:
+    """The same call again in a turn, of a tool that only reads."""
+    text = (
+        "skipped: the same call with the same arguments succeeded earlier in this turn, and nothing ran since that "
+        "could change its answer. Use that result; asked for once more, the call runs."
+    )
+    return _plain(Outcome.SKIPPED, text)
+
+
+def shared(result: ToolResult) -> ToolResult:
+    """The result of a call that its answer asked for more than once: for all but the one that ran."""
+    note = "This answer asked for the same call more than once: it ran once, and this is its result."
+    return result.model_copy(update={"content": f"{note}\n\n{result.content}", "artifacts": ()})
+
+
 def unreadable(problem: str, raw: str) -> ToolResult:
     """A call whose arguments are not whole or not JSON: it was not run."""
     shown = raw if len(raw) <= _RAW_SHOWN else f"{raw[:_RAW_SHOWN]}… ({len(raw)} characters)"

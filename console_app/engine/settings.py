@@ -27,6 +27,7 @@ class EngineSettings:
     strategy: str = "agentic"
     builtin_tools: frozenset[str] = frozenset()  # offered beside those that the strategy needs
     tool_choice: ToolChoice | None = None  # of the requests that may call tools; None: as the strategy has it
+    dedupe: bool = True  # tools that only read: equal calls run once an answer, and not again while the result stands
     finish_todos: bool = False  # an open item of the to-do list keeps a turn from completing
     never_parallel: tuple[str, ...] = ()  # patterns of server.tool
     limits: Mapping[str, int] = field(default_factory=dict[str, int])  # server, or pattern of server.tool -> at once

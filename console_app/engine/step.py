@@ -93,7 +93,7 @@ class Step:
         # skipped; beside a thought they run, since they are what the next request would ask for.
         closed = results.no_more_tools() if ask.tool_choice == "none" and ask.label is None else None
         self.batch = Batch(
-            rules=BatchRules(self._policy, self._settings.dispatch, closed),
+            rules=BatchRules(self._policy, self._settings.dispatch, closed, self._settings.dedupe),
             specs=self._specs,
             executor=self.executor,
             emit=owner.emit,

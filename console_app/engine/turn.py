@@ -199,6 +199,7 @@ class Turn(Activity):
             answered = await step.run()
         finally:
             self._session.calls.update((call.id, call) for call in step.batch.calls)
+            self._repetition.answered(step.batch.ran)
             self.approvals_missed.extend(step.approvals.missed)
         if label is None and answered.text.strip():
             self._said = answered.text.strip()
@@ -210,11 +211,13 @@ class Turn(Activity):
         """A summary in place of older turns when the next request might be too large; where none is to be had, once."""
         if self._may_compact and compaction.is_needed(self._session):
             self._may_compact = await compaction.compact(self._session, self.emit, automatic=True)
+            self._repetition.forget_answers()
 
     def _join_what_the_user_did(self) -> None:
         waiting, self._steering = self._steering, []
         for message in waiting:
             self.join(message)
+            self._repetition.forget_answers()
         if self._session.todo_edited:
             self._session.todo_edited = False
             self.add_message(f"{TODO_EDITED}\n{as_checklist(self._session.transcript.todo)}")

@@ -370,7 +370,8 @@ def test_thoughts_between_do_not_hide_that_a_call_repeats_itself(strategy: str) 
     async def scene() -> None:
         phases = [phase.label for phase in STRATEGIES[strategy].phases]
         answers = [said("Hm.") if label else calls({"n": "a"}) for label in phases * 4]
-        engine = engine_of(Model(*answers), strategy=strategy, gate=ApprovalGate(ApprovalMode.YOLO, headless=True))
+        gate = ApprovalGate(ApprovalMode.YOLO, headless=True)
+        engine = engine_of(Model(*answers), strategy=strategy, gate=gate, dedupe=False)
         events = await play(engine)
         assert outcomes(engine) == [*["succeeded"] * 3, "skipped"]
         assert "came 4 times in a row" in tool_texts(engine)[-1]
