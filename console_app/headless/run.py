@@ -31,6 +31,8 @@ from console_app.headless.writers import (
 )
 from console_app.sessions.library import Library
 
+# The work was cut short, which a script has to notice, though there is an answer.
+STEP_LIMIT = "The step limit was reached: the answer is what could be said by then. --max-steps sets it."
 EXIT_DONE, EXIT_FAILED, EXIT_USAGE, EXIT_APPROVAL, EXIT_TIME_LIMIT = 0, 1, 2, 3, 124
 
 
@@ -120,7 +122,7 @@ def _ending(
     if turn.approval_needed:
         return RunEnding(EXIT_APPROVAL, _approval_line(turn))
     if outcome == "step_limit":
-        return RunEnding(EXIT_FAILED, error or "The step limit was reached. --max-steps sets it.")
+        return RunEnding(EXIT_FAILED, error or STEP_LIMIT)
     if outcome == "cancelled":
         return RunEnding(EXIT_INTERRUPTED, "Cancelled.")
     if results_only:

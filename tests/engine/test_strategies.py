@@ -16,6 +16,7 @@ from console_app.domain.transcript import Transcript
 from console_app.engine.approval_gate import ApprovalGate
 from console_app.engine.engine import Engine
 from console_app.engine.strategies import STRATEGIES
+from console_app.engine.turn import Turn
 from tests.engine.peers import (
     Line,
     Model,
@@ -291,6 +292,44 @@ def test_react_can_end_where_it_observes_and_reads_results_whole() -> None:
         assert engine.history[-1].content == "All done."
         results = [message.content for message in model.requests[2].messages if message.role == "tool"]
         assert results == ["result of " + "x" * 5000]
+        check_turn(engine, events)
+
+    run(scene)
+
+
+def test_react_asks_you_itself_where_its_reasoning_ends_with_a_question() -> None:
+    async def scene() -> None:
+        model = Model(
+            said("The colour is missing.\n\n**Ask:** Which colour?"),
+            said("Red it is.\nPlan: end."),
+            [*finished(0, "Painted red."), *STOP],
+        )
+        engine = engine_of(model, strategy="react")
+
+        def react(turn: Turn, event: ev.Event) -> None:
+            if isinstance(event, ev.QuestionAsked):
+                assert event.question == "Which colour?"
+                assert turn.answer(event.call_id, "red")
+
+        events = await play(engine, react=react)
+        assert tool_texts(engine)[0] == "The user answered:\nred"
+        assert [message.content for message in model.requests[1].messages][-1].startswith("(Reason first")
+        assert "The user answered:\nred" in [message.content for message in model.requests[1].messages]
+        assert engine.history[-1].content == "Painted red."
+        check_turn(engine, events)
+
+    run(scene)
+
+
+def test_react_goes_on_without_an_answer_where_nobody_is_there() -> None:
+    async def scene() -> None:
+        asking = said("The colour is missing.\nAsk: Which colour?")
+        gate = ApprovalGate(ApprovalMode.YOLO, headless=True)
+        engine = engine_of(Model(asking, asking, [*finished(0, "Any colour."), *STOP]), strategy="react", gate=gate)
+        events = await play(engine)
+        assert len(only(events, ev.QuestionAsked)) == 1
+        assert "Nobody is there to answer" in tool_texts(engine)[0]
+        assert ending(events).outcome == "completed"
         check_turn(engine, events)
 
     run(scene)

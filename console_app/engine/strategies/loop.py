@@ -9,12 +9,15 @@ are its act. An answer that its provider paused goes on with the next request, w
 
 from __future__ import annotations
 
+import re
+
 from console_app.domain.tools import Outcome
 from console_app.engine.builtin_tools.specs import FINISHED, SPECS
 from console_app.engine.settings import ToolChoice
 from console_app.engine.strategies.strategy import Ending, Phase, StepResult, Strategy, TurnSteps
 
 MOST_CUTS = 3
+_ASK = re.compile(r"^[\W_]*Ask:[*_]*[ \t]*(?P<question>[^\s*_].*)\s*\Z", re.MULTILINE)
 MOST_PAUSES = 10
 
 NO_CALL = (
@@ -36,6 +39,7 @@ class Loop:
         self._called = False  # an answer of this turn had a call
         self._was_refused = False  # the answer before the newest could not complete
         self._refused = False  # the newest answer may not complete: its model may say so in words
+        self._asks = strategy.asks
         self._cuts = 0
         self._pauses = 0  # in a row
         self._nudged = self._reminded = self._called_upon = False
@@ -54,7 +58,8 @@ class Loop:
             self._refused = any(call.outcome is Outcome.BLOCKED for call in answer.calls)
             if ending := self._judge(phase, answer):
                 return ending
-            at = at if answer.paused else self._next(at, answer)
+            think_again = await self._asked(phase, answer)
+            at = 0 if think_again else at if answer.paused else self._next(at, answer)
         return await self._closing_answer()
 
     def _tool_choice(self, phase: Phase) -> ToolChoice:
@@ -70,6 +75,14 @@ class Loop:
     @property
     def _ends_by_call(self) -> bool:
         return FINISHED in self._strategy.tools | self._turn.settings.builtin_tools
+
+    async def _asked(self, phase: Phase, answer: StepResult) -> bool:
+        """Puts the question that a thought ends with to the user. Without an answer it goes on, and asks no more."""
+        question = _ASK.search(answer.text) if self._asks and phase.label == "reason" and not answer.calls else None
+        if question is None:
+            return False
+        self._asks = await self._turn.ask(question["question"].strip())
+        return True
 
     def _spent(self) -> Ending | None:
         """The ending at a limit of money or tokens."""

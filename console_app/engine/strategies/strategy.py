@@ -79,6 +79,10 @@ class TurnSteps(Protocol):
         """
         ...
 
+    async def ask(self, question: str) -> bool:
+        """Asks the user something in the strategy's own name; False when there is no answer."""
+        ...
+
     def add_message(self, text: str) -> None:
         """Adds a user message that Fanout wrote."""
         ...
@@ -100,9 +104,11 @@ class Phase:
 @dataclass(frozen=True, slots=True)
 class Strategy:
     """An agent loop: its phases, over and over, until the turn ends. `tools` are the built-in tools that it needs; one
-    that `nudges` says once in a turn that an answer without a call is not the way to end it."""
+    that `nudges` says once in a turn that an answer without a call is not the way to end it, and one that `asks` puts
+    the question to the user that a thought ends with (a line that begins with `Ask:`)."""
 
     name: str
     phases: tuple[Phase, ...] = (Phase(),)
     tools: frozenset[str] = frozenset()
     nudges: bool = False
+    asks: bool = False
