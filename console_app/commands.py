@@ -101,6 +101,7 @@ async def _run(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> R
 async def _answered(setup: Setup, output: OutputStreams, interrupts: Interrupts, library: Library | None) -> RunEnding:
     from console_app.conversation.attachments import Attachments  # with the hub, which other commands don't need
     from console_app.headless import servers
+    from console_app.mcp_client.switch_on import HubSwitch
 
     arguments = setup.arguments
     source, chosen = wiring.model_source(setup), wiring.choose_servers(setup)
@@ -112,7 +113,8 @@ async def _answered(setup: Setup, output: OutputStreams, interrupts: Interrupts,
     words = [arguments.prompt] if isinstance(arguments.prompt, str) else arguments.prompt or []
     provider = source.open(choice)
     hub = wiring.build_hub(setup, chosen, picks=wiring.picks(setup))
-    engine = wiring.build_engine(setup, provider, hub, wiring.build_gate(setup, chosen, headless=True))
+    gate = wiring.build_gate(setup, chosen, headless=True)
+    engine = wiring.build_engine(setup, provider, hub, gate, servers=HubSwitch(hub))
     models = Models(engine, source, choice)
     async with servers.running(hub):
         # The SDKs are imported in a thread while the servers start, since the request needs both.

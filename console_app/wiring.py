@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from console_app.config.server_choice import ServerChoice
     from console_app.config.tool_choice import Selection
     from console_app.domain.ports.provider import Provider
-    from console_app.domain.ports.toolset import Toolset
+    from console_app.domain.ports.toolset import ServerSwitch, Toolset
     from console_app.mcp_client.hub import Hub
     from console_app.sessions.library import Library, Opened
     from console_app.sessions.tables import SessionInfo
@@ -252,19 +252,26 @@ def use_bundled(gate: ApprovalGate, servers: ServerChoice) -> None:
 
 
 def build_engine(
-    setup: Setup, provider: Provider, toolset: Toolset, gate: ApprovalGate, *, no_model: bool = False
+    setup: Setup,
+    provider: Provider,
+    toolset: Toolset,
+    gate: ApprovalGate,
+    *,
+    servers: ServerSwitch | None = None,
+    no_model: bool = False,
 ) -> Engine:
     """An engine under the settings' limits. With `no_model` the calls are given: no strategy, no built-in tools."""
     settings = _engine_settings(setup.settings, headless=gate.headless)
     if no_model:
         settings = replace(settings, strategy="agentic", builtin_tools=frozenset())
-    return Engine(provider=provider, toolset=toolset, settings=settings, gate=gate)
+    return Engine(provider=provider, toolset=toolset, settings=settings, gate=gate, servers=servers)
 
 
 def _engine_settings(settings: Settings, *, headless: bool) -> EngineSettings:
     builtin_tools = settings.builtin_tools
     if builtin_tools is None:  # a question that nobody can answer need not be offered
-        builtin_tools = ("update_todo_list",) if headless else ("update_todo_list", "ask_followup_question")
+        builtin_tools = ("update_todo_list", "enable_server")
+        builtin_tools += () if headless else ("ask_followup_question",)
     alike = {one.name: getattr(settings, one.name) for one in fields(EngineSettings) if hasattr(settings, one.name)}
     own: dict[str, Any] = {
         "builtin_tools": frozenset(builtin_tools),

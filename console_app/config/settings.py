@@ -42,7 +42,7 @@ Limit = Annotated[Seconds | None, AfterValidator(_no_zero)]
 Positive = Annotated[int, Field(ge=1)]
 Names = Annotated[tuple[str, ...], BeforeValidator(_split)]
 ModelName = Annotated[str, Field(pattern=r"^[^/\s]+/\S+$")]  # PROVIDER/MODEL
-BuiltinTool = Literal["update_todo_list", "ask_followup_question", "finished"]
+BuiltinTool = Literal["update_todo_list", "ask_followup_question", "enable_server", "finished"]
 
 
 class ModelSettings(Sampling, frozen=True):
@@ -76,9 +76,14 @@ class Settings(Sampling, frozen=True):
     policy: CallPolicy | None = None  # None: parallel, until a protocol has a reason for another
     dispatch: Literal["eager", "batch"] = "eager"
     strategy: Literal["agentic", "act", "think-act", "react"] = "agentic"
-    # Offered beside what the strategy needs, and only where other tools are on; None: the to-do list, and in the
-    # console questions to you.
+    # Offered beside what the strategy needs, and only where other tools are on; None: the to-do list, asking for
+    # a server that is off, and in the console questions to you.
     builtin_tools: Annotated[tuple[BuiltinTool, ...], BeforeValidator(_split)] | None = None
+    # Whether requests leave calling to the model, forbid it or demand it; None: `act` demands it, the others leave it.
+    tool_choice: Literal["auto", "none", "required"] | None = None
+    # Of tools that say they only read: the same call twice in an answer runs once, and the same call again in a turn is
+    # skipped with a note, unless it is asked for once more or something ran that may have changed the answer.
+    dedupe: bool = True
     finish_todos: bool = False  # open items of the to-do list keep a turn from completing
     never_parallel: Names = ()  # patterns of SERVER.TOOL that never run beside another call of the same tool
     limits: dict[str, Positive] = Field(default_factory=dict)  # server, or pattern of SERVER.TOOL -> calls at once

@@ -49,6 +49,7 @@ class ApprovalDecision:
     """What was decided, the same for each of `call_ids`; with `rule`, that is written as well.
 
     `shown` has the fingerprint (`ToolSpec`) of each call's tool as it was shown: an approval of another is none.
+    `comments` are words for the model by call id, for those that have some of their own.
     """
 
     call_ids: tuple[str, ...]
@@ -57,6 +58,7 @@ class ApprovalDecision:
     rule: str = ""
     feedback: str | None = None
     shown: Mapping[str, str] = field(default_factory=dict[str, str])
+    comments: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,14 +109,18 @@ class Permissions:
         if running is None:
             return
         for call_id in decided.call_ids:
-            running.resolve(call_id, decided.decision, feedback=decided.feedback, shown=decided.shown.get(call_id))
+            words = decided.comments.get(call_id, decided.feedback)
+            running.resolve(call_id, decided.decision, feedback=words, shown=decided.shown.get(call_id))
         if decided.rule:
             self.reconsider()
 
-    def run_edited(self, call_id: str, arguments: dict[str, Any], shown: str | None = None) -> None:
-        """Lets a waiting call run with other arguments; the model hears of them. `shown`: see ApprovalDecision."""
+    def run_edited(self, call_id: str, arguments: dict[str, Any], shown: str | None = None, comment: str = "") -> None:
+        """Lets a waiting call run with other arguments; the model hears of them, and reads the comment. `shown`: see
+        ApprovalDecision."""
         running = self._running()
-        if running is None or not running.resolve(call_id, Decision.ALLOW, arguments=arguments, shown=shown):
+        if running is None or not running.resolve(
+            call_id, Decision.ALLOW, arguments=arguments, feedback=comment, shown=shown
+        ):
             self._ui.toast("That call doesn't wait any more.")
 
     def reconsider(self) -> int:

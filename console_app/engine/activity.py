@@ -28,7 +28,7 @@ class Activity(ABC):
     def __init__(self, session: Session, number: int, step: int = 0) -> None:
         self.number = number
         self._session = session
-        self._step_number = step
+        self._step_number: int = step
         self._outbox = Outbox()
         self._main: asyncio.Task[None] | None = None
         self._tasks: set[asyncio.Task[None]] = set()

@@ -69,14 +69,18 @@ class Approvals:
         arguments = call.arguments or {}
         key = args.canonical(arguments)
         times = self._repetition.times(spec.name, key)
+        if spec.asks and (wrong := args.problem(spec.input_schema, arguments)):
+            return results.unreadable(wrong, call.written)  # nobody is asked for what can't be
         verdict = self._gate.check(spec, arguments, call.must_ask)
         repeats = False
-        if spec.builtin and verdict.action == "ask" and not call.must_ask:
+        if verdict.action == "ask" and spec.builtin and not spec.asks and not call.must_ask:
             verdict = Verdict("allow", "a tool of Fanout itself", DecidedBy.MODE)
         if verdict.action != "deny" and times > FREE_REPEATS + 1:
             if verdict.action == "allow" and (self._gate.headless or spec.builtin):
                 return results.repeated(times)
             verdict, repeats = Verdict("ask", f"the same call for the {_ordinal(times)} time", DecidedBy.LIMIT), True
+        elif verdict.action != "deny" and self._has_answer(call, spec, key):
+            return results.answered_before()
         if verdict.action == "ask":
             resolution = await self._request(call, spec, verdict, repeats)
             if repeats and resolution.decision is Decision.ALLOW:
@@ -90,7 +94,12 @@ class Approvals:
         elif call.attempt > 1 and resolution.decision is Decision.ALLOW and arguments != args.read(call.written):
             resolution = replace(resolution, arguments=arguments)  # edited before it was asked about: the model is told
         self.record(call, resolution)
-        return None if resolution.decision is Decision.ALLOW else results.denied(_reason(resolution, verdict))
+        return None if resolution.decision is Decision.ALLOW else _refused(resolution, verdict)
+
+    def _has_answer(self, call: CallExecution, spec: ToolSpec, key: str) -> bool:
+        """Whether the same call of this turn has a result that still stands; one that the user runs again has none."""
+        reads = self._settings.dedupe and spec.annotations.read_only and not spec.builtin
+        return reads and call.attempt == 1 and self._repetition.stands(spec.name, key)
 
     async def _bind(self, rule: Rule, spec: ToolSpec) -> None:
         """A rule is used with a server for the first time: from now on it means that one, which is said once."""
@@ -113,7 +122,7 @@ class Approvals:
             async with asyncio.timeout(limit):
                 return await waiting.answer
         except TimeoutError:
-            feedback = f"Nobody answered within {results.seconds(limit or 0)}."
+            feedback = f"nobody answered within {results.seconds(limit or 0)}"
             return Resolution(Decision.DENY, DecidedBy.LIMIT, feedback=feedback)
         finally:
             if self._waiting.get(call.id) is waiting:  # else the call was started again meanwhile
@@ -225,16 +234,19 @@ def checked_edit(gate: ApprovalGate, spec: ToolSpec, arguments: dict[str, Any]) 
     return edited
 
 
-def _reason(resolution: Resolution, verdict: Verdict) -> str:
-    if resolution.feedback:
-        return resolution.feedback
+def _refused(resolution: Resolution, verdict: Verdict) -> ToolResult:
+    """The result of a call that may not run: only a person's own no is told as one."""
     match resolution.by:
         case DecidedBy.RULE:
-            return f"A rule forbids it: {resolution.rule}."
+            return results.denied(f"A rule forbids it: {resolution.rule}.")
+        case DecidedBy.LIMIT if resolution.feedback:
+            return results.not_approved(f"{resolution.feedback}.")
         case DecidedBy.LIMIT:
-            return f"It needs an approval ({verdict.why}), and there is no one to approve (non-interactive)."
+            return results.not_approved(
+                f"it needs an approval ({verdict.why}), and there is no one to approve (non-interactive)."
+            )
         case DecidedBy.USER | DecidedBy.MODE:
-            return ""
+            return results.denied(resolution.feedback or "")
 
 
 def _ordinal(number: int) -> str:

@@ -15,10 +15,11 @@ from typing import Any, Final
 from console_app.domain import events as ev
 from console_app.domain.approvals import CallPolicy
 from console_app.domain.ports.provider import CallBroken, CallClosed, CallOpened
-from console_app.domain.tools import ToolResult, ToolSpec
+from console_app.domain.tools import Outcome, ToolResult, ToolSpec
 from console_app.engine import results
-from console_app.engine.arguments import UnreadableArguments, as_written, declared, read
+from console_app.engine.arguments import UnreadableArguments, as_written, canonical, declared, read
 from console_app.engine.builtin_tools.completion import is_completion
+from console_app.engine.builtin_tools.specs import with_own_names
 from console_app.engine.call_execution import CallExecution
 from console_app.engine.executor import Executor, Queue
 from console_app.engine.settings import Dispatch
@@ -41,6 +42,7 @@ class BatchRules:
     dispatch: Dispatch
     most: int
     closed: ToolResult | None = None
+    dedupe: bool = False  # equal calls of a tool that only reads run once
 
 
 class Batch:
@@ -64,11 +66,21 @@ class Batch:
         self._beyond: set[int] = set()  # of those, the calls that are too many
         self._sizes: dict[int, int] = {}  # characters of arguments that arrived
         self.overflow = ""  # why no more of the answer can be taken
+        self._first: dict[tuple[str, str, str], CallExecution] = {}  # of equal calls, the one that runs
 
     @property
     def calls(self) -> list[CallExecution]:
         """The calls in call order."""
         return [self._by_index[index] for index in sorted(self._by_index)]
+
+    @property
+    def ran(self) -> list[tuple[ToolSpec, str, Outcome | None]]:
+        """The calls of servers that were started, with what they ran with in canonical form, and how they ended."""
+        return [
+            (call.spec, canonical(call.arguments or {}), call.outcome)
+            for call in self._by_index.values()
+            if call.ran and call.spec is not None and not call.spec.builtin
+        ]
 
     def find(self, call_id: str) -> CallExecution | None:
         """The call with this id, or None."""
@@ -133,14 +145,15 @@ class Batch:
             return
         call.closed = True
         try:
-            call.arguments = read(chunk.arguments)
+            call.arguments = given = read(chunk.arguments)
             if call.spec is not None:
-                call.arguments, call.left_out = declared(call.spec.input_schema, call.arguments)
+                own = with_own_names(call.spec, given) if call.spec.builtin else given
+                call.arguments, call.left_out = declared(call.spec.input_schema, own)
         except UnreadableArguments as error:
             call.raw = chunk.raw or chunk.arguments
             self._executor.finish(call, results.unreadable(str(error), call.raw))
             return
-        call.written = as_written(chunk.arguments, read(chunk.arguments) if call.left_out else call.arguments)
+        call.written = as_written(chunk.arguments, given)
         left_out = tuple(f"left out {name}, which is no argument of the tool" for name in call.left_out)
         call.raw, call.repaired, call.must_ask = chunk.raw, (*chunk.repaired, *left_out), chunk.must_ask
         if call.result is not None:
@@ -238,8 +251,17 @@ class Batch:
     def _dispatch(self, call: CallExecution, spec: ToolSpec) -> None:
         if self._rules.policy is CallPolicy.SINGLE and any(other.index < call.index for other in self.calls):
             self._executor.finish(call, results.not_single())
+        elif (first := self._same(call, spec)) is not call and first.index < call.index:
+            self._executor.follow(call, spec, lambda: self._by_index[first.index], self._queue_of(call))
         else:
             self._executor.start(call, spec, self._queue_of(call))
+
+    def _same(self, call: CallExecution, spec: ToolSpec) -> CallExecution:
+        """The first call of the answer that equals this one and whose result will do for both; the call itself if none
+        does."""
+        if not self._rules.dedupe or not spec.annotations.read_only or spec.builtin:
+            return call
+        return self._first.setdefault((spec.name, canonical(call.arguments or {}), call.must_ask), call)
 
     def _complete(self, call: CallExecution, spec: ToolSpec, cut: str | None) -> None:
         """Starts a call that completes: after all others, and only one of them."""

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from console_app.domain.approvals import CallPolicy
 from console_app.domain.events import HistoryCompacted, SessionStarted, TodoChanged, TurnUndone
 from console_app.domain.messages import UserMessage
 from console_app.domain.ports.provider import Provider
-from console_app.domain.ports.toolset import Toolset
+from console_app.domain.ports.toolset import ServerSwitch, Toolset
 from console_app.domain.steady_time import steady_time
 from console_app.domain.todo import TodoItem
+from console_app.domain.tools import ToolSpec
 from console_app.domain.transcript import Transcript
 from console_app.engine.approval_gate import ApprovalGate
 from console_app.engine.builtin_tools.toolset import offered
@@ -35,7 +36,8 @@ ActivityT = TypeVar("ActivityT", bound=Activities)
 class Engine:
     """A conversation. `provider`, `settings`, `gate` and `window` are settable; the next answer goes by them.
 
-    `transcript` is that of a stored session to go on with; it is the engine's own from then on.
+    `transcript` is that of a stored session to go on with; it is the engine's own from then on. `servers` are those
+    that a model may ask for.
     """
 
     def __init__(
@@ -46,6 +48,7 @@ class Engine:
         settings: EngineSettings | None = None,
         gate: ApprovalGate | None = None,
         transcript: Transcript | None = None,
+        servers: ServerSwitch | None = None,
         session_id: str | None = None,
         clock: Callable[[], float] = steady_time,
         monotonic: Callable[[], float] = time.monotonic,
@@ -61,6 +64,7 @@ class Engine:
             stamper=Stamper(session_id or uuid.uuid4().hex, clock, transcript.last_seq + 1),
             transcript=transcript,
             monotonic=monotonic,
+            servers=servers,
         )
 
     @property
@@ -143,9 +147,13 @@ class Engine:
                 protocol=self.provider.protocol,
                 strategy=self.settings.strategy,
                 policy=self.policy,
-                tools=tuple(offered(self.toolset, self.settings.builtin_tools | self._strategy_tools)),
+                tools=tuple(self._offered),
             )
         )
+
+    def spec(self, name: str) -> ToolSpec | None:
+        """The tool that is offered under this wire name now, a built-in one too."""
+        return self._offered.get(name)
 
     # What can go on, one at a time: made here, entered with `async with`, and read to its end
 
@@ -186,6 +194,10 @@ class Engine:
     @property
     def _next_turn(self) -> int:
         return self._session.transcript.last_turn + 1
+
+    @property
+    def _offered(self) -> Mapping[str, ToolSpec]:
+        return offered(self.toolset, self.settings.builtin_tools | self._strategy_tools, self._session.servers)
 
     @property
     def _strategy_tools(self) -> frozenset[str]:

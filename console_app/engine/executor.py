@@ -20,7 +20,7 @@ from typing import Any
 from console_app.domain import events as ev
 from console_app.domain.ports.provider import UsageChunk
 from console_app.domain.ports.toolset import Invocation, Toolset
-from console_app.domain.tools import ToolResult, ToolSpec
+from console_app.domain.tools import Outcome, ToolResult, ToolSpec
 from console_app.engine import results
 from console_app.engine.approval import Approvals
 from console_app.engine.call_execution import CallExecution
@@ -28,6 +28,8 @@ from console_app.engine.settings import EngineSettings
 from console_app.engine.slots import Slots, limits_of
 
 GRACE = 2.0  # seconds that a cancelled task may take before it is left to itself
+SAME_CALL = "the same call as another of this answer: it runs once for both"
+_OWN_ENDS = frozenset({Outcome.SUCCEEDED, Outcome.FAILED, Outcome.TIMED_OUT})
 MOST_LIMITS = 24  # times its limit that a call may take whatever news it sends: two hours with the usual five minutes
 
 logger = logging.getLogger(__name__)
@@ -72,6 +74,29 @@ class Executor:
         """Starts a call whose arguments were read; `queue` says which calls must have ended before it runs."""
         call.dispatched = True
         call.task = self._spawn(self._drive(call, spec, queue), f"call {call.id}")
+
+    def follow(
+        self, call: CallExecution, spec: ToolSpec, leader: Callable[[], CallExecution], queue: Queue | None = None
+    ) -> None:
+        """Gives a call the result of an equal one of the same answer; it runs by itself when that one did not run to
+        its own end as it was written."""
+        call.dispatched = True
+        call.task = self._spawn(self._follow(call, spec, leader, queue), f"call {call.id}")
+
+    async def _follow(
+        self, call: CallExecution, spec: ToolSpec, leader: Callable[[], CallExecution], queue: Queue | None
+    ) -> None:
+        self._emit(ev.CallQueued(call_id=call.id, why=SAME_CALL))
+        try:
+            while (result := (first := leader()).result) is None:  # it may have been run again meanwhile
+                await first.finished.wait()
+        except asyncio.CancelledError:
+            self._finish_late(call, results.interrupted())
+            return
+        if first.ran and first.edited is None and result.outcome in _OWN_ENDS:
+            self.finish(call, results.shared(result))
+        else:
+            await self._drive(call, spec, queue)
 
     def restart(self, old: CallExecution, fresh: CallExecution, spec: ToolSpec, queue: Queue | None = None) -> None:
         """Starts another attempt at a call (`old.again()`). What the old one still brings is dropped."""

@@ -14,6 +14,8 @@ from console_app.engine.arguments import compact
 
 FAILED = "Tool execution failed: "
 DENIED = "The user denied this call."
+NOT_ALLOWED = "This call was not run:"
+NOT_WAITED_FOR = "The user did not wait for this call."
 CANCELLED = "The user cancelled this call."
 INTERRUPTED = "Interrupted before completion."
 SINGLE = "not executed: one tool a message"
@@ -89,15 +91,20 @@ def denied(reason: str = "") -> ToolResult:
     return _plain(Outcome.DENIED, f"{DENIED} {reason}".rstrip(), reason or None)
 
 
+def not_approved(why: str) -> ToolResult:
+    """A call that asked and that nobody answered: `why` is the rest of a sentence. It was nobody's no."""
+    return _plain(Outcome.DENIED, f"{NOT_ALLOWED} {why}", why)
+
+
 def interrupted() -> ToolResult:
     """A call that something else than the user ended before it ran."""
     return _plain(Outcome.INTERRUPTED, INTERRUPTED, "interrupted")
 
 
 def not_waited_for(sent: Sequence[str], *, started: bool) -> ToolResult:
-    """A call that had not ended when the user sent the other results on."""
-    text = f"{INTERRUPTED} The user did not wait for it. {_so_far(sent) if started else 'It had not started.'}"
-    return _plain(Outcome.INTERRUPTED, text, "the user did not wait for it")
+    """A call that had not ended when the user sent the other results on: their choice, so no failure."""
+    text = f"{NOT_WAITED_FOR} {_so_far(sent) if started else 'It had not started.'}"
+    return _plain(Outcome.CANCELLED, text, "you did not wait for it")
 
 
 def one_completion() -> ToolResult:
@@ -117,14 +124,29 @@ def too_many(most: int) -> ToolResult:
 
 
 def no_more_tools() -> ToolResult:
-    """A call in the last answer of a turn, which takes none."""
-    return _plain(Outcome.SKIPPED, "not executed: the step limit of this turn is reached.")
+    """A call in an answer that takes none: the last of a turn, or any where the settings say so."""
+    return _plain(Outcome.SKIPPED, "not executed: no tool may be called in this answer.")
 
 
 def repeated(times: int) -> ToolResult:
     """The same call once more, with nobody there to ask."""
     text = f"skipped: the same call with the same arguments came {times} times in a row. Use the result you have."
     return _plain(Outcome.SKIPPED, text)
+
+
+def answered_before() -> ToolResult:
+    """The same call again in a turn, of a tool that only reads."""
+    text = (
+        "skipped: the same call with the same arguments succeeded earlier in this turn, and nothing ran since that "
+        "could change its answer. Use that result; asked for once more, the call runs."
+    )
+    return _plain(Outcome.SKIPPED, text)
+
+
+def shared(result: ToolResult) -> ToolResult:
+    """The result of a call that its answer asked for more than once: for all but the one that ran."""
+    note = "This answer asked for the same call more than once: it ran once, and this is its result."
+    return result.model_copy(update={"content": f"{note}\n\n{result.content}", "artifacts": ()})
 
 
 def unreadable(problem: str, raw: str) -> ToolResult:

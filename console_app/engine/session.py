@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from console_app.domain.events import Notice
 from console_app.domain.ports.provider import Provider
-from console_app.domain.ports.toolset import Toolset
+from console_app.domain.ports.toolset import ServerSwitch, Toolset
 from console_app.domain.transcript import Transcript
 from console_app.engine.approval_gate import ApprovalGate
 from console_app.engine.call_execution import CallExecution
@@ -35,6 +35,7 @@ class Session:
     stamper: Stamper
     transcript: Transcript
     monotonic: Callable[[], float]
+    servers: ServerSwitch | None = None  # what is off and may be asked for
     window: Callable[[], int | None] = lambda: None  # tokens that the model takes, where that is known
     other_model: bool = False  # than answered last: what was too large for that one says nothing of this one
     compacting: bool = False  # the model is being asked for a summary of older turns

@@ -10,6 +10,7 @@ from console_app.domain.approvals import CallPolicy
 from console_app.domain.sampling import Effort
 
 Dispatch = Literal["eager", "batch"]
+ToolChoice = Literal["auto", "none", "required"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +28,8 @@ class EngineSettings:
     approval_timeout: float | None = None  # then a waiting call is denied, visibly
     strategy: str = "agentic"
     builtin_tools: frozenset[str] = frozenset()  # offered beside those that the strategy needs
+    tool_choice: ToolChoice | None = None  # of the requests that may call tools; None: as the strategy has it
+    dedupe: bool = True  # tools that only read: equal calls run once an answer, and not again while the result stands
     finish_todos: bool = False  # an open item of the to-do list keeps a turn from completing
     never_parallel: tuple[str, ...] = ()  # patterns of server.tool
     limits: Mapping[str, int] = field(default_factory=dict[str, int])  # server, or pattern of server.tool -> at once

@@ -30,8 +30,9 @@ from console_app.engine.provider_calls import ProviderCalls
 from console_app.engine.repetition import Repetition
 from console_app.engine.restarts import Restarts
 from console_app.engine.session import Session
+from console_app.engine.settings import ToolChoice
 from console_app.engine.slots import limited
-from console_app.engine.strategies.strategy import Ending, StepResult, ToolChoice
+from console_app.engine.strategies.strategy import Ending, StepResult
 
 logger = logging.getLogger(__name__)
 
@@ -74,7 +75,7 @@ class Step:
         self._settings = settings = session.settings
         self._specs = {
             name: limited(spec, settings.never_parallel, settings.limits)
-            for name, spec in offered(session.toolset, ask.builtins).items()
+            for name, spec in offered(session.toolset, ask.builtins, session.servers).items()
         }
         self._policy = settings.policy_for(session.provider.protocol)
         self.tools = AnswerTools(session, owner.emit, lambda: self.batch.calls)
@@ -94,7 +95,7 @@ class Step:
         # skipped; beside a thought they run, since they are what the next request would ask for.
         closed = results.no_more_tools() if ask.tool_choice == "none" and ask.label is None else None
         self.batch = Batch(
-            rules=BatchRules(self._policy, self._settings.dispatch, settings.max_calls, closed),
+            rules=BatchRules(self._policy, self._settings.dispatch, settings.max_calls, closed, self._settings.dedupe),
             specs=self._specs,
             executor=self.executor,
             emit=owner.emit,

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from dataclasses import replace
 from typing import Any
 
 from console_app.domain import events as ev
@@ -23,19 +24,22 @@ from console_app.domain.approvals import Decision
 from console_app.domain.messages import AssistantMessage, ThoughtLabel, UserMessage
 from console_app.domain.ports.provider import KnowsTurns
 from console_app.domain.safe_text import encodable
+from console_app.domain.tools import Outcome
 from console_app.engine import compaction, results
 from console_app.engine.activity import Activity
 from console_app.engine.approval import MissedApproval
 from console_app.engine.budget import Budget
+from console_app.engine.builtin_tools.specs import QUESTION, SERVER, SPECS
 from console_app.engine.builtin_tools.todo_list import as_checklist, open_items
 from console_app.engine.call_execution import CallExecution
+from console_app.engine.manual_calls import ManualCall, ManualCallsProvider
 from console_app.engine.provider_calls import ProviderCalls
 from console_app.engine.repetition import Repetition
 from console_app.engine.session import Session
-from console_app.engine.settings import EngineSettings
+from console_app.engine.settings import EngineSettings, ToolChoice
 from console_app.engine.step import Ask, Step
 from console_app.engine.strategies import STRATEGIES, Loop
-from console_app.engine.strategies.strategy import Ending, StepResult, Strategy, ToolChoice
+from console_app.engine.strategies.strategy import Ending, StepResult, Strategy
 
 STOPPED = "[Fanout: the user stopped the turn here, before it was finished.]"
 FAILED = "[Fanout: the turn ended here with an error, before it was finished.]"
@@ -61,6 +65,7 @@ class Turn(Activity):
         self._steering: list[UserMessage] = []
         self._step: Step | None = None
         self._builtins = frozenset[str]()
+        self._said = ""  # the newest text of an answer
         self._ending: Ending | None = None  # set when the turn is stopped from outside
         self._deadline: asyncio.TimerHandle | None = None
 
@@ -198,25 +203,42 @@ class Turn(Activity):
         self.emit(ev.StepStarted())
         await self._make_room()
         ask = Ask(tool_choice, note, label, self._builtins | self.settings.builtin_tools)
-        self._step = step = Step(self._session, self, self._repetition, self.number, self._step_number, ask)
-        try:
-            answered = await step.run()
-        finally:
-            self._session.calls.update((call.id, call) for call in step.batch.calls)
-            self.approvals_missed.extend(step.approvals.missed)
-        if (final := answered.completed) and final.strip() and final.strip() != answered.text.strip():
+        answered = await self._run_step(self._session, ask)
+        if label is None and answered.text.strip():
+            self._said = answered.text.strip()
+        if (final := answered.completed) and final.strip() and final.strip() != self._said:
             self.join(AssistantMessage(content=final))
         return answered
+
+    async def ask(self, question: str) -> bool:
+        """Asks the user in the strategy's own name, as a step of one given call: question and answer join the history.
+        False when there is no answer."""
+        self._step_number += 1
+        self.emit(ev.StepStarted())
+        given = ManualCallsProvider([ManualCall(f"{SERVER}.{QUESTION}", {"question": question})], [SPECS[QUESTION]])
+        answered = await self._run_step(replace(self._session, provider=given), Ask(builtins=frozenset({QUESTION})))
+        return all(call.outcome is Outcome.SUCCEEDED for call in answered.calls)
+
+    async def _run_step(self, session: Session, ask: Ask) -> StepResult:
+        self._step = step = Step(session, self, self._repetition, self.number, self._step_number, ask)
+        try:
+            return await step.run()
+        finally:
+            self._session.calls.update((call.id, call) for call in step.batch.calls)
+            self._repetition.answered(step.batch.ran)
+            self.approvals_missed.extend(step.approvals.missed)
 
     async def _make_room(self) -> None:
         """A summary in place of older turns when the next request might be too large; where none is to be had, once."""
         if self._may_compact and compaction.is_needed(self._session):
             self._may_compact = await compaction.compact(self._session, self.emit, automatic=True)
+            self._repetition.forget_answers()
 
     def _join_what_the_user_did(self) -> None:
         waiting, self._steering = self._steering, []
         for message in waiting:
             self.join(message)
+            self._repetition.forget_answers()
         if self._session.todo_edited:
             self._session.todo_edited = False
             self.add_message(f"{TODO_EDITED}\n{as_checklist(self._session.transcript.todo)}")

@@ -14,6 +14,7 @@ from console_app.domain.messages import UserMessage
 from console_app.domain.safe_text import one_line
 from console_app.domain.transcript import Transcript
 from console_app.engine import approval_gate
+from console_app.engine.builtin_tools.specs import ENABLE, SERVER
 from console_app.engine.engine import Engine
 from console_app.engine.turn import Turn, as_message
 from console_app.headless.interrupts import EXIT_INTERRUPTED, Interrupts
@@ -30,6 +31,8 @@ from console_app.headless.writers import (
 )
 from console_app.sessions.library import Library
 
+# The work was cut short, which a script has to notice, though there is an answer.
+STEP_LIMIT = "The step limit was reached: the answer is what could be said by then. --max-steps sets it."
 EXIT_DONE, EXIT_FAILED, EXIT_USAGE, EXIT_APPROVAL, EXIT_TIME_LIMIT = 0, 1, 2, 3, 124
 
 
@@ -119,7 +122,7 @@ def _ending(
     if turn.approval_needed:
         return RunEnding(EXIT_APPROVAL, _approval_line(turn))
     if outcome == "step_limit":
-        return RunEnding(EXIT_FAILED, error or "The step limit was reached. --max-steps sets it.")
+        return RunEnding(EXIT_FAILED, error or STEP_LIMIT)
     if outcome == "cancelled":
         return RunEnding(EXIT_INTERRUPTED, "Cancelled.")
     if results_only:
@@ -138,6 +141,8 @@ def _approval_line(turn: Turn) -> str:
     parts = ["An approval was needed and nobody could give it."]
     if flags := " ".join(f"--allow-tool {tool}" for tool, rule, _ in missed if not rule):
         parts.append(f"To allow: {flags}.")
+    if any(tool == f"{SERVER}.{ENABLE}" for tool, _, _ in missed):
+        parts.append("Or name the servers of this run yourself, those that are off too: --mcp NAME, for each.")
     for tool, rule, of_text in missed:
         match rule:
             case "":

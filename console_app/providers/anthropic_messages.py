@@ -25,6 +25,7 @@ COMPATIBLE_VERSION = "2023-06-01"  # what other servers know
 _OPTIONAL: dict[str, tuple[str, ...]] = {
     "tools.eager_input_streaming": (),
     "tool_choice.disable_parallel_tool_use": ("parallel_tool_use",),
+    "tool_choice": (),  # demanding a call goes with no thinking
     "temperature": (),
     "stop_sequences": (),
     "cache_control": ("system",),  # with the marks the system prompt is a list

@@ -152,7 +152,7 @@ async def test_the_results_that_are_there_are_sent_and_the_rest_ends() -> None:
     await here.screen.until(lambda: here.model.open_streams == 0)
     here.calls.send_now()
     await here.conversation.ended()
-    assert outcomes(here.conversation.engine) == ["succeeded", "interrupted"]
+    assert outcomes(here.conversation.engine) == ["succeeded", "cancelled"]
     assert here.screen.endings == ["completed"]
 
 

@@ -192,7 +192,7 @@ def test_a_limit_on_waiting_denies_visibly_and_none_is_the_default() -> None:
         engine = engine_of(Model(calls({"n": "a"})), mode=ApprovalMode.ASK, approval_timeout=20)
         events = await play(engine)
         assert only(events, ev.ApprovalResolved)[0].at == 20
-        assert tool_texts(engine) == ["The user denied this call. Nobody answered within 20 s."]
+        assert tool_texts(engine) == ["This call was not run: nobody answered within 20 s."]
         patient = engine_of(Model(calls({"n": "a"})), mode=ApprovalMode.ASK)
 
         def a_day_later(turn: Turn, call_id: str) -> None:
@@ -241,7 +241,7 @@ def test_the_same_call_for_the_fourth_time_in_a_row_asks() -> None:
         again = {"n": "a", "x": 1}
         turned = {"x": 1, "n": "a"}
         model = Model(*(calls(again if step % 2 else turned, {"n": str(step)}) for step in range(5)))
-        engine = engine_of(model, tools)
+        engine = engine_of(model, tools, dedupe=False)
         events = await play(engine, react=deciding(a=allow))
         asked = only(events, ev.ApprovalRequested)
         assert [(event.step, event.why) for event in asked] == [(4, "the same call for the 4th time")]
@@ -253,7 +253,7 @@ def test_the_same_call_for_the_fourth_time_in_a_row_asks() -> None:
 
 def test_a_call_that_repeats_itself_wants_a_person_whatever_the_mode() -> None:
     async def scene() -> None:
-        engine = engine_of(Model(*(calls({"n": "a"}) for _ in range(4))), Tools())
+        engine = engine_of(Model(*(calls({"n": "a"}) for _ in range(4))), Tools(), dedupe=False)
 
         def reconsider(turn: Turn, call_id: str) -> None:
             assert turn.reconsider() == 0
@@ -270,7 +270,7 @@ def test_the_same_call_again_and_again_is_skipped_where_nobody_can_be_asked() ->
     async def scene() -> None:
         tools = Tools()
         gate = ApprovalGate(ApprovalMode.YOLO, headless=True)
-        engine = engine_of(Model(*(calls({"n": "a"}, {"n": "a"}) for _ in range(4))), tools, gate=gate)
+        engine = engine_of(Model(*(calls({"n": "a"}, {"n": "a"}) for _ in range(4))), tools, gate=gate, dedupe=False)
         turns: list[Turn] = []
         events = await play(engine, react=lambda turn, _: turns.append(turn))
         assert outcomes(engine) == [*["succeeded"] * 6, "skipped", "skipped"]  # equal calls of one answer both run

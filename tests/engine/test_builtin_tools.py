@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -319,17 +320,82 @@ def test_completion_is_blocked_by_any_failure_of_the_same_answer(bad: list[Any],
     run(scene)
 
 
+def _refusing(what: str) -> Callable[[Turn, ev.Event], None]:
+    def react(turn: Turn, event: ev.Event) -> None:
+        if isinstance(event, ev.ApprovalRequested):
+            if event.call_id != "id_0":
+                assert turn.resolve(event.call_id, Decision.ALLOW)
+            else:
+                assert turn.resolve("id_0", Decision.DENY) if what == "deny" else turn.cancel_call("id_0")
+
+    return react
+
+
 @pytest.mark.parametrize("what", ["deny", "cancel"])
 def test_what_you_decided_yourself_does_not_block_completion(what: str) -> None:
     async def scene() -> None:
-        def react(turn: Turn, event: ev.Event) -> None:
-            if isinstance(event, ev.ApprovalRequested):
-                assert turn.resolve("id_0", Decision.DENY) if what == "deny" else turn.cancel_call("id_0")
-
-        engine = engine_of(Model([*call(0, {}), *finished(1), *STOP]), strategy="act", mode=ApprovalMode.ASK)
-        events = await play(engine, react=react)
-        assert outcomes(engine) == ["denied" if what == "deny" else "cancelled", "succeeded"]
+        answer = [*call(0, {}), *call(1, {"n": "b"}), *finished(2), *STOP]
+        engine = engine_of(Model(answer), strategy="act", mode=ApprovalMode.ASK)
+        events = await play(engine, react=_refusing(what))
+        assert outcomes(engine) == ["denied" if what == "deny" else "cancelled", "succeeded", "succeeded"]
         assert len(engine.provider.requests) == 1  # type: ignore[attr-defined]
+        check_turn(engine, events)
+
+    run(scene)
+
+
+@pytest.mark.parametrize("what", ["deny", "cancel"])
+def test_where_you_let_nothing_run_the_model_has_to_answer_knowing_that(what: str) -> None:
+    async def scene() -> None:
+        answers = [*call(0, {}), *finished(1, "I deleted it."), *STOP], [*finished(0, "You did not allow it."), *STOP]
+        engine = engine_of(Model(*answers), strategy="act", mode=ApprovalMode.ASK)
+        events = await play(engine, react=_refusing(what))
+        assert outcomes(engine) == ["denied" if what == "deny" else "cancelled", "blocked", "succeeded"]
+        assert "no other call of this answer ran" in tool_texts(engine)[1]
+        assert engine.history[-1].content == "You did not allow it."
+        check_turn(engine, events)
+
+    run(scene)
+
+
+def test_what_you_did_not_wait_for_is_no_failure_and_blocks_nothing() -> None:
+    async def scene() -> None:
+        answer = [*call(0, {"n": "a"}), *call(1, {"n": "b", "do": "hang"}), *finished(2), *STOP]
+        engine = engine_of(Model(answer), strategy="act")
+
+        def react(turn: Turn, event: ev.Event) -> None:
+            if isinstance(event, ev.CallFinished) and event.call_id == "id_0":
+                asyncio.get_running_loop().call_later(1, turn.send_now)
+
+        events = await play(engine, react=react)
+        assert outcomes(engine) == ["succeeded", "cancelled", "succeeded"]
+        assert ending(events).outcome == "completed"
+        check_turn(engine, events)
+
+    run(scene)
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        [{"text": "the red one", "mode": "code"}, {"text": "the blue one"}],
+        ["the red one", "the blue one"],
+        "<suggest>the red one</suggest>\n<suggest mode='code'>the blue one</suggest>",
+        "- the red one\n- the blue one",
+    ],
+)
+def test_options_are_read_by_the_name_that_other_agents_have_for_them(written: Any) -> None:
+    async def scene() -> None:
+        asked = {"question": "Which?", "follow_up": written}
+        engine = engine_of(Model([*call(0, asked, QUESTION), *STOP]), builtin_tools=BOTH)
+
+        def react(turn: Turn, event: ev.Event) -> None:
+            if isinstance(event, ev.QuestionAsked):
+                assert event.options == ("the red one", "the blue one")
+                assert turn.answer(event.call_id, "the blue one")
+
+        events = await play(engine, react=react)
+        assert tool_texts(engine) == ["The user answered:\nthe blue one"]
         check_turn(engine, events)
 
     run(scene)

@@ -144,7 +144,7 @@ def test_writers_of_one_file_go_one_after_the_other_in_order() -> None:
 def test_readers_of_one_file_run_together() -> None:
     async def scene() -> None:
         tools = Tools([spec(read_only=True)])
-        engine = engine_of(Model(calls({"path": "a", "seconds": 1}, {"path": "a", "seconds": 1})), tools)
+        engine = engine_of(Model(calls({"path": "a", "seconds": 1}, {"path": "a", "seconds": 1, "n": 2})), tools)
         await play(engine)
         assert tools.most_running == 2
 

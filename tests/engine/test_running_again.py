@@ -276,17 +276,15 @@ def test_a_call_that_runs_again_keeps_to_the_policy(policy: CallPolicy) -> None:
     run(scene)
 
 
-def test_what_there_is_goes_to_the_model_and_the_rest_is_interrupted() -> None:
+def test_what_there_is_goes_to_the_model_and_the_rest_is_cancelled() -> None:
     async def scene() -> None:
         tools = Tools()
         answer = calls({"n": "a"}, {"n": "b", "do": "hang"}, {"n": "c", "do": "chatty", "seconds": 9})
         engine = engine_of(Model(answer), tools)
         events = await play(engine, react=at(2, lambda turn: sent.append(turn.send_now())))
         assert sent == [2]
-        assert outcomes(engine) == ["succeeded", "interrupted", "interrupted"]
-        assert tool_texts(engine)[1] == (
-            "Interrupted before completion. The user did not wait for it. It had sent so far:\nworking on b"
-        )
+        assert outcomes(engine) == ["succeeded", "cancelled", "cancelled"]
+        assert tool_texts(engine)[1] == ("The user did not wait for this call. It had sent so far:\nworking on b")
         assert events[-1].at == 2
         check_turn(engine, events)
 

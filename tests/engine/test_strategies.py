@@ -16,6 +16,7 @@ from console_app.domain.transcript import Transcript
 from console_app.engine.approval_gate import ApprovalGate
 from console_app.engine.engine import Engine
 from console_app.engine.strategies import STRATEGIES
+from console_app.engine.turn import Turn
 from tests.engine.peers import (
     Line,
     Model,
@@ -131,7 +132,7 @@ def test_finished_of_an_answer_that_was_cut_completes_nothing() -> None:
         engine = engine_of(Model([TextChunk("Well"), *finished(), FinishChunk("length")]), strategy="act")
         events = await play(engine)
         assert outcomes(engine) == ["invalid"]
-        assert len(requests(engine)) == 2
+        assert len(requests(engine)) == 3  # text was no end either, the first time
         check_turn(engine, events)
 
     run(scene)
@@ -171,10 +172,62 @@ def test_the_answer_given_to_finished_is_not_said_twice() -> None:
 def test_text_without_calls_ends_a_turn_under_every_strategy(strategy: str) -> None:
     async def scene() -> None:
         thinking = [said("Hm.")] if strategy in ("think-act", "react") else []
-        engine = engine_of(Model(*thinking, said("It is 4.")), strategy=strategy)
+        engine = engine_of(Model(*thinking, said("It is 4."), said("It is 4.")), strategy=strategy)
         events = await play(engine)
         assert ending(events).outcome == "completed"
         assert engine.history[-1] == AssistantMessage(content="It is 4.")
+        assert len(requests(engine)) == {"agentic": 1, "act": 2}.get(strategy, 2)
+        check_turn(engine, events)
+
+    run(scene)
+
+
+def test_act_says_once_that_a_call_ends_the_turn() -> None:
+    async def scene() -> None:
+        engine = engine_of(Model(said("It is 4."), [*finished(0, "It is 4."), *STOP]), strategy="act")
+        events = await play(engine)
+        assert ending(events).outcome == "completed"
+        told = [one.content for one in engine.history if isinstance(one, UserMessage) and one.origin == "fanout"]
+        assert len(told) == 1
+        assert "call fanout_finished with the whole answer" in told[0]
+        assert [one.content for one in engine.history if isinstance(one, AssistantMessage)] == ["It is 4.", ""]
+        check_turn(engine, events)
+
+    run(scene)
+
+
+@pytest.mark.parametrize(
+    ("strategy", "tool_choice", "sent"),
+    [
+        ("agentic", None, ["auto", "auto", "auto"]),
+        ("agentic", "required", ["required", "auto", "auto"]),  # else no text could end the turn
+        ("agentic", "none", ["none"]),
+        ("act", None, ["required", "required", "required", "required"]),
+        ("act", "auto", ["auto", "auto", "auto", "auto"]),
+        ("think-act", "required", ["none", "required", "none", "required", "none", "required"]),
+    ],
+)
+def test_calls_can_be_demanded_or_forbidden(strategy: str, tool_choice: Any, sent: list[str]) -> None:
+    async def scene() -> None:
+        acts = [calls({"n": "a"}), calls({"n": "b"}), said("Here."), said("Here.")]
+        answers = [line for act in acts for line in ([said("Hm."), act] if strategy == "think-act" else [act])]
+        answers = [said("Here.")] if tool_choice == "none" else answers
+        engine = engine_of(Model(*answers), strategy=strategy, tool_choice=tool_choice)
+        events = await play(engine)
+        assert [request.tool_choice for request in requests(engine)] == sent
+        assert ending(events).outcome == "completed"
+        check_turn(engine, events)
+
+    run(scene)
+
+
+def test_who_may_not_complete_may_say_so_in_words() -> None:
+    async def scene() -> None:
+        blocked = [*call(0, {"do": "fail"}), *finished(1), *STOP]
+        engine = engine_of(Model(blocked, said("I can't.")), strategy="act")
+        events = await play(engine)
+        assert [request.tool_choice for request in requests(engine)] == ["required", "auto"]
+        assert engine.history[-1].content == "I can't."
         check_turn(engine, events)
 
     run(scene)
@@ -239,6 +292,44 @@ def test_react_can_end_where_it_observes_and_reads_results_whole() -> None:
         assert engine.history[-1].content == "All done."
         results = [message.content for message in model.requests[2].messages if message.role == "tool"]
         assert results == ["result of " + "x" * 5000]
+        check_turn(engine, events)
+
+    run(scene)
+
+
+def test_react_asks_you_itself_where_its_reasoning_ends_with_a_question() -> None:
+    async def scene() -> None:
+        model = Model(
+            said("The colour is missing.\n\n**Ask:** Which colour?"),
+            said("Red it is.\nPlan: end."),
+            [*finished(0, "Painted red."), *STOP],
+        )
+        engine = engine_of(model, strategy="react")
+
+        def react(turn: Turn, event: ev.Event) -> None:
+            if isinstance(event, ev.QuestionAsked):
+                assert event.question == "Which colour?"
+                assert turn.answer(event.call_id, "red")
+
+        events = await play(engine, react=react)
+        assert tool_texts(engine)[0] == "The user answered:\nred"
+        assert [message.content for message in model.requests[1].messages][-1].startswith("(Reason first")
+        assert "The user answered:\nred" in [message.content for message in model.requests[1].messages]
+        assert engine.history[-1].content == "Painted red."
+        check_turn(engine, events)
+
+    run(scene)
+
+
+def test_react_goes_on_without_an_answer_where_nobody_is_there() -> None:
+    async def scene() -> None:
+        asking = said("The colour is missing.\nAsk: Which colour?")
+        gate = ApprovalGate(ApprovalMode.YOLO, headless=True)
+        engine = engine_of(Model(asking, asking, [*finished(0, "Any colour."), *STOP]), strategy="react", gate=gate)
+        events = await play(engine)
+        assert len(only(events, ev.QuestionAsked)) == 1
+        assert "Nobody is there to answer" in tool_texts(engine)[0]
+        assert ending(events).outcome == "completed"
         check_turn(engine, events)
 
     run(scene)
@@ -318,7 +409,8 @@ def test_thoughts_between_do_not_hide_that_a_call_repeats_itself(strategy: str) 
     async def scene() -> None:
         phases = [phase.label for phase in STRATEGIES[strategy].phases]
         answers = [said("Hm.") if label else calls({"n": "a"}) for label in phases * 4]
-        engine = engine_of(Model(*answers), strategy=strategy, gate=ApprovalGate(ApprovalMode.YOLO, headless=True))
+        gate = ApprovalGate(ApprovalMode.YOLO, headless=True)
+        engine = engine_of(Model(*answers), strategy=strategy, gate=gate, dedupe=False)
         events = await play(engine)
         assert outcomes(engine) == [*["succeeded"] * 3, "skipped"]
         assert "came 4 times in a row" in tool_texts(engine)[-1]
@@ -351,7 +443,7 @@ def test_what_you_type_while_it_finishes_is_answered_in_the_same_turn() -> None:
             engine.turn.steer("and in German?")
 
         model = Model([steer, *finished(), *STOP], said("Auf Deutsch."))
-        engine = engine_of(model, strategy="act")
+        engine = engine_of(model, builtin_tools=frozenset({"finished"}))
         events = await play(engine)
         assert [message.content for message in engine.history[-3:]] == ["All done.", "and in German?", "Auf Deutsch."]
         check_turn(engine, events)

@@ -44,6 +44,8 @@ REVENUE = tool("order_database", "revenue_summary", {})
 SEARCH = tool("duckduckgo", "search_and_fetch", {"query": TEXT, "max_results": INTEGER}, "query")
 FINISHED = tool("fanout", "finished", {"final_answer": TEXT}, "final_answer")
 
+ENABLE = tool("fanout", "enable_server", {"server": {"type": "string", "enum": ["pptx_generator", "files"]}}, "server")
+
 EVERYTHING = (
     CALCULATOR,
     LONG_TASK,

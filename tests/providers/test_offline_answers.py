@@ -5,7 +5,7 @@ from __future__ import annotations
 from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
 from console_app.domain.tools import Outcome, ToolCall
 from tests.providers.offline_play import AnyMessage, ask, results
-from tests.providers.offline_tools import CALCULATOR, EVERYTHING, FAIL, FINISHED, READ_FILE, TODO
+from tests.providers.offline_tools import CALCULATOR, ENABLE, EVERYTHING, FAIL, FINISHED, READ_FILE, SLIDES, TODO
 
 BLOCKED = "Cannot complete because a previous tool call failed in this turn. Address the failure before completing."
 
@@ -180,3 +180,48 @@ async def test_completion_is_a_call_where_there_is_one_and_a_blocked_one_is_expl
     without = await ask(history, tools[:-1])
     assert without.calls == []
     assert "Completed, as you asked" in without.text
+
+
+SLIDES_AND_SUM = "create a one-slide PowerPoint about parallel computing and calculate 2^64"
+
+
+async def test_a_server_that_is_off_is_asked_for_beside_what_can_run_and_then_used() -> None:
+    said: list[AnyMessage] = [UserMessage(content=SLIDES_AND_SUM)]
+    first = await ask(said, [CALCULATOR, ENABLE])
+    assert first.named == [
+        ("fanout_enable_server", {"server": "pptx_generator"}),
+        ("calculator_evaluate", {"expression": "2^64"}),
+    ]
+    assert "`pptx_generator`, which is off" in first.text
+    history = [*said, first.message, *results(first, "The user switched pptx_generator on.", "18446744073709551616")]
+    second = await ask(history, [CALCULATOR, SLIDES])
+    assert [name for name, _ in second.named] == ["pptx_generator_markdown_to_pptx"]
+    last = await ask([*history, second.message, *results(second, "saved")], [CALCULATOR, SLIDES])
+    assert last.calls == []
+    assert "18446744073709551616" in last.text
+    assert "enable_server" not in last.text
+
+
+async def test_a_server_that_you_do_not_switch_on_is_asked_for_once() -> None:
+    said: list[AnyMessage] = [UserMessage(content=SLIDES_AND_SUM)]
+    first = await ask(said, [CALCULATOR, ENABLE])
+    history = [*said, first.message, *results(first, (Outcome.DENIED, "The user denied this call."), "18")]
+    last = await ask(history, [CALCULATOR, ENABLE])
+    assert last.calls == []
+    assert "I can't make a presentation" in last.text
+    again = await ask([*history, last.message, UserMessage(content="again")], [CALCULATOR, ENABLE])
+    assert [name for name, _ in again.named] == ["fanout_enable_server", "calculator_evaluate"]
+
+
+async def test_one_server_is_asked_for_once_for_all_that_it_could_do() -> None:
+    reply = await ask("read README.md and list the files in docs/", [CALCULATOR, ENABLE])
+    assert reply.named == [("fanout_enable_server", {"server": "files"})]
+    named = await ask('files.read_file {"path": "a.md"}', [CALCULATOR, ENABLE])
+    assert named.named == [("fanout_enable_server", {"server": "files"})]
+    unknown = await ask('nowhere.read_file {"path": "a.md"}', [CALCULATOR, ENABLE])
+    assert unknown.calls == []
+    assert "There is no tool `nowhere.read_file` on" in unknown.text
+
+
+async def test_what_it_could_do_with_a_server_that_is_off_is_said() -> None:
+    assert "asked for where a prompt needs them: `pptx_generator`, `files`" in (await ask("hello", [ENABLE])).text

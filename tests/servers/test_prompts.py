@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import subprocess
 import sys
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,15 +23,19 @@ from console_app.engine.engine import Engine
 from console_app.providers.offline import OfflineProvider
 from tests.patience import PATIENCE
 from tests.servers.conftest import Serve
+from tests.servers.web_stand_in import Page, results_page, web_stand_in
 
 ROOT = Path(__file__).parents[2]
 SWITCHED_ON = ("calculator", "demo")
 ALL = (*SWITCHED_ON, "files", "order_database", "csv_reporter", "pptx_generator", "duckduckgo")
 
 
-def run(folder: Path, prompt: str, *servers: str) -> Sequence[dict[str, Any]]:
+def run(
+    folder: Path, prompt: str, *servers: str, environment: Mapping[str, str] | None = None
+) -> Sequence[dict[str, Any]]:
     """The events of one prompt, run headless in `folder` with these servers of the bundled mcp.json."""
-    environment = {
+    variables = {
+        **(environment or {}),
         "PATH": os.environ["PATH"],
         "HOME": str(folder.parent),
         "FANOUT_HOME": str(folder.parent / "home"),
@@ -43,7 +48,7 @@ def run(folder: Path, prompt: str, *servers: str) -> Sequence[dict[str, Any]]:
             *("--output-format", "stream-json", *options, prompt),
         ],
         cwd=folder,
-        env=environment,
+        env=variables,
         capture_output=True,
         text=True,
         timeout=PATIENCE,
@@ -111,6 +116,43 @@ async def test_the_offline_model_finds_the_tools(
         found = results([event.model_dump(mode="json") async for event in turn])
     assert list(found) == [f"{server}.{tool}"]
     assert content in found[f"{server}.{tool}"]["content"]
+
+
+FIVE: dict[str, dict[str, str]] = {
+    "Calculate these three things: (1) 355/113, (2) sqrt(2), (3) e^pi": {"calculator.evaluate": "23.14"},
+    "I need two things at once: calculate 2^64 and create a one-slide PowerPoint about parallel computing": {
+        "calculator.evaluate": "18446744073709551616",
+        "pptx_generator.markdown_to_pptx": "parallel_computing.pptx",
+    },
+    "Look up all orders for customer 'Acme Corp' and also get the total revenue summary": {
+        "order_database.find_orders": "Rocket skates",
+        "order_database.revenue_summary": "Total revenue: $22,101.99",
+    },
+    "Search for Python 3.13 new features, Rust 2024 edition changes, and Go 1.22 release notes": {
+        "duckduckgo.search_and_fetch": "the news of Go 1.22 release notes",
+    },
+    "Read the README.md file in this directory, and update the To Do list to add 'Check for coolness'": {
+        "files.read_file": "# Cool",
+        "fanout.update_todo_list": "Check for coolness",
+    },
+}
+
+
+@pytest.mark.parametrize("prompt", FIVE)
+async def test_every_prompt_works_from_a_fresh_start(work: Path, prompt: str) -> None:
+    (work / "README.md").write_text("# Cool\n")
+
+    def news(query: str) -> Page:
+        return results_page((query, f"{web.url}/page", f"the news of {query}"))
+
+    async with web_stand_in(news) as web:
+        search = {"FANOUT_SEARCH_URL": f"{web.url}/html/"}
+        events = await asyncio.to_thread(run, work, prompt, environment=search)
+    found = results(events)
+    assert set(found) - {"fanout.enable_server"} == set(FIVE[prompt])
+    assert all(event["outcome"] == "succeeded" for event in found.values())
+    for name, content in FIVE[prompt].items():
+        assert content in found[name]["content"]
 
 
 def test_what_changes_things_or_needs_a_network_is_off_until_switched_on() -> None:

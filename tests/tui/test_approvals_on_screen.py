@@ -321,7 +321,7 @@ async def test_a_finished_call_runs_again_in_its_open_batch_and_after_it(tmp_pat
         await until(pilot, lambda: "run 3" in next(iter(transcript.calls.values())).content)
         await pilot.press("s")
         await see(pilot, "All decided.")
-        assert outcomes(pilot) == ["succeeded", "interrupted"]
+        assert outcomes(pilot) == ["succeeded", "cancelled"]
         await until(pilot, lambda: not chat(console).conversation.busy)
         await pilot.press("r")
         await see(pilot, "[try 3]")
@@ -335,3 +335,34 @@ async def test_the_policy_changes_while_a_turn_runs(tmp_path: Path) -> None:
         (toast,) = pilot.app._notifications  # pyright: ignore[reportPrivateUsage]
         assert toast.message == "Policy: sequential, from the next answer on."
         assert outcomes(pilot) == ["None"] * 3
+
+
+async def test_a_comment_goes_along_with_what_is_decided_and_decides_nothing_by_itself(tmp_path: Path) -> None:
+    async with waiting(tmp_path) as (pilot, board):
+        await reach(pilot, board)
+        await pilot.press("c", *"mind the tone", "enter")
+        await see(pilot, "your words: mind the tone")
+        await pass_by(pilot)
+        assert outcomes(pilot) == ["None", "None", "None"]
+        await decide(pilot, "Y")
+        await see(pilot, "All decided.")
+        assert outcomes(pilot) == ["succeeded"] * 3
+        first, second, _ = chat(pilot.app).ui.shown.transcript.calls.values()
+        assert first.content.startswith("The user approved this call and said: mind the tone")
+        assert "the user approved" not in second.content.lower()
+
+
+async def test_a_comment_stays_with_its_call_when_its_arguments_are_edited(tmp_path: Path) -> None:
+    async with waiting(tmp_path, THREE[2]) as (pilot, board):
+        await reach(pilot, board)
+        await pilot.press("c", *"this one", "enter")
+        await pass_by(pilot)
+        await pilot.press("e")
+        await until(pilot, lambda: isinstance(pilot.app.screen, ArgumentsEditor))
+        await pass_by(pilot)
+        pilot.app.screen.query_one(TextArea).text = '{"path": "d.md"}'
+        await pilot.press("ctrl+s")
+        await see(pilot, "All decided.")
+        (call,) = chat(pilot.app).ui.shown.transcript.calls.values()
+        assert call.arguments == {"path": "d.md"}
+        assert "The user approved this call and said: this one" in call.content

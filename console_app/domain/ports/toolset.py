@@ -51,6 +51,18 @@ class Invocation:
     meta: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
+class ServerSwitch(Protocol):
+    """The servers that are configured and switched off: a model may ask for one of them, and the user decides."""
+
+    def off(self) -> Mapping[str, str]:
+        """What each of them is for, by name: the words of mcp.json, maybe none."""
+        ...
+
+    async def switch_on(self, name: str) -> Sequence[ToolSpec]:
+        """Switches one on, as the user would; its tools, once it is up. Raises FanoutError when it can't be."""
+        ...
+
+
 class Toolset(Protocol):
     """Tools that can be called. Calls run concurrently; cancelling the awaiting task cancels the call at its server."""
 

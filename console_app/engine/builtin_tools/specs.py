@@ -6,21 +6,56 @@ take a little more than the schema says (a checklist as Markdown, say), and noth
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+import re
+from collections.abc import Mapping
+from typing import Annotated, Any, cast
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
+from console_app.domain.safe_text import one_line
 from console_app.domain.todo import TodoItem, TodoStatus
 from console_app.domain.tools import ToolAnnotations, ToolSpec
 from console_app.engine.builtin_tools.todo_list import read_items
 
 SERVER = "fanout"
 FINISHED, TODO, QUESTION = "finished", "update_todo_list", "ask_followup_question"
+ENABLE = "enable_server"
+MOST_SERVERS = 50  # servers that are off and named to the model
+MOST_ABOUT = 200  # characters of what one is for
 MOST_OPTIONS = 4
+FOLLOW_UP = "follow_up"  # what the options are called where models learned this tool: in Roo Code and Kilo Code
+_SUGGESTED = re.compile(r"<suggest\b[^>]*>(.*?)</suggest>", re.DOTALL)
+_TEXTS = ("text", "answer", "label")  # the key of an option that is an object
 
 
 class _Arguments(BaseModel):
     model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
+
+
+def with_own_names(spec: ToolSpec, arguments: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of a built-in tool by the names that its schema has, where a model knows them by others."""
+    if spec.tool != QUESTION or FOLLOW_UP not in arguments or "options" in arguments:
+        return arguments
+    rest = {name: value for name, value in arguments.items() if name != FOLLOW_UP}
+    return {**rest, "options": _options(arguments[FOLLOW_UP])}
+
+
+def _options(value: Any) -> Any:
+    """A list of texts or of objects that hold one (Roo's has a mode beside it), or the older text of `<suggest>` tags.
+
+    What is none of these is left as it is: the check says what is wrong.
+    """
+    if isinstance(value, str):
+        found = _SUGGESTED.findall(value) or [line.strip(" -*•\t") for line in value.splitlines()]
+        return [text.strip() for text in found if text.strip()]
+    return [_option(entry) for entry in cast("list[Any]", value)] if isinstance(value, list) else value
+
+
+def _option(entry: Any) -> Any:
+    if not isinstance(entry, dict):
+        return entry
+    fields = cast("dict[str, Any]", entry)
+    return next((fields[key] for key in _TEXTS if isinstance(fields.get(key), str)), fields)
 
 
 class Finished(_Arguments):
@@ -40,6 +75,12 @@ class AskFollowupQuestion(_Arguments):
 
     question: Annotated[str, Field(min_length=1)]
     options: tuple[str, ...] = Field(default=(), max_length=MOST_OPTIONS)
+
+
+class EnableServer(_Arguments):
+    """Of `enable_server`."""
+
+    server: Annotated[str, Field(min_length=1)]
 
 
 def wrong_with(error: ValidationError) -> str:
@@ -114,3 +155,19 @@ SPECS: dict[str, ToolSpec] = {
         read_only=True,
     ),
 }
+
+
+def enable_spec(off: Mapping[str, str]) -> ToolSpec:
+    """The tool that asks for a server, with those that are `off` and what each is for. It starts a program that the
+    user has switched off, so unlike the other built-in tools it needs an approval."""
+    named = dict(list(off.items())[:MOST_SERVERS])
+    lines = "\n".join(f"- {name}: {one_line(about, MOST_ABOUT) or 'no description'}" for name, about in named.items())
+    spec = _spec(
+        ENABLE,
+        "Asks the user to switch on a server that is off. Only when the request needs what no tool that you have can "
+        f"do: its tools are there from your next answer on. Servers that are off:\n{lines}",
+        {"server": {"type": "string", "enum": list(named), "description": "The name of the server."}},
+        ["server"],
+        idempotent=True,
+    )
+    return spec.model_copy(update={"asks": True})

@@ -10,19 +10,22 @@ from pydantic import ValidationError
 
 from console_app.domain import events as ev
 from console_app.domain.errors import ToolError
-from console_app.domain.ports.toolset import CallReporter, Invocation, Toolset
+from console_app.domain.ports.toolset import CallReporter, Invocation, ServerSwitch, Toolset
 from console_app.domain.tools import Outcome, ToolResult, ToolSpec
 from console_app.engine import results
 from console_app.engine.arguments import compact
 from console_app.engine.builtin_tools import completion
 from console_app.engine.builtin_tools.specs import (
+    ENABLE,
     FINISHED,
     QUESTION,
     SPECS,
     TODO,
     AskFollowupQuestion,
+    EnableServer,
     Finished,
     UpdateTodoList,
+    enable_spec,
     wrong_with,
 )
 from console_app.engine.builtin_tools.todo_list import as_checklist
@@ -38,16 +41,18 @@ EDITED_MEANWHILE = (
 logger = logging.getLogger(__name__)
 
 
-def offered(toolset: Toolset, wanted: Iterable[str]) -> Mapping[str, ToolSpec]:
+def offered(toolset: Toolset, wanted: Iterable[str], servers: ServerSwitch | None = None) -> Mapping[str, ToolSpec]:
     """What a request offers, by wire name: the servers' tools, and of the built-in ones those `wanted`.
 
-    Without any other tool there are no built-in ones either: there is nothing to plan, and the chat is only a chat.
+    Without any other tool there are no built-in ones either, as there is nothing to plan, and the chat is only a chat;
+    but a server that is off can be asked for.
     """
     specs = {spec.name: spec for spec in toolset.tools()}
-    if not specs:
-        return specs
     names = set(wanted)
-    for spec in (spec for tool, spec in SPECS.items() if tool in names):
+    builtins = [spec for tool, spec in SPECS.items() if tool in names] if specs else []
+    if ENABLE in names and servers is not None and (off := servers.off()):
+        builtins.append(enable_spec(off))
+    for spec in builtins:
         if hidden := specs.get(spec.name):
             logger.warning("%s has the wire name of a built-in tool and can't be called", hidden.label)
         specs[spec.name] = spec
@@ -78,6 +83,8 @@ class AnswerTools:
                 return self._finish(Finished.model_validate(arguments))
             if tool == TODO:
                 return self._update(UpdateTodoList.model_validate(arguments))
+            if tool == ENABLE:
+                return await self._enable(EnableServer.model_validate(arguments))
             if tool == QUESTION:
                 return await self._ask(invocation.call_id, AskFollowupQuestion.model_validate(arguments))
         except ValidationError as error:
@@ -115,6 +122,16 @@ class AnswerTools:
             return ToolResult(outcome=Outcome.SKIPPED, content=f"{EDITED_MEANWHILE}\n{listed}")
         self._emit(ev.TodoChanged(items=update.todos))
         return ToolResult(outcome=Outcome.SUCCEEDED, content=f"The to-do list is now:\n{as_checklist(update.todos)}")
+
+    async def _enable(self, wanted: EnableServer) -> ToolResult:
+        """What the user has approved by now."""
+        servers = self._session.servers
+        if servers is None or wanted.server not in servers.off():
+            return results.unreadable(f"no server that is off is called {wanted.server}", "")
+        tools = await servers.switch_on(wanted.server)
+        names = ", ".join(spec.name for spec in tools) or "none"
+        text = f"The user switched {wanted.server} on. Its tools, from your next answer on: {names}."
+        return ToolResult(outcome=Outcome.SUCCEEDED, content=text)
 
     async def _ask(self, call_id: str, asked: AskFollowupQuestion) -> ToolResult:
         self._emit(ev.QuestionAsked(call_id=call_id, question=asked.question, options=asked.options))

@@ -14,7 +14,8 @@ THINK = (
 )
 REASON = (
     "(Reason first, in a few sentences and without calling a tool: what is known, and what is missing? "
-    "Then give a line that begins with “Plan:” and says what comes next.)"
+    "Then give a line that begins with “Plan:” and says what comes next; or, where only the user can say what is "
+    "missing, a line that begins with “Ask:” and holds your one question.)"
 )
 OBSERVE = (
     "(Observe: say in a few sentences what the results show, and whether the request is met. "
@@ -25,7 +26,7 @@ STRATEGIES: dict[str, Strategy] = {
     strategy.name: strategy
     for strategy in (
         Strategy("agentic"),
-        Strategy("act", tools=frozenset({FINISHED})),
+        Strategy("act", (Phase(tool_choice="required"),), frozenset({FINISHED}), nudges=True),
         Strategy(
             "think-act",
             (Phase("think", THINK, "none"), Phase(note=GO_ON)),
@@ -35,6 +36,7 @@ STRATEGIES: dict[str, Strategy] = {
             "react",
             (Phase("reason", REASON, "none"), Phase(note=GO_ON), Phase("observe", OBSERVE)),
             frozenset({FINISHED, QUESTION}),
+            asks=True,
         ),
     )
 }

@@ -7,15 +7,13 @@ of their cycle and in the built-in tools that they need: all of them run every c
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Protocol
 
 from console_app.domain.events import Level, TurnOutcome
 from console_app.domain.messages import ThoughtLabel
 from console_app.domain.ports.provider import FinishReason
 from console_app.engine.call_execution import CallExecution
-from console_app.engine.settings import EngineSettings
-
-ToolChoice = Literal["auto", "none", "required"]
+from console_app.engine.settings import EngineSettings, ToolChoice
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +79,10 @@ class TurnSteps(Protocol):
         """
         ...
 
+    async def ask(self, question: str) -> bool:
+        """Asks the user something in the strategy's own name; False when there is no answer."""
+        ...
+
     def add_message(self, text: str) -> None:
         """Adds a user message that Fanout wrote."""
         ...
@@ -101,8 +103,12 @@ class Phase:
 
 @dataclass(frozen=True, slots=True)
 class Strategy:
-    """An agent loop: its phases, over and over, until the turn ends. `tools` are the built-in tools that it needs."""
+    """An agent loop: its phases, over and over, until the turn ends. `tools` are the built-in tools that it needs; one
+    that `nudges` says once in a turn that an answer without a call is not the way to end it, and one that `asks` puts
+    the question to the user that a thought ends with (a line that begins with `Ask:`)."""
 
     name: str
     phases: tuple[Phase, ...] = (Phase(),)
     tools: frozenset[str] = frozenset()
+    nudges: bool = False
+    asks: bool = False

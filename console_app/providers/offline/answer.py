@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import re
+from collections import Counter
 from dataclasses import dataclass
 
 from console_app.domain.ports.provider import ModelRequest
+from console_app.domain.tools import Outcome
 from console_app.providers.offline.conversation import FINISHED, Called, OpenTurn, open_turn
 from console_app.providers.offline.planner import Plan, plan_all
-from console_app.providers.offline.report import code, failures, report
+from console_app.providers.offline.report import arguments_of, code, failures, report
 from console_app.providers.offline.rule import AskedPrompt
 from console_app.providers.offline.rules import RULES
-from console_app.providers.offline.toolbox import OfflineTools, PlannedCall
+from console_app.providers.offline.toolbox import ENABLE, OfflineTools, PlannedCall
 
 CONNECT = (
     "To connect a real model, set `OPENAI_API_KEY` or `ANTHROPIC_API_KEY` and start again, "
@@ -40,7 +43,7 @@ def answer(request: ModelRequest) -> OfflineAnswer:
     if turn.blocked:
         return OfflineAnswer(_blocked(called, tools))
     prompts = [AskedPrompt(text, earlier) for text, earlier in turn.prompts]
-    planned = plan_all(prompts, tools)
+    planned = plan_all(prompts, tools, _asked_for(called))
     remaining = _remaining(planned, turn, called)
     if remaining and request.tool_choice == "none":
         return OfflineAnswer(_only_words(called, remaining, tools))
@@ -58,6 +61,8 @@ def capabilities(tools: OfflineTools) -> str:
         if able
         else "No tool that I know how to use is on right now."
     )
+    if tools.off:
+        can += f"\n\nOff, and asked for where a prompt needs them: {', '.join(code(name, 60) for name in tools.off)}."
     return (
         "I am the offline rehearsal model: I only follow rules, and I understand nothing beyond them. "
         f"No key or network is involved.\n\n{can}\n\n{CONNECT}"
@@ -65,16 +70,49 @@ def capabilities(tools: OfflineTools) -> str:
 
 
 def _remaining(planned: Plan, turn: OpenTurn, called: tuple[Called, ...]) -> tuple[PlannedCall, ...]:
-    """The planned calls that are still to run. Calls run in the order of the plan, so counting them is enough."""
+    """The planned calls that are still to run: those that no call of the turn equals, in the order of the plan.
+
+    A server that was switched on meanwhile changes the plan, so the order alone says nothing.
+    """
     if called and not turn.progressed:
         return ()  # everything was put off: asking again would go on for ever
-    return planned.calls[sum(one.ran for one in called) :]
+    ran = Counter(_key(one.call.name, one.call.arguments) for one in called if one.ran)
+    remaining: list[PlannedCall] = []
+    for call in planned.calls:
+        key = _key(call.spec.name, call.arguments)
+        if ran[key]:
+            ran[key] -= 1
+        else:
+            remaining.append(call)
+    return tuple(remaining)
+
+
+def _key(name: str, arguments: str) -> tuple[str, str]:
+    """One for equal calls, however their JSON is written."""
+    try:
+        return name, json.dumps(json.loads(arguments or "{}"), sort_keys=True)
+    except (ValueError, RecursionError):
+        return name, arguments
+
+
+def _asks_for(called: Called) -> bool:
+    return called.call.name.endswith(ENABLE)
+
+
+def _asked_for(called: tuple[Called, ...]) -> frozenset[str]:
+    """The servers that this turn has asked for, whatever came of it."""
+    return frozenset(str(arguments_of(one).get("server")) for one in called if _asks_for(one) and one.ran)
 
 
 def _calls(planned: Plan, calls: tuple[PlannedCall, ...], *, continued: bool) -> OfflineAnswer:
     arithmetic = all("expression" in call.arguments for call in calls)
     count = _NUMBERS[len(calls)] if len(calls) < len(_NUMBERS) else str(len(calls))
-    if continued:
+    wanted = [str(json.loads(call.arguments)["server"]) for call in calls if call.spec.tool == ENABLE]
+    if wanted:
+        names = ", ".join(code(name, 60) for name in wanted)
+        rest = " The rest starts meanwhile." if len(calls) > len(wanted) else ""
+        text = f"This needs {names}, {'which is' if len(wanted) == 1 else 'which are'} off: I ask for it.{rest}"
+    elif continued:
         text = "Next, what is left."
     elif len(calls) == 1:
         text = "I'll work that out." if arithmetic else f"I'll call {code(calls[0].spec.label, 80)}."
@@ -93,7 +131,8 @@ def _last(
     """The answer that ends the turn, by the completion tool where there is one."""
     prompt = turn.prompts[-1][0] if turn.prompts else ""
     if called:
-        text = report(called, tools)
+        told = [one for one in called if not _asks_for(one) or one.result.outcome is not Outcome.SUCCEEDED]
+        text = "\n\n".join(part for part in (report(told, tools), *planned.unmet) if part)
     elif planned.problems:
         text = "\n\n".join((*planned.problems, capabilities(tools)))
     elif _COMPLETE.search(prompt[:200]):

@@ -15,14 +15,17 @@ CALLS = 64  # calls planned for one prompt
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The calls, in the order of the prompt, and in sentences what could not be planned."""
+    """The calls, in the order of the prompt, and in sentences what could not be planned; `unmet` are those of them
+    whose server was asked for and did not come."""
 
     calls: tuple[PlannedCall, ...] = ()
     problems: tuple[str, ...] = ()
+    unmet: tuple[str, ...] = ()
 
 
-def plan(asked: AskedPrompt, tools: OfflineTools) -> Plan:
-    """The calls that the rules find in one prompt."""
+def plan(asked: AskedPrompt, tools: OfflineTools, asked_for: frozenset[str] = frozenset()) -> Plan:
+    """The calls that the rules find in one prompt. What a server that is off could do is a call that asks for it,
+    unless it is one of `asked_for` already."""
     problems: list[str] = []
     if len(asked.text) > READS:
         problems.append(f"Your message is long: I read its first {READS:,} characters only.")
@@ -33,19 +36,26 @@ def plan(asked: AskedPrompt, tools: OfflineTools) -> Plan:
             findings.append(finding)
             asked = replace(asked, text=_blank(asked.text, finding))
     findings.sort(key=lambda finding: finding.start)
-    calls = [call for finding in findings for call in finding.calls]
-    problems.extend(finding.problem for finding in findings if finding.problem)
+    calls: list[PlannedCall] = []
+    unmet: list[str] = []
+    for finding in findings:
+        wanted = None if finding.server in asked_for else tools.switch_on(finding.server)
+        calls += finding.calls if wanted is None else [wanted] if wanted not in calls else []
+        if finding.problem and wanted is None:
+            problems.append(finding.problem)
+            unmet += [finding.problem] if finding.server in asked_for else []
     if len(calls) > CALLS:
         problems.append(f"I make at most {CALLS} calls for one message: {len(calls) - CALLS} were left out.")
-    return Plan(tuple(calls[:CALLS]), tuple(dict.fromkeys(problems)))
+    return Plan(tuple(calls[:CALLS]), tuple(dict.fromkeys(problems)), tuple(dict.fromkeys(unmet)))
 
 
-def plan_all(prompts: Sequence[AskedPrompt], tools: OfflineTools) -> Plan:
+def plan_all(prompts: Sequence[AskedPrompt], tools: OfflineTools, asked_for: frozenset[str] = frozenset()) -> Plan:
     """One plan for all prompts of a turn, those that joined while it ran last."""
-    plans = [plan(asked, tools) for asked in prompts]
+    plans = [plan(asked, tools, asked_for) for asked in prompts]
     return Plan(
         tuple(call for one in plans for call in one.calls),
         tuple(problem for one in plans for problem in one.problems),
+        tuple(problem for one in plans for problem in one.unmet),
     )
 
 

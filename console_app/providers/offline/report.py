@@ -31,6 +31,7 @@ _FAILED: dict[Outcome, tuple[str, str]] = {
     Outcome.BLOCKED: ("was held back", ""),
     Outcome.SKIPPED: ("was put off", "What was put off can be asked for again."),
 }
+_NOT_RUN = "This call was not run:"
 _PREFIX = "Tool execution failed: "  # what the engine writes before a tool's own error
 
 
@@ -93,8 +94,10 @@ def _block(content: str) -> str:
 
 
 def _bad(one: Called, tools: OfflineTools) -> str:
-    what = _FAILED[one.result.outcome][0]
     why = one_line(one.result.content, _BRIEF).removeprefix(_PREFIX).rstrip(".")
+    what = _FAILED[one.result.outcome][0]
+    if why.startswith(_NOT_RUN):  # it asked, and nobody answered
+        what, why = "was not run", why.removeprefix(_NOT_RUN).lstrip()
     expression = _expression(one)
     name = code(expression) if expression is not None else f"**{_title(one, tools)}**"
     return f"- {name} {what}" + (f": {code(why)}." if why else ".")
@@ -103,18 +106,19 @@ def _bad(one: Called, tools: OfflineTools) -> str:
 def _title(one: Called, tools: OfflineTools) -> str:
     """`server.tool` with the shortest of its arguments, to tell two calls of one tool apart."""
     label = one_line(tools.label(one.call.name), 80).replace("*", "")
-    values = [value for value in _arguments(one).values() if isinstance(value, str) and 0 < len(value) <= 60]
+    values = [value for value in arguments_of(one).values() if isinstance(value, str) and 0 < len(value) <= 60]
     return f"{label} ({code(values[0], 60)})" if values else label
 
 
 def _expression(one: Called) -> str | None:
     """The expression of a calculator's call: the only argument, named so."""
-    arguments = _arguments(one)
+    arguments = arguments_of(one)
     only = next(iter(arguments.items()), None) if len(arguments) == 1 else None
     return only[1] if only and only[0] in ("expression", "expr") and isinstance(only[1], str) else None
 
 
-def _arguments(one: Called) -> dict[str, Any]:
+def arguments_of(one: Called) -> dict[str, Any]:
+    """The arguments of a call; none where they can't be read."""
     try:
         value = json.loads(one.call.arguments or "{}")
     except (ValueError, RecursionError):

@@ -19,12 +19,14 @@ class AskedPrompt:
 
 @dataclass(frozen=True, slots=True)
 class RuleFinding:
-    """What a rule recognised in `text[start:end]`: calls to make, or a problem to tell in one sentence."""
+    """What a rule recognised in `text[start:end]`: calls to make, or a problem to tell in one sentence, with the
+    `server` that could do it if it were on."""
 
     start: int
     end: int
     calls: tuple[PlannedCall, ...] = ()
     problem: str = ""
+    server: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,8 @@ from typing import Any, cast
 
 from console_app.domain.tools import ToolSpec
 
+ENABLE = "enable_server"  # the tool that asks the user for a server
+
 
 @dataclass(frozen=True, slots=True)
 class PlannedCall:
@@ -46,6 +48,15 @@ class OfflineTools:
 
     def __init__(self, tools: Sequence[ToolSpec]) -> None:
         self.tools = tuple(tools)
+        self._enable = self.find((ENABLE,), server=("server",))
+        offered: object = properties(self._enable.spec)[self._enable.keys["server"]] if self._enable else None
+        names: Any = cast("dict[str, Any]", offered).get("enum") if isinstance(offered, dict) else None
+        # The servers that are off and can be asked for.
+        self.off = tuple(cast("list[str]", names)) if isinstance(names, list) else ()
+
+    def switch_on(self, server: str) -> PlannedCall | None:
+        """The call that asks for a server that is off; None where there is none such."""
+        return self._enable.call(server=server) if self._enable and server in self.off else None
 
     def find(self, names: Iterable[str], **parameters: Iterable[str]) -> Match | None:
         """The first tool with one of these names that needs nothing beyond `parameters`.

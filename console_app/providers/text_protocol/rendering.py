@@ -19,6 +19,8 @@ from console_app.domain.ports.provider import ModelRequest
 from console_app.domain.sampling import Sampling
 from console_app.domain.tools import ToolCall, ToolSpec
 
+MUST_CALL = "Every answer of yours has to call at least one tool."
+
 AnyMessage = UserMessage | AssistantMessage | ToolMessage
 
 
@@ -49,6 +51,8 @@ def as_text(request: ModelRequest, dialect: str) -> ModelRequest:
     if request.tools and request.tool_choice != "none":
         tools = [_Tool(spec.name, spec.description, spec.input_schema) for spec in request.tools]
         section = system_section(dialect, tools, parallel=request.parallel)
+        if request.tool_choice == "required":
+            section = f"{section}\n\n{MUST_CALL}"
         system = f"{system}\n\n{section}" if system else section
     stops = Sampling(stop=tuple(stop_strings(dialect)) if request.tools else None)
     return replace(

@@ -32,6 +32,8 @@ from console_app.tui.widgets.typed_app import typed_app
 MOST_ROWS = 8
 SHARE = 0.6  # of the screen's height that the board may take
 AIRY = 14  # lines beside which an empty one, between the rows and what is selected, takes nothing away
+WHY_NOT = "Why not? The model reads this. Enter denies, escape goes back."
+COMMENT = "For the model, beside the result. Enter keeps it; then y runs the call, n denies it."
 LOWEST = 4  # lines, below which nothing can be read and so nothing decided
 
 log = logging.getLogger(__name__)
@@ -64,6 +66,7 @@ class ApprovalBoard(Vertical, can_focus=True):
         Binding("A", "press('always')", "always allow: shows the rule first", id="board.always", show=False),
         Binding("n", "press('deny')", "deny", id="board.deny", show=False),
         Binding("f", "press('words')", "deny with a comment", id="board.say_why", show=False),
+        Binding("c", "press('comment')", "say something to the model", id="board.comment", show=False),
         Binding("e", "press('edit')", "edit the arguments", id="board.edit", show=False),
         Binding("Y", "press('all')", "allow all", id="board.all", show=False),
         Binding("R", "press('reads')", "allow all that only read", id="board.reads", show=False),
@@ -120,7 +123,7 @@ class ApprovalBoard(Vertical, can_focus=True):
         yield Static(classes="board--header")
         yield ArgumentsView()
         yield Static(classes="board--rule")
-        yield Input(placeholder="Why not? The model reads this. Enter denies, escape goes back.")
+        yield Input(placeholder=WHY_NOT)
         yield Static(classes="board--keys")
 
     @property
@@ -156,7 +159,7 @@ class ApprovalBoard(Vertical, can_focus=True):
             self._changed_keys()
 
     def action_press(
-        self, what: Literal["once", "session", "always", "deny", "words", "edit", "all", "reads", "none"]
+        self, what: Literal["once", "session", "always", "deny", "words", "comment", "edit", "all", "reads", "none"]
     ) -> None:
         """A key that decides, or begins to."""
         selection = self.selection
@@ -184,11 +187,10 @@ class ApprovalBoard(Vertical, can_focus=True):
                 self._paint()
             case "deny" | "none":
                 held = selection.deny(every=what == "none")
-            case "words":
+            case "words" | "comment":
                 held = False
-                if selection.ask_words():
-                    self.add_class("-words")
-                    self.query_one(Input).focus()
+                if selection.ask_words(what):
+                    self._open_line(*((COMMENT, selection.comment) if what == "comment" else (WHY_NOT, "")))
             case "edit":
                 held = False
                 if selection.current is not None and selection.may_edit():
@@ -196,6 +198,12 @@ class ApprovalBoard(Vertical, can_focus=True):
         if held:
             self._timing.later(self, ALONE, self._meant)
         self._changed_keys()
+
+    def _open_line(self, placeholder: str, words: str) -> None:
+        field = self.query_one(Input)
+        field.placeholder, field.value = placeholder, words
+        self.add_class("-words")
+        field.focus()
 
     def action_confirm(self) -> None:
         """Enter: only where a rule is shown."""
@@ -235,6 +243,7 @@ class ApprovalBoard(Vertical, can_focus=True):
     @on(Input.Submitted)
     def _submit_feedback(self, event: Input.Submitted) -> None:
         event.stop()
+        self.selection.keep_comment(event.value)
         decision = self.selection.submit_feedback(event.value)
         self._leave_stage()
         self._changed()
@@ -314,7 +323,7 @@ class ApprovalBoard(Vertical, can_focus=True):
         width = max(self.content_size.width, 20)
         arguments = approval.call.arguments or {}
         room = max(int(self.screen.size.height * SHARE) - 3 - self._paint_keys(), 3)
-        head = header(approval, hidden_characters(arguments), width)
+        head = header(approval, hidden_characters(arguments), width, selection.comment)
         room -= len(head)
         self.query_one(".board--header", Static).update(Content("\n").join(head))
         many = len(selection.waiting) > 1

@@ -22,6 +22,7 @@ _CHOOSING = (
     ("n", "deny"),
     ("f", "deny, say why"),
     ("e", "edit"),
+    ("c", "comment"),
     ("Y", "allow all"),
     ("R", "allow reads"),
     ("N", "deny all"),
@@ -30,6 +31,7 @@ _CHOOSING = (
 )
 _RULE = (("enter", "write the rule and run"), ("j/k", "another rule"), ("esc", "back"))
 _WORDS = (("enter", "deny"), ("esc", "back"))
+_COMMENT = (("enter", "keep it: it goes along with what you decide"), ("esc", "back"))
 
 
 def row(
@@ -53,8 +55,8 @@ def row(
     return line + Content.styled(left, "$warning")
 
 
-def header(approval: PendingApproval, hidden: bool, width: int) -> list[Content]:
-    """What the selected call is, why it asks, and what to look out for."""
+def header(approval: PendingApproval, hidden: bool, width: int, comment: str = "") -> list[Content]:
+    """What the selected call is, why it asks, what to look out for, and your words for the model."""
     call = approval.call
     line = Content.styled(one_line(call.label, 60), "bold $foreground")
     line += Content.styled(f"  {one_line(call.why, 200)}", "$warning")
@@ -83,6 +85,8 @@ def header(approval: PendingApproval, hidden: bool, width: int) -> list[Content]
         lines.append(
             Content.styled("! holds invisible or direction-changing characters, marked as <U+...>", "bold $error")
         )
+    if comment:
+        lines.append(Content.styled("your words: ", "$muted") + Content.styled(one_line(comment, 200), "$accent"))
     return lines
 
 
@@ -118,10 +122,10 @@ def keys(
     """The keys of a stage, on as many lines as they need; faint while they don't count."""
     if stage == "away":
         return key_lines([("tab", "to review")], width, accent="$warning", counts=True)
-    shown: Sequence[tuple[str, str]] = {"rule": _RULE, "words": _WORDS}.get(stage, _CHOOSING)
+    shown: Sequence[tuple[str, str]] = {"rule": _RULE, "words": _WORDS, "comment": _COMMENT}.get(stage, _CHOOSING)
     if not rules and stage == "choosing":
         shown = [pair for pair in shown if pair[0] not in ("a", "A")]
     if stage == "choosing":
         none = {*(() if many else ("Y", "N", "j/k")), *(() if many and reads else ("R",))}
         shown = [pair for pair in shown if pair[0] not in none]
-    return key_lines(shown, width, accent="$warning", counts=(counts or stage == "words") and not held)
+    return key_lines(shown, width, accent="$warning", counts=(counts or stage in ("words", "comment")) and not held)

@@ -32,6 +32,8 @@ UNKNOWN = Risk("unknown", "the server declares nothing")
 
 def risk_of(spec: ToolSpec | None, arguments: Mapping[str, Any]) -> Risk:
     """What a call of the tool with these arguments may do. Of annotations only what the server wrote itself counts."""
+    if spec is not None and spec.builtin and not spec.annotations.read_only:
+        return Risk("changes", "by Fanout itself")
     if spec is None or spec.annotations == ToolAnnotations(title=spec.annotations.title):
         reaches = any(
             isinstance(value, str) and value.startswith(("http://", "https://")) for value in arguments.values()

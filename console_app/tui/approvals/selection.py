@@ -18,7 +18,7 @@ from console_app.engine.approval_gate import OtherServer
 from console_app.tui.approvals.risk import UNKNOWN, Risk
 from console_app.tui.widgets.settled_keys import SettledKeys
 
-Stage = Literal["choosing", "rule", "words"]
+Stage = Literal["choosing", "rule", "words", "comment"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +54,7 @@ class ApprovalSelection:
         self.selected = 0
         self.stage: Stage = "choosing"
         self.rule_choice = 0
+        self.comments: dict[str, str] = {}  # your words for the model, by call id; they decide nothing
         self._can_be_seen = can_be_seen
 
     @property
@@ -85,6 +86,7 @@ class ApprovalSelection:
         self.selected = min(place, max(len(order) - 1, 0))
         if here not in fresh or here in others:
             self.stage = "choosing"
+        self.comments = {call_id: words for call_id, words in self.comments.items() if call_id in fresh}
         self.keys.changed()
         return True
 
@@ -138,7 +140,7 @@ class ApprovalSelection:
             return False
         if self.stage == "rule":
             rule = approval.rules[self.rule_choice]
-            return self.keys.decide(ApprovalDecision((approval.call.id,), Decision.ALLOW, "always", rule))
+            return self.keys.decide(self._decision([approval], Decision.ALLOW, "always", rule))
         if self.stage != "choosing" or not self.keys.settled:
             self.keys.changed()
             return False
@@ -151,15 +153,30 @@ class ApprovalSelection:
         approvals = self.waiting if every else [self.current] if self.current else []
         if self.stage != "choosing" or not approvals:
             return False
-        return self.keys.decide(ApprovalDecision(tuple(approval.call.id for approval in approvals), Decision.DENY))
+        return self.keys.decide(self._decision(approvals, Decision.DENY))
 
-    def ask_words(self) -> bool:
-        """Deny with words: opens the line for them."""
+    def ask_words(self, stage: Literal["words", "comment"] = "words") -> bool:
+        """Opens the line for words: those to deny with, or a comment that goes along with what you decide then."""
         if self.stage != "choosing" or not self.waiting or not self.keys.settled:
             self.keys.changed()
             return False
-        self.stage = "words"
+        self.stage = stage
         return True
+
+    @property
+    def comment(self) -> str:
+        """Your words on the selected call."""
+        return self.comments.get(self.current.call.id, "") if self.current else ""
+
+    def keep_comment(self, words: str) -> None:
+        """The comment was written, blank to take it back. It approves nothing: a line ends with Enter too easily."""
+        approval = self.current
+        if self.stage != "comment" or approval is None:
+            return
+        self.back()
+        self.comments.pop(approval.call.id, None)
+        if words.strip():
+            self.comments[approval.call.id] = words.strip()
 
     def submit_feedback(self, words: str) -> ApprovalDecision | None:
         """The words were sent."""
@@ -195,9 +212,14 @@ class ApprovalSelection:
             self.keys.changed()
             return False
         rule = approvals[0].rules[0] if scope == "session" else ""
-        return self.keys.decide(
-            ApprovalDecision(tuple(approval.call.id for approval in approvals), Decision.ALLOW, scope, rule)
-        )
+        return self.keys.decide(self._decision(approvals, Decision.ALLOW, scope, rule))
+
+    def _decision(
+        self, approvals: Sequence[PendingApproval], decision: Decision, scope: Scope = "once", rule: str = ""
+    ) -> ApprovalDecision:
+        ids = tuple(approval.call.id for approval in approvals)
+        comments = {call_id: self.comments[call_id] for call_id in ids if call_id in self.comments}
+        return ApprovalDecision(ids, decision, scope, rule, comments=comments)
 
 
 def _differs(one: PendingApproval, other: PendingApproval) -> bool:

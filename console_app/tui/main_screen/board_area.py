@@ -84,11 +84,12 @@ class BoardArea(Vertical):
             self.edit_waiting(call)
 
     def edit_waiting(self, call: CallView) -> None:
-        """Lets a waiting call run with other arguments, of the tool as the board shows it now."""
+        """Lets a waiting call run with other arguments, of the tool as it is shown, with what was said of it."""
+        comment = self.approvals.selection.comments.get(call.id, "")
         shown = self.approvals.selection.fingerprint(call.id)
 
         def use(call_id: str, arguments: dict[str, Any]) -> None:
-            self._permissions.run_edited(call_id, arguments, shown)
+            self._permissions.run_edited(call_id, arguments, shown, comment)
 
         self._ui.open(self._dialogs.edit_arguments, call, "runs it with these", use)
 

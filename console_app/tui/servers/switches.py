@@ -19,6 +19,7 @@ from console_app.config.paths import Paths, read_text
 from console_app.config.tool_choice import Kind, Selection, save_selection
 from console_app.conversation.permissions import traits
 from console_app.domain.errors import ServerError
+from console_app.mcp_client.switch_on import HubSwitch
 from console_app.tui.servers.wording import about_of, uri_of
 
 if TYPE_CHECKING:
@@ -126,6 +127,7 @@ class HubSwitches:
 
     def __init__(self, hub: Hub, paths: Paths, folder: Path, choice: ServerChoice, selection: Selection) -> None:
         self._hub = hub
+        self._hub_switch = HubSwitch(hub)
         self._paths = paths
         self._folder = folder
         self._source = choice.path
@@ -182,6 +184,17 @@ class HubSwitches:
                 continue
             self._wake(status.name)
             await self._hub.set_enabled(status.name, selection.servers.get(status.name, self.default_on(status.name)))
+
+    def off(self) -> Mapping[str, str]:
+        """What a model may ask for: not what the user has disconnected for an hour."""
+        return {name: about for name, about in self._hub_switch.off().items() if name not in self._resting}
+
+    async def switch_on(self, name: str) -> Sequence[ToolSpec]:
+        """Switches a server on as the screen does, and keeps that for this folder; its tools, once it is up."""
+        selection = replace(self.selection, servers={**self.selection.servers, name: True})
+        save_selection(self._paths, self._folder, selection)
+        self.selection = selection
+        return await self._hub_switch.switch_on(name)
 
     async def reconnect(self, name: str) -> None:
         if self._wake(name):

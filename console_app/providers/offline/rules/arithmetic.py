@@ -84,7 +84,7 @@ def _read(asked: AskedPrompt, tools: OfflineTools) -> Iterator[RuleFinding]:
             yield RuleFinding(start, end, (calculator.call(expression=expression),))
         else:
             problem = missing(f"work out `{expression}`", "`evaluate(expression)` of a calculator")
-            yield RuleFinding(start, end, problem="" if reported else problem)
+            yield RuleFinding(start, end, problem="" if reported else problem, server="calculator")
             reported = True
 
 

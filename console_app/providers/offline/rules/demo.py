@@ -54,7 +54,8 @@ def _tasks(asked: AskedPrompt, tools: OfflineTools) -> Iterator[RuleFinding]:
             continue  # a task may be anything
         tool = _long_task(tools)
         if tool is None:
-            yield RuleFinding(found.start(), found.end(), problem=missing("run a long task", "`demo.long_task`"))
+            problem = missing("run a long task", "`demo.long_task`")
+            yield RuleFinding(found.start(), found.end(), problem=problem, server="demo")
             continue
         durations = [min(float(one), 3600.0) for one in _NUMBER.findall(found[3] or "")] or [_DEFAULT_SECONDS]
         count = max(count_of(found[1]), len(durations))
@@ -70,9 +71,8 @@ def _updates(asked: AskedPrompt, tools: OfflineTools) -> Iterator[RuleFinding]:
     for found in _UPDATES.finditer(asked.text):
         tool = tools.find(("status_updates",), stages=("stages",))
         if tool is None:
-            yield RuleFinding(
-                found.start(), found.end(), problem=missing("show status updates", "`demo.status_updates`")
-            )
+            problem = missing("show status updates", "`demo.status_updates`")
+            yield RuleFinding(found.start(), found.end(), problem=problem, server="demo")
             continue
         count = count_of(found[2]) if found[2] else 4
         stages: Any = count

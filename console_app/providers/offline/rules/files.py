@@ -53,14 +53,15 @@ def _reads(asked: AskedPrompt, tools: OfflineTools) -> Iterator[RuleFinding]:
             yield RuleFinding(found.start(), found.end(), tuple(tool.call(path=path) for path in paths))
         else:
             problem = missing(f"read `{', '.join(paths)}`", "`files.read_file`")
-            yield RuleFinding(found.start(), found.end(), problem=problem)
+            yield RuleFinding(found.start(), found.end(), problem=problem, server="files")
 
 
 def _lists(asked: AskedPrompt, tools: OfflineTools) -> Iterator[RuleFinding]:
     for found in _LIST.finditer(asked.text):
         tool = _lister(tools)
         if tool is None:
-            yield RuleFinding(found.start(), found.end(), problem=missing("list files", "`files.list_directory`"))
+            problem = missing("list files", "`files.list_directory`")
+            yield RuleFinding(found.start(), found.end(), problem=problem, server="files")
             continue
         folder = unquoted(found[1] or "")
         path = "." if folder.lower() in _HERE else folder
@@ -71,7 +72,8 @@ def _searches(asked: AskedPrompt, tools: OfflineTools) -> Iterator[RuleFinding]:
     for found in _SEARCH.finditer(asked.text):
         tool = _searcher(tools)
         if tool is None:
-            yield RuleFinding(found.start(), found.end(), problem=missing("search files", "`files.search_files`"))
+            problem = missing("search files", "`files.search_files`")
+            yield RuleFinding(found.start(), found.end(), problem=problem, server="files")
             continue
         call = tool.call(what=unquoted(found[1] or found[2]), path=".")
         yield RuleFinding(found.start(), found.end(), (call,))

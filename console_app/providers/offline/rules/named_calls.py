@@ -58,9 +58,8 @@ def _with_json(text: str, found: re.Match[str], tools: OfflineTools) -> RuleFind
         )
     if spec is None:
         known = ", ".join(f"`{one_line(tool.label, 60)}`" for tool in tools.tools[:8]) or "none"
-        return RuleFinding(
-            start, end, problem=f"There is no tool `{one_line(name, 80)}` on. Those that are on: {known}."
-        )
+        problem = f"There is no tool `{one_line(name, 80)}` on. Those that are on: {known}."
+        return RuleFinding(start, end, problem=problem, server=name.partition(".")[0])
     lacking = [key for key in required(spec) if key not in cast("dict[str, Any]", value)]
     if lacking:
         return RuleFinding(start, end, problem=_lacks(spec, lacking))

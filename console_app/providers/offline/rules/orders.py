@@ -64,7 +64,7 @@ def _read(asked: AskedPrompt, tools: OfflineTools) -> Iterator[RuleFinding]:
                 yield RuleFinding(found.start(), found.end(), (_call(tool, names, found),))
             else:
                 problem = missing(f"look up “{found[0].strip()}”", f"`order_database.{name}`")
-                yield RuleFinding(found.start(), found.end(), problem=problem)
+                yield RuleFinding(found.start(), found.end(), problem=problem, server="order_database")
 
 
 ORDERS = AnswerRule(

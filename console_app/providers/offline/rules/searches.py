@@ -33,7 +33,8 @@ def _read(asked: AskedPrompt, tools: OfflineTools) -> Iterator[RuleFinding]:
         end = found.start(1) + len(text)
         tool = _searcher(tools)
         if tool is None:
-            yield RuleFinding(found.start(), end, problem=missing("search the web", "`duckduckgo.search_and_fetch`"))
+            problem = missing("search the web", "`duckduckgo.search_and_fetch`")
+            yield RuleFinding(found.start(), end, problem=problem, server="duckduckgo")
             continue
         queries = listed(_AND_FOR.sub(", ", text), split_and=False)
         yield RuleFinding(found.start(), end, tuple(tool.call(query=query, results=3) for query in queries))

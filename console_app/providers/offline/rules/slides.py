@@ -47,7 +47,7 @@ def _read(asked: AskedPrompt, tools: OfflineTools) -> Iterator[RuleFinding]:
         tool = _maker(tools)
         if tool is None:
             problem = missing("make a presentation", "`pptx_generator.markdown_to_pptx`")
-            yield RuleFinding(found.start(), found.end(), problem=problem)
+            yield RuleFinding(found.start(), found.end(), problem=problem, server="pptx_generator")
             continue
         topic = unquoted(found[2])
         file = re.sub(r"[^\w]+", "_", topic.lower()).strip("_")[:60] or "slides"

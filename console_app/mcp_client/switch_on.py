@@ -1,0 +1,37 @@
+"""Switches on a server that is configured and off, and waits until its tools are there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from console_app.domain.errors import ServerError
+from console_app.domain.tools import ToolSpec
+from console_app.mcp_client.status import ServerState, ServerStatus
+
+if TYPE_CHECKING:
+    from console_app.mcp_client.hub import Hub
+
+
+class HubSwitch:
+    """The ServerSwitch of a hub: what it switches on stays so until the program ends."""
+
+    def __init__(self, hub: Hub) -> None:
+        self._hub = hub
+
+    def off(self) -> Mapping[str, str]:
+        """Those that mcp.json or the user has switched off; one that failed is on."""
+        disabled = (status for status in self._hub.statuses() if status.state is ServerState.DISABLED)
+        return {status.name: status.description for status in disabled}
+
+    async def switch_on(self, name: str) -> Sequence[ToolSpec]:
+        """Its tools that are on, once it is up. Raises ServerError with the reason when it doesn't come up."""
+        await self._hub.set_enabled(name, True)
+        while not (status := self._status(name)).state.settled:
+            await self._hub.listed(name)
+        if status.state is not ServerState.READY:
+            raise ServerError(f"{name} was switched on and is {status.state}: {status.reason or 'no reason given'}")
+        return [spec for spec in self._hub.tools() if spec.server == name]
+
+    def _status(self, name: str) -> ServerStatus:
+        return next(status for status in self._hub.statuses() if status.name == name)
