@@ -83,21 +83,22 @@ class Transcript:
                     self.turns[-1].steps.append(StepView(event.step))
             case ev.ReasoningDelta():
                 if step := self.step:
-                    step.reasoning += event.text
+                    step.reasoned.add(event.text)
             case ev.TextDelta():
                 if step := self.step:
-                    step.add_text(event.text)
+                    step.visible.add(event.text)
             case ev.TextRevised():
                 if step := self.step:
-                    step.set_text(event.text)
+                    step.visible.set(event.text)
             case ev.ThoughtDelta():
                 if step := self.step:
-                    step.thinking += event.text
+                    step.thinking_aloud.add(event.text)
                     step.thinking_label = event.label
             case ev.Thought():
                 if step := self.step:
                     step.thoughts.append(event)
-                    step.thinking, step.thinking_label = "", None
+                    step.thinking_label = None
+                    step.thinking_aloud.set("")
             case ev.TodoChanged():
                 self.todo = event.items
             case ev.MessageAdded():
@@ -173,10 +174,10 @@ class Transcript:
                 self.turns[-1].steps.append(step)
             # The stored message is the truth; the deltas before it were only for the eyes.
             if message.label is None:
-                step.set_text(message.content)
+                step.visible.set(message.content)
             step.interrupted, step.done = message.interrupted, True
             if not step.reasoning:
-                step.reasoning = "\n\n".join(part.text for part in message.reasoning if part.text)
+                step.reasoned.set("\n\n".join(part.text for part in message.reasoning if part.text))
 
     def _undone(self, event: ev.TurnUndone) -> None:
         turn = self.turn

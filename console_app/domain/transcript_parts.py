@@ -110,35 +110,65 @@ class BatchView:
         return any(call.state is not CallState.FINISHED for call in self.calls)
 
 
+class GrowingText:
+    """A text that comes in pieces; joined only when read, so that a long one costs no more a piece than a short one."""
+
+    __slots__ = ("_pieces",)
+
+    def __init__(self) -> None:
+        self._pieces: list[str] = []
+
+    def __str__(self) -> str:
+        if len(self._pieces) > 1:
+            self._pieces[:] = ["".join(self._pieces)]
+        return self._pieces[0] if self._pieces else ""
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, GrowingText) and str(self) == str(other)
+
+    def __repr__(self) -> str:
+        return f"GrowingText({str(self)!r})"
+
+    __hash__ = None  # type: ignore[assignment]  it changes
+
+    def add(self, piece: str) -> None:
+        """More of it."""
+        self._pieces.append(piece)
+
+    def set(self, text: str) -> None:
+        """The whole text, in place of what was there."""
+        self._pieces[:] = [text]
+
+
 @dataclass(slots=True)
 class StepView:
     """One answer of the model: its reasoning, its text, its calls."""
 
     number: int
-    reasoning: str = ""
     batch: BatchView = field(default_factory=BatchView)
     interrupted: bool = False
     done: bool = False  # its message has joined the history
     thoughts: list[ev.Thought] = field(default_factory=list[ev.Thought])
     steered: list[UserMessage] = field(default_factory=list[UserMessage])  # what you said after it, while the turn ran
-    thinking: str = ""  # a thought that is being written
     thinking_label: ThoughtLabel | None = None
-    _text: list[str] = field(default_factory=list[str])
+    visible: GrowingText = field(default_factory=GrowingText)
+    thinking_aloud: GrowingText = field(default_factory=GrowingText)  # a thought that is being written
+    reasoned: GrowingText = field(default_factory=GrowingText)
 
     @property
     def text(self) -> str:
         """The visible text so far."""
-        if len(self._text) > 1:
-            self._text[:] = ["".join(self._text)]
-        return self._text[0] if self._text else ""
+        return str(self.visible)
 
-    def add_text(self, text: str) -> None:
-        """More text; joined only when read, so that a long answer costs no more a token than a short one."""
-        self._text.append(text)
+    @property
+    def thinking(self) -> str:
+        """The thought that is being written, as far as it came."""
+        return str(self.thinking_aloud)
 
-    def set_text(self, text: str) -> None:
-        """The whole text, in place of what was there."""
-        self._text[:] = [text]
+    @property
+    def reasoning(self) -> str:
+        """The reasoning so far."""
+        return str(self.reasoned)
 
 
 @dataclass(slots=True)
