@@ -1,6 +1,6 @@
 """The output of a scan: what each stretch of the answer turned out to be, what was shown, and the result at the end."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Literal
 
 from console_app.dialects.draft import CallAttempt, Draft, Reopening
@@ -21,34 +21,12 @@ from console_app.dialects.model import (
 )
 from console_app.dialects.places import Places, folded
 from console_app.dialects.position import Structure
+from console_app.dialects.segments import Segment, closed_up
 from console_app.dialects.source import Source
 from console_app.dialects.table import BY_NAME
 from console_app.dialects.tool_schemas import ToolSchemas
 
 BESIDE_TEXT = "nothing marks it as one, and the answer holds other text"
-
-
-@dataclass
-class Segment:
-    """A stretch of the answer. `provisional` calls wait for the end: fenced ones for there being no other,
-    whole ones (of unknown tools) for there being nothing else at all. `alone`: the calls count only if there is
-    no text in the answer; so do whole ones. `led`: a line that
-    ends in a colon leads to them. `after_words`: words stand before them on
-    their line. `replacement` replaces the text of a segment that is shown otherwise. `follows_text`: text stands
-    anywhere before them. `longer`: the value of the last call goes on to an offset, which is decoded once, at the end.
-    """
-
-    kind: Literal["text", "calls", "thought", "dropped"]
-    start: int
-    end: int
-    attempts: list[CallAttempt] = field(default_factory=list[CallAttempt])
-    provisional: Literal["", "fenced", "whole"] = ""
-    alone: bool = False
-    led: bool = False
-    after_words: bool = False
-    replacement: str | None = None
-    follows_text: bool = False
-    longer: tuple[Reopening, int] | None = None
 
 
 class ScanOutput:
@@ -88,7 +66,7 @@ class ScanOutput:
         if not self._alone:
             if self._gap:
                 self._gap = not text.strip("\r\n")
-                text = _closed_up(text, self._shown)
+                text = closed_up(text, self._shown)
             self._emit(text)
         if (
             self.segments
@@ -372,7 +350,7 @@ class ScanOutput:
         for segment in self.segments:
             text = self._text_of(segment) if segment.kind == "text" else ""
             if gap and text:
-                text = _closed_up(text, written)
+                text = closed_up(text, written)
             gap = segment.kind != "text" or (gap and not text.strip("\r\n"))
             if text:
                 written.append(text)
@@ -412,18 +390,3 @@ def _parsed(index: int, attempt: CallAttempt, raw: str) -> ParsedCall:
         index, attempt.name or "", attempt.arguments, attempt.dialect, raw, attempt.start, attempt.end,
         attempt.repaired, attempt.known, attempt.marked,
     )  # fmt: skip
-
-
-def _closed_up(text: str, before: list[str]) -> str:
-    """The text without line breaks that would make more than one blank line of those that end what is before it."""
-    shown = 0
-    for piece in reversed(before):
-        kept = piece.rstrip("\r\n")
-        shown += piece.count("\n", len(kept))
-        if kept or shown > 1:
-            break
-    else:
-        shown = 2
-    rest = text.lstrip("\r\n")
-    breaks = text.count("\n", 0, len(text) - len(rest))
-    return text if shown + breaks <= 2 else "\n" * max(0, 2 - shown) + rest

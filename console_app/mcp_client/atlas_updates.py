@@ -15,7 +15,7 @@ from typing import Any, Final, cast
 from console_app.domain.events import Level
 from console_app.domain.ports.provider import UsageChunk
 from console_app.domain.ports.toolset import CallReporter
-from console_app.domain.tools import Artifact
+from console_app.domain.tools import Artifact, ToolResult
 from console_app.mcp_client.convert import ResultFiles
 
 PREFIX: Final = "MCP_UPDATE:"
@@ -35,6 +35,11 @@ class AtlasUpdates:
         """Those that came, in their order, once they are saved."""
         saved = await asyncio.gather(*self._saving)
         return tuple(one for one in saved if one is not None)
+
+    async def with_artifacts(self, result: ToolResult) -> ToolResult:
+        """`result` with those that came before it."""
+        sent = await self.artifacts()
+        return result.model_copy(update={"artifacts": (*sent, *result.artifacts)}) if sent else result
 
     def progress(self, progress: float, total: float | None, message: str | None) -> None:
         update = _read(message) if message is not None and message.startswith(PREFIX) else None

@@ -222,3 +222,17 @@ class HttpChannel:
         """The session closed its connections; only the sign-in's port is left."""
         if self._sign_in is not None:
             self._sign_in.close()
+
+
+def open_channel(
+    config: ServerConfig,
+    log: ServerLog,
+    guard: Guard,
+    around: SurroundingsOf,
+    credentials: Credentials,
+    open_page: OpenPage,
+) -> Channel:
+    """The way to a server, by its kind."""
+    if config.kind == "stdio":
+        return StdioChannel(config, log, guard, around)
+    return HttpChannel(config, around, credentials, open_page)

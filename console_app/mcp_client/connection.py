@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +16,7 @@ from console_app.config.mcp_servers import ServerConfig
 from console_app.config.redaction import Redactor
 from console_app.config.secret_sources import secrets_of_server
 from console_app.config.server_identity import identity_of
-from console_app.config.server_roots import Roots, folders, told_of
+from console_app.config.server_roots import folders, told_of
 from console_app.domain.errors import ServerError
 from console_app.domain.events import Level
 from console_app.domain.ports.toolset import CallReporter
@@ -26,7 +25,7 @@ from console_app.domain.tools import ToolResult
 from console_app.mcp_client import convert, faults
 from console_app.mcp_client.atlas_updates import AtlasUpdates
 from console_app.mcp_client.catalogue import Catalogue
-from console_app.mcp_client.channel import Channel, HttpChannel, StartError, StdioChannel
+from console_app.mcp_client.channel import StartError, open_channel
 from console_app.mcp_client.faults import CallRefused, ConnectionLost
 from console_app.mcp_client.listed_tools import ListedTools
 from console_app.mcp_client.server_log import ServerLog
@@ -63,7 +62,6 @@ class Connection:
         self._shared = shared
         self._page = SignInPage(config.name, shared.asking)
         self._delays = shared.retry_delays
-        self._roots: Roots = config.root_plan
         self._about = ("", "", "")  # protocol version, server info, instructions
         self._session: ServerSession | None = None
         self._moved = asyncio.Event()  # replaced at each change of state: whoever holds the old one is woken
@@ -71,8 +69,6 @@ class Connection:
         self._owner: asyncio.Task[None] | None = None
         self._life: asyncio.Task[ConnectionEnding] | None = None
         self._stopping = False
-
-    # Life.
 
     def start(self) -> None:
         """Begins to connect in the background."""
@@ -187,7 +183,8 @@ class Connection:
 
     async def _live(self) -> ConnectionEnding:
         """One connection from beginning to end; returns why it ended."""
-        channel = self._channel()
+        shared = self._shared
+        channel = open_channel(self.config, self._log, shared.guard, self._surroundings, shared.credentials, self._page)
         error: BaseException | None = None
         deadline = asyncio.timeout(SIGN_IN_SECONDS if self._page.wanted else self.config.timeout or CONNECT_SECONDS)
         try:
@@ -211,19 +208,15 @@ class Connection:
         finally:
             await to_the_end(channel.close())
 
-    def _channel(self) -> Channel:
-        if self.config.kind == "stdio":
-            return StdioChannel(self.config, self._log, self._shared.guard, self._surroundings)
-        return HttpChannel(self.config, self._surroundings, self._shared.credentials, self._page)
-
     def _surroundings(self, module: Any) -> Surroundings:
+        roots = self.config.root_plan
         return module.Surroundings(
             self.config.name,
             self._say,
             self._shared.asking,
             self._shared.exchanges,
             lambda: self.catalogue.log_level,
-            None if self._roots == "none" else lambda: folders(self._roots, self._shared.asking.roots),
+            None if roots == "none" else lambda: folders(roots, self._shared.asking.roots),
             self._given.without_known_in,
         )
 
@@ -302,8 +295,6 @@ class Connection:
     def _say(self, level: Level, text: str) -> None:
         self._log.write_line(f"[{level}] {text}")
 
-    # Use.
-
     async def call(
         self,
         tool: str,
@@ -333,16 +324,8 @@ class Connection:
             return convert.failed(await self._lost(session, str(lost)))
         except CallRefused as refused:
             return convert.failed(str(refused))
-        if convert.has_files(result):
-            stopped = threading.Event()
-            try:
-                found = await asyncio.to_thread(convert.result_of, result, self._shared.files, stopped)
-            finally:
-                stopped.set()  # a call that was cancelled writes no more
-        else:
-            found = convert.result_of(result, self._shared.files)
-        sent = await updates.artifacts()
-        return found.model_copy(update={"artifacts": (*sent, *found.artifacts)}) if sent else found
+        found = await convert.converted(result, self._shared.files)
+        return await updates.with_artifacts(found)
 
     async def _ready_session(self) -> ServerSession:
         session = await self._session_for_call()
@@ -412,5 +395,5 @@ class Connection:
             resources=len(offers.resources) + len(offers.templates),
             problems=offers.problems,
             log_level=self.catalogue.log_level,
-            facts=(told_of(self._roots, self._shared.asking.roots), *self.config.facts),
+            facts=(told_of(self.config.root_plan, self._shared.asking.roots), *self.config.facts),
         )

@@ -6,6 +6,7 @@ a screen nor a prompt. Texts stay as the server wrote them; whoever shows them m
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import binascii
 import json
@@ -59,6 +60,17 @@ def failed(error: str) -> ToolResult:
     """A result that says why a call failed."""
     line = one_line(error, ERROR_LENGTH)
     return ToolResult(outcome=Outcome.FAILED, content=f"Tool execution failed: {encodable(error)}", error=line)
+
+
+async def converted(result: CallToolResult, files: ResultFiles) -> ToolResult:
+    """The result as ours; files are written in a thread, which stops once the call is cancelled."""
+    if not has_files(result):
+        return result_of(result, files)
+    stopped = threading.Event()
+    try:
+        return await asyncio.to_thread(result_of, result, files, stopped)
+    finally:
+        stopped.set()
 
 
 def result_of(result: CallToolResult, files: ResultFiles, stopped: threading.Event | None = None) -> ToolResult:

@@ -17,6 +17,7 @@ from console_app.domain.errors import ProviderError, ToolError, UsageError
 from console_app.domain.ports.provider import CallBroken, CallClosed, CallOpened, FinishChunk, TextChunk
 from console_app.domain.todo import TodoItem
 from console_app.domain.transcript import Transcript
+from console_app.domain.transcript_parts import GrowingText
 from console_app.engine.engine import Activities, Engine
 from console_app.engine.history import normalise
 from console_app.engine.wire_history import WireHistory
@@ -41,6 +42,8 @@ def plain(value: Any) -> Any:
             return [plain(one) for one in value]
         case set():
             return sorted(value)
+        case GrowingText():
+            return str(value)
         case BaseModel() as model:
             return model.model_dump()
         case _:
@@ -48,11 +51,7 @@ def plain(value: Any) -> Any:
 
 
 def state(transcript: Transcript) -> dict[str, Any]:
-    found = {name: plain(value) for name, value in vars(transcript).items()}
-    for turn in found["turns"]:
-        for step in turn["steps"]:
-            step["_text"] = "".join(step["_text"])
-    return found
+    return {name: plain(value) for name, value in vars(transcript).items()}
 
 
 def stored_state(transcript: Transcript) -> dict[str, Any]:

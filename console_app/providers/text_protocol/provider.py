@@ -207,9 +207,10 @@ class TextProtocol:
                     match chunk:
                         case TextChunk(text):
                             for start in range(0, len(text), SLICE):
+                                if start:
+                                    await asyncio.sleep(0)
                                 for read in reader.feed(text[start : start + SLICE]):
                                     yield read
-                                await asyncio.sleep(0)
                         case ReasoningChunk():
                             reader.reasoning_is_over()
                             yield chunk

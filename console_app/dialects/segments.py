@@ -1,0 +1,44 @@
+"""What a stretch of an answer turned out to be: text, calls, a thought, or nothing that is shown."""
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from console_app.dialects.draft import CallAttempt, Reopening
+
+
+@dataclass
+class Segment:
+    """A stretch of the answer. `provisional` calls wait for the end: fenced ones for there being no other,
+    whole ones (of unknown tools) for there being nothing else at all. `alone`: the calls count only if there is
+    no text in the answer; so do whole ones. `led`: a line that
+    ends in a colon leads to them. `after_words`: words stand before them on
+    their line. `replacement` replaces the text of a segment that is shown otherwise. `follows_text`: text stands
+    anywhere before them. `longer`: the value of the last call goes on to an offset, which is decoded once, at the end.
+    """
+
+    kind: Literal["text", "calls", "thought", "dropped"]
+    start: int
+    end: int
+    attempts: list[CallAttempt] = field(default_factory=list[CallAttempt])
+    provisional: Literal["", "fenced", "whole"] = ""
+    alone: bool = False
+    led: bool = False
+    after_words: bool = False
+    replacement: str | None = None
+    follows_text: bool = False
+    longer: tuple[Reopening, int] | None = None
+
+
+def closed_up(text: str, before: list[str]) -> str:
+    """The text without line breaks that would make more than one blank line of those that end what is before it."""
+    shown = 0
+    for piece in reversed(before):
+        kept = piece.rstrip("\r\n")
+        shown += piece.count("\n", len(kept))
+        if kept or shown > 1:
+            break
+    else:
+        shown = 2
+    rest = text.lstrip("\r\n")
+    breaks = text.count("\n", 0, len(text) - len(rest))
+    return text if shown + breaks <= 2 else "\n" * max(0, 2 - shown) + rest
