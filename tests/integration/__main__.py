@@ -2,7 +2,8 @@
 runs our client and providers on them.
 
 The packages are pinned and go to an ignored folder, the Python ones into a venv of their own. Where a registry doesn't
-answer, the run says so and counts as skipped.
+answer, the run says so and counts as skipped. `make integration ARGS=servers` leaves the proxy out, whose many packages
+take minutes to install.
 """
 
 from __future__ import annotations
@@ -43,6 +44,8 @@ def python_servers(lock: Path) -> Path:
 
 
 def main() -> int:
+    only_servers = "servers" in sys.argv[1:]
+    arguments = [argument for argument in sys.argv[1:] if argument != "servers"]
     tests: list[Path] = []
     try:
         os.environ["FANOUT_TEST_NODE_MODULES"] = str(npm_packages.install(HERE / "package-lock.json"))
@@ -51,11 +54,12 @@ def main() -> int:
     except npm_packages.RegistryUnreachable as error:
         print(f"SKIPPED: other people's servers can't be installed, a registry doesn't answer ({error}).")
     try:
-        os.environ["FANOUT_TEST_MODEL_SERVERS"] = str(python_servers(HERE / "models.lock"))
-        tests.append(HERE / "live_model_servers.py")
+        if not only_servers:
+            os.environ["FANOUT_TEST_MODEL_SERVERS"] = str(python_servers(HERE / "models.lock"))
+            tests.append(HERE / "live_model_servers.py")
     except npm_packages.RegistryUnreachable as error:
         print(f"SKIPPED: LiteLLM can't be installed, PyPI doesn't answer ({error}).")
-    return pytest.main([*map(str, tests), "-n", "0", *sys.argv[1:]]) if tests else 0
+    return pytest.main([*map(str, tests), "-n", "0", *arguments]) if tests else 0
 
 
 if __name__ == "__main__":
