@@ -178,7 +178,7 @@ def test_nobody_there_means_no() -> None:
         events = await play(engine, react=lambda turn, _: turns.append(turn))
         assert not tools.ran
         assert outcomes(engine) == ["denied", "denied"]
-        assert "nobody is there to give it" in tool_texts(engine)[0]
+        assert "there is no one to approve" in tool_texts(engine)[0]
         assert {event.by for event in only(events, ev.ApprovalResolved)} == {DecidedBy.LIMIT}
         assert turns[0].approval_needed
         assert [missed.tool for missed in turns[0].approvals_missed] == ["demo.do", "demo.do"]

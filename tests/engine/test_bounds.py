@@ -37,7 +37,7 @@ def test_calls_beyond_the_bound_are_told_that_they_were_not_executed() -> None:
 def test_a_turn_with_ten_thousand_calls_ends_at_its_limit_with_a_result_for_each() -> None:
     async def scene() -> None:
         tools = Tools()
-        engine = engine_of(Model(calls(*[{"do": "hang"}] * 10_000)), tools, turn_timeout=5)
+        engine = engine_of(Model(calls(*({"do": "hang", "n": n} for n in range(10_000)))), tools, turn_timeout=5)
         events = await play(engine)
         assert ending(events).error == "Time limit: the turn took longer than 5.0 s."
         assert ending(events).at - events[0].at == 5.0

@@ -103,15 +103,14 @@ def test_a_call_starts_while_the_answer_still_streams() -> None:
     run(scene)
 
 
-@pytest.mark.parametrize("how", ["batch setting", "text origin", "not sure"])
+@pytest.mark.parametrize("how", ["batch setting", "not sure"])
 def test_calls_that_are_only_sure_at_the_end_wait_for_it(how: str) -> None:
     async def scene() -> None:
         tools = Tools()
         ran_early: list[int] = []
-        origin = "text" if how == "text origin" else "native"
         model = Model(
             [
-                CallOpened(0, "", "demo_do", origin),
+                CallOpened(0, "", "demo_do"),
                 CallClosed(0, "{}", sure=how != "not sure"),
                 *[UsageChunk(1, 1)] * 40,
                 lambda: ran_early.append(len(tools.ran)),

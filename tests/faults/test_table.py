@@ -11,8 +11,8 @@ from tests.faults.table import names_of_tests, rows
 KINDS = {
     "stdio": 15,
     "HTTP": 10,
-    "provider": 31,
-    "kill": 5,
+    "provider": 34,
+    "kill": 8,
     "ending": 7,
     "damage": 11,
     "disk": 11,

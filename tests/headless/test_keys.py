@@ -57,5 +57,6 @@ def test_a_projects_files_never_get_a_key_sent_to_another_host(fanout: Inside, w
         }[where]
         fanout.write(where, text)
         done = fanout.run("run", "-m", "openai/m", "go", env=env(mine))
-        assert done.code == (2 if where == ".fanout/config.toml" else 0)
+        assert done.code == 0
+        assert "not used" in done.err or "trust" in done.err, "it says that the file waits for trust"
         assert evil.requests == []

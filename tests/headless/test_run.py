@@ -239,8 +239,8 @@ def test_the_step_limit_exits_1(fanout: Inside, server: WireServer) -> None:
 
 
 def test_the_time_limit_exits_124_and_every_call_has_its_result(fanout: Inside, server: WireServer) -> None:
-    call = Call("demo_long_task", json.dumps({"task": "x", "duration_seconds": 60}))
-    server.script(Answer(call, call))
+    tasks = (Call("demo_long_task", json.dumps({"task": task, "duration_seconds": 60})) for task in "xy")
+    server.script(Answer(*tasks))
     done = fanout.run("run", *model(server), "--timeout", "1", "--output-format", "stream-json", "go")
     assert done.code == 124
     finished = [event for event in done.events if event["type"] == "call.finished"]
