@@ -92,7 +92,7 @@ def read_events(process: subprocess.Popen[bytes], until: Callable[[dict[str, Any
 def test_a_signal_ends_every_running_call_with_its_result_and_the_process_in_time(
     fanout: Fanout, server: WireServer, number: signal.Signals
 ) -> None:
-    server.script(Answer(Text("Working."), *(long_task(3600 + n) for n in range(4))))
+    server.script(Answer(Text("Working."), *(long_task(3600 - n) for n in range(4))))
     process = fanout.start("run", *model(server), "--output-format", "stream-json", "go")
     started: list[str] = []
 
