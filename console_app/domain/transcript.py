@@ -71,9 +71,14 @@ class Transcript:
 
     def apply(self, event: ev.Event) -> None:
         """Folds one event in."""
-        self.last_seq = max(self.last_seq, event.seq)
-        self.last_turn = max(self.last_turn, event.turn)
+        if event.seq > self.last_seq:
+            self.last_seq = event.seq
+        if event.turn > self.last_turn:
+            self.last_turn = event.turn
         match event:
+            case ev.TextDelta():  # by far the most, so first
+                if step := self.step:
+                    step.visible.add(event.text)
             case ev.SessionStarted():
                 self.session = event
             case ev.TurnStarted():
@@ -84,9 +89,6 @@ class Transcript:
             case ev.ReasoningDelta():
                 if step := self.step:
                     step.reasoned.add(event.text)
-            case ev.TextDelta():
-                if step := self.step:
-                    step.visible.add(event.text)
             case ev.TextRevised():
                 if step := self.step:
                     step.visible.set(event.text)
