@@ -64,7 +64,7 @@ async def test_another_program_under_the_name_that_a_rule_allows_does_not_run(tm
         (FILE, True, "allow"),
         (FILE, False, "ask"),
         ("the command line", False, "allow"),
-        ("/work/.fanout/config.toml", False, "allow"),  # trusted as it is, with the servers of the same project
+        ("/project/.fanout/config.toml", False, "allow"),  # trusted as it is, with the servers of the same project
     ],
 )
 def test_your_rule_never_allows_a_server_of_a_project_by_itself(source: str, own_servers: bool, action: str) -> None:
