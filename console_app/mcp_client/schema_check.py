@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final, cast
 
-DEEPEST: Final = 100  # levels; what reads and writes JSON on the way to a model gives up at 200
+# Levels of JSON, two for each level of properties: fifty of those fit. What reads and writes JSON on the way to a model
+# gives up at 200.
+DEEPEST: Final = 120
 _MOST_CHECKED: Final = 2_000  # parts of a schema that are checked against JSON Schema
 _TYPES: Final = frozenset({"array", "boolean", "integer", "null", "number", "object", "string"})
 _MAPS: Final = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})

@@ -263,8 +263,8 @@ async def test_a_tool_with_a_bad_schema_is_left_out_alone_and_says_why(start_hub
         "wrong_type": "its inputSchema is of type 'string', not object",
         "bad_keyword": "its inputSchema is not valid JSON Schema (properties.a.type: 'strnig' is not valid under any of"
         " the given schemas)",
-        "deep": "its inputSchema is nested more than 100 levels deep",
-        "abyss": "its inputSchema is nested more than 100 levels deep",
+        "deep": "its inputSchema is nested more than 120 levels deep",
+        "abyss": "its inputSchema is nested more than 120 levels deep",
         "large_and_wrong": "its inputSchema is not valid JSON Schema (properties.b.type: 'strnig' is no type)",
         "number 10": "it has no name",
         "number 11": "it is not an object",

@@ -22,11 +22,11 @@ def test_a_server_is_switched_on_for_the_prompt_and_for_the_folder(tmp_path: Pat
     with console(fanout, PROMPT) as terminal:
         terminal.expect("fanout · enable_server")
         terminal.expect("server: pptx_generator|pptx_generator")
-        terminal.expect("y once")
-        terminal.decide("y", "y once")
+        terminal.expect("y allow once")
+        terminal.decide("y", "y allow once")
         terminal.expect(r"Approve 1 of 1(.|\n)*pptx_generator · markdown_to_pptx")
-        terminal.expect("y once")
-        terminal.decide("y", "y once")
+        terminal.expect("y allow once")
+        terminal.decide("y", "y allow once")
         terminal.expect("Saved .*parallel_computing.pptx")
     assert zipfile.is_zipfile(fanout.cwd / "parallel_computing.pptx")
     with console(
@@ -39,7 +39,7 @@ def test_a_no_leaves_it_off_and_the_turn_ends_in_words(tmp_path: Path) -> None:
     fanout = Fanout(tmp_path)
     with console(fanout, PROMPT) as terminal:
         terminal.expect("fanout · enable_server")
-        terminal.expect("y once")
+        terminal.expect("y allow once")
         terminal.decide("n", "n deny")
         terminal.expect("I can't make a presentation")
     assert list(fanout.cwd.iterdir()) == []

@@ -40,7 +40,7 @@ MODULES = (  # in the order in which a session is likely to need them
     "console_app.sessions.places",
     "console_app.sessions.export",
 )
-LANGUAGES = ("python", "bash", "json", "diff", "javascript", "typescript", "html", "yaml", "toml", "sql")
+LANGUAGES = ("python", "bash", "json", "diff", "javascript", "typescript", "html", "yaml", "toml", "sql", "markdown")
 
 
 class WarmUp:
@@ -57,6 +57,7 @@ class WarmUp:
         """Imports everything; `more` are modules of other floors that only pickers need."""
         from console_app.tui.transcript_view.code import find_lexer
         from console_app.tui.transcript_view.markdown_rows import parser
+        from console_app.tui.transcript_view.results.kind import language_of_file
 
         parser()
         for name in (*MODULES, *more):
@@ -67,3 +68,5 @@ class WarmUp:
             if self._stopped.is_set():
                 return
             find_lexer(language)
+        if not self._stopped.is_set():
+            language_of_file("a.txt")  # the first name of a file costs 50 ms: a thousand patterns
