@@ -77,7 +77,7 @@ async def test_it_counts_calls_and_what_they_cost_so_far(tmp_path: Path) -> None
         return "done"
 
     clock = Clock()
-    model = WrittenModel(calls(*[("lab_wait", "{}")] * 5), say("All done."))
+    model = WrittenModel(calls(*(("lab_wait", f'{{"n": {n}}}') for n in range(5))), say("All done."))
     console = app(tmp_path, model, Tools({("lab", "wait"): wait}), clock=clock)
     async with console.run_test(size=(80, 24)) as pilot:
         chat(console).services.engine.settings = EngineSettings(max_parallel=3)

@@ -12,10 +12,10 @@ from textual import events
 from textual.app import App, ComposeResult
 
 from console_app.tui.app import FanoutApp
-from console_app.tui.prompt.completion import Completions, Token
+from console_app.tui.prompt.completion import Completion, Completions, Token
 from console_app.tui.prompt.pastes import Pastes
 from console_app.tui.prompt.prompt import Prompt
-from console_app.tui.prompt.prompt_box import PromptBox
+from console_app.tui.prompt.prompt_box import Later, PromptBox
 from tests.tui.parts import WrittenModel, app, chat, say, see, until
 
 
@@ -262,6 +262,20 @@ async def test_a_prompt_of_no_width_shows_nothing(tmp_path: Path) -> None:
         assert pilot.app.query_one(Prompt).content_size.width == 0
 
 
+class Writing(App[None]):
+    """A prompt in a folder, beside servers, and nothing else."""
+
+    def __init__(self, folder: Path, servers: Later) -> None:
+        super().__init__()
+        self._folder, self._servers = folder, servers
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        return {"muted": "#808080"}
+
+    def compose(self) -> ComposeResult:
+        yield PromptBox(self._folder / "history", self._folder, lambda _: (), self._servers)
+
+
 @pytest.mark.parametrize(
     ("before", "now", "may_be"),
     [
@@ -284,14 +298,7 @@ async def test_what_was_found_for_another_text_completes_nothing(
             await asyncio.Event().wait()
         yield Completions()
 
-    class Writing(App[None]):
-        def get_theme_variable_defaults(self) -> dict[str, str]:
-            return {"muted": "#808080"}
-
-        def compose(self) -> ComposeResult:
-            yield PromptBox(tmp_path / "history", tmp_path, lambda _: (), servers)
-
-    async with Writing().run_test(size=(60, 20)) as pilot:
+    async with Writing(tmp_path, servers).run_test(size=(60, 20)) as pilot:
         box = pilot.app.query_one(PromptBox)
         box.prompt.focus()
         box.prompt.put(before)
@@ -300,3 +307,30 @@ async def test_what_was_found_for_another_text_completes_nothing(
         await looking.wait()
         await pilot.press("tab")
         assert box.prompt.text in may_be
+
+
+async def test_what_you_moved_to_stays_chosen_while_servers_answer(tmp_path: Path) -> None:
+    for name in ("notes.md", "report.md"):
+        (tmp_path / name).touch()
+    answered = asyncio.Event()
+    first, last = Completion("notes:", "@notes:"), Completion("reports:", "@reports:")
+
+    async def servers(token: Token) -> AsyncIterator[Completions]:
+        yield Completions([first])
+        if token.query == "not":
+            await answered.wait()
+            yield Completions([first, last])
+
+    async with Writing(tmp_path, servers).run_test(size=(60, 20)) as pilot:
+        box = pilot.app.query_one(PromptBox)
+        box.prompt.focus()
+        box.prompt.put("see @not")
+        await until(pilot, lambda: [one.label for one in box.popup.completions] == ["notes.md", "notes:"])
+        await pilot.press("down")
+        assert box.popup.chosen == first
+        answered.set()
+        await until(pilot, lambda: last in box.popup.completions)
+        assert box.popup.chosen == first
+        await pilot.press("e")
+        await until(pilot, lambda: last not in box.popup.completions)
+        assert box.popup.highlighted == 0, "other text: what fits it best"

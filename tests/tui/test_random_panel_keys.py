@@ -1,5 +1,6 @@
-"""Any keys over conversations of any shape: letters act on the call that is seen to be selected and on no other, and
-none that was pressed while a panel was selected is written into the prompt."""
+"""Any keys over conversations of any shape: letters act on the call that is seen to be selected and on no other (but
+`s`: it sends the results of its batch on), and none that was pressed while a panel was selected is written into the
+prompt."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 from textual.pilot import Pilot
 
@@ -102,6 +103,15 @@ def selected(pilot: Pilot[Any]) -> tuple[str | None, bool]:
     return block.call.id, any(f"n={(block.call.arguments or {}).get('n')}" in line for line in lines) or block.open
 
 
+def meant_by(pilot: Pilot[Any], key: str) -> set[str]:
+    """The ids of the calls that a letter may end or run again: the marked one; of the answers that are not waited for
+    any more, all of its batch."""
+    block = next(block for block in chat(pilot.app).view.blocks if block.selected)
+    if not isinstance(block, CallBlock):
+        return set()
+    return {call.id for call in (block.group.calls if key == "s" else [block.call])}
+
+
 async def click_on_a_panel(pilot: Pilot[Any]) -> None:
     rows = [y for y, line in enumerate(seen(pilot.app).splitlines()) if "n=" in line]
     if rows:
@@ -122,12 +132,13 @@ async def press(pilot: Pilot[Any], lab: Lab, kept: Kept, key: str) -> None:
         case _:
             await at_rest(pilot)
             call_id, in_sight = selected(pilot)
+            meant = meant_by(pilot, key) if in_sight else set[str]()
             text, before = screen.prompt.text, len(kept.events)
             await pilot.press(key)
             await at_rest(pilot)
             if call_id is not None and key in LETTERS:
                 assert screen.prompt.text == text, f"{key} was written into the prompt"
-                assert kept.touched(before) <= ({call_id} if in_sight else set()), f"{key} acted on another call"
+                assert kept.touched(before) <= meant, f"{key} acted on another call"
     for _ in range(3):
         if pilot.app.screen is not screen:
             await pilot.press("escape")
@@ -159,6 +170,7 @@ async def play(history: list[int], size: int, keys: list[str]) -> None:
 @settings(
     max_examples=12, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.explicit, Phase.generate]
 )
+@example([3], 30, ["finish", "alt+up", "s"])
 @given(histories, batches, presses)
 def test_letters_mean_the_call_that_is_seen_to_be_selected(history: list[int], size: int, keys: list[str]) -> None:
     asyncio.run(play(history, size, keys))

@@ -39,6 +39,7 @@ class CompletionPopup(OptionList, can_focus=False):
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id, markup=False)
         self._completions: Sequence[Completion] = ()
+        self._moved = False  # what is chosen was moved to, since the list is for this text
 
     @property
     def is_open(self) -> bool:
@@ -50,9 +51,13 @@ class CompletionPopup(OptionList, can_focus=False):
         """What it shows."""
         return self._completions
 
-    def show(self, completions: Sequence[Completion], highlight: bool = True, title: str = "") -> None:
-        """Opens with `completions`, or closes when there are none. What you moved to stays chosen while it is there."""
-        moved_to = None if highlight else self.chosen
+    def show(
+        self, completions: Sequence[Completion], highlight: bool = True, title: str = "", *, more: bool = False
+    ) -> None:
+        """Opens with `completions`, or closes when there are none. What you moved to stays chosen while it is there:
+        when there are `more` for the same text, and for any text where nothing else would be chosen."""
+        self._moved = self._moved and more
+        moved_to = self.chosen if self._moved or not highlight else None
         self._completions = completions
         self.border_title = Content(one_line(title, 200))  # pyright: ignore[reportAttributeAccessIssue]  (it takes both)
         self.set_class(bool(completions), "-open")
@@ -60,13 +65,15 @@ class CompletionPopup(OptionList, can_focus=False):
         if completions:
             widest = min(max(cell_len(one_line(c.label, 200)) for c in completions), WIDEST_LABEL)
             self.add_options(Option(_row(completion, widest)) for completion in completions)
-            self.highlighted = 0 if highlight else completions.index(moved_to) if moved_to in completions else None
+            first = 0 if highlight else None
+            self.highlighted = completions.index(moved_to) if moved_to in completions else first
 
     def move(self, delta: int) -> None:
         """Up or down, round the ends."""
         if self._completions:
             place = -1 if self.highlighted is None and delta > 0 else self.highlighted or 0
             self.highlighted = (place + delta) % len(self._completions)
+            self._moved = True
 
     @property
     def chosen(self) -> Completion | None:

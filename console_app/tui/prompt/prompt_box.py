@@ -172,11 +172,13 @@ class PromptBox(Vertical):
             self._show([*files, *found.completions], token, found.title)
 
     def _show(self, completions: Sequence[Completion], token: Token | None, title: str = "") -> None:
+        more = token is not None and token == self._token
         self._token = token if completions else None
         # With nothing typed of an argument Enter means the bare command, so nothing is chosen for you; nor is a value
         # that a server proposes, which may come just before Enter is pressed.
         kind, query = (token.kind, token.query) if token is not None else ("", "")
-        self.popup.show(completions, highlight=kind != "value" and (kind != "argument" or bool(query)), title=title)
+        highlight = kind != "value" and (kind != "argument" or bool(query))
+        self.popup.show(completions, highlight, title, more=more)
         self.prompt.completing = bool(completions)
 
     @on(Prompt.CompletionMoved)

@@ -56,6 +56,9 @@ class FoldBlock(Fold):
     def beside(self) -> Sequence[Block]:
         return self.group.members
 
+    def set_room(self, height: int, most: int) -> bool:
+        return self.group.room_changed(height, most)  # how many rows there is room for
+
     def look(self) -> tuple[object, ...]:
         return self._folds, self._folded() if self._folds else None
 

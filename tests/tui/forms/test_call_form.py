@@ -169,7 +169,8 @@ async def test_a_call_typed_whole_runs_at_once_and_a_wrong_one_is_said(tmp_path:
     async with console_app.run_test(size=(110, 30)) as pilot:
         await pilot.press(*'/call calc.ad {"a": 1}', "enter")
         await see(pilot, "Did you mean calc.add?")
-        await pilot.press(*'/call calc.add {"a": 1} weather.forecast {}', "enter")
+        assert chat(console_app).prompt.text == '/call calc.ad {"a": 1}'  # it came back, to be mended
+        await pilot.press("ctrl+u", *'/call calc.add {"a": 1} weather.forecast {}', "enter")
         await until(pilot, lambda: len(ran(console_app)) == 2)
 
 

@@ -93,14 +93,8 @@ def test_words_that_were_given_up_are_said_nowhere() -> None:
 
 
 def _texts(tree: ast.AST) -> Iterator[ast.Constant]:
-    """The strings of a module that are no docstrings."""
-    docs = {
-        id(node.body[0].value)
-        for node in ast.walk(tree)
-        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef))
-        and node.body
-        and isinstance(node.body[0], ast.Expr)
-    }
+    """The strings of a module that the program uses: a docstring, of an attribute too, stands by itself."""
+    docs = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docs:
             yield node

@@ -66,6 +66,21 @@ async def test_counts_and_running_calls_are_seen_from_the_first_to_the_last(size
         assert app.view.virtual_size.height > count, "every row is there"
 
 
+async def test_as_many_are_counted_as_folded_whatever_room_there_is() -> None:
+    """A board under the view takes lines of it, and gives them back."""
+    app = TinyApp()
+    async with app.run_test(size=(100, 40)) as pilot:
+        many(app, 60, running=60)
+        await painted(pilot)
+        for height in (20, 32, 15, 40):
+            await pilot.resize_terminal(100, height)
+            await painted(pilot)
+            text = seen(app)
+            shown = len(re.findall(r"\bi=\d", text))
+            assert shown > height // 2
+            assert f"+ {60 - shown} running" in text, text
+
+
 async def test_failed_calls_stay_in_sight_and_done_ones_are_counted() -> None:
     app = TinyApp()
     async with app.run_test(size=(100, 24)) as pilot:
