@@ -71,7 +71,9 @@ class WaitingBoards:
             self._put_off = False
         self._asking = fresh
         specs = {spec.name: spec for spec in self._engine.toolset.tools()} if waiting else {}
-        self._waiting = {call.id: self._approval(call, specs.get(call.name)) for call in waiting}
+        self._waiting = {
+            call.id: self._approval(call, specs.get(call.name) or self._own(call.name)) for call in waiting
+        }
         here = next((board for board in (self._board, self._human, self._questions) if _is_at(board)), None)
         self._human.show(self._queue.open, self._label, hidden=bool(waiting) and here is not self._human)
         in_place = here is self._human and self._human.is_asking
@@ -102,6 +104,11 @@ class WaitingBoards:
     def _label(self, call_id: str) -> str:
         call = self._transcript.calls.get(call_id)
         return call.label if call is not None else ""
+
+    def _own(self, name: str) -> ToolSpec | None:
+        """The tool of Fanout's own under that name; one of a server that lists it no more is gone."""
+        spec = self._engine.spec(name)
+        return spec if spec is not None and spec.builtin else None
 
     def _approval(self, call: CallView, spec: ToolSpec | None) -> PendingApproval:
         """What is shown of it; as before while its tool is what it was."""
