@@ -108,9 +108,9 @@ class Reply:
         return cls([json.dumps(body).encode()], status, headers or {}, "application/json", "length")
 
     @classmethod
-    def html(cls, text: str, status: int = 200) -> Reply:
+    def html(cls, text: str, status: int = 200, headers: Mapping[str, str] | None = None) -> Reply:
         """A web page, as a proxy answers."""
-        return cls([text.encode()], status, {}, "text/html; charset=utf-8", "length")
+        return cls([text.encode()], status, headers or {}, "text/html; charset=utf-8", "length")
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ FAULTS: list[tuple[str, Any, str, bool]] = [
         True,
     ),
     ("429 much later", error(429, "Slow down", **{"Retry-After": "900"}), "15 min|900", False),
-    ("500 with HTML", Reply.html("<html><b>Oops</b></html>", 500), r"Retrying (in|now)", True),
+    ("500 with HTML", Reply.html("<html><b>Oops</b></html>", 500, {"Retry-After": "30"}), r"Retrying in", True),
     ("503", error(503, "Down", **{"Retry-After": "30"}), r"Retrying in \d+ s \(attempt 2", True),
     ("529", error(529, "Overloaded", **{"Retry-After": "30"}), r"Retrying in \d+ s \(attempt 2", True),
     ("overflow", error(400, TOO_LONG, "context_length_exceeded"), r"20311[\s\S]*/compact", False),
