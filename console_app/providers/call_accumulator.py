@@ -35,22 +35,18 @@ class Label(NamedTuple):
 
 
 @dataclass(slots=True, eq=False)
-class Call:
+class CallInPieces:
     """A call that has begun. `initial` are arguments that came whole with its name; pieces that follow replace them."""
 
     index: int
-    label: Label
     id: str
     name: str
     initial: str = ""
     pieces: list[str] = field(default_factory=list[str])
     opened: bool = False
     ended: bool = False
-    marked: bool = False  # the server marked its end, but it holds no whole object: the finish reason will tell
-    tentative: bool = False  # a name that came again behind a whole object: another call only if arguments follow
+    marked: bool = False  # the server marked its end, but it holds no whole object: what follows will tell
     doubt: str = ""  # why it may not run, though it may look whole
-    late: bool = False  # arguments that may be its own came before it: it may run only with a whole object of its own
-    data: dict[str, Any] | None = None  # what its endpoint wants back with it
 
     @property
     def arguments(self) -> str:
@@ -64,6 +60,16 @@ class Call:
         """Whether an object of arguments is complete."""
         text = self.arguments
         return text.rstrip().endswith("}") and not object_problem(text)
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class Call(CallInPieces):
+    """One that its fragments are told to be of by a label."""
+
+    label: Label
+    tentative: bool = False  # a name that came again behind a whole object: another call only if arguments follow
+    late: bool = False  # arguments that may be its own came before it: it may run only with a whole object of its own
+    data: dict[str, Any] | None = None  # what its endpoint wants back with it
 
 
 class CallAccumulator:
@@ -101,7 +107,7 @@ class CallAccumulator:
             # that came with the name doesn't, as pieces may still replace it.
             if earlier.marked or (earlier.pieces and earlier.whole):
                 self._end(earlier)
-        call = Call(self._count, label, id, name, arguments, data=data)
+        call = Call(self._count, id, name, arguments, label=label, data=data)
         call.late = any(before.may_be(label) for before in self._nameless)
         self._count += 1
         self.open.append(call)

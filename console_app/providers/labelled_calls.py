@@ -8,12 +8,11 @@ and every call that it might have been meant for is in doubt until its own closi
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from console_app.domain.ports.provider import CallBroken, CallDelta, CallOpened, Chunk, ProviderData
-from console_app.providers.call_accumulator import UNOWNED, arguments_text
-from console_app.providers.loose_json import object_problem
+from console_app.providers.call_accumulator import UNOWNED, CallInPieces, arguments_text
 from console_app.providers.offered_tools import OfferedTools
 
 
@@ -39,33 +38,11 @@ class Where(NamedTuple):
         )
 
 
-@dataclass(slots=True, eq=False)
-class LabelledCall:
-    """A call that has begun. `initial` are arguments that came with its name; pieces that follow replace them."""
+@dataclass(slots=True, eq=False, kw_only=True)
+class LabelledCall(CallInPieces):
+    """One whose place in the answer is known."""
 
-    index: int
     where: Where
-    id: str
-    name: str
-    initial: str = ""
-    pieces: list[str] = field(default_factory=list[str])
-    opened: bool = False
-    ended: bool = False
-    marked: bool = False  # its end was marked, but it holds no whole object: what follows will tell
-    doubt: str = ""
-
-    @property
-    def arguments(self) -> str:
-        """The arguments so far."""
-        if len(self.pieces) > 1:
-            self.pieces[:] = ["".join(self.pieces)]
-        return self.pieces[0] if self.pieces else self.initial
-
-    @property
-    def whole(self) -> bool:
-        """Whether an object of arguments is complete."""
-        text = self.arguments
-        return text.rstrip().endswith("}") and not object_problem(text)
 
 
 class LabelledCalls:
@@ -91,7 +68,7 @@ class LabelledCalls:
             self._announce(earlier)
             if earlier.marked:
                 self._end(earlier)  # the model went on, so its end was one
-        call = LabelledCall(len(self._calls), where, id, name, arguments_text(arguments))
+        call = LabelledCall(len(self._calls), id, name, arguments_text(arguments), where=where)
         if any(place.may_be(where) for place in self._unowned):
             call.doubt = UNOWNED
         self._calls.append(call)
