@@ -19,7 +19,7 @@ from console_app.domain.ports.provider import no_pictures
 from console_app.domain.tools import CallState
 from console_app.tui.approvals.mode_switch import MODE_NOTES, ModeSwitch
 from console_app.tui.commands.line import CommandLine
-from console_app.tui.commands.registry import CommandRegistry
+from console_app.tui.commands.registry import Command, CommandRegistry
 from console_app.tui.main_screen.activity_line import ActivityLine
 from console_app.tui.main_screen.activity_status import ActivityStatus
 from console_app.tui.main_screen.base import MainScreen
@@ -28,6 +28,7 @@ from console_app.tui.main_screen.boards import Boards
 from console_app.tui.main_screen.builtin_commands import screen_commands, talk_commands
 from console_app.tui.main_screen.console_ui import ConsoleUi
 from console_app.tui.main_screen.dialogs import Dialogs
+from console_app.tui.main_screen.find_bar import FindBar
 from console_app.tui.main_screen.prompt_area import PromptArea
 from console_app.tui.main_screen.shown_conversation import ShownConversation
 from console_app.tui.main_screen.start import ConsoleStart
@@ -39,6 +40,7 @@ from console_app.tui.servers.news import ServerNews
 from console_app.tui.servers.offers import ServerOffers
 from console_app.tui.services import ConsoleServices
 from console_app.tui.themes import LoadedTheme
+from console_app.tui.transcript_view.finder import Kind
 from console_app.tui.transcript_view.view import ConversationView
 from console_app.tui.widgets.key_hints import KeyHints
 from console_app.tui.widgets.too_small import TooSmall
@@ -50,6 +52,7 @@ class ChatScreen(MainScreen):
     """The console's one main screen; dialogs open on top of it."""
 
     view = getters.query_one("#conversation", ConversationView)
+    find_bar = getters.query_one(FindBar)
     boards = getters.query_one(BoardArea)
     prompt_area = getters.query_one(PromptArea)
 
@@ -103,7 +106,8 @@ class ChatScreen(MainScreen):
         """Top to bottom."""
         yield StatusBar()
         yield Welcome(id="welcome")
-        yield ConversationView(id="conversation", clock=self.services.clock)
+        yield (view := ConversationView(id="conversation", clock=self.services.clock))
+        yield FindBar(view)
         yield BoardArea(self.ui, self.services, self.conversation, self.permissions, self.calls, self.dialogs)
         yield PromptArea(
             self.ui,
@@ -136,6 +140,7 @@ class ChatScreen(MainScreen):
         places = [("In the prompt", self.prompt), ("Everywhere", self), ("On a panel", self.view), *boards.places]
         ui, dialogs, commands = self.ui, self.dialogs, self.commands
         commands.add(screen_commands(ui, self.permissions, self.modes, commands, dialogs, boards, places))
+        commands.add([Command("find", "find words in the whole conversation, results too", self.find, "[WORDS]")])
         commands.add(talk_commands(ui, services, self.conversation, self.sessions, dialogs, self._themes))
         services.on_servers_changed(self._servers_changed)
         self.ui.tell_problems()
@@ -204,7 +209,33 @@ class ChatScreen(MainScreen):
 
     @on(ConversationView.Left)
     def _panels_left(self) -> None:
+        self.action_close_find()
+
+    def action_close_find(self) -> None:
+        """Escape while something is looked for; the focus goes to the prompt."""
+        if self.find_bar.is_open:
+            self.find_bar.close()
         self.prompt.focus()
+
+    @on(Prompt.FindRequested)
+    def _find(self) -> None:
+        self.find("")
+
+    def find(self, words: str) -> None:
+        """Ctrl+F, /find."""
+        if self.ui.talking:
+            self.find_bar.open(words)
+        else:
+            self.ui.toast("There is nothing to search yet.")
+
+    def action_find_step(self, delta: int) -> None:
+        """n, N."""
+        self.find_bar.action_step(delta)
+
+    def action_jump(self, kind: Kind, delta: int) -> None:
+        """To the next or the previous turn, or call that failed."""
+        if missing := self.find_bar.jump(kind, delta):
+            self.ui.toast(missing, 2)
 
     @on(ConversationView.Refused)
     def _key_refused(self, event: ConversationView.Refused) -> None:
@@ -352,5 +383,7 @@ class ChatScreen(MainScreen):
                 return self.conversation.busy
             case "toggle_all":
                 return self.ui.talking
+            case "find_step":
+                return self.find_bar.is_open
             case _:
                 return True
