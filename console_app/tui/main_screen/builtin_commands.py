@@ -163,6 +163,9 @@ def session_commands(
     def undo(_rest: str) -> None:
         ui.open(sessions.undo)
 
+    def rewind(rest: str) -> None:
+        ui.open(sessions.rewind_to, rest)
+
     def export(rest: str) -> None:
         """[md|html|jsonl] [PATH]: what the path ends in says the form too."""
         form, _, path = rest.partition(" ")
@@ -177,6 +180,7 @@ def session_commands(
         Command("resume", "resume a session", resume, "[ID]"),
         Command("rename", "give this session a title", rename, "[TITLE]"),
         Command("fork", "go on with a copy of this session, from any message on", fork, "[TURN]"),
+        Command("rewind", "go back to before one of your messages, and say it otherwise", rewind, "[WORDS]"),
         Command("undo", "take the last turn back", undo),
         Command(
             "export",

@@ -100,7 +100,7 @@ class ChatScreen(MainScreen):
         self._themes = themes
         self._news = ServerNews(services.server_statuses, ui.tell)
         self._first_prompt = prompt
-        self._interrupted_at = float("-inf")
+        self._interrupted_at = self._escaped_at = float("-inf")
 
     def compose(self) -> ComposeResult:
         """Top to bottom."""
@@ -304,9 +304,17 @@ class ChatScreen(MainScreen):
         self.prompt_area.stop()
 
     def action_close(self) -> None:
-        """Escape otherwise: closes the completion list, else goes back to the prompt."""
-        if not self.prompt_field.close_completion():
-            self.prompt.focus()
+        """Escape otherwise: closes the completion list, else goes back to the prompt; twice in an empty one rewinds."""
+        if self.prompt_field.close_completion():
+            return
+        now = self.services.timing.now()
+        empty = self.prompt.has_focus and not self.prompt.text and bool(self.ui.shown.transcript.turns)
+        if empty and now - self._escaped_at < AGAIN:
+            self.action_command("rewind")
+        elif empty:
+            self.ui.toast("Press Esc again to rewind to a message.", 2)
+        self._escaped_at = now if empty else float("-inf")
+        self.prompt.focus()
 
     def action_steer(self) -> None:
         """Ctrl+S."""
