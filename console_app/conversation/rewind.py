@@ -68,11 +68,12 @@ def seq_before(events: Sequence[ev.Event], point: RewindPoint) -> int | None:
     """The last event before a message that joined a turn while it ran; None when it is not there."""
     steered = -1  # the first message of a turn is its prompt
     for event in events:
-        if event.turn == point.turn and isinstance(event, ev.MessageAdded):
-            if event.role == "user" and event.origin == "user":
-                steered += 1
-                if steered == point.steered:
-                    return event.seq - 1
+        if not isinstance(event, ev.MessageAdded) or event.turn != point.turn:
+            continue
+        if event.role == "user" and event.origin == "user":
+            steered += 1
+            if steered == point.steered:
+                return event.seq - 1
     return None
 
 

@@ -211,7 +211,7 @@ class Sessions:
         return [point for point in points if not point.steered or self.library is not None]
 
     async def rewind(self, turn: int) -> None:
-        """Takes the turns from `turn` on out of the conversation; the prompt of that one comes back. They stay stored."""
+        """Takes the turns from `turn` on out of the conversation; they stay stored. That one's prompt comes back."""
         engine, prompt, undone = self._conversation.engine, None, 0
         if self.read_only:
             self._ui.toast(READ_ONLY)

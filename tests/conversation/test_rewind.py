@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -48,7 +48,7 @@ class Kept:
 
 
 @asynccontextmanager
-async def kept(folder: Path, *answers: list[Line]) -> AsyncIterator[Kept]:
+async def kept(folder: Path, *answers: list[Line]) -> AsyncGenerator[Kept]:
     here = Kept(folder, *answers)
     try:
         yield here

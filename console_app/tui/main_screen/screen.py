@@ -16,7 +16,6 @@ from console_app.conversation.permissions import Permissions
 from console_app.conversation.readiness import Readiness
 from console_app.conversation.sessions import Sessions
 from console_app.domain.ports.provider import no_pictures
-from console_app.domain.tools import CallState
 from console_app.tui.approvals.mode_switch import MODE_NOTES, ModeSwitch
 from console_app.tui.commands.line import CommandLine
 from console_app.tui.commands.registry import Command, CommandRegistry
@@ -27,8 +26,10 @@ from console_app.tui.main_screen.board_area import BoardArea
 from console_app.tui.main_screen.boards import Boards
 from console_app.tui.main_screen.builtin_commands import screen_commands, talk_commands
 from console_app.tui.main_screen.console_ui import ConsoleUi
+from console_app.tui.main_screen.copying import copy_part, name_of
 from console_app.tui.main_screen.dialogs import Dialogs
 from console_app.tui.main_screen.find_bar import FindBar
+from console_app.tui.main_screen.panel_actions import act_on_call
 from console_app.tui.main_screen.prompt_area import PromptArea
 from console_app.tui.main_screen.shown_conversation import ShownConversation
 from console_app.tui.main_screen.start import ConsoleStart
@@ -139,7 +140,7 @@ class ChatScreen(MainScreen):
         )
         places = [("In the prompt", self.prompt), ("Everywhere", self), ("On a panel", self.view), *boards.places]
         ui, dialogs, commands = self.ui, self.dialogs, self.commands
-        commands.add(screen_commands(ui, self.permissions, self.modes, commands, dialogs, boards, places))
+        commands.add(screen_commands(ui, self.permissions, self.modes, commands, dialogs, boards, places, self._themes))
         commands.add([Command("find", "find words in the whole conversation, results too", self.find, "[WORDS]")])
         commands.add(talk_commands(ui, services, self.conversation, self.sessions, dialogs, self._themes))
         services.on_servers_changed(self._servers_changed)
@@ -184,24 +185,7 @@ class ChatScreen(MainScreen):
 
     @on(ConversationView.CallAction)
     def _call_action(self, event: ConversationView.CallAction) -> None:
-        call = self.ui.shown.transcript.calls.get(event.call_id)
-        if call is None:
-            return
-        match event.action:
-            case "cancel":
-                self.calls.cancel(call.id)
-            case "inspect":
-                self.ui.open(self.dialogs.inspect, call)
-            case "retry":
-                self.calls.run_again(call.id)
-            case "edit" if call.state is CallState.WAITING:
-                self.boards.edit_waiting(call)
-            case "edit":
-                self.ui.open(self.dialogs.edit_arguments, call, "runs it again with these", self.calls.run_again)
-            case "extend":
-                self.calls.extend(call.id)
-            case "send":
-                self.calls.send_now()
+        act_on_call(event, self.ui, self.calls, self.dialogs, self.boards)
 
     @on(ConversationView.FilesRequested)
     def _open_files(self, event: ConversationView.FilesRequested) -> None:
@@ -249,7 +233,17 @@ class ChatScreen(MainScreen):
 
     @on(ConversationView.CopyRequested)
     def _copy(self, event: ConversationView.CopyRequested) -> None:
-        self.ui.copy(event.text)
+        self.ui.copy(event.text, name_of(self.view.cursor, event.text))
+
+    def action_copy_part(self) -> None:
+        """C on a panel or a message."""
+        if (block := self.view.cursor) is not None:
+            self.ui.open(copy_part, self.ui, block)
+
+    def on_text_selected(self) -> None:
+        """Text was selected with the mouse: how it is copied."""
+        if text := self.get_selected_text():
+            self.ui.toast(f"{len(text):,} characters selected. Ctrl+C copies.", 2)
 
     @on(StatusBar.Clicked)
     def _status_clicked(self, event: StatusBar.Clicked) -> None:
@@ -391,6 +385,8 @@ class ChatScreen(MainScreen):
                 return self.conversation.busy
             case "toggle_all":
                 return self.ui.talking
+            case "copy_part":
+                return self.view.cursor is not None
             case "find_step":
                 return self.find_bar.is_open
             case _:

@@ -117,10 +117,10 @@ class Finder:
         pattern = found.pattern
         if block is not self._unfolded:
             self._fold_again()
-        if not block.open and block.opens and pattern is not None:
-            if number >= _count(pattern, block.searched[: block.searched_folded]):
-                view.turn_block(block)
-                self._unfolded = block
+        folded = block.opens and not block.open
+        if folded and pattern is not None and number >= _count(pattern, block.searched[: block.searched_folded]):
+            view.turn_block(block)
+            self._unfolded = block
         found.here = (block, number)
         for _ in range(PAGES):
             view.reveal(block)

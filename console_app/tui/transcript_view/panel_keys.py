@@ -12,6 +12,9 @@ KEYS: list[BindingType] = [
     Binding("n", "screen.find_step(1)", "next match", id="find.next"),
     Binding("N", "screen.find_step(-1)", "previous match", id="find.previous"),
     Binding("c", "copy", "copy", id="panel.copy"),
+    Binding(
+        "C", "screen.copy_part", "copy part", tooltip="copy a part: code, a table, arguments", id="panel.copy_part"
+    ),
     Binding("i", "call('inspect')", "inspect", id="panel.inspect"),
     Binding("plus", "call('extend')", "more time", id="panel.extend"),
     Binding("s", "call('send')", "send partial results", id="panel.send"),
