@@ -322,9 +322,13 @@ def _doctor(parser: Parser) -> None:
 def _config(parser: Parser) -> None:
     parser.add_argument(
         "action",
-        choices=("path", "show", "validate"),
-        help="path: the files and folders · show: every setting and who said it · validate: what is wrong",
+        choices=("path", "show", "validate", "list", "get", "set", "unset", "edit"),
+        help="path: the files and folders · show: every setting and who said it · validate: what is wrong · list: "
+        "every setting with what it means · get NAME · set NAME VALUE · unset NAME · edit: your file in $EDITOR",
     )
+    parser.add_argument("words", nargs="*", metavar="NAME", help="a setting, as max_steps or limits.files; its value")
+    parser.add_argument("--json", action="store_true", help="list, get: as JSON")
+    parser.add_argument("--project", action="store_true", help="set, unset, edit: the file of this project")
     _add(parser, *MODEL, *CALLS, *TURN, *APPROVALS, *SERVERS, _THEME, *GENERAL)
 
 

@@ -7,6 +7,7 @@ import os
 import sys
 from argparse import Namespace
 from collections.abc import Callable, Coroutine
+from pathlib import Path
 from typing import Any
 
 from console_app import wiring
@@ -49,6 +50,8 @@ def run_command(arguments: Namespace) -> int:
             return _headless(arguments, _models)
         case "themes":
             return _themes(wiring.prepare(arguments))
+        case "config" if arguments.action == "edit":
+            return _edit_config(arguments)
         case "config":
             return _config(wiring.prepare(arguments))
         case "auth":
@@ -250,6 +253,11 @@ def _config(setup: Setup) -> int:
     from console_app.headless import config_report
 
     match setup.arguments.action:
+        case "list" | "get" | "set" | "unset":
+            from console_app.headless import config_edit
+
+            for line in config_edit.lines(setup.layered, setup.paths, setup.cwd, setup.arguments):
+                _print(setup.redactor.clean(line))
         case "path":
             bundled = (resources.themes_dir(), resources.bundled_mcp())
             for line in config_report.path_lines(setup.paths, setup.cwd, bundled):
@@ -261,6 +269,19 @@ def _config(setup: Setup) -> int:
             _print(f"# {choice.name} answers ({choice.why})")
         case _:
             return _validate(setup)
+    return EXIT_DONE
+
+
+def _edit_config(arguments: Namespace) -> int:
+    """A file that is broken can be edited too: it is not read before."""
+    from console_app.config.paths import Paths
+    from console_app.headless import config_edit
+
+    cwd = Path(arguments.cwd or ".").absolute()
+    paths = Paths.find()
+    path = config_edit.edit(paths, cwd, project=arguments.project)
+    wiring.read_settings(paths, cwd, arguments, os.environ)  # what is wrong in it now is said
+    _print(str(path))
     return EXIT_DONE
 
 

@@ -15,7 +15,7 @@ from console_app import wiring
 from console_app.config.layers import load_settings
 from console_app.config.own_settings import OwnSettings
 from console_app.config.paths import Paths, project_settings
-from console_app.config.settings import Rules
+from console_app.config.settings import Rules, Settings
 from console_app.domain.approvals import ApprovalMode
 from console_app.domain.errors import ConfigError
 from console_app.tui.app import FanoutApp
@@ -129,6 +129,10 @@ async def test_the_theme_changes_at_once(tmp_path: Path) -> None:
     assert tomllib.loads(file.read_text())["theme"] == "fjord"
 
 
+def _never(_name: str, _settings: Settings) -> bool:
+    return False
+
+
 @pytest.mark.parametrize(("added", "says"), [("max_stepps = 3\n", "max_stepps"), ("max_steps 3\n", "TOML")])
 def test_a_file_that_was_edited_wrong_is_not_kept(tmp_path: Path, added: str, says: str) -> None:
     paths = Paths.find({"FANOUT_HOME": str(tmp_path)})
@@ -136,7 +140,7 @@ def test_a_file_that_was_edited_wrong_is_not_kept(tmp_path: Path, added: str, sa
     def load() -> Any:
         return load_settings(paths, cwd=tmp_path / "elsewhere", flags={}, rules=Rules(), environ={})
 
-    own = OwnSettings(paths.settings, load, lambda *_: False)
+    own = OwnSettings(paths.settings, load, _never)
     own.replace(MINE)
     with pytest.raises(ConfigError) as caught:
         own.replace(MINE + added)

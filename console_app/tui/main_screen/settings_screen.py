@@ -87,7 +87,8 @@ class SettingsScreen(ModalScreen[None]):
 
     def on_resize(self) -> None:
         """The columns are as wide as there is room."""
-        self._fill()
+        if self.query(OptionList):  # else it is the first size, before there is anything
+            self._fill()
 
     @property
     def _setting(self) -> Setting | None:
