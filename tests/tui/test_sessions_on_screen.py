@@ -330,10 +330,16 @@ async def test_the_keys_reach_the_calls_of_a_session_that_came_back_and_of_its_c
         await see(pilot, "Two more.")
         for forked in (False, True):
             if forked:
+                before = screen.ui.shown.transcript
                 await pilot.press(*"/fork", "enter")
                 await until(pilot, lambda: pilot.app.screen is not screen)
                 await pilot.press("enter")
                 await until(pilot, lambda: pilot.app.screen is screen)
+                await until(
+                    pilot,
+                    lambda: screen.ui.shown.transcript is not before and not screen.conversation.changing.locked(),
+                    "the copy open",
+                )
                 await see(pilot, "Two more.")
             await pilot.press("alt+2")
             block = screen.view.cursor
