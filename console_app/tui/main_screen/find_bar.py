@@ -18,6 +18,7 @@ from textual.widgets import Input, Static
 from console_app.tui.transcript_view.finder import Finder, Kind, neighbour
 from console_app.tui.transcript_view.view import ConversationView
 
+RECOUNT = 0.5  # seconds between two looks at what came while it is open
 KEYS = "↑↓ step · enter n N · esc close"
 WORDS: dict[Kind, str] = {"turn": "turn", "failed": "call that failed"}
 
@@ -70,6 +71,7 @@ class FindBar(Horizontal):
     def open(self, words: str = "") -> None:
         """Opens it with `words`, or with those of before; what is typed then takes their place."""
         self.add_class("-open")
+        self._recounting.resume()
         field = self.query_one(Input)
         if words:
             field.value = words
@@ -77,8 +79,21 @@ class FindBar(Horizontal):
         field.select_all()
         self._look(field.value)
 
+    def on_mount(self) -> None:
+        """What is said while it is open is counted too."""
+        self._recounting = self.set_interval(RECOUNT, self._recount, pause=True)
+
+    def _recount(self) -> None:
+        if not self._finder.is_counted:
+            self.run_worker(self._counted, group="count", exclusive=True)
+
+    async def _counted(self) -> None:
+        await self._finder.recount()
+        self._tell()
+
     def close(self) -> None:
         """Closes it. The view stays where it is."""
+        self._recounting.pause()
         self._finder.close()
         self.remove_class("-open")
 

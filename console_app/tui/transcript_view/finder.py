@@ -60,6 +60,15 @@ class Finder:
             seen = view.first_visible
             await self._go(next((block for block in blocks if block.index >= seen), blocks[-1]), 0)
 
+    async def recount(self) -> None:
+        """Counts what has come or changed meanwhile; nothing is gone to."""
+        await self._count()
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether nothing has come or changed since matches were counted."""
+        return not self._view.found.stale
+
     async def step(self, delta: int) -> None:
         """Goes to the match so many on, round the ends."""
         found = self._view.found
