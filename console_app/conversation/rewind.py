@@ -37,7 +37,7 @@ class RewindPoint:
             what = f"{self.turns} turns"
         count = len(self.changes)
         calls = f" · {count} call{'' if count == 1 else 's'} not undone" if count else ""
-        return f"takes back {what}{calls}"
+        return f"undoes {what}{calls}"
 
 
 def rewind_points(turns: Sequence[TurnView], only_reads: Callable[[str], bool]) -> list[RewindPoint]:

@@ -170,7 +170,7 @@ class SettingsScreen(ModalScreen[None]):
         field.placeholder = f"{setting.name}: {'names with commas between' if setting.kind == 'list' else setting.kind}"
         self.add_class("-changing")
         field.focus()
-        self._note(f"{setting.name}: {setting.meaning}. Enter writes it, esc leaves it.")
+        self._note(f"{setting.name}: {setting.meaning}. Enter saves it, esc cancels.")
 
     def _stop_changing(self) -> None:
         self.remove_class("-changing")
