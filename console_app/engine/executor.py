@@ -104,6 +104,7 @@ class Executor:
             old.result = results.interrupted()
             self._close(old)
             self._stop_task(old)
+        fresh.before = old.result if old.ran else old.before
         edited = fresh.arguments if fresh.arguments != old.arguments else None
         self._emit(ev.CallRestarted(call_id=fresh.id, attempt=fresh.attempt, arguments=edited))
         if fresh.resolution is not None and fresh.resolution is not old.resolution:
@@ -157,7 +158,7 @@ class Executor:
     async def _drive(self, call: CallExecution, spec: ToolSpec, queue: Queue | None) -> None:
         try:
             if call.resolution is None and (refusal := await self._approvals.ask(call, spec)):
-                self.finish(call, refusal)
+                self.finish(call, refusal if call.before is None else results.not_again(call.before))
                 return
             spec = call.spec or spec  # as it was approved, where it became another while it waited
             if queue is not None:

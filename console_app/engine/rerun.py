@@ -93,7 +93,8 @@ class Rerun(Activity):
         if result is None or not self.running:
             return
         self._session.calls[self._call.id] = self._call
-        self.join(UserMessage(content=_note(self._spec, self._call, result), origin="fanout"))
+        if self._call.ran:
+            self.join(UserMessage(content=_note(self._spec, self._call, result), origin="fanout"))
         self._outbox.close()
 
 

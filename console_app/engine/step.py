@@ -95,7 +95,9 @@ class Step:
         # skipped; beside a thought they run, since they are what the next request would ask for.
         closed = results.no_more_tools() if ask.tool_choice == "none" and ask.label is None else None
         self.batch = Batch(
-            rules=BatchRules(self._policy, self._settings.dispatch, settings.max_calls, closed, self._settings.dedupe),
+            rules=BatchRules(
+                self._policy, settings.dispatch, settings.max_calls, closed, settings.dedupe, settings.single_dialects
+            ),
             specs=self._specs,
             executor=self.executor,
             emit=owner.emit,
