@@ -20,6 +20,7 @@ from console_app.engine.session import Session
 # Until its server says otherwise (`idempotentHint`, or `readOnlyHint`), what a call did may happen once more.
 TWICE = "it ran already: again may do its work twice"
 
+
 class Restarts:
     """Of one batch. What can't be done is a False, with a notice where there is a reason worth telling."""
 
