@@ -32,8 +32,8 @@ class Restarts:
     def retry(self, call_id: str) -> bool:
         """Runs a finished or running call again with the arguments of its last run.
 
-        It needs no approval if a person gave it one; else it asks where rules and mode ask now. One that ran asks in any
-        case, unless its tool only reads or says that running again changes nothing more.
+        It needs no approval if a person gave it one; else it asks where rules and mode ask now. One that ran asks in
+        any case, unless its tool only reads or says that running again changes nothing more.
         """
         call = self._batch.find(call_id)
         if call is None or call.arguments is None or (call.result is None and not call.ran):
