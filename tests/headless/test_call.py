@@ -129,3 +129,16 @@ def test_a_tool_that_can_not_be_called_is_told(fanout: Inside, name: str, code: 
     assert done.out == (
         "" if code == 2 else f"Tool execution failed: {says}command not found: no-such-program-anywhere\n"
     )
+
+
+def test_each_call_runs_as_soon_as_its_own_server_is_ready(fanout: Inside, tmp_path: Path) -> None:
+    mark = tmp_path / "the first is done"
+    fanout.write_servers(
+        "home/mcp.json",
+        slow={"command": sys.executable, "args": ["-S", str(FAULTY), "after", str(mark)]},
+        quick={"command": sys.executable, "args": ["-S", str(FAULTY), "leaves", str(mark)]},
+    )
+    done = fanout.run("call", "slow.work", "quick.work", "calculator.evaluate", '{"expression": "1+1"}')
+    assert done.code == 0, done.err
+    assert done.out == "slow.work\nwork done\n\nquick.work\nleft\n\ncalculator.evaluate\n2\n"
+    assert done.err.index("quick.work") < done.err.index("slow.work")
