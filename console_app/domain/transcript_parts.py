@@ -86,6 +86,11 @@ class CallView:
         return bool(self.question) and self.state is CallState.RUNNING
 
     @property
+    def was_cut_off(self) -> bool:
+        """Whether something else than the user or its own failure ended it; not of what the provider ran."""
+        return self.outcome is Outcome.INTERRUPTED and self.origin != "provider"
+
+    @property
     def label(self) -> str:
         """`server · tool`, or the name the model used where no such tool is known."""
         return f"{self.server} · {self.tool}" if self.server else self.name
@@ -186,6 +191,11 @@ class TurnView:
     finished_at: float | None = None
     tokens: int = 0  # input and output of its requests so far
     cost: float | None = None  # None: no price is known
+
+    @property
+    def cut_off(self) -> list[CallView]:
+        """Its calls that could not come to their end, as the console did before; you may run them again."""
+        return [call for step in self.steps for call in step.batch.calls if call.was_cut_off]
 
 
 @dataclass(slots=True)
