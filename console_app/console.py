@@ -218,6 +218,7 @@ class ConsoleParts:
         warm = asyncio.ensure_future(asyncio.to_thread(self._load_ahead))
         warm.add_done_callback(_warm)
         await asyncio.gather(self._hub.ready(ANY_SERVER, stragglers=OTHER_SERVERS), _build_models(Frozen))
+        await wiring.remember_tools(self._setup, self._hub)
 
     def _load_ahead(self) -> None:
         if (choice := self._models.choice) is not None:
