@@ -22,6 +22,7 @@ from console_app.headless.json_text import json_line
 from console_app.headless.output import OutputStreams
 from console_app.headless.prompt import read_prompt, with_attachments
 from console_app.headless.run import EXIT_DONE, EXIT_FAILED, EXIT_USAGE, RunEnding, run_turn
+from console_app.headless.session_command import moving_format
 from console_app.sessions.library import Library
 from console_app.wiring import Setup
 
@@ -45,6 +46,10 @@ def run_command(arguments: Namespace) -> int:
                 from console_app.console import replay_session
 
                 return replay_session(arguments)
+            if arguments.action == "export" and moving_format(arguments):
+                from console_app.console import record_session
+
+                return record_session(arguments)
             return _headless(arguments, _sessions)
         case "models":
             return _headless(arguments, _models)

@@ -80,7 +80,7 @@ def _servers(paths: Paths, mcp_config: str) -> Iterator[Candidate]:
     places = (paths.mcp, resources.bundled_mcp())
     files = [Path(mcp_config).expanduser()] if mcp_config else [project_mcp(Path.cwd()), *places]
     table = next((_table(file, "JSON") for file in files if file.exists()), {})
-    servers = next((table[key] for key in ("mcpServers", "servers") if key in table), table)
+    servers: Any = next((table[key] for key in ("mcpServers", "servers") if key in table), table)
     for name, fields in _object(servers).items():
         yield name, str(_object(fields).get("description", ""))
 

@@ -24,7 +24,14 @@ from console_app.sessions.replay import Replay
 from console_app.sessions.store import new_session_id
 
 FORMATS = {"md": "markdown", "html": "html", "jsonl": "jsonl"}
+MOVING = ("svg", "cast")
 _MOST_LISTED = 100_000
+
+
+def moving_format(arguments: Namespace) -> str:
+    """svg or cast, where --format, or without it the ending of --output, says so; else ""."""
+    asked: str = arguments.format or Path(arguments.output or "").suffix.removeprefix(".")
+    return asked if asked in MOVING else ""
 
 
 class SessionCommand:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from textual.binding import BindingsMap
     from textual.driver import Driver
     from textual.reactive import Reactive
+    from textual.screen import Screen
+    from textual.strip import Strip
 
 __all__ = [
     "INTERNALS",
@@ -25,6 +27,7 @@ __all__ = [
     "driver_of",
     "end_by_error",
     "keymap_of",
+    "lines_of",
     "own_bindings",
     "set_virtual_size_without_layout",
 ]
@@ -50,6 +53,8 @@ INTERNALS: Final[dict[str, str]] = {
     "async textual.screen:Screen._on_resize(event)": (
         "tui/main_screen/base.py: prevents Textual's own for a size that is none any more"
     ),
+    "textual.screen:Screen._compositor": "lines_of: the whole screen as a recording keeps it",
+    "textual._compositor:Compositor.render_strips(size)": "lines_of: its lines, as they would be painted",
     "async textual.widget:Widget._on_click(event)": (
         "tui/transcript_view/view.py: prevents Textual's own, which selects everything on a double click"
     ),
@@ -110,6 +115,11 @@ def keymap_of(app: App[Any]) -> dict[str, str]:
 def own_bindings(widget: Widget) -> BindingsMap:
     """A copy of the bindings of a widget and its classes, without those of the screen and the app."""
     return widget._bindings.copy()
+
+
+def lines_of(screen: Screen[Any]) -> list[Strip]:
+    """What the screen shows, a line a row."""
+    return screen._compositor.render_strips()
 
 
 def set_virtual_size_without_layout(widget: Widget, size: Size) -> None:

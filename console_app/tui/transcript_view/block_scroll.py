@@ -151,6 +151,10 @@ class BlockScroll(ScrollView):
         """Something may move from now on that no block tells of."""
         self._frames.wake()
 
+    def paint_frame(self) -> None:
+        """Paints what changed and what moves, now: for a recording, whose time is not the clock's."""
+        self._frame(True)
+
     def _frame(self, live_too: bool) -> bool:
         """What changed, and with `live_too` what moves by itself, where it is on screen; False: nothing does."""
         if self.size.width != self._list.width:
