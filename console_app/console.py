@@ -32,6 +32,7 @@ from console_app.engine.engine import Engine
 from console_app.tui.main_screen.warm_up import WarmUp
 from console_app.tui.servers.switches import HubSwitches
 from console_app.tui.services import ConsoleServices
+from console_app.tui.widgets.timing import Timing
 from console_app.wiring import Setup
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ def record_session(arguments: Namespace) -> int:
     return 0
 
 
-def _replaying(setup: Setup, info: SessionInfo, replay: Replay) -> ConsoleServices:
+def _replaying(setup: Setup, info: SessionInfo, replay: Replay, timing: Timing | None = None) -> ConsoleServices:
     engine = Engine(provider=StoredModel(info), toolset=NoTools())
     return ConsoleServices(
         engine=engine,
@@ -111,6 +112,7 @@ def _replaying(setup: Setup, info: SessionInfo, replay: Replay) -> ConsoleServic
         working_folder=setup.cwd,
         replay=replay,
         clock=replay.now,
+        timing=timing or Timing(),
     )
 
 

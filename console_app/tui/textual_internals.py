@@ -30,6 +30,7 @@ __all__ = [
     "lines_of",
     "own_bindings",
     "set_virtual_size_without_layout",
+    "update_now",
 ]
 
 # module:Class.name, of a method with its parameters; and where and why it is used.
@@ -54,6 +55,7 @@ INTERNALS: Final[dict[str, str]] = {
         "tui/main_screen/base.py: prevents Textual's own for a size that is none any more"
     ),
     "textual.screen:Screen._compositor": "lines_of: the whole screen as a recording keeps it",
+    "textual.screen:Screen._on_timer_update()": "update_now: a recording's frames come when it says so",
     "textual._compositor:Compositor.render_strips(size)": "lines_of: its lines, as they would be painted",
     "async textual.widget:Widget._on_click(event)": (
         "tui/transcript_view/view.py: prevents Textual's own, which selects everything on a double click"
@@ -120,6 +122,11 @@ def own_bindings(widget: Widget) -> BindingsMap:
 def lines_of(screen: Screen[Any]) -> list[Strip]:
     """What the screen shows, a line a row."""
     return screen._compositor.render_strips()
+
+
+def update_now(screen: Screen[Any]) -> None:
+    """Paints what is owed and calls what waits for that, without waiting for Textual's own timer."""
+    screen._on_timer_update()
 
 
 def set_virtual_size_without_layout(widget: Widget, size: Size) -> None:

@@ -56,7 +56,8 @@ def holds(name: str, text: str, *, lines: bool = False) -> None:
 def test_what_json_prints_is_what_the_schema_says(fanout: Inside, name: str, arguments: list[str]) -> None:
     fanout.write(
         "home/config.toml",
-        '[rules]\ndeny = ["demo.*"]\n[providers.lab]\napi = "openai-chat"\nbase_url = "http://127.0.0.1:1/v1"\nheaders = {X = "y"}\n',
+        '[rules]\ndeny = ["demo.*"]\n'
+        '[providers.lab]\napi = "openai-chat"\nbase_url = "http://127.0.0.1:1/v1"\nheaders = {X = "y"}\n',
     )
     fanout.write("home/.cursor/mcp.json", '{"mcpServers": {"one": {"command": "true"}}}')
     done = fanout.run(*arguments, "--json", env={"HOME": str(fanout.home), "FANOUT_MODEL": "offline/rehearsal"})

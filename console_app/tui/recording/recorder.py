@@ -7,23 +7,45 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
+from contextvars import copy_context
+from dataclasses import dataclass
+from functools import partial
+
+from textual.message_pump import MessagePump
 
 from console_app.domain.events import Event
 from console_app.sessions.replay import Replay, Time
 from console_app.tui.app import FanoutApp
 from console_app.tui.recording.screens import Recording, Row, Screen, row_of
 from console_app.tui.services import ConsoleServices
-from console_app.tui.textual_internals import lines_of
+from console_app.tui.textual_internals import lines_of, update_now
 from console_app.tui.transcript_view.view import ConversationView
+from console_app.tui.widgets.timing import Timing
 
 SIZE = (100, 30)  # columns and rows
 EVERY = 1 / 8  # seconds between two looks at the screen
 BEFORE = 0.75  # seconds of the empty console
 AFTER = 3.0  # seconds that the end is seen before it begins again
 LONGEST = 180.0  # seconds that are recorded
+_MESSAGES = 60  # rounds of the loop between two looks: a message goes through a dozen widgets
+_STILL = 3  # looks that have to be alike
 
 
-class SteppedTime(Time):
+@dataclass(eq=False)
+class Due:
+    """What is to come at a time, unless it is stopped."""
+
+    at: float
+    run: Callable[[], object]
+    pump: MessagePump
+    stopped: bool = False
+
+    def stop(self) -> None:
+        """It doesn't come."""
+        self.stopped = True
+
+
+class SteppedTime(Time, Timing):
     """Time that passes when it is told to. One sleeper at a time: the replay."""
 
     def __init__(self) -> None:
@@ -32,6 +54,7 @@ class SteppedTime(Time):
         self._wakes: asyncio.Event | None = None
         self.rests = asyncio.Event()  # nothing more happens at this time
         self.ended = False
+        self._laters: list[Due] = []
 
     def now(self) -> float:
         return self._now
@@ -42,6 +65,12 @@ class SteppedTime(Time):
         self._due, self._wakes = self._now + seconds, asyncio.Event()
         self.rests.set()
         await self._wakes.wait()
+
+    def later(self, pump: MessagePump, seconds: float, run: Callable[[], object]) -> Due:
+        """See `Timing`."""
+        due = Due(self._now + seconds, partial(copy_context().run, run), pump)
+        self._laters.append(due)
+        return due
 
     def end(self) -> None:
         """Nobody sleeps any more."""
@@ -58,6 +87,10 @@ class SteppedTime(Time):
             self._wakes.set()
             await self.rests.wait()
         self._now = end
+        for due in [one for one in self._laters if one.at <= end]:
+            self._laters.remove(due)
+            if not due.stopped and due.pump.is_running:
+                due.run()
 
 
 class SteppedReplay(Replay):
@@ -78,28 +111,38 @@ class SteppedReplay(Replay):
 
 async def record(
     events: Sequence[Event],
-    services: Callable[[Replay], ConsoleServices],
+    services: Callable[[Replay, Timing], ConsoleServices],
     *,
     size: tuple[int, int] = SIZE,
     speed: float = 1.0,
 ) -> Recording:
     """Plays `events` in a console on `services`; columns and rows of `size`. Raises what ends the console."""
     time = SteppedTime()
-    app = FanoutApp(services(SteppedReplay(events, speed, time)))
+    app = FanoutApp(services(SteppedReplay(events, speed, time), time))
     screens: list[Screen] = []
-    async with app.run_test(size=size) as pilot:
+    async with app.run_test(size=size):
         view = app.screen.query_one(ConversationView)
         while not time.ended and time.now() < LONGEST:
             await time.pass_by(EVERY)
-            await pilot.pause()
-            view.paint_frame()
-            await pilot.pause()
-            rows = _rows(app)
+            rows = await _settled(app, view)
             if not screens or rows != screens[-1].rows:
                 screens.append(Screen(round(max(time.now() - EVERY, 0.0), 3), rows))
         cut = not time.ended
         app.exit()
     return Recording(*size, tuple(screens), round(time.now() + AFTER, 3), cut)
+
+
+async def _settled(app: FanoutApp, view: ConversationView) -> tuple[Row, ...]:
+    """The screen once all messages are through, and what they set going, however many rounds that takes."""
+    rows, same = _rows(app), 0
+    while same < _STILL:
+        for _ in range(_MESSAGES):
+            await asyncio.sleep(0)
+        view.paint_frame()
+        update_now(app.screen)
+        before, rows = rows, _rows(app)
+        same = same + 1 if rows == before else 0
+    return rows
 
 
 def _rows(app: FanoutApp) -> tuple[Row, ...]:
