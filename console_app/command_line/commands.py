@@ -34,7 +34,7 @@ class Words:
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
+class CommandSpec:
     """A command, or an action of one. `name` is what is typed behind `fanout`, or behind the command."""
 
     name: str
@@ -42,9 +42,9 @@ class Command:
     words: Words | None = None
     flags: tuple[Flag, ...] = ()
     notes: tuple[str, ...] = ()
-    actions: tuple[Command, ...] = ()
+    actions: tuple[CommandSpec, ...] = ()
 
-    def action(self, name: str) -> Command | None:
+    def action(self, name: str) -> CommandSpec | None:
         """The action of that name."""
         return next((one for one in self.actions if one.name == name), None)
 
@@ -59,29 +59,29 @@ _ID = Words("ID", help="a session; the beginning of its ID will do", least=1, mo
 _FILE_OUT = flag("-o", "--output", metavar="FILE", completes="file", help="a new file, not standard output")
 _JUNIT = flag("--junit", metavar="FILE", completes="file", help="a JUnit report too, as CI reads it")
 
-_MCP = Command(
+_MCP = CommandSpec(
     "mcp",
     "list, test, add, remove, import and sign in to MCP servers",
     actions=(
-        Command(
+        CommandSpec(
             "list",
             "connect to the servers and say how each does",
             Words("NAME", completes="server", help="only these servers"),
             (switch("--check", help="exit 1 when a server failed"), of.JSON, _JUNIT, *of.SERVERS, *of.GENERAL),
         ),
-        Command(
+        CommandSpec(
             "get",
             "what mcp.json says of a server",
             Words("NAME", completes="server", help="the server"),
             (of.JSON, of.MCP_CONFIG, *of.GENERAL),
         ),
-        Command(
+        CommandSpec(
             "test",
             "connect, list what each server offers, and exit 1 when one fails",
             Words("NAME", completes="server", help="only these servers"),
             (of.JSON, _JUNIT, *of.SERVERS, *of.GENERAL),
         ),
-        Command(
+        CommandSpec(
             "add",
             "write a server to mcp.json",
             Words("NAME", help="its name, then a URL, -- COMMAND [ARG ...], or JSON", completes="file"),
@@ -94,25 +94,25 @@ _MCP = Command(
             ),
             ("fanout mcp add time -- uvx mcp-server-time", "fanout mcp add search https://search.example/mcp"),
         ),
-        Command(
+        CommandSpec(
             "remove",
             "take servers out of mcp.json",
             Words("NAME", completes="server", help="the servers"),
             (of.MCP_CONFIG, *of.GENERAL),
         ),
-        Command(
+        CommandSpec(
             "auth",
             "sign in to a server through the browser",
             Words("NAME", completes="server", help="the server"),
             (switch("--sign-out", help="forget the sign-in"), of.MCP_CONFIG, *of.GENERAL),
         ),
-        Command(
+        CommandSpec(
             "import",
             "take servers over from other clients; without words, list what is found",
             Words("CLIENT|FILE [NAME]", completes="file", help="from where, and which servers"),
             (of.JSON, of.MCP_CONFIG, *of.GENERAL),
         ),
-        Command(
+        CommandSpec(
             "trust",
             "use the project's mcp.json and settings, shown first, or a server's changed tools",
             Words("FILE|NAME", completes="server", help="a file of the project, or a server"),
@@ -120,18 +120,18 @@ _MCP = Command(
         ),
     ),
 )
-_SESSIONS = Command(
+_SESSIONS = CommandSpec(
     "sessions",
     "list, search, show, export, fork and delete saved sessions",
     actions=(
-        Command("list", "the newest first", None, (of.JSON_LINES, of.LIMIT, *of.GENERAL)),
-        Command(
+        CommandSpec("list", "the newest first", None, (of.JSON_LINES, of.LIMIT, *of.GENERAL)),
+        CommandSpec(
             "search",
             "where words were said",
             Words("WORD", help="all of them"),
             (of.JSON_LINES, of.LIMIT, *of.GENERAL),
         ),
-        Command(
+        CommandSpec(
             "show",
             "a conversation as text, as events, or as it happened",
             _ID,
@@ -143,7 +143,7 @@ _SESSIONS = Command(
                 *of.GENERAL,
             ),
         ),
-        Command(
+        CommandSpec(
             "export",
             "a session as a file for people, for programs, or as a moving picture",
             _ID,
@@ -162,22 +162,22 @@ _SESSIONS = Command(
             ),
             ("fanout sessions export 3f9a -o talk.html", "fanout sessions export 3f9a -o talk.svg --size 90x24"),
         ),
-        Command(
+        CommandSpec(
             "import",
             "store an exported session, under a new ID",
             Words("FILE", completes="file", help="what export --format jsonl wrote, or - for standard input"),
             of.GENERAL,
         ),
-        Command(
+        CommandSpec(
             "rename", "give a session a title", Words("ID TITLE", completes="session", help="ID, title"), of.GENERAL
         ),
-        Command(
+        CommandSpec(
             "fork",
             "a copy to go on with",
             _ID,
             (flag("--turn", metavar="N", type=count, help="up to the end of this turn"), *of.GENERAL),
         ),
-        Command(
+        CommandSpec(
             "delete",
             "for good",
             Words("ID", completes="session", help="the sessions"),
@@ -185,58 +185,58 @@ _SESSIONS = Command(
         ),
     ),
 )
-_AUTH = Command(
+_AUTH = CommandSpec(
     "auth",
     "keep a provider's key, or forget it",
     notes=("A key is typed unseen or read from standard input: never an argument, which others could see.",),
     actions=(
-        Command(
+        CommandSpec(
             "set",
             "keep a key in the keyring or a private file",
             Words("PROVIDER", "provider", help="as openai or anthropic", most=1, listed=False),
             of.GENERAL,
         ),
-        Command(
+        CommandSpec(
             "remove",
             "forget a key",
             Words("PROVIDER", "provider", help="as openai or anthropic", most=1, listed=False),
             of.GENERAL,
         ),
-        Command("list", "the names of the keys that are kept", None, (of.JSON, *of.GENERAL)),
+        CommandSpec("list", "the names of the keys that are kept", None, (of.JSON, *of.GENERAL)),
     ),
 )
-_CONFIG = Command(
+_CONFIG = CommandSpec(
     "config",
     "where the configuration is, what it says, what is wrong",
     actions=(
-        Command("path", "the files and folders", None, (of.JSON, *of.GENERAL)),
-        Command(
+        CommandSpec("path", "the files and folders", None, (of.JSON, *of.GENERAL)),
+        CommandSpec(
             "show",
             "every setting and who said it",
             Words("SETTING", help="only these", completes="setting"),
             (of.JSON, *of.SETTINGS, of.THEME, *of.GENERAL),
         ),
-        Command("validate", "what is wrong with it", None, (of.JSON, *of.MODEL, *of.SERVERS, *of.GENERAL)),
+        CommandSpec("validate", "what is wrong with it", None, (of.JSON, *of.MODEL, *of.SERVERS, *of.GENERAL)),
     ),
 )
-COMMANDS: dict[str, Command] = {
+COMMANDS: dict[str, CommandSpec] = {
     one.name: one
     for one in (
-        Command(
+        CommandSpec(
             "run",
             "answer one prompt without the console (also: fanout -p)",
             Words("PROMPT", "prompt", help="`-` or nothing reads standard input; both are joined"),
             (*of.MODEL, *of.CALLS, *of.TURN, *of.APPROVALS, *of.SAVING, *of.SERVERS, *of.OUTPUT, *of.GENERAL),
             ('git diff | fanout run "Review this"',),
         ),
-        Command(
+        CommandSpec(
             "call",
             "run tools yourself, several in parallel; no model",
             Words("SERVER.TOOL JSON", help="a tool and its arguments; {} if left out", least=1, completes="tool"),
             (*of.CALLS, *of.APPROVALS, *of.SERVERS, *of.OUTPUT, *of.GENERAL),
             ('fanout call demo.fail \'{"message": "no"}\' calculator.evaluate \'{"expression": "1+1"}\'',),
         ),
-        Command(
+        CommandSpec(
             "parse",
             "what a text answer would call, as JSON",
             None,
@@ -256,24 +256,24 @@ COMMANDS: dict[str, Command] = {
         ),
         _MCP,
         _SESSIONS,
-        Command("models", "the models that can be used", None, (of.JSON, *of.MODEL, *of.GENERAL)),
-        Command("themes", "the themes that can be used", None, (of.JSON, *of.GENERAL)),
+        CommandSpec("models", "the models that can be used", None, (of.JSON, *of.MODEL, *of.GENERAL)),
+        CommandSpec("themes", "the themes that can be used", None, (of.JSON, *of.GENERAL)),
         _AUTH,
-        Command(
+        CommandSpec(
             "doctor",
             "what is wrong, here and now, and what to do about it",
             None,
             (of.JSON, *of.MODEL, *of.SERVERS, *of.GENERAL),
         ),
         _CONFIG,
-        Command(
+        CommandSpec(
             "schema",
             "the JSON schema of each output",
             Words("NAME", help="an output; without one, what there is", most=1, completes="output"),
             (of.JSON,),
             ("fanout schema run > run.schema.json",),
         ),
-        Command(
+        CommandSpec(
             "completion",
             "what makes a shell complete fanout's words",
             Words("SHELL", "shell", help="bash, zsh or fish", least=1, most=1, choices=SHELLS, listed=False),
@@ -284,7 +284,7 @@ COMMANDS: dict[str, Command] = {
                 "fanout completion fish > ~/.config/fish/completions/fanout.fish",
             ),
         ),
-        Command(
+        CommandSpec(
             "man",
             "the manual page",
             Words("COMMAND", help="of this command", most=1, completes="command"),
@@ -293,7 +293,7 @@ COMMANDS: dict[str, Command] = {
         ),
     )
 }
-CONSOLE = Command(
+CONSOLE = CommandSpec(
     "",
     "A terminal console for agents that call many tools at once.",
     Words("PROMPT", "prompt", help="sent as the console opens"),

@@ -10,7 +10,7 @@ import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
-from console_app.command_line.commands import COMMANDS, CONSOLE, Command, Words
+from console_app.command_line.commands import COMMANDS, CONSOLE, CommandSpec, Words
 from console_app.command_line.flags import Flag
 from console_app.command_line.names import Candidate, names
 from console_app.command_line.parser import find_word
@@ -138,7 +138,7 @@ def _kind(kind: str, before: Sequence[str], current: str, prefix: str) -> Iterat
         yield from _starting(prefix + current, ((prefix + name, about) for name, about in names(kind, config)))
 
 
-def _command_of(before: Sequence[str]) -> tuple[Command, Command | None, int]:
+def _command_of(before: Sequence[str]) -> tuple[CommandSpec, CommandSpec | None, int]:
     """The command and action among complete words, and how many words of its own there are."""
     found = find_word(before, CONSOLE.flags)
     if found is not None and found[0] == "help":

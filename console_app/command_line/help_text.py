@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from console_app.command_line.commands import COMMANDS, CONSOLE, EXIT_CODES, Command
+from console_app.command_line.commands import COMMANDS, CONSOLE, EXIT_CODES, CommandSpec
 from console_app.command_line.flags import Flag
 
 _COLUMN = 32  # where the explanations begin
@@ -22,12 +22,12 @@ _FIRST = (
 )
 
 
-def program(command: Command, action: Command | None = None) -> str:
+def program(command: CommandSpec, action: CommandSpec | None = None) -> str:
     """What is typed, as `fanout mcp list`."""
     return " ".join(part for part in ("fanout", command.name, action.name if action else "") if part)
 
 
-def usage(command: Command, action: Command | None = None) -> str:
+def usage(command: CommandSpec, action: CommandSpec | None = None) -> str:
     """One line."""
     shown = action or command
     if shown is CONSOLE:
@@ -42,7 +42,7 @@ def usage(command: Command, action: Command | None = None) -> str:
     return " ".join(part for part in parts if part)
 
 
-def help_of(command: Command, action: Command | None = None) -> str:
+def help_of(command: CommandSpec, action: CommandSpec | None = None) -> str:
     """The whole help."""
     return "\n".join(_console_lines() if command is CONSOLE else _lines(command, action)) + "\n"
 
@@ -53,7 +53,7 @@ def option(flag: Flag) -> str:
     return f"{'' if flag.names[0][1] != '-' else '    '}{names}{' ' * bool(flag.metavar)}{flag.metavar}"
 
 
-def _lines(command: Command, action: Command | None) -> Iterator[str]:
+def _lines(command: CommandSpec, action: CommandSpec | None) -> Iterator[str]:
     shown = action or command
     yield f"usage: {usage(command, action)}"
     yield ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from console_app._version import __version__
-from console_app.command_line.commands import COMMANDS, CONSOLE, EXIT_CODES, Command
+from console_app.command_line.commands import COMMANDS, CONSOLE, EXIT_CODES, CommandSpec
 from console_app.command_line.flags import Flag
 from console_app.command_line.help_text import option, usage
 
@@ -25,12 +25,12 @@ def pages() -> dict[str, str]:
     return {"fanout.1": page(CONSOLE), **{f"fanout-{name}.1": page(one) for name, one in COMMANDS.items()}}
 
 
-def page(command: Command) -> str:
+def page(command: CommandSpec) -> str:
     """The page of a command in man(7)."""
     return "".join(f"{line}\n" for line in _lines(command))
 
 
-def _lines(command: Command) -> Iterator[str]:
+def _lines(command: CommandSpec) -> Iterator[str]:
     name = "-".join(filter(None, ("fanout", command.name)))
     about = command.about.rstrip(".")
     yield f'.TH {name.upper()} 1 "" "Fanout {__version__}" "User Commands"'

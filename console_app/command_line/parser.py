@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import NoReturn
 
-from console_app.command_line.commands import COMMANDS, CONSOLE, Command, Words
+from console_app.command_line.commands import COMMANDS, CONSOLE, CommandSpec, Words
 from console_app.command_line.flags import Flag
 from console_app.command_line.help_text import help_of, program
 
@@ -19,7 +19,7 @@ from console_app.command_line.help_text import help_of, program
 class Parser(argparse.ArgumentParser):
     """The options of one command; its complaint is one line, its help ours."""
 
-    def __init__(self, command: Command, action: Command | None = None) -> None:
+    def __init__(self, command: CommandSpec, action: CommandSpec | None = None) -> None:
         super().__init__(prog=program(command, action), allow_abbrev=False)
         self._command, self._action = command, action
         for flag in (action or command).flags:
@@ -65,7 +65,7 @@ def parse_arguments(arguments: Sequence[str]) -> argparse.Namespace:
     return _parsed(command, action, found[1])
 
 
-def _parsed(command: Command, action: Command | None, arguments: Sequence[str]) -> argparse.Namespace:
+def _parsed(command: CommandSpec, action: CommandSpec | None, arguments: Sequence[str]) -> argparse.Namespace:
     """Reads the options of a command or action. What its sibling actions take is there with its default."""
     shown, parser = action or command, Parser(command, action)
     start = argparse.Namespace(command=command.name or "console")
@@ -86,7 +86,7 @@ def _parsed(command: Command, action: Command | None, arguments: Sequence[str]) 
     return parsed
 
 
-def _take_words(parser: Parser, shown: Command, parsed: argparse.Namespace, words: list[str]) -> None:
+def _take_words(parser: Parser, shown: CommandSpec, parsed: argparse.Namespace, words: list[str]) -> None:
     takes = shown.words or Words("", most=0)
     if len(words) < takes.least:
         parser.error(f"{shown.name} needs {takes.metavar}")

@@ -70,7 +70,7 @@ class RunReport(Output):
     messages: tuple[Message, ...]
 
 
-class WrittenCall(Output):
+class ParsedCallReport(Output):
     """A call that a text holds."""
 
     name: str
@@ -80,7 +80,7 @@ class WrittenCall(Output):
 class ParseReport(Output):
     """`fanout parse`; with --jsonl a line each, with the `id` of the case."""
 
-    calls: tuple[WrittenCall, ...]
+    calls: tuple[ParsedCallReport, ...]
     content: str
     error: Literal["truncated", "invalid"] | None
     dialect: str | None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from console_app.command_line.commands import COMMANDS, CONSOLE, Command
+from console_app.command_line.commands import COMMANDS, CONSOLE, CommandSpec
 from console_app.command_line.help_text import help_of, option
 from console_app.command_line.parser import parse_arguments
 from tests.headless.inside import Inside
@@ -16,7 +16,7 @@ EVERY = [
 ]
 
 
-def _command(words: tuple[str, ...]) -> tuple[Command, Command | None]:
+def _command(words: tuple[str, ...]) -> tuple[CommandSpec, CommandSpec | None]:
     command = COMMANDS[words[0]] if words else CONSOLE
     return command, command.action(words[1]) if len(words) > 1 else None
 

@@ -26,7 +26,7 @@ class Look:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class StyledRun:
     """Text of one look in a row, from a cell on."""
 
     at: int
@@ -35,7 +35,7 @@ class Run:
     look: Look
 
 
-Row = tuple[Run, ...]
+Row = tuple[StyledRun, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,17 +67,17 @@ def row_of(segments: Iterable[Segment]) -> Row:
     return tuple(_joined(segments))
 
 
-def _joined(segments: Iterable[Segment]) -> Iterator[Run]:
+def _joined(segments: Iterable[Segment]) -> Iterator[StyledRun]:
     at, begin, text, look = 0, 0, "", Look()
     for segment in segments:
         shown = segment.text if segment.text.isprintable() else one_line(segment.text)
         this = look_of(segment.style)
         if this != look and text:
-            yield Run(begin, at - begin, text, look)
+            yield StyledRun(begin, at - begin, text, look)
             begin, text = at, ""
         text, look, at = text + shown, this, at + cell_len(segment.text)
     if text:
-        yield Run(begin, at - begin, text, look)
+        yield StyledRun(begin, at - begin, text, look)
 
 
 def look_of(style: Style | None) -> Look:
