@@ -42,6 +42,7 @@ MEANINGS: Mapping[str, str] = {
     "call_timeout": "seconds without progress before a call times out; 0 is no limit",
     "timeout": "seconds that a whole turn may take; 0 is no limit",
     "approval_timeout": "seconds until a waiting call is denied; 0 is no limit",
+    "question_timeout": "seconds until a server's question is cancelled; 0 is no limit",
     "system_prompt": "what the model is told before the conversation",
     "save_sessions": "conversations are kept",
     "mcp_config": "the file of MCP servers, in place of the usual ones",
@@ -83,7 +84,7 @@ def setting_list(layered: LayeredSettings) -> list[Setting]:
     lines = project.lines if project is not None and not project.trusted else ()
     waiting = {name: value for name, _, value in (line.partition(" = ") for line in lines)}
     found: list[Setting] = []
-    for name in MEANINGS:
+    for name in dict.fromkeys((*MEANINGS, *Settings.model_fields)):
         kind, choices, optional = shape_of(name)
         found.append(
             Setting(
@@ -93,7 +94,7 @@ def setting_list(layered: LayeredSettings) -> list[Setting]:
                 kind,
                 choices,
                 optional,
-                MEANINGS[name],
+                MEANINGS.get(name, ""),
                 waiting.get(name, ""),
             )
         )

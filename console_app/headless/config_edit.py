@@ -18,13 +18,14 @@ from console_app.config.paths import Paths, make_private, project_settings
 from console_app.config.setting_list import Setting, plain, setting_list, shown
 from console_app.config.written_settings import parts_of, remove_setting, write_setting
 from console_app.domain.errors import ConfigError, UsageError
+from console_app.headless.json_outputs import ListedSetting, SettingListReport
 
 EDITORS = ("nano", "vim", "vi")
 
 
 def lines(layered: LayeredSettings, paths: Paths, cwd: Path, arguments: Namespace) -> Iterator[str]:
     """What an action prints. Raises UsageError for a name or a value that can't be, ConfigError for a file."""
-    words: list[str] = arguments.words
+    words: list[str] = getattr(arguments, "words", [])
     match arguments.action, words:
         case "list", []:
             yield from _listed(layered, as_json=arguments.json)
@@ -70,7 +71,7 @@ def _file(paths: Paths, cwd: Path, *, project: bool) -> Path:
 def _listed(layered: LayeredSettings, *, as_json: bool) -> Iterator[str]:
     settings = setting_list(layered)
     if as_json:
-        yield json.dumps([_entry(one) for one in settings], ensure_ascii=False)
+        yield SettingListReport(settings=tuple(map(_entry, settings))).model_dump_json()
         return
     for one in settings:
         waits = f" · waits for trust: {one.waiting}" if one.waiting else ""
@@ -78,16 +79,16 @@ def _listed(layered: LayeredSettings, *, as_json: bool) -> Iterator[str]:
         yield f"{'':<20} {one.meaning}"
 
 
-def _entry(one: Setting) -> dict[str, Any]:
-    return {
-        "name": one.name,
-        "value": one.value,
-        "source": one.source,
-        "kind": one.kind,
-        "choices": list(one.choices),
-        "meaning": one.meaning,
-        "waits_for_trust": one.waiting or None,
-    }
+def _entry(one: Setting) -> ListedSetting:
+    return ListedSetting(
+        name=one.name,
+        value=one.value,
+        source=one.source,
+        kind=one.kind,
+        choices=one.choices,
+        meaning=one.meaning,
+        waits_for_trust=one.waiting or None,
+    )
 
 
 def _value(layered: LayeredSettings, name: str) -> Any:

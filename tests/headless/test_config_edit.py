@@ -42,7 +42,7 @@ def test_a_setting_is_set_read_and_unset(tmp_path: Path) -> None:
 
 def test_the_list_says_value_source_and_meaning_of_each(tmp_path: Path) -> None:
     fanout(tmp_path, "set", "dedupe", "no")
-    listed = json.loads(fanout(tmp_path, "list", "--json", FANOUT_MAX_STEPS="9").stdout)
+    listed = json.loads(fanout(tmp_path, "list", "--json", FANOUT_MAX_STEPS="9").stdout)["settings"]
     assert {one["name"] for one in listed} == set(Settings.model_fields)
     by_name = {one["name"]: one for one in listed}
     assert by_name["dedupe"]["value"] is False
@@ -58,9 +58,9 @@ def test_the_list_says_value_source_and_meaning_of_each(tmp_path: Path) -> None:
     [
         (("set", "max_steps", "none"), "max_steps should be a valid integer"),
         (("set", "max_stepps", "3"), "Did you mean max_steps?"),
-        (("set", "max_steps"), "config set needs NAME and VALUE."),
+        (("set", "max_steps"), "set needs NAME VALUE."),
         (("get", "nothing"), "there is no setting nothing."),
-        (("get",), "config get needs one NAME."),
+        (("get",), "get needs NAME."),
     ],
 )
 def test_what_cannot_be_is_one_line_and_exit_code_2(tmp_path: Path, words: tuple[str, ...], says: str) -> None:

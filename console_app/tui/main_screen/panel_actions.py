@@ -24,6 +24,8 @@ def act_on_call(
             ui.open(dialogs.inspect, call)
         case "retry":
             calls.run_again(call.id)
+        case "retry_all":
+            calls.run_cut_off_again()
         case "edit" if call.state is CallState.WAITING:
             boards.edit_waiting(call)
         case "edit":

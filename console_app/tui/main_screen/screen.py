@@ -46,6 +46,7 @@ from console_app.tui.transcript_view.view import ConversationView
 from console_app.tui.widgets.key_hints import KeyHints
 from console_app.tui.widgets.too_small import TooSmall
 
+RETRY = "run the calls that were cut off again; each asks"
 AGAIN = 2.0  # seconds in which a second Ctrl+C quits
 
 
@@ -141,6 +142,7 @@ class ChatScreen(MainScreen):
         places = [("In the prompt", self.prompt), ("Everywhere", self), ("On a panel", self.view), *boards.places]
         ui, dialogs, commands = self.ui, self.dialogs, self.commands
         commands.add(screen_commands(ui, self.permissions, self.modes, commands, dialogs, boards, places, self._themes))
+        commands.add([Command("retry", RETRY, lambda _rest: self.calls.run_cut_off_again())])
         commands.add([Command("find", "find words in the whole conversation, results too", self.find, "[WORDS]")])
         commands.add(talk_commands(ui, services, self.conversation, self.sessions, dialogs, self._themes))
         services.on_servers_changed(self._servers_changed)
