@@ -1,10 +1,14 @@
-"""However the console ends, beside servers that end for nobody: soon, with its screen until then, and nothing left."""
+"""However the program ends, beside servers and threads that end for nobody: soon, its screen kept, and nothing left.
+
+How soon is a figure of `benchmarks/bench_limits.py`; here it is only that it ends.
+"""
 
 from __future__ import annotations
 
 import json
 import os
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -17,6 +21,7 @@ from tests.patience import PATIENCE
 from tests.program.process import Fanout
 from tests.program.terminal import Terminal
 
+READY = "Ask, or / for commands"
 SERVER = Path(__file__).parents[1] / "mcp_client" / "fixtures" / "faulty_server.py"
 SCRIPT = '[[answer]]\nsteps = [{ call = "silent.work", arguments = "{}" }]\n'
 
@@ -96,3 +101,73 @@ def test_nothing_is_left_and_the_screen_stays_until_the_end(console: Terminal, t
         said, left = console.whole().find(b"Ending"), console.whole().find(b"\x1b[?1049l")
         assert 0 < said < left
     assert not [pid for pid in pids if os.path.exists(f"/proc/{pid}") and _alive(pid)]
+
+
+# The real program beside something of its own that never ends; SIGUSR1 stops its event loop for good.
+HUNG = """
+import concurrent.futures, signal, sys, threading
+signal.signal(signal.SIGUSR1, lambda *_: threading.Event().wait())
+{fault}
+sys.argv = ["fanout", *{arguments!r}]
+from console_app.cli import main
+main()
+"""
+THREADS = {
+    "a thread": "threading.Thread(target=threading.Event().wait).start()",
+    "a worker": "concurrent.futures.ThreadPoolExecutor(1).submit(threading.Event().wait)",
+}
+KEYS: dict[str, Callable[[Terminal], None]] = {
+    "Ctrl+D": lambda terminal: terminal.press("ctrl+d"),
+    "/quit": lambda terminal: terminal.type("/quit\r"),
+}
+
+
+def _hung(tmp_path: Path, fault: str = "", *arguments: str) -> tuple[Fanout, list[str]]:
+    script = HUNG.format(fault=fault, arguments=[*arguments, "--no-mcp"])
+    return Fanout(tmp_path), [sys.executable, "-P", "-c", script]
+
+
+@pytest.mark.parametrize("fault", THREADS)
+@pytest.mark.parametrize("key", KEYS)
+def test_a_thread_that_never_ends_keeps_no_console(tmp_path: Path, fault: str, key: str) -> None:
+    fanout, argv = _hung(tmp_path, THREADS[fault])
+    with Terminal(argv, env=fanout.environment({"TERM": "xterm-256color"}), cwd=fanout.cwd) as terminal:
+        terminal.expect(READY)
+        KEYS[key](terminal)
+        assert terminal.wait_exit() == 0
+        assert terminal.left_changed() == []
+
+
+@pytest.mark.parametrize("way", ["Ctrl+C again and again", "SIGTERM"])
+def test_a_console_that_hangs_can_be_ended_and_gives_the_terminal_back(tmp_path: Path, way: str) -> None:
+    fanout, argv = _hung(tmp_path)
+    with Terminal(argv, env=fanout.environment({"TERM": "xterm-256color"}), cwd=fanout.cwd) as terminal:
+        terminal.expect(READY)
+        terminal.signal(signal.SIGUSR1)
+        if way == "SIGTERM":
+            terminal.signal(signal.SIGTERM)
+        else:
+            terminal.press("ctrl+c", "ctrl+c", "ctrl+c")
+        assert terminal.wait_exit() == 128 + (signal.SIGTERM if way == "SIGTERM" else signal.SIGINT)
+        assert terminal.left_changed() == []
+
+
+def test_a_key_ends_a_console_whose_terminal_takes_no_bytes(tmp_path: Path) -> None:
+    fanout, argv = _hung(tmp_path)
+    with Terminal(argv, env=fanout.environment({"TERM": "xterm-256color"}), cwd=fanout.cwd, columns=200) as terminal:
+        terminal.expect(READY)
+        terminal.stop_reading()
+        for number in range(60):  # frames enough to fill what the kernel keeps
+            terminal.resize(20 + number % 20, 200)
+        terminal.press("ctrl+d")
+        assert terminal.process.wait(PATIENCE) == 0
+
+
+@pytest.mark.parametrize("fault", THREADS)
+def test_a_thread_that_never_ends_keeps_no_run(tmp_path: Path, fault: str) -> None:
+    fanout, argv = _hung(tmp_path, THREADS[fault], "run", "-m", "offline/rehearsal", "hello")
+    done = subprocess.run(
+        argv, env=fanout.environment(), cwd=fanout.cwd, capture_output=True, text=True, timeout=PATIENCE, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "offline rehearsal model" in done.stdout
