@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 
 
 class HangWatch:
-    """Looks at what is typed. `end` is called, from a thread, once two of the keys were not taken for `HANGS` seconds."""
+    """Looks at what is typed. `end` is called, from a thread, when two such keys weren't taken for `HANGS` seconds."""
 
     def __init__(self, loop: AbstractEventLoop, end: Callable[[], None]) -> None:
         self._loop = loop
