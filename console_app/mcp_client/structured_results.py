@@ -81,12 +81,14 @@ def judged(schema: Mapping[str, Any], value: Any) -> str:
     from referencing.exceptions import Unresolvable
 
     library: Any = jsonschema
-    registry: Any = referencing.Registry()  # empty: nothing is fetched
+    references: Any = referencing
     size = measure(value)
     if size.problem or measure(schema).problem or check_schema(dict(schema)):
         return ""
-    # A part that names a format of its own would be judged by the library's own words for it.
-    validator: Any = _bounded(library.validators.validator_for(schema))(_without(schema, "$schema"), registry=registry)
+    # Nothing is fetched: the registry is empty. And no part may name another format, whose own words would judge it.
+    validator: Any = _bounded(library.validators.validator_for(schema))(
+        _without(schema, "$schema"), registry=references.Registry()
+    )
     marker = _bound.set(_Bound(MOST_STEPS, 1 + (size.parts + size.characters) // 100))
     try:
         error: Any = library.exceptions.best_match(validator.iter_errors(value))
