@@ -15,7 +15,7 @@ from console_app.domain.approvals import ApprovalMode, CallPolicy
 from console_app.domain.safe_text import one_line
 
 LONGEST_VALUE = 2_000  # characters of one value that are shown before it is trusted
-_POLICIES = (None, CallPolicy.PARALLEL, CallPolicy.SEQUENTIAL, CallPolicy.SINGLE)  # the loosest first
+_POLICIES = (CallPolicy.PARALLEL, CallPolicy.SEQUENTIAL, CallPolicy.SINGLE)  # the loosest first
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,8 @@ def _any(value: Any, below: Any) -> bool:
 
 
 def _no_looser_policy(value: Any, below: Any) -> bool:
-    return _POLICIES.index(value) >= _POLICIES.index(below)
+    """Without a policy a protocol may have a reason for the strictest one."""
+    return value is CallPolicy.SINGLE or (below is not None and _POLICIES.index(value) >= _POLICIES.index(below))
 
 
 _HARMLESS: Mapping[str, Callable[[Any, Any], bool]] = {
@@ -61,6 +62,7 @@ _HARMLESS: Mapping[str, Callable[[Any, Any], bool]] = {
     **dict.fromkeys(
         (
             "max_steps",
+            "max_calls",
             "max_parallel",
             "max_price",
             "max_turn_tokens",
