@@ -26,11 +26,11 @@ def main() -> NoReturn:
 
         sys.stdout.write(f"fanout {__version__}\n")
         raise SystemExit(0)
-    raise SystemExit(run(arguments))
+    raise SystemExit(run(arguments, own_process=True))
 
 
-def run(arguments: Sequence[str]) -> int:
-    """Runs `arguments` as the command line; the exit code."""
+def run(arguments: Sequence[str], *, own_process: bool = False) -> int:
+    """Runs `arguments` as the command line; the exit code. `own_process`: with it the process ends."""
     import gc
 
     try:
@@ -41,6 +41,7 @@ def run(arguments: Sequence[str]) -> int:
         from console_app.cli_parser import parse_arguments
 
         parsed = parse_arguments(arguments)
+        parsed.own_process = own_process
         return _dispatch(parsed)
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED

@@ -84,7 +84,8 @@ async def _guarded(setup: Setup, work: Work) -> int:
             return EXIT_INTERRUPTED
         finally:
             output.close()
-    end_within(LEAVING, ending.code)  # all is written and closed
+    if setup.arguments.own_process:
+        end_within(LEAVING, ending.code)  # all is written and closed
     return ending.code
 
 
