@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from console_app.config.settings import Settings
+from console_app.config.trust import IN_A_SHELL
 from console_app.domain.approvals import ApprovalMode, CallPolicy
 from console_app.domain.safe_text import one_line
 
@@ -36,7 +37,7 @@ class ProjectFile:
         names = ", ".join(dict.fromkeys(line.partition(" = ")[0] for line in self.lines))
         return (
             f"{self.path} is in force only where it tightens: you have not trusted it as it is now, and it sets "
-            f"{one_line(names, 300)}. To see that and say yes: fanout mcp trust."
+            f"{one_line(names, 300)}. To see that and say yes: {IN_A_SHELL}."
         )
 
 
