@@ -62,6 +62,7 @@ bench: $(VENV)/.dev ## the benchmarks, on this machine
 	$(BIN)/python -m benchmarks.bench_dialects
 	$(BIN)/python -m benchmarks.bench_cache
 	$(BIN)/python -m benchmarks.bench_wire
+	$(BIN)/python -m benchmarks.bench_limits
 
 lock: ## new exact pins with hashes (needs uv)
 	uv pip compile pyproject.toml --group build $(LOCK) -o requirements.lock

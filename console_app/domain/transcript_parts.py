@@ -33,6 +33,36 @@ class SupersededRun:
     duration_ms: int
 
 
+class GrowingText:
+    """A text that comes in pieces; joined only when read, so that a long one costs no more a piece than a short one."""
+
+    __slots__ = ("_pieces",)
+
+    def __init__(self, text: str = "") -> None:
+        self._pieces: list[str] = [text] if text else []
+
+    def __str__(self) -> str:
+        if len(self._pieces) > 1:
+            self._pieces[:] = ["".join(self._pieces)]
+        return self._pieces[0] if self._pieces else ""
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, GrowingText) and str(self) == str(other)
+
+    def __repr__(self) -> str:
+        return f"GrowingText({str(self)!r})"
+
+    __hash__ = None  # type: ignore[assignment]  it changes
+
+    def add(self, piece: str) -> None:
+        """More of it."""
+        self._pieces.append(piece)
+
+    def set(self, text: str) -> None:
+        """The whole text, in place of what was there."""
+        self._pieces[:] = [text]
+
+
 @dataclass(slots=True)
 class CallView:
     """One call of an answer: its panel shows this. Times are `at` of the events, None where not reached."""
@@ -46,7 +76,7 @@ class CallView:
     announced_at: float
     state: CallState = CallState.ANNOUNCED
     dialect: str = ""  # of a call that was read from text
-    arguments_text: str = ""
+    arriving: GrowingText = field(default_factory=GrowingText)  # the arguments as they come; none once they are read
     arguments: dict[str, Any] | None = None
     edited: bool = False
     written: dict[str, Any] | None = None  # the arguments as the model wrote them
@@ -76,6 +106,11 @@ class CallView:
     question: str = ""  # what it asks the user, while and after it does
     options: tuple[str, ...] = ()
     asked: list[str] = field(default_factory=list[str])  # what its server asks the user and has no answer to yet
+
+    @property
+    def arguments_text(self) -> str:
+        """The arguments so far, until they are read."""
+        return str(self.arriving)
 
     @property
     def waits_for_you(self) -> bool:
@@ -123,36 +158,6 @@ class BatchView:
     def is_open(self) -> bool:
         """Whether a call has not ended yet."""
         return any(call.state is not CallState.FINISHED for call in self.calls)
-
-
-class GrowingText:
-    """A text that comes in pieces; joined only when read, so that a long one costs no more a piece than a short one."""
-
-    __slots__ = ("_pieces",)
-
-    def __init__(self) -> None:
-        self._pieces: list[str] = []
-
-    def __str__(self) -> str:
-        if len(self._pieces) > 1:
-            self._pieces[:] = ["".join(self._pieces)]
-        return self._pieces[0] if self._pieces else ""
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, GrowingText) and str(self) == str(other)
-
-    def __repr__(self) -> str:
-        return f"GrowingText({str(self)!r})"
-
-    __hash__ = None  # type: ignore[assignment]  it changes
-
-    def add(self, piece: str) -> None:
-        """More of it."""
-        self._pieces.append(piece)
-
-    def set(self, text: str) -> None:
-        """The whole text, in place of what was there."""
-        self._pieces[:] = [text]
 
 
 @dataclass(slots=True)
