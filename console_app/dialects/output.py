@@ -122,7 +122,7 @@ class ScanOutput:
                 "calls",
                 self.mark,
                 upto,
-                list(draft.attempts),
+                tuple(draft.attempts),
                 provisional,
                 alone,
                 led,
@@ -147,14 +147,15 @@ class ScanOutput:
 
     def take_back_line(self) -> None:
         """Calls since the last words on this line were part of a sentence: they are text."""
-        before = self._attempts()
         back = [segment for segment in self._line() if segment.kind == "calls"]
+        if not back:
+            return
+        before = self._attempts()
         for segment in back:
             self._demote_segment(segment, "it is part of a sentence")
-        if back:
-            self.has_text, after = True, self._attempts()
-            self.attempts = len(after)
-            self._renumber(before, after)
+        self.has_text, after = True, self._attempts()
+        self.attempts = len(after)
+        self._renumber(before, after)
 
     @property
     def follows_words(self) -> bool:
@@ -215,7 +216,7 @@ class ScanOutput:
         segment = self.segments[-1]
         delta = self._src.text(segment.attempts[-1].end, upto)
         self._events.append(CallArgumentsDelta(self.attempts - 1, delta))
-        segment.attempts[-1] = replace(segment.attempts[-1], end=upto)
+        segment.attempts = (*segment.attempts[:-1], replace(segment.attempts[-1], end=upto))
         segment.longer = call, value_end
         segment.end = self.mark = self.floor = upto
         self._structure.restart(upto)
@@ -227,7 +228,7 @@ class ScanOutput:
             if segment.longer is not None and segment.attempts:
                 call, end = segment.longer
                 arguments = call.arguments(self._src.text(call.begin, end))
-                segment.attempts[-1] = replace(segment.attempts[-1], arguments=arguments)
+                segment.attempts = (*segment.attempts[:-1], replace(segment.attempts[-1], arguments=arguments))
 
     def note(self, start: int, end: int, why: str, name: str | None = None) -> None:
         """Something was ignored, and people may want to know why; `name` is a tool that it seemed to call."""
@@ -284,7 +285,7 @@ class ScanOutput:
             why = "an example in a fence" if segment.provisional == "fenced" else "no tool has this name"
         self.note(segment.start, segment.end, f"not taken as a call: {why}", name)
         self._demoted = True
-        segment.kind, segment.provisional, segment.alone, segment.attempts = "text", "", False, []
+        segment.kind, segment.provisional, segment.alone, segment.attempts = "text", "", False, ()
 
     def finish(self, tools: ToolSchemas, level: ReadingLevel, cut_short: bool, unasked: bool = False) -> ScanResult:
         """Decide what was provisional and make the result; `cut_short` when a token limit ended the answer, `unasked`

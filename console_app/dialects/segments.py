@@ -1,12 +1,12 @@
 """What a stretch of an answer turned out to be: text, calls, a thought, or nothing that is shown."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 from console_app.dialects.draft import CallAttempt, Reopening
 
 
-@dataclass
+@dataclass(slots=True)
 class Segment:
     """A stretch of the answer. `provisional` calls wait for the end: fenced ones for there being no other,
     whole ones (of unknown tools) for there being nothing else at all. `alone`: the calls count only if there is
@@ -19,7 +19,7 @@ class Segment:
     kind: Literal["text", "calls", "thought", "dropped"]
     start: int
     end: int
-    attempts: list[CallAttempt] = field(default_factory=list[CallAttempt])
+    attempts: tuple[CallAttempt, ...] = ()
     provisional: Literal["", "fenced", "whole"] = ""
     alone: bool = False
     led: bool = False
