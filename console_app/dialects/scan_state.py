@@ -27,7 +27,7 @@ class ScanState:
     calls are made up. `shown_section`: the token that ends a section of calls that are only shown. `level`: which
     calls count. `reasoned`: the reasoning of the answer is over. `idle`: how many openers opened no call.
     `running`: what comes is running text, until something opens. `unended`: before this offset the call that may be
-    reopened does not end. `gave_up`: why the rest is not read, once it is not.
+    reopened does not end. `gave_up`: why something that is too much is not read.
     """
 
     src: Source
@@ -131,7 +131,8 @@ class ScanState:
     def _withheld(self, draft: Draft) -> str:
         """Why what was read is no call at this level; "" when it is one, as far as is known by now."""
         if len(draft.attempts) > MOST_CALLS:
-            return f"it holds more than {MOST_CALLS} calls"
+            self.gave_up = f"it holds more than {MOST_CALLS} calls"
+            return self.gave_up
         if self.level == "none":
             return "this model has tools of its own to call"
         if self.level == "all" or draft.marked:

@@ -27,6 +27,7 @@ from console_app.domain.ports.provider import (
     CallOpened,
     Chunk,
     FinishChunk,
+    FinishReason,
     ModelRequest,
     NoticeChunk,
     ProtocolMode,
@@ -231,7 +232,7 @@ class TextProtocol:
                             yield chunk
         except ProviderError:
             if reader is not None and not finished:
-                for read in reader.finish(None)[0]:
+                for read in (await _finished(reader, None))[0]:
                     yield read
             raise
 
@@ -258,12 +259,15 @@ class TextProtocol:
         )
 
     async def _end(self, reader: AnswerReader, finish: FinishChunk) -> list[Chunk]:
-        if len(reader.raw) > LONG:
-            chunks, asked = await asyncio.to_thread(reader.finish, finish.reason)
-        else:
-            chunks, asked = reader.finish(finish.reason)
+        chunks, asked = await _finished(reader, finish.reason)
         self._unheard = reader.unheard
         return [*chunks, FinishChunk("tool_calls" if asked and finish.reason == "stop" else finish.reason)]
+
+
+async def _finished(reader: AnswerReader, reason: FinishReason | None) -> tuple[list[Chunk], bool]:
+    if len(reader.raw) > LONG:
+        return await asyncio.to_thread(reader.finish, reason)
+    return reader.finish(reason)
 
 
 def _stands_for_more(message: UserMessage | AssistantMessage | ToolMessage) -> bool:
