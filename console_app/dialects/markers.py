@@ -5,12 +5,14 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 
 from console_app.dialects.dialect import Dialect
+from console_app.dialects.draft import Draft
 from console_app.dialects.openers import CLOSERS, OPENERS, THINK_ENDS
+from console_app.dialects.output import IN_SENTENCE
 from console_app.dialects.patterns import CHAT_TOKENS, any_of
 from console_app.dialects.position import Place
 from console_app.dialects.region import Region
 from console_app.dialects.scan_state import ScanState
-from console_app.dialects.source import Reading
+from console_app.dialects.source import Reading, Source
 from console_app.dialects.table import BY_NAME, SECTIONS
 
 _HALF_WORD = re.compile(r"[\w.:/-]+\s*(?:$|[<\[({`])")
@@ -25,9 +27,6 @@ _CHANNEL = re.compile(
 )
 _TO_TOOL = re.compile(r"\sto=(?!(?:assistant|user|self|commentary|all|developer)\b)")
 _CHANNEL_ENDS = re.compile(r"<\|(?:end|eom|eot|start|channel|call|return)\|>")
-
-
-IN_SENTENCE = "it is part of a sentence"
 
 
 def read_marker(state: ScanState, token: str, marker: str) -> Reading[None]:
@@ -60,14 +59,26 @@ def read_marker(state: ScanState, token: str, marker: str) -> Reading[None]:
     if token == "<tools>" and _DEFINES.search(src.text(region.start, src.at)):
         shown = "it defines tools"
     follows_words = state.output.follows_words
-    ends = draft.reopening is None or follows_words
-    if not shown and ends and (yield from src.match(_SENTENCE_GOES_ON, 96)) is not None:
+    goes_on = not shown and (yield from _sentence_goes_on(src, row, draft, follows_words))
+    if goes_on and (draft.reopening is None or follows_words):
         shown = IN_SENTENCE
         state.output.take_back_line()
     state.conclude(draft, shown=shown if state.level != "none" else "")
+    if goes_on and not shown:
+        state.output.doubt_last()
     sure = row.final_at_end or (state.reasoned and row.marked and row.delimited)
     if sure and draft.calls and draft.reopening is None and not follows_words and marked:
         state.output.settle_last()
+
+
+def _sentence_goes_on(src: Source, row: Dialect, draft: Draft, follows_words: bool) -> Reading[bool]:
+    """Whether words follow on the line of a call. A letter right after the token that ends a call of special tokens
+    begins what the model says next: so the templates write text beside calls.
+    """
+    if (yield from src.match(_SENTENCE_GOES_ON, 96)) is None:
+        return False
+    sealed = row.final_at_end and bool(row.closes) and all(attempt.closed for attempt in draft.attempts)
+    return follows_words or not sealed or not (yield from src.peek()).isalpha()
 
 
 def _closes(row: Dialect, token: str) -> tuple[str, ...]:

@@ -26,6 +26,7 @@ from console_app.dialects.source import Source
 from console_app.dialects.table import BY_NAME
 from console_app.dialects.tool_schemas import ToolSchemas
 
+IN_SENTENCE = "it is part of a sentence"
 BESIDE_TEXT = "nothing marks it as one, and the answer holds other text"
 
 
@@ -152,7 +153,7 @@ class ScanOutput:
             return
         before = self._attempts()
         for segment in back:
-            self._demote_segment(segment, "it is part of a sentence")
+            self._demote_segment(segment, IN_SENTENCE)
         self.has_text, after = True, self._attempts()
         self.attempts = len(after)
         self._renumber(before, after)
@@ -184,6 +185,11 @@ class ScanOutput:
             found.append(segment)
         return []
 
+    def doubt_last(self) -> None:
+        """Words follow the newest calls on their line: they are part of a sentence, unless a value goes on there."""
+        if self.segments[-1].kind == "calls":
+            self.segments[-1].in_sentence = True
+
     def settle_last(self) -> None:
         """The newest calls are final if all before them are."""
         attempts = self.segments[-1].attempts
@@ -198,7 +204,7 @@ class ScanOutput:
     @property
     def cut_off(self) -> bool:
         """Whether the answer's end cut off the last of its calls."""
-        last = self.segments[-1].attempts if self.segments else []
+        last = self.segments[-1].attempts if self.segments else ()
         return bool(last) and last[-1].failure == "truncated"
 
     def awaits(self, token: str) -> bool:
@@ -217,7 +223,7 @@ class ScanOutput:
         delta = self._src.text(segment.attempts[-1].end, upto)
         self._events.append(CallArgumentsDelta(self.attempts - 1, delta))
         segment.attempts = (*segment.attempts[:-1], replace(segment.attempts[-1], end=upto))
-        segment.longer = call, value_end
+        segment.longer, segment.in_sentence = (call, value_end), False
         segment.end = self.mark = self.floor = upto
         self._structure.restart(upto)
         self.has_text = segment.follows_text or self._demoted
@@ -296,7 +302,9 @@ class ScanOutput:
         said = False
         for segment in reversed(self.segments):
             unmarked = any(not attempt.marked for attempt in segment.attempts)
-            if segment.provisional == "fenced" and self.unfenced:
+            if segment.in_sentence:
+                self._demote_segment(segment, IN_SENTENCE)
+            elif segment.provisional == "fenced" and self.unfenced:
                 self._demote_segment(segment)
             elif said and unmarked and (segment.led or unasked):
                 self._demote_segment(segment, "it stands between sentences" if segment.led else "text follows it")

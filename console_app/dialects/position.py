@@ -207,7 +207,7 @@ def _closing(kind: str, token: str) -> re.Pattern[str]:
         case "curly":
             return re.compile(r"’(?!\w)")
         case "ascii":
-            return re.compile(word if len(token) == 3 else r"\"|\n[ \t]*\r?\n")
+            return re.compile(word if len(token) == 3 else r"(?<!\")\"{1,2}(?!\")|\n[ \t]*\r?\n")
         case "comment":
             return re.compile("-->" if token == "<!--" else r"\]\]>")
         case "block":

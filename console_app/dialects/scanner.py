@@ -7,6 +7,7 @@ one generator over a `Source`, so that feeding it whole or in pieces is the same
 
 import re
 from collections.abc import Generator, Sequence
+from functools import cache
 
 from console_app.dialects.bare import read_call_lines, read_list, read_object
 from console_app.dialects.fences import read_ticks
@@ -35,7 +36,6 @@ _IDLE = f"{GAVE_UP}: too much before it looks like the beginning of one"
 _TOO_MANY = f"{GAVE_UP}: it holds more than {MOST_CALLS} of them"
 _TOO_LONG = f"{GAVE_UP}: it is longer than {LONGEST_ANSWER} characters"
 _CLOSES_THINKING = {opener: re.compile(re.escape(closer)) for opener, closer in THINKING.items()}
-_HALF_TOKEN = re.compile(rf"{partly(sorted(KIND_OF))}|[,;|]?\s*(?:[\[{{]\s*)*(?:\"\w*\"?)?")
 _HALF_TAG = re.compile(r"<[^<>\n]*")
 
 
@@ -204,11 +204,22 @@ def _reopens(state: ScanState, found: Match | None) -> bool:
     return True
 
 
+def prepare() -> None:
+    """Compile what the first answer needs, which takes a tenth of a second: for a thread, before there is one."""
+    openers()
+    _half_token()
+
+
+@cache
+def _half_token() -> re.Pattern[str]:
+    return re.compile(rf"{partly(sorted(KIND_OF))}|[,;|]?\s*(?:[\[{{]\s*)*(?:\"\w*\"?)?")
+
+
 def _drop_half_token(state: ScanState) -> None:
     """Half a token directly after a call, where the answer ended, is never shown."""
     src, output = state.src, state.output
     rest = (src.tail() or "").lstrip()
-    half = _HALF_TAG if output.cut_off else _HALF_TOKEN
+    half = _HALF_TAG if output.cut_off else _half_token()
     start = src.length - len(rest)
     if rest and output.attempts and half.fullmatch(rest.rstrip()) and not src.text(output.floor, start).strip():
         src.at = start

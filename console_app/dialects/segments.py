@@ -13,7 +13,8 @@ class Segment:
     no text in the answer; so do whole ones. `led`: a line that
     ends in a colon leads to them. `after_words`: words stand before them on
     their line. `replacement` replaces the text of a segment that is shown otherwise. `follows_text`: text stands
-    anywhere before them. `longer`: the value of the last call goes on to an offset, which is decoded once, at the end.
+    anywhere before them. `in_sentence`: words stand after them on their
+    line. `longer`: the value of the last call goes on to an offset, which is decoded once, at the end.
     """
 
     kind: Literal["text", "calls", "thought", "dropped"]
@@ -26,6 +27,7 @@ class Segment:
     after_words: bool = False
     replacement: str | None = None
     follows_text: bool = False
+    in_sentence: bool = False
     longer: tuple[Reopening, int] | None = None
 
 

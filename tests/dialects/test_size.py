@@ -1,5 +1,7 @@
 """Long answers: reading takes as long as they are. What took the square of it would meet the time limit of a test."""
 
+import subprocess
+import sys
 import time
 
 import pytest
@@ -163,3 +165,15 @@ GROWING = {
 def test_four_times_the_text_takes_about_four_times_as_long(head: str, piece: str, end: str) -> None:
     small, large = (seconds(head + repeated(piece, size) + end) for size in (60_000, 240_000))
     assert large < 10 * max(small, 0.01), f"{small:.3f} s, then {large:.3f} s"
+
+
+def test_what_is_loaded_ahead_has_compiled_what_the_first_answer_needs() -> None:
+    program = (
+        "from console_app.providers.factory import preload\n"
+        "import console_app.dialects.openers as openers\n"
+        "before = openers.openers.cache_info().currsize\n"
+        "preload('openai-chat')\n"
+        "print(before, openers.openers.cache_info().currsize)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["0", "1"]
