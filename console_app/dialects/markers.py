@@ -19,7 +19,7 @@ _HALF_WORD = re.compile(r"[\w.:/-]+\s*(?:$|[<\[({`])")
 _REST_OF_TAG = re.compile(r"[^<>\n]{0,200}>")
 _ENDS = any_of({*CLOSERS, *THINK_ENDS, *CHAT_TOKENS, "</answer>", "</response>", "</action>", "</actions>"})
 _SENTENCE_GOES_ON = re.compile(
-    rf"(?:[ \t]*{any_of({*CLOSERS, *SECTIONS.values()})})*[ \t]*(?:[^\s<\[\]]|\][^<]|(?!{_ENDS})</[\w:.-]{{1,40}}[\s>])"
+    rf"(?:\s*{any_of({*CLOSERS, *SECTIONS.values()})})*[ \t]*(?:[^\s<\[\]]|\][^<]|(?!{_ENDS})</[\w:.-]{{1,40}}[\s>])"
 )
 _DEFINES = re.compile(r"[\"'](?:parameters|description|input_?[sS]chema)[\"']\s*:")
 _CHANNEL = re.compile(
