@@ -49,7 +49,7 @@ CODE = "qwen3_coder_xml"  # values as they are: code needs no JSON escapes, whic
 XML = "roo_xml"
 SLICE = 2000  # characters that are read at once: 20 ms of whatever is written
 AT_ONCE = 64  # chunks of an answer's end that are handed on without a turn for others
-LONG = 50_000  # characters of an answer whose end is read in a thread, so that keys are answered meanwhile
+LONG = 50_000  # characters of an answer, or of what was given, that are read in a thread: keys are answered meanwhile
 
 
 class TextProtocol:
@@ -196,6 +196,8 @@ class TextProtocol:
     async def _read(self, request: ModelRequest, dialect: str | None) -> AsyncGenerator[Chunk]:
         """One request, natively when `dialect` is None; calls are read from the text while no native one came."""
         reader = self._reader(request, dialect)
+        if reader is not None and self._provenance.new() > LONG:
+            await asyncio.to_thread(self._provenance.prepare)
         request = _told(request, self._unheard) if self._unheard else request
         sent = as_text(request, dialect) if dialect is not None else request
         finished = False
