@@ -140,10 +140,7 @@ def _no_body(state: ScanState, token: str, marker: str, place: Place) -> Reading
     rest = src.tail(len(token))
     mentioned = not place.line_start and rest is not None and rest[:1] in (" ", "\t")
     if rest is not None and _looks_cut(rest, mark) and not (rest.strip() and (mark.weak or mentioned)):
-        src.pos = len(src.buf)
-        draft = state.new_draft(mark.dialect)
-        draft.fail("truncated", "the answer ended where the call should begin", start, src.at)
-        state.conclude(draft)
+        state.cut_off(mark.dialect, "where the call should begin", start)
         return
     src.pos += len(token)
     if mark.weak or not place.line_start or place.quoted:
@@ -184,10 +181,7 @@ def read_tool_tag(state: ScanState, token: str) -> Reading[None]:
     if chosen is None:
         rest = src.tail(len(token))
         if rest is not None and not withheld and re.fullmatch(r"\s*(?:<[\w/.-]*)?", rest):
-            draft = state.new_draft(row.name)
-            start, src.pos = src.at, len(src.buf)
-            draft.fail("truncated", "the answer ended where its parameters should begin", start, src.at, name)
-            state.conclude(draft)
+            state.cut_off(row.name, "where its parameters should begin", src.at, name)
         else:
             src.pos += len(token)
         return
@@ -209,21 +203,17 @@ def _channel(state: ScanState) -> Reading[None]:
     if header is None:
         rest = src.tail()
         if rest is not None:
-            src.pos = len(src.buf)
             if "to=" in rest:
-                draft = state.new_draft("harmony")
-                draft.fail("truncated", "the answer ended in the header of the call", start, src.at)
-                state.conclude(draft)
+                state.cut_off("harmony", "in the header of the call", start)
                 return
+            src.pos = len(src.buf)
         else:
             src.pos += len("<|start|>")
         output.drop(src.at)
         return
     src.pos = header.end()
     if _TO_TOOL.search(header.group()) and not (src.tail() or "").strip() and src.tail() is not None:
-        draft = state.new_draft("harmony")
-        draft.fail("truncated", "the answer ended where the arguments should begin", start, src.at)
-        state.conclude(draft)
+        state.cut_off("harmony", "where the arguments should begin", start)
         return
     output.drop(src.at)
     if header.group("channel") == "analysis" or " to=self<" in header.group():

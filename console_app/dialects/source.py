@@ -168,6 +168,11 @@ class Source:
                 return
             yield
 
+    def step(self) -> Reading[None]:
+        """Move past white space and the character that `ahead` saw behind it."""
+        yield from self.skip()
+        self.pos += 1
+
     def peek(self) -> Reading[str]:
         """The next character, or the empty text at the end."""
         while self.pos >= len(self.buf) and not self.ended:
