@@ -69,28 +69,23 @@ class ScanOutput:
                 self._gap = not text.strip("\r\n")
                 text = closed_up(text, self._shown)
             self._emit(text)
-        if (
-            self.segments
-            and self.segments[-1].kind == "text"
-            and self.segments[-1].replacement is None
-            and self.segments[-1].end == self.mark
-        ):
-            self.segments[-1].end = upto
+        last = self._last_text
+        if last is not None and last.end == self.mark:
+            last.end = upto
         else:
             self.segments.append(Segment("text", self.mark, upto))
         self.mark = upto
 
+    @property
+    def _last_text(self) -> Segment | None:
+        """The newest segment, if it is text as it was written."""
+        last = self.segments[-1] if self.segments else None
+        return last if last is not None and last.kind == "text" and last.replacement is None else None
+
     def run_on(self, text: str) -> bool:
         """Take text that is surely text, where it goes on with text; false where it doesn't."""
-        last = self.segments[-1] if self.segments else None
-        if (
-            last is None
-            or last.kind != "text"
-            or last.replacement is not None
-            or self._alone
-            or self._gap
-            or not self.has_text
-        ):
+        last = self._last_text
+        if last is None or self._alone or self._gap or not self.has_text:
             return False
         self.mark += len(text)
         last.end = self.mark
