@@ -55,6 +55,7 @@ bench: $(VENV)/.dev ## the benchmarks, on this machine
 	$(BIN)/python -m benchmarks.bench_conversation
 	$(BIN)/python -m benchmarks.bench_dialects
 	$(BIN)/python -m benchmarks.bench_cache
+	$(BIN)/python -m benchmarks.bench_wire
 
 lock: ## new exact pins with hashes (needs uv)
 	uv pip compile pyproject.toml --group build $(LOCK) -o requirements.lock

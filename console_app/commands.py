@@ -7,6 +7,7 @@ import os
 import sys
 from argparse import Namespace
 from collections.abc import Callable, Coroutine
+from functools import partial
 from typing import Any
 
 from console_app import wiring
@@ -161,7 +162,7 @@ async def _sessions(setup: Setup, output: OutputStreams, interrupts: Interrupts)
 
 
 async def _call(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> RunEnding:
-    from console_app.engine.manual_calls import ManualCallsProvider, TypedCallsGate, find_tools
+    from console_app.engine.manual_calls import ManualCallsProvider, TypedCallsGate
     from console_app.headless import servers
     from console_app.headless.manual_calls import NamedTools, needed_servers, read_calls
 
@@ -172,20 +173,21 @@ async def _call(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> 
     chosen = needed_servers(chosen, calls)
     hub = wiring.build_hub(setup, chosen)
     async with servers.running(hub):
-        await interrupts.race(servers.settled(hub, output))
-        tools = NamedTools(hub, calls, servers.down(hub.statuses()))
-        provider = ManualCallsProvider(calls, find_tools(calls, tools.tools()))
+        tools = NamedTools(hub, calls)
+        provider = ManualCallsProvider(calls, [partial(tools.tool_of, call) for call in calls])
         rules = wiring.build_gate(setup, chosen, headless=True).rules
         gate = TypedCallsGate(setup.settings.approval_mode, rules, headless=True)
         engine = wiring.build_engine(setup, provider, tools, gate, no_model=True)
-        return await run_turn(
-            engine,
-            " ".join(setup.arguments.words),
-            output=output,
-            output_format=setup.arguments.output_format,
-            interrupts=interrupts,
-            results_only=True,
-        )
+        async with servers.told_of(hub, output):
+            await interrupts.race(tools.one_is_there())
+            return await run_turn(
+                engine,
+                " ".join(setup.arguments.words),
+                output=output,
+                output_format=setup.arguments.output_format,
+                interrupts=interrupts,
+                results_only=True,
+            )
 
 
 async def _models(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> RunEnding:

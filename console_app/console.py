@@ -140,7 +140,7 @@ class ConsoleParts:
         picks = wiring.picks(setup)
         self._switches: HubSwitches | None = None
         self._hub = wiring.build_hub(setup, servers, self._changed, picks=picks)
-        self._hub.asking.human = self._human = QuestionQueue()
+        self._hub.asking.human = self._human = QuestionQueue(setup.settings.question_timeout)
         self._switches = HubSwitches(self._hub, setup.paths, setup.cwd, servers, picks)
         self._files = ServerFiles(setup.paths, setup.cwd, servers, lambda: wiring.choose_servers(setup))
         self._switches.on_reload, self._switches.on_write = self._reloaded, self._files.wrote
