@@ -65,6 +65,13 @@ class ReasoningFinished:
 
 
 @dataclass(frozen=True, slots=True)
+class ReasoningSoFar:
+    """What would join the history if no more came, once a call of the answer may run; ReasoningFinished follows it."""
+
+    reasoning: Reasoning
+
+
+@dataclass(frozen=True, slots=True)
 class CallOpened:
     """The name of a call is known. `index` is unique in the answer and in the order of the calls, from 0."""
 
@@ -191,6 +198,7 @@ Chunk = (
     | TextRevised
     | ReasoningChunk
     | ReasoningFinished
+    | ReasoningSoFar
     | CallOpened
     | CallDelta
     | CallClosed
