@@ -102,7 +102,7 @@ class AnthropicMessagesProvider(WireProvider):
     @property
     def _budgeted(self) -> bool:
         """Whether its model thinks by a budget: by its name, until it was refused."""
-        return self._dropped.get("thinking by", _BUDGETED.search(self.model) is not None)
+        return bool(self._dropped.get("thinking by", _BUDGETED.search(self.model) is not None))
 
     def _answer(self, request: ModelRequest) -> WireAnswer:
         return AnthropicAnswer(request.tools, self._source)

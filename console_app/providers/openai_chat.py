@@ -48,7 +48,7 @@ class OpenAIChatProvider(WireProvider):
 
     def _body(self, request: ModelRequest) -> dict[str, Any]:
         # OpenAI's newer models take only the longer name, most other servers only the shorter one.
-        limit_field = self._dropped.get("limit") or _LIMITS[0 if self._where.is_vendor else 1]
+        limit_field = str(self._dropped.get("limit") or _LIMITS[0 if self._where.is_vendor else 1])
         body = chat_body(
             request,
             self._config,

@@ -307,6 +307,15 @@ class ReadsText(Protocol):
         ...
 
 
+@runtime_checkable
+class LearnsRefusals(Protocol):
+    """What a provider may do beside: send no more what its endpoint refused."""
+
+    def forget_refusals(self) -> None:
+        """All that was refused is sent again, until it is refused again."""
+        ...
+
+
 def protocol_label(provider: Provider) -> str:
     """How the model is given tools, with the dialect where it writes them as text."""
     dialect = provider.dialect if isinstance(provider, ReadsText) else None
