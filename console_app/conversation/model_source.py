@@ -23,6 +23,7 @@ from console_app.config.model_choice import (
 )
 from console_app.config.settings import Settings
 from console_app.domain.errors import ConfigError, FanoutError, ProviderError
+from console_app.domain.ports.provider import StandIn
 
 if TYPE_CHECKING:
     from console_app.domain.endpoint import ProviderConfig
@@ -122,7 +123,11 @@ class ConfiguredModels:
             return provider
         from console_app.providers.fallback import WithFallback
 
-        return WithFallback(provider, other, lambda: self.open(self.choose(other)))
+        return WithFallback(provider, other, lambda: self.open(self.choose(other)), lambda: self._described(other))
+
+    def _described(self, name: str) -> StandIn:
+        choice = self.choose(name)
+        return StandIn(self.window(choice), choice.host)
 
     def load(self, choice: ModelChoice) -> None:
         """See ModelSource (openai 0.5 s, anthropic 1.2 s)."""

@@ -307,6 +307,30 @@ class ReadsText(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class StandIn:
+    """A model that answers in place of the one that was chosen: tokens that it takes (None: unknown), and the host that
+    it is at ("": its vendor's own)."""
+
+    window: int | None = None
+    host: str = ""
+
+
+@runtime_checkable
+class HasStandIn(Protocol):
+    """What a provider with another in reserve says beside."""
+
+    @property
+    def stand_in(self) -> StandIn | None:
+        """What answers now in place of the one that was chosen, None while that one does."""
+        ...
+
+
+def stand_in(provider: Provider) -> StandIn | None:
+    """What answers now in place of the model that was chosen for `provider`, None while that one does."""
+    return provider.stand_in if isinstance(provider, HasStandIn) else None
+
+
 @runtime_checkable
 class LearnsRefusals(Protocol):
     """What a provider may do beside: send no more what its endpoint refused."""
