@@ -7,7 +7,7 @@ from typing import Any
 
 from console_app.domain import events as ev
 from console_app.domain.deadline import ends_at
-from console_app.domain.messages import ThoughtLabel, UserMessage
+from console_app.domain.messages import Reasoning, ThoughtLabel, UserMessage
 from console_app.domain.tools import Artifact, CallOrigin, CallState, Outcome
 
 
@@ -105,6 +105,7 @@ class CallView:
     superseded: list[SupersededRun] = field(default_factory=list[SupersededRun])  # the oldest first
     question: str = ""  # what it asks the user, while and after it does
     options: tuple[str, ...] = ()
+    provider_data: dict[str, Any] = field(default_factory=dict[str, Any])  # what its endpoint wants back with it
     asked: list[str] = field(default_factory=list[str])  # what its server asks the user and has no answer to yet
 
     @property
@@ -174,6 +175,11 @@ class StepView:
     visible: GrowingText = field(default_factory=GrowingText)
     thinking_aloud: GrowingText = field(default_factory=GrowingText)  # a thought that is being written
     reasoned: GrowingText = field(default_factory=GrowingText)
+    # What `endpoint` wants back, until the message that has it is there; of the last piece more may be to come.
+    endpoint: str = ""
+    provider_data: dict[str, Any] = field(default_factory=dict[str, Any])
+    kept: list[Reasoning] = field(default_factory=list[Reasoning])
+    kept_partial: bool = False
 
     @property
     def text(self) -> str:

@@ -196,10 +196,11 @@ class Batch:
             call.raw = chunk.raw or "".join(call.received)
             self._executor.finish(call, results.unreadable(chunk.problem.rstrip("."), call.raw))
 
-    def kept(self, index: int, data: dict[str, Any]) -> None:
-        """What the endpoint wants back with a call."""
+    def kept(self, index: int, data: dict[str, Any], endpoint: str) -> None:
+        """What `endpoint` wants back with a call."""
         if (call := self._by_index.get(index)) is not None:
             call.provider_data = data
+            self._emit(ev.AnswerKept(endpoint=endpoint, call_id=call.id, provider_data=data))
 
     def dropped(self, index: int) -> None:
         """What was announced is no call after all."""

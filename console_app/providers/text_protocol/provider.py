@@ -28,6 +28,7 @@ from console_app.domain.ports.provider import (
     Chunk,
     FinishChunk,
     FinishReason,
+    LearnsRefusals,
     ModelRequest,
     NoticeChunk,
     ProtocolMode,
@@ -90,6 +91,11 @@ class TextProtocol:
 
     def choose(self, mode: ProtocolMode) -> None:
         """Another protocol from the next request on; what was known of the model is forgotten."""
+        if isinstance(self._inner, LearnsRefusals):
+            self._inner.forget_refusals()
+        self._rewrite(mode)
+
+    def _rewrite(self, mode: ProtocolMode) -> None:
         if self._known is not None:
             self._known.drop(self._place)
         self._begin(mode)
@@ -109,7 +115,7 @@ class TextProtocol:
         """The model made a native call: it has no need of text."""
         self._called_natively = True
         if self._learnt:
-            self.choose("auto")
+            self._rewrite("auto")
 
     @property
     def _place(self) -> str:

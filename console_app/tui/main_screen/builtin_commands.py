@@ -129,7 +129,7 @@ def protocol_command(ui: ConsoleUi, services: ConsoleServices) -> Command:
 
     return Command(
         "protocol",
-        "how the model is given tools; auto forgets the dialect that it was known to write",
+        "how the model is given tools; auto forgets the dialect it was known to write, and what its endpoint refused",
         protocol,
         "[auto|native|text|xml]",
         lambda: list(get_args(ProtocolMode)),
