@@ -55,6 +55,7 @@ MEANINGS: Mapping[str, str] = {
     "stop": "texts that end an answer",
     "effort": "how much the model thinks before it answers",
     "parallel_tool_calls": "whether several calls an answer are asked for or refused by name",
+    "cache": "whether requests are marked for the provider's cache",
     "extra_body": "goes into every request as it is",
 }
 
