@@ -24,10 +24,10 @@ class MainScreen(Screen[None]):
     HORIZONTAL_BREAKPOINTS = TooSmall.BREAKPOINTS_ACROSS
     VERTICAL_BREAKPOINTS = TooSmall.BREAKPOINTS_DOWN
     BINDINGS: ClassVar[list[BindingType]] = [
-        # Two bindings of one key: the first that is enabled acts, and only what stops a turn is named in the hints.
-        Binding("escape", "stop", "stop", tooltip="stop the turn", id="chat.stop"),
+        # Two bindings of one key: the first that is enabled acts. The line that says what runs names it.
+        Binding("escape", "stop", "stop", tooltip="stop the turn", id="chat.stop", show=False),
         Binding("escape", "close", "close what is open", id="chat.close", show=False),
-        Binding("ctrl+s", "steer", "steer", tooltip="send into the running turn", id="chat.steer"),
+        Binding("ctrl+s", "steer", "send now", tooltip="send into the running turn", id="chat.steer"),
         Binding("alt+up", "move_cursor(-1)", "previous panel", id="chat.panel_up", show=False),
         Binding("alt+down", "move_cursor(1)", "next panel", id="chat.panel_down", show=False),
         *(
