@@ -30,7 +30,7 @@ async def test_commands_are_completed_as_you_type(tmp_path: Path) -> None:
         await see(pilot, "sequential")
         await pilot.press(*"seq", "enter")
         await until(pilot, lambda: chat(pilot.app).services.engine.policy is CallPolicy.SEQUENTIAL)
-        await see(pilot, "agentic · sequential · auto")
+        await see(pilot, "auto   sequential")
 
 
 async def test_escape_closes_the_list_and_nothing_else(tmp_path: Path) -> None:
