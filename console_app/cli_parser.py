@@ -290,7 +290,11 @@ def _sessions(parser: Parser) -> None:
         _flag("--limit", metavar="N", type=_count, help="list, search: maximum number of results"),
         _flag("--replay", action="store_true", help="show: play it with its real timing"),
         _flag("--speed", metavar="N", type=_speed, default=1.0, help="--replay: N times as fast"),
-        _flag("--format", choices=("md", "html", "jsonl"), help="export: the ending of --output, or md"),
+        _flag(
+            "--format",
+            choices=("md", "html", "jsonl", "trace"),
+            help="export: the ending of --output, or md; trace is for Perfetto",
+        ),
         _flag("-o", "--output", metavar="FILE", help="export: a new file, in place of standard output"),
         _flag("--turn", metavar="N", type=_count, help="fork: up to the end of this turn"),
         _flag("--yes", action="store_true", help="delete: without asking"),

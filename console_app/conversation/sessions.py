@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from console_app.sessions.places import ForkPoint
     from console_app.sessions.tables import SessionInfo
 
-EXPORT_FORMATS = {"md": "markdown", "html": "html", "jsonl": "jsonl"}
-EXPORTS_ABOUT = {"md": "Markdown", "html": "a page", "jsonl": "events, to import"}
+EXPORT_FORMATS = {"md": "markdown", "html": "html", "jsonl": "jsonl", "trace": "trace"}
+EXPORTS_ABOUT = {"md": "Markdown", "html": "a page", "jsonl": "events, to import", "trace": "calls, for Perfetto"}
 NOT_SAVED = "Sessions are not kept in this console (--no-save, or save_sessions in the configuration)."
 READ_ONLY = "This session is open to read only. /fork makes a copy to go on with, /new begins another."
 BUSY = "A turn is running. Esc stops it."
@@ -226,7 +226,11 @@ class Sessions:
         try:
             info, events = await library.store.find(session_id), await library.store.load(session_id)
             text = await asyncio.to_thread(export, events, EXPORT_FORMATS[form], info.title, library.redactor)
-            name = _expanded(path) if path else Path(f"fanout-{session_id[:8]}.{form}")
+            name = (
+                _expanded(path)
+                if path
+                else Path(f"fanout-{session_id[:8]}.{'trace.json' if form == 'trace' else form}")
+            )
             written = await asyncio.to_thread(write_new, self._folder / name, text)
         except FanoutError as error:
             self._ui.toast(error.line, seconds=8)

@@ -70,6 +70,16 @@ def only_waiting(calls: Sequence[CallView], now: float) -> list[Stretch]:
     return [(begin, end) for begin, end in found if end > begin]
 
 
+def elapsed(calls: Sequence[CallView], now: float) -> float:
+    """From the first start to the last end, without what only waited for a person."""
+    ran = [stretch for call in calls for stretch in runs(call, now)]
+    if not ran:
+        return 0.0
+    first, last = min(begin for begin, _ in ran), max(end for _, end in ran)
+    waited = ((max(begin, first), min(end, last)) for begin, end in only_waiting(calls, now))
+    return last - first - sum(max(end - begin, 0.0) for begin, end in waited)
+
+
 @dataclass(frozen=True, slots=True)
 class OwnTime:
     """The time of a batch from `begin` to `end` without `left_out`, in which only a person was waited for."""

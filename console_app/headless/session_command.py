@@ -22,7 +22,7 @@ from console_app.sessions.places import end_of_turn
 from console_app.sessions.replay import Replay
 from console_app.sessions.store import new_session_id
 
-FORMATS = {"md": "markdown", "html": "html", "jsonl": "jsonl"}
+FORMATS = {"md": "markdown", "html": "html", "jsonl": "jsonl", "trace": "trace"}
 _MOST_LISTED = 100_000
 
 

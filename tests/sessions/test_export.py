@@ -114,3 +114,33 @@ def test_a_broken_line_is_named(lines: list[str]) -> None:
 def test_an_empty_file_is_no_session() -> None:
     with pytest.raises(ImportFailed, match="holds no events"):
         imported([""], "file.jsonl", "new")
+
+
+def test_a_trace_has_a_process_a_turn_a_line_a_call_and_a_bar_a_phase() -> None:
+    trace = json.loads(export(hostile_and_slow(), "trace", "x"))
+    bars = [event for event in trace["traceEvents"] if event["ph"] == "X"]
+    assert [(bar["cat"], bar["pid"], bar["tid"], bar["ts"], bar["dur"]) for bar in bars] == [
+        ("arguments", 1, 1, 0, 500_000),
+        ("queue", 1, 1, 500_000, 1_500_000),
+        ("run", 1, 1, 2_000_000, 3_000_000),
+    ]
+    assert bars[-1]["args"]["outcome"] == "failed"
+    assert '"x"' in bars[-1]["args"]["arguments"]
+    names = {event["name"] for event in trace["traceEvents"] if event["ph"] == "M"}
+    assert names == {"process_name", "thread_name", "thread_sort_index"}
+    assert "\x1b" not in json.dumps(trace, ensure_ascii=False)
+
+
+def test_a_trace_of_nothing_and_of_what_never_ran_is_whole() -> None:
+    for events in ([], numbered(*TURN), hostile()):
+        assert json.loads(export(events, "trace", "x"))["displayTimeUnit"] == "ms"
+
+
+def hostile_and_slow() -> list[ev.Event]:
+    told = hostile()
+    told.insert(4, ev.CallStarted(call_id="a"))
+    times = (0.0, 0.0, 1.0, 1.5, 3.0, 6.0, 7.0)
+    return [
+        event.model_copy(update={"seq": n, "turn": 1, "at": 1_750_000_000.0 + at})
+        for n, (event, at) in enumerate(zip(told, times, strict=True))
+    ]

@@ -164,7 +164,7 @@ def session_commands(
         ui.open(sessions.undo)
 
     def export(rest: str) -> None:
-        """[md|html|jsonl] [PATH]: what the path ends in says the form too."""
+        """[md|html|jsonl|trace] [PATH]: what the path ends in says the form too."""
         form, _, path = rest.partition(" ")
         if form not in EXPORT_FORMATS:
             path, suffix = rest, Path(rest).suffix.removeprefix(".")
@@ -182,7 +182,7 @@ def session_commands(
             "export",
             "write this session to a file",
             export,
-            "[md|html|jsonl] [PATH]",
+            "[md|html|jsonl|trace] [PATH]",
             lambda: list(EXPORT_FORMATS),
         ),
     ]

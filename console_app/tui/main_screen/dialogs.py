@@ -195,7 +195,8 @@ class Dialogs:
         from console_app.tui.timeline.screen import TimelineScreen
 
         services = self._services
-        picked = await self._ui.push(TimelineScreen(transcript, services.clock, services.working_folder))
+        redactor = services.library.redactor if services.library is not None else None
+        picked = await self._ui.push(TimelineScreen(transcript, services.clock, services.working_folder, redactor))
         call = transcript.calls.get(picked[1]) if picked is not None else None
         if picked is None or call is None:
             return

@@ -6,7 +6,7 @@ from collections import Counter
 
 from rich.style import Style
 
-from console_app.domain.call_times import covered, only_waiting, runs
+from console_app.domain.call_times import covered, elapsed, runs
 from console_app.tui.transcript_view.block import Block, framed, gutter_of, margin_of
 from console_app.tui.transcript_view.call_group import CallGroup
 from console_app.tui.transcript_view.wording import COUNTED, NEEDS, counted, counted_as, measured, seconds
@@ -96,13 +96,8 @@ class BatchBlock(Block):
     def _times(self, now: float) -> tuple[float | None, float]:
         """How long it took in seconds, None before anything ran, and how much longer one after the other would have
         taken. What only waited for a person is in neither."""
-        batch = self.group.batch
-        begin = batch.started_at
-        if begin is None:
+        calls = self.group.calls
+        ran = [stretch for call in calls for stretch in runs(call, now)]
+        if not ran:
             return None, 0.0
-        ran = [stretch for call in batch.calls for stretch in runs(call, now)]
-        last = max(end for _, end in ran)
-        wall = last - begin if batch.wall_ms is None else batch.wall_ms / 1000
-        waited = sum(min(end, last) - max(since, begin) for since, end in only_waiting(batch.calls, now)
-                     if since < last and end > begin)  # fmt: skip
-        return max(wall - waited, 0.0), sum(end - since for since, end in ran) - covered(ran)
+        return elapsed(calls, now), sum(end - since for since, end in ran) - covered(ran)
