@@ -19,6 +19,7 @@ from console_app.tui.widgets.palette import Palette
 QUIET_AFTER = 30.0  # seconds without progress after which a call is said to take long
 ENDING_IN = 30.0  # seconds that are left without news, below which they are counted down
 METER = 5
+USUAL_WHY = "not pre-approved"  # why most calls ask, which the state says already
 _FULL, _EMPTY = "▰", "▱"
 _PULSE_RATE = 5
 _BRIEF_SOURCE = 4000  # characters of a result that its one line is made from
@@ -30,7 +31,7 @@ def news(call: CallView, room: int, palette: Palette, now: float, detail: CallDe
         case CallState.ANNOUNCED:
             pieces = _arriving(call, palette)
         case CallState.WAITING:
-            pieces = [(one_line(call.why, 200), palette.muted)]
+            pieces = [("" if call.why == USUAL_WHY else one_line(call.why, 200), palette.muted)]
         case CallState.QUEUED:
             pieces = [(one_line(call.why, 200) or "in line", palette.muted)]
         case CallState.RUNNING if call.asks:

@@ -70,10 +70,14 @@ def row(call: CallView, group: CallGroup, room: int, palette: Palette, now: floa
         pieces += [*lane(call, wide.lane, group.scale(now), now, palette), (" ", palette.base)]
     if wide.time:
         pieces.append((f"{took(call, now):>{wide.time - 2}}  ", palette.base))
+    said: list[Piece] = []
     if not wide.word and (call.waits_for_you or call.outcome not in (None, Outcome.SUCCEEDED)):
-        pieces.append((f"{word} · ", state_style(call, palette)))
-    left = room - pieces_width(pieces)
-    return [*pieces, *news(call, left, palette, now, detail, opened=False)] if left > 0 else crop(pieces, room)
+        said = [(word, state_style(call, palette)), (" · ", palette.faint)]
+    left = room - pieces_width([*pieces, *said])
+    newest = news(call, left, palette, now, detail, opened=False) if left > 0 else []
+    if not any(text for text, _ in newest):
+        return crop([*pieces, *said[:1]], room)
+    return [*pieces, *said, *newest]
 
 
 def label_pieces(call: CallView, palette: Palette, *, server: bool = True) -> list[Piece]:
