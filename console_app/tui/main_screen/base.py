@@ -34,6 +34,7 @@ class MainScreen(Screen[None]):
             Binding(f"alt+{n}", f"call_number({n})", "a call of the newest batch", id=f"chat.call_{n}", show=False)
             for n in range(1, 10)
         ),
+        Binding("alt+0", "call_failed", "the next call that failed", id="chat.call_failed", show=False),
         Binding("shift+tab", "cycle_mode", "approvals", tooltip="approval mode: ask, auto, yolo", id="chat.mode"),
         Binding("tab", "go_on", "next pending approval, or next panel", id="chat.next", show=False),
         Binding("ctrl+o", "toggle_all", "open all", tooltip="open or fold all results", id="chat.toggle_all"),

@@ -314,6 +314,11 @@ class ChatScreen(MainScreen):
         if self.ui.talking and not self.view.enter_call(number):
             self.ui.toast(f"The newest answer has no call {number}.")
 
+    def action_call_failed(self) -> None:
+        """Alt+0."""
+        if self.ui.talking and not self.view.enter_failed():
+            self.ui.toast("No call failed.")
+
     def action_scroll_conversation(self, direction: int) -> None:
         """PgUp, PgDn in the prompt."""
         target = self.view if self.ui.talking else self.welcome

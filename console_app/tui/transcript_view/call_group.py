@@ -14,7 +14,7 @@ from console_app.domain.tools import CallState
 from console_app.domain.transcript_parts import BatchView, CallView
 from console_app.tui.transcript_view.block import Block
 from console_app.tui.transcript_view.json_view import brief_arguments
-from console_app.tui.transcript_view.wording import state_of
+from console_app.tui.transcript_view.wording import COUNTED, counted_as, state_of
 
 FRAMED_HEIGHT = 3  # lines of a folded framed panel
 MAX_SERVER, MAX_TOOL = 24, 48
@@ -71,6 +71,7 @@ class CallGroup:
         self.ended = False  # no call of it will come or run any more, but one that you run again
         self.settled = False  # a later turn has begun: panels fold to a line
         self.newest = False  # no other batch came after it: keys reach its calls by their numbers
+        self.only: str = ""  # the word of the calls that are shown, all others folded; "": no such choice
         self.version = 0
         self.header: Block | None = None
         self.panels: list[Panel] = []  # in call order
@@ -131,6 +132,13 @@ class CallGroup:
         self.room, self.most_room = height, most
         self.version += 1
         return True
+
+    def show_only_next(self) -> None:
+        """Shows the calls of the next state alone that there are calls of, and behind the last of them all again."""
+        found = {counted_as(call) for call in self.calls}
+        words = ["", *(word for word in COUNTED if word in found)]
+        self.only = words[(words.index(self.only) + 1) % len(words)] if self.only in words else ""
+        self.changed()
 
     def changed(self) -> None:
         """A call was announced or changed its state: columns and scale may move, rows fold or unfold."""
