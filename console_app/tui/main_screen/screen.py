@@ -38,6 +38,7 @@ from console_app.tui.prompt.prompt import Prompt
 from console_app.tui.servers.news import ServerNews
 from console_app.tui.servers.offers import ServerOffers
 from console_app.tui.services import ConsoleServices
+from console_app.tui.terminal.key_names import key_name
 from console_app.tui.themes import LoadedTheme
 from console_app.tui.transcript_view.view import ConversationView
 from console_app.tui.widgets.key_hints import KeyHints
@@ -133,7 +134,7 @@ class ChatScreen(MainScreen):
             services.engine,
             services.timing,
         )
-        places = [("In the prompt", self.prompt), ("Everywhere", self), ("On a panel", self.view), *boards.places]
+        places = [("Everywhere", self), ("On a panel", self.view), *boards.places, ("In the prompt", self.prompt)]
         ui, dialogs, commands = self.ui, self.dialogs, self.commands
         commands.add(screen_commands(ui, self.permissions, self.modes, commands, dialogs, boards, places))
         commands.add(talk_commands(ui, services, self.conversation, self.sessions, dialogs, self._themes))
@@ -267,6 +268,12 @@ class ChatScreen(MainScreen):
         """A key that does what a slash command does."""
         if (command := self._command_line.find(name)) is not None:
             command.run("")
+
+    def action_commands(self) -> None:
+        """Ctrl+P: the commands, each with the key that does the same."""
+        bound = {one.binding.action: key_name(one.binding.key) for one in self.active_bindings.values()}
+        keys = {command.name: bound.get(f"command('{command.name}')", "") for command in self.commands.own}
+        self.ui.open(self.dialogs.commands, self.commands, keys)
 
     def action_stop(self) -> None:
         """Escape while something runs."""
