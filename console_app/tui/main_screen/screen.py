@@ -40,6 +40,7 @@ from console_app.tui.prompt.prompt import Prompt
 from console_app.tui.servers.news import ServerNews
 from console_app.tui.servers.offers import ServerOffers
 from console_app.tui.services import ConsoleServices
+from console_app.tui.terminal.key_names import key_name
 from console_app.tui.themes import LoadedTheme
 from console_app.tui.transcript_view.finder import Kind
 from console_app.tui.transcript_view.view import ConversationView
@@ -139,7 +140,7 @@ class ChatScreen(MainScreen):
             services.engine,
             services.timing,
         )
-        places = [("In the prompt", self.prompt), ("Everywhere", self), ("On a panel", self.view), *boards.places]
+        places = [("Everywhere", self), ("On a panel", self.view), *boards.places, ("In the prompt", self.prompt)]
         ui, dialogs, commands = self.ui, self.dialogs, self.commands
         commands.add(screen_commands(ui, self.permissions, self.modes, commands, dialogs, boards, places, self._themes))
         commands.add([Command("retry", RETRY, lambda _rest: self.calls.run_cut_off_again())])
@@ -194,18 +195,11 @@ class ChatScreen(MainScreen):
         self.ui.open(self.dialogs.files, event.files, event.server)
 
     @on(ConversationView.Left)
-    def _panels_left(self) -> None:
-        self.action_close_find()
-
     def action_close_find(self) -> None:
-        """Escape while something is looked for; the focus goes to the prompt."""
+        """Escape on a panel, or while something is looked for: the focus goes to the prompt."""
         if self.find_bar.is_open:
             self.find_bar.close()
         self.prompt.focus()
-
-    @on(Prompt.FindRequested)
-    def _find(self) -> None:
-        self.find("")
 
     def find(self, words: str) -> None:
         """Ctrl+F, /find."""
@@ -295,6 +289,12 @@ class ChatScreen(MainScreen):
         if (command := self._command_line.find(name)) is not None:
             command.run("")
 
+    def action_commands(self) -> None:
+        """Ctrl+P: the commands, each with the key that does the same."""
+        bound = {one.binding.action: key_name(one.binding.key) for one in self.active_bindings.values()}
+        keys = {command.name: bound.get(f"command('{command.name}')", "") for command in self.commands.own}
+        self.ui.open(self.dialogs.commands, self.commands, keys)
+
     def action_stop(self) -> None:
         """Escape while something runs."""
         self.prompt_area.stop()
@@ -348,6 +348,11 @@ class ChatScreen(MainScreen):
         """Alt+1 to Alt+9."""
         if self.ui.talking and not self.view.enter_call(number):
             self.ui.toast(f"The newest answer has no call {number}.")
+
+    def action_call_failed(self) -> None:
+        """Alt+0."""
+        if self.ui.talking and not self.view.action_failed():
+            self.ui.toast("No call failed.")
 
     def action_scroll_conversation(self, direction: int) -> None:
         """PgUp, PgDn in the prompt."""
