@@ -261,13 +261,14 @@ def build_engine(
     no_model: bool = False,
 ) -> Engine:
     """An engine under the settings' limits. With `no_model` the calls are given: no strategy, no built-in tools."""
-    settings = _engine_settings(setup.settings, headless=gate.headless)
+    settings = engine_settings(setup.settings, headless=gate.headless)
     if no_model:
         settings = replace(settings, strategy="agentic", builtin_tools=frozenset())
     return Engine(provider=provider, toolset=toolset, settings=settings, gate=gate, servers=servers)
 
 
-def _engine_settings(settings: Settings, *, headless: bool) -> EngineSettings:
+def engine_settings(settings: Settings, *, headless: bool) -> EngineSettings:
+    """The limits and habits of engines, as the settings have them."""
     builtin_tools = settings.builtin_tools
     if builtin_tools is None:  # a question that nobody can answer need not be offered
         builtin_tools = ("update_todo_list", "enable_server")

@@ -6,24 +6,26 @@ from importlib import import_module
 from typing import assert_never
 
 from console_app.domain.endpoint import Api, ProviderConfig
+from console_app.providers.rate_limiter import RateLimiter
 from console_app.providers.wire_provider import WireProvider
 
 
-def open_provider(config: ProviderConfig) -> WireProvider:
-    """The provider for `config`. Cheap: the SDK is imported by the first request, or before it by `preload`."""
+def open_provider(config: ProviderConfig, limiter: RateLimiter | None = None) -> WireProvider:
+    """The provider for `config`. Cheap: the SDK is imported by the first request, or before it by `preload`. `limiter`
+    is shared by all that ask the same endpoint at once."""
     match config.api:
         case "openai-chat":
             from console_app.providers.openai_chat import OpenAIChatProvider
 
-            return OpenAIChatProvider(config)
+            return OpenAIChatProvider(config, limiter=limiter)
         case "openai-responses":
             from console_app.providers.openai_responses import OpenAIResponsesProvider
 
-            return OpenAIResponsesProvider(config)
+            return OpenAIResponsesProvider(config, limiter=limiter)
         case "anthropic":
             from console_app.providers.anthropic_messages import AnthropicMessagesProvider
 
-            return AnthropicMessagesProvider(config)
+            return AnthropicMessagesProvider(config, limiter=limiter)
         case _:
             assert_never(config.api)
 

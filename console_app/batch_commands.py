@@ -1,0 +1,1 @@
+"""What `fanout batch` does."""
