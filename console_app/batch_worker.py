@@ -30,16 +30,12 @@ class OpenWorker:
         self.worker = worker
         self._servers = servers
 
-    async def ready(self, names: Sequence[str], settled: Callable[[Hub], Awaitable[None]]) -> None:
-        """Loads the models `names` while the servers start, and waits with `settled` for those. Raises FanoutError."""
-        await asyncio.gather(settled(self.hub), self._load(names))
-        wiring.freeze_collector()
-
-    async def _load(self, names: Sequence[str]) -> None:
+    async def ready(self, settled: Callable[[Hub], Awaitable[None]]) -> None:
+        """Waits with `settled` for the servers."""
         if self._servers.servers:
             await asyncio.to_thread(wiring.preload_servers)
-        for name in names:  # one after the other: two threads must not import one package
-            await self.models.load(name)
+        await settled(self.hub)
+        wiring.freeze_collector()
 
 
 @asynccontextmanager

@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 
 COMMANDS = {
     "run": "answer one prompt without the console (also: fanout -p)",
+    "batch": "answer thousands of prompts at once, each a whole turn with its calls",
     "call": "run tools yourself, several in parallel; no model",
     "parse": "what a text answer would call, as JSON",
     "mcp": "list, test, add, remove, import and sign in to MCP servers; trust a project",
@@ -127,6 +128,7 @@ APPROVALS = (
     ),
     _flag("--deny-tool", metavar="PATTERN", action="append", help="never run: SERVER.TOOL with * (repeatable)"),
 )
+_PRICE = _flag("--max-price", metavar="USD", type=_dollars, help="dollars a turn may cost; 0 is no limit")
 TURN = (
     _flag("--protocol", choices=("auto", "native", "text", "xml"), help="how the model is given tools"),
     _flag(
@@ -140,7 +142,32 @@ TURN = (
         help="how much the model thinks first, where it can be told",
     ),
     _flag("--max-steps", metavar="N", type=_count, help="answers with calls in one turn (25)"),
-    _flag("--max-price", metavar="USD", type=_dollars, help="dollars a turn may cost; 0 is no limit"),
+    _PRICE,
+)
+BULK = (
+    _flag(
+        "-o", "--output", metavar="FILE", help="where results go, a line of JSON each; what it holds is not run again"
+    ),
+    _flag("--jobs", metavar="N", type=_count, help="items at once (by the model's rate limit, else 32)"),
+    _flag("--retry", choices=("failed",), help="run again what failed"),
+    _flag("--fail-fast", action="store_true", help="stop everything at the first failure"),
+    _flag("--limit", metavar="N", type=_count, help="no more than N items of those that are left"),
+    _flag("--shuffle", action="store_true", help="in any order"),
+    _flag("--name", metavar="NAME", help="what it is called in other terminals (that of the results file)"),
+    _flag("--report", metavar="FILE", help="at the end, one HTML page of what came of it"),
+)
+ITEMS = (
+    _flag("--prompt", metavar="TEXT", help="the prompt of each item: {field} stands for a field of it, {{ for a brace"),
+    _flag("--system", metavar="TEXT", help="the system prompt of each item, fields in it too"),
+    _flag("--schema", metavar="FILE", help="a JSON Schema that each answer has to fit; it is asked for once more"),
+    _flag("--format", choices=("jsonl", "csv", "lines"), help="how items are written (by the file's ending)"),
+    _flag("--each", metavar="FIELD=A,B", action="append", help="an item for each value, as model=a/b,c/d (repeatable)"),
+    _flag("--repeat", metavar="N", type=_count, default=1, help="each item N times"),
+    _flag("--max-price", metavar="USD", type=_dollars, dest="batch_price", help="dollars all of it may cost"),
+    _flag("--max-tokens", metavar="N", type=_count, dest="batch_tokens", help="tokens all of it may take, in and out"),
+    _flag("--events", metavar="DIR", help="keep each item's whole conversation, a file an item"),
+    _flag("--dry-run", action="store_true", help="check everything and say what it would cost; ask nothing"),
+    _flag("--json", action="store_true", help="status, show: a line of JSON each"),
 )
 SAVING = (
     _flag(
@@ -227,10 +254,23 @@ def _run(parser: Parser) -> None:
     _add(parser, *MODEL, *CALLS, *TURN, *APPROVALS, *SAVING, *SERVERS, *OUTPUT, *GENERAL)
 
 
+def _batch(parser: Parser) -> None:
+    parser.usage = "fanout batch ITEMS... -o FILE [options]\n       fanout batch status|show|stop [NAME]"
+    parser.epilog = (
+        "ITEMS are JSON lines, CSV or lines of text; - is standard input. What is in FILE is not run again: the same "
+        "command goes on where it was stopped. status, show and stop are about runs in other terminals."
+    )
+    parser.add_argument("words", nargs="+", metavar="ITEMS", help="files of items")
+    turn = (flag for flag in TURN if flag is not _PRICE)
+    _add(parser, *ITEMS, *BULK, *MODEL, *CALLS, *turn, *APPROVALS, *SERVERS, *GENERAL)
+
+
 def _call(parser: Parser) -> None:
     parser.epilog = 'example: fanout call demo.fail \'{"message": "no"}\' calculator.evaluate \'{"expression": "1+1"}\''
-    parser.add_argument("words", nargs="+", metavar="SERVER.TOOL JSON", help="a tool and its arguments; {} if left out")
-    _add(parser, *CALLS, *APPROVALS, *SERVERS, *OUTPUT, *GENERAL)
+    parser.add_argument("words", nargs="*", metavar="SERVER.TOOL JSON", help="a tool and its arguments; {} if left out")
+    whole = _flag("--from", metavar="FILE", dest="from_file", help='calls in bulk: {"tool", "arguments"} a line')
+    _add(parser, whole, *BULK, *CALLS, *APPROVALS, *SERVERS, *OUTPUT, *GENERAL)
+    parser.set_defaults(dry_run=False, events=None, batch_price=None, batch_tokens=None)
 
 
 def _parse(parser: Parser) -> None:
@@ -330,6 +370,7 @@ def _config(parser: Parser) -> None:
 
 _BUILDERS: dict[str, Callable[[Parser], None]] = {
     "run": _run,
+    "batch": _batch,
     "call": _call,
     "parse": _parse,
     "mcp": _mcp,

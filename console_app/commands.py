@@ -33,6 +33,14 @@ def run_command(arguments: Namespace) -> int:
     match arguments.command:
         case "run" | "console":
             return _headless(arguments, _run)
+        case "batch":
+            from console_app import batch_commands
+
+            return _headless(arguments, batch_commands.batch)
+        case "call" if arguments.from_file is not None:
+            from console_app import batch_commands
+
+            return _headless(arguments, batch_commands.calls)
         case "call":
             return _headless(arguments, _call)
         case "mcp":

@@ -34,12 +34,14 @@ class SharedModels:
         if name not in self._choices:
             choice = self._source.choose(name)
             await asyncio.to_thread(self._source.load, choice)
+            if choice.provider == SCRIPTED:
+                self._played(choice.model)
             self._choices[name] = await self._source.named(choice)
         return self._choices[name]
 
-    def name(self, name: str = "") -> str:
-        """PROVIDER/MODEL of a loaded model."""
-        return self._choices[name].name
+    def choice(self, name: str = "") -> ModelChoice:
+        """A loaded model."""
+        return self._choices[name]
 
     def open(self, name: str = "") -> Provider:
         """A provider for one conversation; it isn't closed."""

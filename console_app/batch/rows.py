@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import csv
 import json
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Literal, cast
 
 from console_app.domain.errors import UsageError
+from console_app.domain.safe_text import encodable
 
 Form = Literal["jsonl", "csv", "lines"]
 FORMS: tuple[Form, ...] = ("jsonl", "csv", "lines")
 STDIN = "-"
+_STDIN_DESCRIPTOR = 0
 _ENDINGS: dict[str, Form] = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".tsv": "csv"}
 _LARGEST_CELL = 2**27  # characters
 _SHOWN = 3  # problems of a file that are told
@@ -55,7 +56,7 @@ def told(problems: Sequence[str]) -> str:
 
 def _opened(path: str) -> IO[str]:
     if path == STDIN:
-        return open(sys.stdin.fileno(), encoding="utf-8-sig", newline="", closefd=False)
+        return open(_STDIN_DESCRIPTOR, encoding="utf-8-sig", newline="", closefd=False)
     return open(path, encoding="utf-8-sig", newline="")
 
 
@@ -84,12 +85,14 @@ def _json_rows(file: IO[str], name: str, problems: list[str]) -> Iterator[tuple[
         if not line.strip():
             continue
         try:
-            value: Any = json.loads(line)
+            value: Any = json.loads(line.rstrip())
         except (ValueError, RecursionError) as error:
             where = f", column {error.colno}" if isinstance(error, json.JSONDecodeError) else ""
             what = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
             problems.append(f"{name}:{number}{where}: not JSON: {what}")
             continue
+        if "\\ud" in line.lower():  # an escape may stand for half a character, which nothing could send
+            value = json.loads(encodable(json.dumps(value, ensure_ascii=False)))
         if isinstance(value, str):
             value = {"prompt": value, "text": value}
         if isinstance(value, dict):

@@ -18,6 +18,7 @@ from console_app.batch.results_file import ResultsFile
 from console_app.domain.batch import BATCH_EVENT, BatchEvent, ItemResult, WorkItem
 from console_app.domain.batch_progress import BatchProgress
 from console_app.domain.errors import FanoutError
+from console_app.domain.steady_time import steady_time
 
 DISK_PATIENCE = 30.0  # seconds that a full disk may take to have room again
 _LOOK = 1.0  # seconds between two looks at what else may be submitted
@@ -67,7 +68,7 @@ class BatchRun:
 
     async def run(self) -> None:
         """All items, or as many as there are before the run stops. Raises nothing that an item or an engine did."""
-        self.progress.state = "running"
+        self.progress.begin(steady_time())
         reading = [
             asyncio.create_task(self._read_results(), name="batch results"),
             asyncio.create_task(self._read_events(), name="batch events"),

@@ -109,6 +109,11 @@ class Paths:
         return self.state / "dialects.json"
 
     @property
+    def batches(self) -> Path:
+        """How far each batch is, for other terminals."""
+        return self.state / "batches"
+
+    @property
     def repaired(self) -> Path:
         """What others could read until Fanout set it right, for `fanout doctor` to say once."""
         return self.state / "repaired.json"

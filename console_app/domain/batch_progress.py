@@ -128,7 +128,7 @@ class _Running:
 class BatchProgress:
     """See the module. `total` counts all items, `earlier` those whose results were there before."""
 
-    def __init__(self, total: int, earlier: int = 0, *, started_at: float = 0.0) -> None:
+    def __init__(self, total: int, earlier: int = 0) -> None:
         self.total = total
         self.earlier = earlier
         self.state: RunState = "starting"
@@ -136,13 +136,17 @@ class BatchProgress:
         self.usage = ItemUsage()
         self.calls = self.failed_calls = 0
         self.counts: Counter[ItemStatus] = Counter()
-        self._started_at = started_at
+        self._started_at = 0.0
         self._running: dict[str, _Running] = {}
         self._ends: deque[float] = deque()
         self._durations = array("f")
         self._slowest: list[tuple[float, str]] = []
-        self._causes: dict[tuple[ItemStatus, str], list[str | int]] = {}
+        self._causes: dict[str, Cause] = {}
         self._notices: deque[str] = deque(maxlen=_NOTICES)
+
+    def begin(self, now: float) -> None:
+        """From now on items run."""
+        self.state, self._started_at = "running", now
 
     def apply(self, event: BatchEvent) -> None:
         """Folds in an event."""
@@ -235,19 +239,14 @@ class BatchProgress:
 
     def _failed(self, result: ItemResult) -> None:
         words = one_line(result.error or result.status, 200)
-        status: ItemStatus = result.status
-        key = status, _CHANGING.sub("…", words)[:120]
+        key = f"{result.status} {_CHANGING.sub('…', words)[:120]}"
         if key not in self._causes and len(self._causes) >= _CAUSES:
-            key, words = (status, ""), "other causes"
-        entry = self._causes.setdefault(key, [words, result.id, 0])
-        entry[2] = int(entry[2]) + 1
+            key, words = f"{result.status} ", "other causes"
+        known = self._causes.get(key) or Cause(status=result.status, words=words, count=0, example=result.id)
+        self._causes[key] = known.model_copy(update={"count": known.count + 1})
 
     def _told_causes(self) -> tuple[Cause, ...]:
-        causes = [
-            Cause(status=status, words=str(words), example=str(example), count=int(count))
-            for (status, _), (words, example, count) in self._causes.items()
-        ]
-        return tuple(sorted(causes, key=lambda cause: -cause.count))
+        return tuple(sorted(self._causes.values(), key=lambda cause: -cause.count))
 
 
 def histogram(seconds: Sequence[float]) -> tuple[Bar, ...]:

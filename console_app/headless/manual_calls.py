@@ -17,6 +17,8 @@ from console_app.engine.manual_calls import ManualCall
 
 def read_calls(words: Sequence[str]) -> list[ManualCall]:
     """`SERVER.TOOL JSON SERVER.TOOL JSON ...` as calls; JSON left out is {}. Raises UsageError."""
+    if not words:
+        raise UsageError("it isn't said which tool", 'As: fanout call calculator.evaluate \'{"expression": "1+1"}\'')
     calls: list[ManualCall] = []
     for number, word in enumerate(words):
         if word.lstrip().startswith("{"):
