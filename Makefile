@@ -7,10 +7,10 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # Bytecode is kept: a start without it takes twice as long.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test check format lint types contracts docs faults audit sbom conformance integration bench lock clean help
+.PHONY: run test check format lint types contracts docs faults audit sbom conformance integration bench bench-batch lock clean help
 
 help: ## what can be made
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 run: $(VENV)/.run ## the console on the offline model: no key, no network
 	@$(BIN)/fanout --model offline/rehearsal $(ARGS)
@@ -55,6 +55,9 @@ bench: $(VENV)/.dev ## the benchmarks, on this machine
 	$(BIN)/python -m benchmarks.bench_conversation
 	$(BIN)/python -m benchmarks.bench_dialects
 	$(BIN)/python -m benchmarks.bench_cache
+
+bench-batch: $(VENV)/.dev ## batches of 100, 1,000 and 10,000 items
+	$(BIN)/python -m benchmarks.bench_batch $(ARGS)
 
 lock: ## new exact pins with hashes (needs uv)
 	uv pip compile pyproject.toml --group build $(LOCK) -o requirements.lock

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import random
 from argparse import Namespace
 from collections.abc import AsyncGenerator, Generator, Sequence
@@ -21,13 +22,15 @@ from console_app.batch.results_file import ResultsFile
 from console_app.batch.rows import read_rows
 from console_app.batch.run import BatchRun, Limits
 from console_app.batch.status_files import StatusFile
-from console_app.batch.telling import told
+from console_app.batch.telling import Telling
 from console_app.batch.template import Template
 from console_app.batch_worker import OpenWorker
 from console_app.config.server_choice import ServerChoice
-from console_app.domain.batch import WorkItem
+from console_app.domain.batch import BatchEvent, ItemResult, ItemTurnEvent, WorkItem
 from console_app.domain.batch_progress import BatchProgress, BatchSnapshot
+from console_app.domain.batch_words import duration, line
 from console_app.domain.errors import FanoutError, UsageError
+from console_app.domain.events import EVENT
 from console_app.domain.json_text import json_line
 from console_app.domain.safe_text import one_line, visible
 from console_app.engine.manual_calls import ManualCall, find_tools
@@ -104,7 +107,7 @@ def _other_run(setup: Setup, output: OutputStreams, action: str, names: Sequence
         if setup.arguments.json:
             output.report(json_line(run.model_dump(mode="json")))
         else:
-            for text in _told(run) if action == "show" else [f"{run.name}: {run.state} · {summary.line(run)}"]:
+            for text in _told(run) if action == "show" else [f"{run.name}: {run.state} · {line(run)}"]:
                 output.report(visible(text))
     if not runs:
         output.error_line("No batch has run here.")
@@ -115,11 +118,11 @@ def _told(run: BatchSnapshot) -> list[str]:
     if run.state == "ended":
         return [f"{run.name}: ended · {run.results}", *summary.lines(run)]
     running = [
-        f"  {one.id}  {summary.duration(max(run.at - one.started_at, 0.0))}  {one.model}  {summary.lanes(one)}"
+        f"  {one.id}  {duration(max(run.at - one.started_at, 0.0))}  {one.model}  {summary.lanes(one)}"
         for one in run.running
     ]
     failures = [f"  {cause.count} {cause.status}: {cause.words} (as {cause.example})" for cause in run.causes]
-    return [f"{run.name}: {run.state} · {run.results}", summary.line(run), *running, *failures]
+    return [f"{run.name}: {run.state} · {run.results}", line(run), *running, *failures]
 
 
 @dataclass(slots=True)
@@ -151,8 +154,8 @@ class _Command:
             return await self._missing(results)
         finally:
             await results.close()
-            for line in results.unwritten:  # so that nothing is lost
-                self.output.out(line)
+            for text in results.unwritten:  # so that nothing is lost
+                self.output.out(text)
             if results.unwritten:
                 self.output.error_line(f"fanout: {results.problem}: {len(results.unwritten)} results are on stdout.")
 
@@ -217,13 +220,47 @@ class _Command:
         if self.interrupts.asked.is_set():
             run.stop("now", "interrupted")
         try:
-            ended = await told(run, status, str(results.path), self.output.error_line)
+            telling = Telling(run, status, str(results.path))
+            if self.on_screen:
+                ended = await self._shown(run, telling)
+            else:
+                ended = await telling.until_ended(self.output.error_line)
         finally:
             self.interrupts.on_interrupt = None
             status.close()
         now = {item.id for item in todo}
         failed = any(status != "completed" for name, status in results.earlier.statuses.items() if name not in now)
         return await self._ending(run, ended, failed=failed)
+
+    @property
+    def on_screen(self) -> bool:
+        """Whether a terminal is there to show it on."""
+        term = self.setup.environ.get("TERM", "")
+        return os.isatty(0) and os.isatty(1) and os.isatty(2) and term not in ("", "dumb") and not self.arguments.plain
+
+    async def _shown(self, run: BatchRun, telling: Telling) -> BatchSnapshot:
+        from console_app import resources
+        from console_app.tui.batch.app import BatchApp  # with Textual, 0.2 s, which a pipe doesn't need
+
+        theme_dirs = (resources.themes_dir(), self.setup.paths.themes)
+        app = BatchApp(telling, self.setup.settings.theme, theme_dirs)
+
+        def seen(event: BatchEvent | ItemResult) -> None:
+            if isinstance(event, ItemTurnEvent):
+                app.happened(event.item, EVENT.validate_python(event.event))
+
+        run.seen = seen
+        showing = asyncio.create_task(app.run_async(), name="batch screen")
+        running = asyncio.create_task(telling.until_ended(None), name="batch run")
+        try:
+            await asyncio.wait((showing, running), return_when=asyncio.FIRST_COMPLETED)
+            if not running.done():  # the screen is gone, with its terminal or by a fault of ours
+                telling.stop_all()
+            return await running
+        finally:
+            if not showing.done():
+                app.exit()
+            await asyncio.wait((showing,))
 
     async def _ending(self, run: BatchRun, ended: BatchSnapshot, *, failed: bool) -> RunEnding:
         """`failed` says that an earlier run left an item that did."""

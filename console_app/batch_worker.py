@@ -34,7 +34,7 @@ class OpenWorker:
         """Waits with `settled` for the servers."""
         if self._servers.servers:
             await asyncio.to_thread(wiring.preload_servers)
-        await settled(self.hub)
+        await asyncio.gather(settled(self.hub), wiring.build_models())
         wiring.freeze_collector()
 
 

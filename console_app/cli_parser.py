@@ -154,6 +154,7 @@ BULK = (
     _flag("--limit", metavar="N", type=_count, help="no more than N items of those that are left"),
     _flag("--shuffle", action="store_true", help="in any order"),
     _flag("--name", metavar="NAME", help="what it is called in other terminals (that of the results file)"),
+    _flag("--plain", action="store_true", help="lines in a terminal too, and no screen"),
     _flag("--report", metavar="FILE", help="at the end, one HTML page of what came of it"),
 )
 ITEMS = (

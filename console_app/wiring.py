@@ -6,6 +6,7 @@ loads Textual.
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import logging
 import os
@@ -29,6 +30,7 @@ from console_app.config.system_prompt import DEFAULT
 from console_app.conversation.model_source import ConfiguredModels
 from console_app.domain.approvals import CallPolicy
 from console_app.domain.errors import ConfigError, UsageError
+from console_app.domain.tools import Frozen
 from console_app.engine.approval_gate import ApprovalGate, Rule
 from console_app.engine.engine import Engine
 from console_app.engine.rule_bindings import RuleBindings, RuleKey
@@ -119,6 +121,15 @@ def freeze_collector() -> None:
     """
     gc.freeze()
     gc.enable()
+
+
+async def build_models(base: type[Frozen] = Frozen) -> None:
+    """Events and messages are built when first used, a third of a millisecond each: all of them now, others in between,
+    and on the loop, since two threads must not build one."""
+    for model in base.__subclasses__():
+        model.model_rebuild()
+        await asyncio.sleep(0)
+        await build_models(model)
 
 
 def choose_servers(setup: Setup) -> ServerChoice:

@@ -10,6 +10,7 @@ from typing import Protocol
 
 from console_app.domain.batch import BatchEvent, ItemResult, WorkItem
 
+_TOGETHER = 2  # items that begin in one round of the loop
 CLOSING = 3.0  # seconds that items get to end, within the deadline of an interrupted run
 _MOST_EVENTS = 10_000  # that nobody has read
 
@@ -34,6 +35,7 @@ class LocalEngine:
         self._capacity = capacity
         self._waiting: deque[WorkItem] = deque()
         self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._starting = False
         self._results = _Stream(None)
         self._events = _Stream(_MOST_EVENTS)
 
@@ -77,10 +79,20 @@ class LocalEngine:
         self._events.end()
 
     def _start(self) -> None:
-        while self._waiting and len(self._tasks) < self.capacity:
+        """Starts what there is room for, a few in each round of the loop, or all would hold it up together."""
+        for _ in range(_TOGETHER):
+            if not self._waiting or len(self._tasks) >= self.capacity:
+                return
             item = self._waiting.popleft()
             self._tasks[item.id] = task = asyncio.create_task(self._run(item), name=f"item {item.id}")
             task.add_done_callback(lambda done, item=item: self._ended(done, item))
+        if not self._starting and self._waiting:
+            self._starting = True
+            asyncio.get_running_loop().call_later(0, self._go_on)
+
+    def _go_on(self) -> None:
+        self._starting = False
+        self._start()
 
     async def _run(self, item: WorkItem) -> None:
         self._give(await self._worker.run(item, self._tell))

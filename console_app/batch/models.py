@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from console_app.config.model_choice import SCRIPTED, ModelChoice
-from console_app.conversation.model_source import ConfiguredModels
+from console_app.conversation.model_source import ConfiguredModels, warm_up
 from console_app.domain.endpoint import identity
 from console_app.providers.rate_limiter import RateLimiter
 
@@ -33,9 +33,7 @@ class SharedModels:
         that isn't there."""
         if name not in self._choices:
             choice = self._source.choose(name)
-            await asyncio.to_thread(self._source.load, choice)
-            if choice.provider == SCRIPTED:
-                self._played(choice.model)
+            await asyncio.to_thread(self._load, choice)
             self._choices[name] = await self._source.named(choice)
         return self._choices[name]
 
@@ -62,6 +60,13 @@ class SharedModels:
         """Closes the connections."""
         wires, self._wires = list(self._wires.values()), {}
         await asyncio.gather(*(wire.close() for wire in wires))
+
+    def _load(self, choice: ModelChoice) -> None:
+        self._source.load(choice)
+        if choice.provider == SCRIPTED:
+            self._played(choice.model)
+        self._source.open(choice)  # which imports what reads an answer
+        warm_up(choice)
 
     def _wire(self, choice: ModelChoice) -> Provider:
         if choice.provider == SCRIPTED:  # which plays its script once a conversation

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from console_app.batch.summary import duration, money
 from console_app.domain.batch import ItemResult
 from console_app.domain.batch_progress import BatchSnapshot
+from console_app.domain.batch_words import duration, money
 from console_app.domain.errors import UsageError
 from console_app.domain.safe_text import visible
 

@@ -46,7 +46,6 @@ class BatchRun:
         results: ResultsFile,
         progress: BatchProgress,
         limits: Limits,
-        seen: Callable[[BatchEvent | ItemResult], None] = lambda _: None,
         disk_patience: float = DISK_PATIENCE,
     ) -> None:
         self.progress = progress
@@ -55,7 +54,7 @@ class BatchRun:
         self._todo = deque(items)
         self._results = results
         self._limits = limits
-        self._seen = seen
+        self.seen: Callable[[BatchEvent | ItemResult], None] = lambda _: None
         self._out: dict[str, WorkItem] = {}  # submitted, and without a result
         self._writing: set[str] = set()  # of these, those whose result is on its way to the disk
         self._stopped_items: set[str] = set()
@@ -151,7 +150,7 @@ class BatchRun:
     def _happened(self, text: str) -> None:
         event = BATCH_EVENT.validate_json(text)
         self.progress.apply(event)
-        self._seen(event)
+        self.seen(event)
 
     def _finished(self, text: str) -> None:
         result = ItemResult.model_validate_json(text)
@@ -177,7 +176,7 @@ class BatchRun:
         self._tokens += result.usage.input_tokens + result.usage.output_tokens
         if self._limits.max_price is not None and result.usage.cost is None and result.usage.input_tokens:
             self._unpriced()
-        self._seen(result)
+        self.seen(result)
         if self._limits.fail_fast and not result.ok:
             self.stop("now", f"item “{result.id}” {result.status} (--fail-fast)")
 

@@ -6,34 +6,53 @@ import asyncio
 import os
 from collections.abc import Callable
 
-from console_app.batch import summary
 from console_app.batch.run import BatchRun
 from console_app.batch.status_files import StatusFile
 from console_app.domain.batch_progress import BatchSnapshot
+from console_app.domain.batch_words import line
 from console_app.domain.steady_time import steady_time
 
 _TICK = 1.0  # seconds between two lines, and two looks of other terminals
 _QUIET = 10  # of these, after which a line is repeated that says nothing new
 
 
-async def told(run: BatchRun, status: StatusFile, results: str, tell: Callable[[str], None]) -> BatchSnapshot:
-    """Runs it to its end, and returns the last that there is to say of it."""
-    running = asyncio.create_task(run.run(), name="batch")
-    last, since = "", 0
-    try:
-        while not running.done():
-            snapshot = run.progress.snapshot(steady_time(), name=status.name, results=results, pid=os.getpid())
-            text, since = summary.line(snapshot), since + 1
-            if text != last or since >= _QUIET:
-                tell(text)
-                last, since = text, 0
-            await status.publish(snapshot)
-            if await status.stop_asked():
-                run.stop("now", "asked to, from another terminal")
-            await asyncio.wait((running,), timeout=_TICK)
-        await running
-    finally:
-        running.cancel()
-        ended = run.progress.ended(steady_time(), name=status.name, results=results)
-        await status.publish(ended)
-    return ended
+class Telling:
+    """Of one run. `snapshot`, `watch`, `stop_item` and `stop_all` are for a front end that shows it."""
+
+    def __init__(self, run: BatchRun, status: StatusFile, results: str) -> None:
+        self.watch = run.watch
+        self.stop_item = run.stop_item
+        self._run = run
+        self._status = status
+        self._results = results
+
+    def snapshot(self) -> BatchSnapshot:
+        """As it is now."""
+        progress = self._run.progress
+        return progress.snapshot(steady_time(), name=self._status.name, results=self._results, pid=os.getpid())
+
+    def stop_all(self) -> None:
+        """Stops the run; what is running runs again another time."""
+        self._run.stop("now", "stopped by hand")
+
+    async def until_ended(self, tell: Callable[[str], None] | None) -> BatchSnapshot:
+        """Runs it to its end, and returns the last that there is to say of it. None tells no lines."""
+        running = asyncio.create_task(self._run.run(), name="batch")
+        last, since = "", 0
+        try:
+            while not running.done():
+                snapshot = self.snapshot()
+                text, since = line(snapshot), since + 1
+                if tell is not None and (text != last or since >= _QUIET):
+                    tell(text)
+                    last, since = text, 0
+                await self._status.publish(snapshot)
+                if await self._status.stop_asked():
+                    self._run.stop("now", "asked to, from another terminal")
+                await asyncio.wait((running,), timeout=_TICK)
+            await running
+        finally:
+            running.cancel()
+            ended = self._run.progress.ended(steady_time(), name=self._status.name, results=self._results)
+            await self._status.publish(ended)
+        return ended

@@ -39,7 +39,6 @@ from console_app.engine.slots import Slots
 from console_app.engine.turn import Turn
 
 _STATES: dict[type[ev.Event], CallState] = {
-    ev.CallAnnounced: CallState.ANNOUNCED,
     ev.CallQueued: CallState.QUEUED,
     ev.CallStarted: CallState.RUNNING,
     ev.CallFinished: CallState.FINISHED,
@@ -196,8 +195,12 @@ class _Running:
     def show_all(self) -> None:
         """From now on it is watched."""
         self.watched = True
+        step = self.engine.transcript.step if self.engine is not None else None
+        begun = next((event for event in reversed(self.events) if isinstance(event, ev.StepStarted)), None)
         for event in self.events:
             self._show(event)
+            if event is begun and step is not None and step.text and not step.done:
+                self._show(ev.TextDelta(text=step.text))  # what it has said so far
 
     def _show(self, event: ev.Event) -> None:
         self.tell(ItemTurnEvent(item=self.item.id, event=event.model_dump(mode="json")))
