@@ -83,10 +83,10 @@ class BatchApp(App[None]):
         """None of Textual's own."""
         return ()
 
-    async def run_async(self, **options: Any) -> None:
+    async def run_async(self, **options: Any) -> Any:
         """Runs until `exit`; the terminal is as it was before."""
         try:
-            await super().run_async(**options)
+            return await super().run_async(**options)
         finally:
             driver = driver_of(self)
             if driver is not None:
