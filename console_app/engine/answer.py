@@ -66,7 +66,7 @@ class Answer:
                 self.batch.delta(chunk.index, chunk.text)
             case ports.ReasoningChunk():
                 self._emit(ev.ReasoningDelta(text=chunk.text))
-            case ports.TextRevised():
+            case ports.TextReplaced():
                 self._text[:] = [chunk.text]
                 if self.label is None:  # the whole thought follows by itself
                     self._emit(ev.TextRevised(text=self._text[0]))
@@ -78,7 +78,7 @@ class Answer:
                 self.batch.closed(chunk)
             case ports.CallBroken():
                 self.batch.broken(chunk)
-            case ports.CallDropped():
+            case ports.CallWithdrawn():
                 self.batch.dropped(chunk.index)
             case ports.FinishChunk():
                 self.finish = chunk.reason

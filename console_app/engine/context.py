@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from console_app.domain.amounts import CHARACTERS_A_TOKEN
 from console_app.domain.events import HistoryCompacted
 from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
-from console_app.domain.ports.provider import FinishChunk, ModelRequest, Provider, TextChunk, TextRevised, UsageChunk
+from console_app.domain.ports.provider import FinishChunk, ModelRequest, Provider, TextChunk, TextReplaced, UsageChunk
 from console_app.domain.tools import ToolSpec
 from console_app.engine.history import AnyMessage
 
@@ -129,7 +129,7 @@ async def summarise(
             match chunk:
                 case TextChunk():
                     text += chunk.text
-                case TextRevised():
+                case TextReplaced():
                     text = chunk.text
                 case UsageChunk():
                     usage = chunk

@@ -20,7 +20,7 @@ MOST_WAITS = 10  # for a server that is never quiet
 _RETRY_SECONDS = (0.5, 2.0, 10.0, 60.0)
 
 
-class Changes:
+class ChangeNotices:
     """`news` is set while there is something to `take`; `subscribed` are the resources that we want updates of."""
 
     def __init__(self) -> None:
@@ -96,10 +96,10 @@ class Changes:
         self._completed.pop(identifier, None)
 
 
-async def listen(client: Client, changes: Changes) -> None:
+async def listen(client: Client, changes: ChangeNotices) -> None:
     """Keeps a stream of notices open: from 2026-07-28 a server tells of changes only to those that listen.
 
-    What arrives there also reaches `Changes.heard`. A stream that ends is opened again, later each time; since
+    What arrives there also reaches `ChangeNotices.heard`. A stream that ends is opened again, later each time; since
     something may have been missed meanwhile, the lists are looked at again.
     """
     offered = client.server_capabilities

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from console_app.domain.errors import AnswerInterrupted
 from console_app.domain.messages import AssistantMessage, UserMessage
-from console_app.domain.ports.provider import FinishChunk, ModelRequest, Provider, TextChunk, TextRevised, UsageChunk
+from console_app.domain.ports.provider import FinishChunk, ModelRequest, Provider, TextChunk, TextReplaced, UsageChunk
 from console_app.domain.questions import Sampled, SamplingMessage, SamplingRequest
 
 _FIRST_MESSAGE = "(The conversation begins with the assistant.)"
@@ -27,7 +27,7 @@ class ProviderSampler:
                 match chunk:
                     case TextChunk():
                         text += chunk.text
-                    case TextRevised():
+                    case TextReplaced():
                         text = chunk.text
                     case UsageChunk():
                         usage = chunk

@@ -38,7 +38,7 @@ from console_app.domain.ports.toolset import CallReporter
 from console_app.mcp_client import convert, faults, reading
 from console_app.mcp_client.asking import Asking
 from console_app.mcp_client.callbacks import Callbacks
-from console_app.mcp_client.changes import Changes, listen
+from console_app.mcp_client.changes import ChangeNotices, listen
 from console_app.mcp_client.exchange import Exchanges
 from console_app.mcp_client.faults import CallRefused, ConnectionLost
 from console_app.mcp_client.offers import Offers, PromptMessage, ResourceContent, ResourceTemplate, ServerPrompt
@@ -80,7 +80,7 @@ class ServerSession:
         self,
         client: Client,
         wire: Wire,
-        changes: Changes,
+        changes: ChangeNotices,
         callbacks: Callbacks,
         surroundings: Surroundings,
         refusal: Callable[[], str],
@@ -273,7 +273,7 @@ async def open_session(
 
     `refusal` tells of the last HTTP status that was an error, where there is HTTP.
     """
-    changes = Changes()
+    changes = ChangeNotices()
     traffic = surroundings.exchanges.traffic(surroundings.server)
     wire = Wire(surroundings.log, traffic, surroundings.log_level, surroundings.server, surroundings.without_secrets)
     callbacks = Callbacks(surroundings.server, wire, surroundings.asking, surroundings.roots or tuple)

@@ -7,11 +7,8 @@ URL only: a model of the same name at a server of your own costs nothing that we
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
-
-if TYPE_CHECKING:
-    from console_app.domain.ports.provider import UsageChunk
 
 _PRICE_LISTS = {"openai": "openai", "openai-responses": "openai", "anthropic": "anthropic"}
 _LOCAL = re.compile(r"localhost$|::1$|(127|10|192\.168)\.|[^.:]+$")
@@ -53,11 +50,6 @@ def cost(
         return None
 
 
-def cost_of(provider: str, model: str, usage: UsageChunk, *, base_url: str | None = None) -> float | None:
-    """The same for a UsageChunk."""
-    return cost(provider, model, usage.input_tokens, usage.output_tokens, usage.cached_tokens, base_url=base_url)
-
-
 def context_window(provider: str, model: str, *, base_url: str | None = None) -> int | None:
     """Tokens that fit into one request and its answer, None where not known."""
     known = _where(provider, base_url)
@@ -72,16 +64,6 @@ def context_window(provider: str, model: str, *, base_url: str | None = None) ->
     except (LookupError, ValueError):
         return None
     return found.context_window
-
-
-def known_models(provider: str) -> list[str]:
-    """Models of a vendor that the price table knows, for completion when the endpoint can't be asked."""
-    if provider not in _PRICE_LISTS:
-        return []
-    from genai_prices import data_snapshot
-
-    lists = (entry for entry in data_snapshot.get_snapshot().providers if entry.id == _PRICE_LISTS[provider])
-    return sorted({model.id for entry in lists for model in entry.models})
 
 
 def may_have_price(provider: str, base_url: str | None) -> bool:

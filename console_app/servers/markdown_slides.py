@@ -24,7 +24,7 @@ Kind = Literal["bullet", "number", "text", "heading", "quote", "code"]
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class TextRun:
     """Text in one style."""
 
     text: str
@@ -38,7 +38,7 @@ class Run:
 class Paragraph:
     """One paragraph of a slide. `level` is the depth of a list, from 0; `label` the number of a numbered item."""
 
-    runs: tuple[Run, ...]
+    runs: tuple[TextRun, ...]
     kind: Kind = "text"
     level: int = 0
     label: str = ""
@@ -117,7 +117,7 @@ def _pieces(blocks: Sequence[Paragraph | SlideTable]) -> Iterator[Paragraph | Sl
         elif isinstance(block, Paragraph) and block.kind == "code" and block.lines > LINES_A_SLIDE:
             lines = block.runs[0].text.split("\n")
             for at in range(0, len(lines), LINES_A_SLIDE):
-                yield replace(block, runs=(Run("\n".join(lines[at : at + LINES_A_SLIDE]), code=True),))
+                yield replace(block, runs=(TextRun("\n".join(lines[at : at + LINES_A_SLIDE]), code=True),))
         else:
             yield block
 
@@ -141,7 +141,7 @@ class _Reader:
                 case "hr":
                     self.slides.append(Slide())
                 case "fence" | "code_block":
-                    self._add(Paragraph((Run(token.content.rstrip("\n").expandtabs(4), code=True),), "code"))
+                    self._add(Paragraph((TextRun(token.content.rstrip("\n").expandtabs(4), code=True),), "code"))
                 case "html_block":
                     self._html(token.content)
                 case _:
@@ -182,7 +182,7 @@ class _Reader:
         elif text.strip():
             self._add(self._paragraph(runs))
 
-    def _heading(self, level: int, text: str, runs: tuple[Run, ...]) -> None:
+    def _heading(self, level: int, text: str, runs: tuple[TextRun, ...]) -> None:
         if level > 2 and not self.slides[-1].empty:
             self._add(Paragraph(runs, "heading"))
         elif self.slides[-1].empty:
@@ -190,7 +190,7 @@ class _Reader:
         else:
             self.slides.append(Slide(text))
 
-    def _paragraph(self, runs: tuple[Run, ...]) -> Paragraph:
+    def _paragraph(self, runs: tuple[TextRun, ...]) -> Paragraph:
         level = min(max(len(self._lists) - 1, 0), DEEPEST_LEVEL)
         if not self._lists:
             return Paragraph(runs, "quote" if self._quotes else "text")
@@ -212,8 +212,8 @@ class _Reader:
         self.slides[-1].blocks.append(block)
 
 
-def _runs(children: Sequence[Token]) -> Iterator[Run]:
-    style = Run("")
+def _runs(children: Sequence[Token]) -> Iterator[TextRun]:
+    style = TextRun("")
     for child in children:
         match child.type:
             case "text":

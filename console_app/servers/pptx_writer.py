@@ -10,7 +10,7 @@ from pptx import Presentation
 from pptx.oxml.ns import qn
 from pptx.util import Emu, Inches, Pt
 
-from console_app.servers.markdown_slides import Paragraph, Run, Slide, SlideTable
+from console_app.servers.markdown_slides import Paragraph, Slide, SlideTable, TextRun
 from console_app.servers.pptx_internals import properties_of
 
 _WIDTH, _HEIGHT = Inches(13.333), Inches(7.5)
@@ -75,7 +75,7 @@ def _fill(frame: Any, paragraphs: Sequence[Paragraph], *, plain: bool) -> None:
         line.level = paragraph.level
         if paragraph.kind != "bullet" and not plain:
             _without_bullet(line, paragraph.level)
-        label = (Run(f"{paragraph.label} "),) if paragraph.label else ()
+        label = (TextRun(f"{paragraph.label} "),) if paragraph.label else ()
         for run in (*label, *paragraph.runs):
             _add_run(line, run, paragraph)
 
@@ -94,7 +94,7 @@ def _without_bullet(line: Any, level: int) -> None:
     properties.insert(0, properties.makeelement(qn("a:buNone"), {}))
 
 
-def _add_run(line: Any, run: Run, paragraph: Paragraph) -> None:
+def _add_run(line: Any, run: TextRun, paragraph: Paragraph) -> None:
     for at, text in enumerate(run.text.split("\n")):
         if at:
             line.add_line_break()

@@ -38,7 +38,7 @@ async def recorded(source: EventSource, store: SessionStore | None) -> AsyncIter
         while events := await source.next_slice(SLICE):
             yield events
         return
-    sampling = Sampling()
+    sampling = StoredSamples()
     while events := await source.next_slice(STORED_TOGETHER):
         if stored := to_store(events, sampling):
             await store.append(stored)
@@ -48,7 +48,7 @@ async def recorded(source: EventSource, store: SessionStore | None) -> AsyncIter
             await asyncio.sleep(PAUSE)
 
 
-class Sampling:
+class StoredSamples:
     """Which progress and log lines of a turn are stored: of each call `SAMPLES` at once, and as many a second after."""
 
     def __init__(self) -> None:
@@ -62,9 +62,9 @@ class Sampling:
         return left >= 1
 
 
-def to_store(events: Sequence[ev.Event], sampling: Sampling | None = None) -> list[ev.Event]:
+def to_store(events: Sequence[ev.Event], sampling: StoredSamples | None = None) -> list[ev.Event]:
     """What of a slice is stored: deltas joined to drafts, progress and log lines as `sampling` says, and all others."""
-    sampling = sampling or Sampling()
+    sampling = sampling or StoredSamples()
     stored: list[ev.Event] = []
     pieces: list[str] = []  # of the draft that is last in `stored`
 

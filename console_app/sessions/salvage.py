@@ -13,7 +13,7 @@ from typing import Any
 
 from console_app.domain import events as ev
 from console_app.sessions import tables
-from console_app.sessions.sqlite_pages import Damaged, Layout, Pages, Place, Value
+from console_app.sessions.sqlite_pages import Damaged, Layout, Pages, RecordPlace, Value
 
 _MOST_PLACES = 4  # of one event: it may stand on a free page too, where the list of those was lost
 
@@ -31,7 +31,7 @@ class Salvaged:
 class _Found:
     """Where the records of a session stand."""
 
-    events: dict[int, list[Place]] = field(default_factory=dict[int, list[Place]])  # by `seq`
+    events: dict[int, list[RecordPlace]] = field(default_factory=dict[int, list[RecordPlace]])  # by `seq`
     known: tuple[Any, ...] | None = None
     updated_at: float = 0.0
 
@@ -66,11 +66,11 @@ class Wreck:
         read = (self._event(session_id, seq, found.events[seq]) for seq in sorted(found.events))
         return Salvaged(session_id, [event for event in read if event is not None], found.known)
 
-    def places(self, session_id: str) -> dict[int, list[Place]]:
+    def places(self, session_id: str) -> dict[int, list[RecordPlace]]:
         """Where the events of a session stand, by their `seq`."""
         return self._found[session_id].events
 
-    def _event(self, session_id: str, seq: int, places: list[Place]) -> ev.Event | None:
+    def _event(self, session_id: str, seq: int, places: list[RecordPlace]) -> ev.Event | None:
         for place in places:
             try:
                 body = self.pages.record(place)[-1]

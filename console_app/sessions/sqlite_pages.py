@@ -29,7 +29,7 @@ class Layout(NamedTuple):
     reserved: int = 0
 
 
-class Place(NamedTuple):
+class RecordPlace(NamedTuple):
     """Where a record begins: the number of its page, from 1, and the byte of its cell."""
 
     page: int
@@ -71,7 +71,7 @@ class Pages:
             return os.pread(self._wal, size, at).ljust(size, b"\0")
         return os.pread(self._file, size, (number - 1) * size).ljust(size, b"\0")
 
-    def records(self) -> Iterator[tuple[Place, list[Value]]]:
+    def records(self) -> Iterator[tuple[RecordPlace, list[Value]]]:
         """All records; None stands for a column that ends on another page."""
         free = self._free()
         for number in range(1, self.count + 1):
@@ -80,11 +80,11 @@ class Pages:
             page = self.page(number)
             for at in self._cells(page, 100 if number == 1 else 0):
                 try:
-                    yield Place(number, at), self._decoded(page, at, beyond=False)
+                    yield RecordPlace(number, at), self._decoded(page, at, beyond=False)
                 except (Damaged, IndexError, struct.error):
                     continue  # this one; the next may be whole
 
-    def record(self, place: Place, read: list[int] | None = None) -> list[Value]:
+    def record(self, place: RecordPlace, read: list[int] | None = None) -> list[Value]:
         """All columns of a record; the numbers of its pages are added to `read`. Raises Damaged."""
         try:
             values = self._decoded(self.page(place.page), place.at, beyond=True, read=read)

@@ -11,7 +11,7 @@ import pytest
 from console_app.domain import events as ev
 from console_app.domain.approvals import ApprovalMode, CallPolicy
 from console_app.domain.messages import AssistantMessage, UserMessage
-from console_app.domain.ports.provider import Chunk, FinishChunk, TextChunk, TextRevised, UsageChunk
+from console_app.domain.ports.provider import Chunk, FinishChunk, TextChunk, TextReplaced, UsageChunk
 from console_app.domain.transcript import Transcript
 from console_app.engine.approval_gate import ApprovalGate
 from console_app.engine.engine import Engine
@@ -355,7 +355,7 @@ def test_calls_beside_a_thought_run_and_are_its_act() -> None:
 
 def test_a_thought_that_was_revised_is_stored_as_it_was_meant() -> None:
     async def scene() -> None:
-        model = Model([TextChunk("<think>no"), TextRevised("yes"), *STOP], said("Here."))
+        model = Model([TextChunk("<think>no"), TextReplaced("yes"), *STOP], said("Here."))
         engine = engine_of(model, strategy="think-act")
         events = await play(engine)
         assert thoughts(events) == [("think", "yes")]

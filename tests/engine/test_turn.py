@@ -16,15 +16,15 @@ from console_app.domain.ports.provider import (
     CallBroken,
     CallClosed,
     CallDelta,
-    CallDropped,
     CallOpened,
+    CallWithdrawn,
     FinishChunk,
     NoticeChunk,
     ReasoningChunk,
     ReasoningFinished,
     RetryChunk,
     TextChunk,
-    TextRevised,
+    TextReplaced,
     UsageChunk,
 )
 from console_app.domain.tools import ToolCall
@@ -353,7 +353,7 @@ def test_reasoning_usage_retries_and_notices_reach_the_stream() -> None:
                     ReasoningChunk("hm"),
                     ReasoningFinished(kept),
                     TextChunk("<think>no"),
-                    TextRevised("yes"),
+                    TextReplaced("yes"),
                     UsageChunk(10, 5, 2, 0.01),
                     FinishChunk("stop"),
                 ]
@@ -375,7 +375,7 @@ def test_text_calls_can_be_taken_back_or_prove_unreadable() -> None:
             Model(
                 [
                     CallOpened(0, "", "demo_do", "text"),
-                    CallDropped(0),
+                    CallWithdrawn(0),
                     CallOpened(1, "", "demo_do", "text"),
                     CallBroken(1, "The JSON has no name.", '{"x"'),
                     CallBroken(2, "There is no end.", "<tool_call>"),
@@ -416,11 +416,11 @@ def test_odd_chunks_of_a_server_are_survived() -> None:
             [
                 CallDelta(7, "{}"),
                 CallClosed(7, "{}"),
-                CallDropped(7),
+                CallWithdrawn(7),
                 *call(0, {}),
                 CallOpened(0, "again", "demo_do"),
                 CallClosed(0, '{"n": "again"}'),
-                CallDropped(0),
+                CallWithdrawn(0),
                 CallBroken(0, "late"),
                 CallOpened(1, "odd", "no_such_tool"),
                 CallClosed(1, '{"a": "\\ud83d"}'),

@@ -8,6 +8,7 @@ import itertools
 import json
 import math
 import os
+import threading
 from typing import Any
 
 from hypothesis import given
@@ -69,7 +70,7 @@ async def test_both_streams_come_out_whole_and_each_in_order() -> None:
         output.out(f"{number}\n")
         output.error_line(f"line {number}")
     await output.finish()
-    output.close()
+    await _end(output)
     os.close(out_write)
     os.close(err_write)
     with os.fdopen(out_read) as out, os.fdopen(err_read) as err:
@@ -88,9 +89,17 @@ async def test_a_reader_who_is_slow_holds_the_producer_back_and_hurry_lets_it_go
     await asyncio.wait_for(waiting, PATIENCE)
     os.close(reading)
     await asyncio.wait_for(output.lost.wait(), PATIENCE)
-    output.close()
+    await _end(output)
     os.close(writing)
     assert output.failure == ""
+
+
+async def _end(output: OutputStreams) -> None:
+    """Closes it and waits for its thread, which else would write its rest to whatever is opened next at that number."""
+    output.close()
+    for thread in [thread for thread in threading.enumerate() if thread.name == "output"]:
+        await asyncio.to_thread(thread.join, PATIENCE)
+        assert not thread.is_alive()
 
 
 async def test_a_descriptor_set_to_non_blocking_is_written_whole() -> None:
@@ -102,7 +111,7 @@ async def test_a_descriptor_set_to_non_blocking_is_written_whole() -> None:
     while got < 300_000:
         got += len(await asyncio.to_thread(os.read, reading, 65536))
     await output.finish()
-    output.close()
+    await _end(output)
     os.close(reading)
     os.close(writing)
 
@@ -112,6 +121,6 @@ async def test_an_output_that_can_not_be_written_says_why() -> None:
     output = OutputStreams(full, full)
     output.out("x")
     await asyncio.wait_for(output.lost.wait(), PATIENCE)
-    output.close()
+    await _end(output)
     os.close(full)
     assert output.failure == "can't write to standard output: No space left on device"

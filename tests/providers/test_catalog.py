@@ -8,7 +8,6 @@ import sys
 import pytest
 
 from console_app.domain.endpoint import ProviderConfig
-from console_app.domain.ports.provider import UsageChunk
 from console_app.providers import catalog
 from console_app.providers.factory import list_models
 from tests.patience import PATIENCE
@@ -33,16 +32,12 @@ def test_a_configuration_does_not_show_its_key() -> None:
     config = ProviderConfig("x", "anthropic", "m", api_key="sk-secret", headers={"x-api-key": "sk-secret"})
     assert "secret" not in repr(config)
 
-
-def test_prices_and_windows_of_known_models() -> None:
     catalog.preload()
     assert catalog.cost("openai", "gpt-4o", 1_000_000, 0) == pytest.approx(2.5)
     cheaper = catalog.cost("openai", "gpt-4o", 1_000_000, 0, 1_000_000)
     assert cheaper is not None
     assert cheaper < 2.5
-    assert catalog.cost_of("openai", "gpt-4o", UsageChunk(1_000_000, 0)) == pytest.approx(2.5)
     assert catalog.context_window("anthropic", "claude-haiku-4-5") == 200_000
-    assert "gpt-4o" in catalog.known_models("openai")
 
 
 def test_what_is_not_known_has_no_price() -> None:
@@ -50,7 +45,6 @@ def test_what_is_not_known_has_no_price() -> None:
     assert catalog.cost("openai", "gpt-4o", 1, 1, base_url="http://127.0.0.1:1/v1") is None
     assert catalog.cost("ollama", "gpt-4o", 1, 1) is None
     assert catalog.context_window("my-server", "gpt-4o") is None
-    assert catalog.known_models("my-server") == []
 
 
 async def test_an_endpoint_lists_its_models(server: WireServer) -> None:

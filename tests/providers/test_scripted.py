@@ -25,7 +25,7 @@ from console_app.domain.ports.provider import (
     ReasoningFinished,
     RetryChunk,
     TextChunk,
-    TextRevised,
+    TextReplaced,
     UsageChunk,
 )
 from console_app.domain.tools import ToolSpec
@@ -96,7 +96,7 @@ steps = [
         TextChunk("a"),
         TextChunk(" "),
         TextChunk("b"),
-        TextRevised("c"),
+        TextReplaced("c"),
         CallOpened(0, "", "x"),
         CallDelta(0, "{b"),
         CallDelta(0, "ad"),

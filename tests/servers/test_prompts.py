@@ -151,8 +151,9 @@ async def test_every_prompt_works_from_a_fresh_start(work: Path, prompt: str) ->
     found = results(events)
     assert set(found) - {"fanout.enable_server"} == set(FIVE[prompt])
     assert all(event["outcome"] == "succeeded" for event in found.values())
-    for name, content in FIVE[prompt].items():
-        assert content in found[name]["content"]
+    said = [event["content"] for event in events if event["type"] == "call.finished"]  # a tool may be called thrice
+    for content in FIVE[prompt].values():
+        assert any(content in text for text in said)
 
 
 def test_what_changes_things_or_needs_a_network_is_off_until_switched_on() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from console_app.domain import events as ev
 from console_app.domain.tools import Outcome
 from console_app.domain.transcript import Transcript
-from console_app.sessions.recorder import SAMPLES, Sampling, to_store
+from console_app.sessions.recorder import SAMPLES, StoredSamples, to_store
 from console_app.sessions.repair import closing_events
 from console_app.sessions.replay import Replay
 from console_app.sessions.store import Store
@@ -29,7 +29,7 @@ def running(*news: ev.Event) -> list[ev.Event]:
 
 async def test_of_a_flood_of_progress_ten_a_second_are_kept_and_played(tmp_path: Path) -> None:
     flood = [ev.CallProgress(call_id="a", progress=n, at=100 + n / 100) for n in range(500)]
-    events, sampling = running(*flood), Sampling()
+    events, sampling = running(*flood), StoredSamples()
     store = Store(tmp_path / "sessions.db")
     for at in range(0, len(events), 16):  # in slices, as a turn comes
         await store.append(to_store(events[at : at + 16], sampling))

@@ -15,7 +15,7 @@ from console_app.domain.ports.toolset import CallReporter, Invocation
 from console_app.domain.transcript_parts import CallView
 from console_app.engine.approval_gate import ApprovalGate
 from console_app.tui.transcript_view.call_block import CallBlock
-from tests.tui.parts import Answer, Tools, WrittenModel, app, calls, chat, decide, echo, say, see, seen, until
+from tests.tui.parts import Answer, Tools, WrittenModel, app, at_rest, calls, chat, decide, echo, say, see, seen, until
 
 
 class Bench:
@@ -230,6 +230,7 @@ async def test_an_old_panel_that_was_clicked_is_forgotten_by_the_next_turn(tmp_p
         await pilot.press(*"one", "enter")
         await see(pilot, "First is done.")
         await until(pilot, lambda: not screen.conversation.busy)
+        await at_rest(pilot)
         y = next(y for y, line in enumerate(seen(pilot.app).splitlines()) if "n=1" in line)
         await pilot.click(offset=(20, y))
         call = selected(pilot)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,11 @@ import pytest
 
 from console_app.domain.ports.provider import FinishChunk, TextChunk
 from console_app.domain.tools import Outcome
+from console_app.domain.transcript import Transcript
 from console_app.sessions.library import Library
 from console_app.sessions.replay import Replay
 from console_app.sessions.store import Store
+from console_app.tui.main_screen.screen import ChatScreen
 from console_app.tui.transcript_view.call_block import CallBlock
 from tests.tui.parts import (
     NOW,
@@ -330,10 +333,11 @@ async def test_the_keys_reach_the_calls_of_a_session_that_came_back_and_of_its_c
         await see(pilot, "Two more.")
         for forked in (False, True):
             if forked:
+                before = screen.ui.shown.transcript
                 await pilot.press(*"/fork", "enter")
                 await until(pilot, lambda: pilot.app.screen is not screen)
                 await pilot.press("enter")
-                await until(pilot, lambda: pilot.app.screen is screen)
+                await until(pilot, partial(_opened, screen, before), "the copy open")
                 await see(pilot, "Two more.")
             await pilot.press("alt+2")
             block = screen.view.cursor
@@ -346,3 +350,7 @@ async def test_the_keys_reach_the_calls_of_a_session_that_came_back_and_of_its_c
             await until(pilot, lambda: not screen.conversation.busy)
             await pilot.press("escape")
             assert screen.focused is screen.prompt
+
+
+def _opened(screen: ChatScreen, before: Transcript) -> bool:
+    return screen.ui.shown.transcript is not before and not screen.conversation.changing.locked()

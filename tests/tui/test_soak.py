@@ -27,4 +27,6 @@ async def test_an_endless_conversation_keeps_what_was_said_and_little_beside_it(
         ("tasks", "descriptors", "threads", "widgets"), 0
     )
     assert grown["blocks"] == 8
-    assert grown["objects"] < 250  # kept painted, its blocks alone would be as many again
+    # Some 200 to 320, by how full the bounded store of painted lines is at the two looks; were all
+    # lines kept painted, 900.
+    assert grown["objects"] < 500

@@ -48,7 +48,7 @@ class TextChunk:
 
 
 @dataclass(frozen=True, slots=True)
-class TextRevised:
+class TextReplaced:
     """The visible text so far was not all of it meant to be seen: `text` replaces everything since the start."""
 
     text: str
@@ -113,7 +113,7 @@ class CallBroken:
 
 
 @dataclass(frozen=True, slots=True)
-class CallDropped:
+class CallWithdrawn:
     """What looked like a call was none (text protocols only): its panel goes away."""
 
     index: int
@@ -192,14 +192,14 @@ class FinishChunk:
 
 Chunk = (
     TextChunk
-    | TextRevised
+    | TextReplaced
     | ReasoningChunk
     | ReasoningFinished
     | CallOpened
     | CallDelta
     | CallClosed
     | CallBroken
-    | CallDropped
+    | CallWithdrawn
     | ProviderCallStarted
     | ProviderCallFinished
     | ProviderData

@@ -22,7 +22,7 @@ from console_app.domain.ports.provider import (
     ReasoningFinished,
     RetryChunk,
     TextChunk,
-    TextRevised,
+    TextReplaced,
     UsageChunk,
 )
 from console_app.providers.playback import Beat, Hang
@@ -139,7 +139,7 @@ def _step(step: Step, player: Player) -> Iterator[Beat]:
         case NoticeStep():
             yield Beat(NoticeChunk(player.fill(step.notice), step.level))
         case ReviseStep():
-            yield Beat(TextRevised(player.fill(step.revise)))
+            yield Beat(TextReplaced(player.fill(step.revise)))
         case _:
             assert_never(step)
 

@@ -30,14 +30,14 @@ from console_app.domain.ports.provider import (
     CallBroken,
     CallClosed,
     CallDelta,
-    CallDropped,
     CallOpened,
+    CallWithdrawn,
     Chunk,
     FinishReason,
     NoticeChunk,
     ReasoningChunk,
     TextChunk,
-    TextRevised,
+    TextReplaced,
 )
 from console_app.domain.tools import ToolSpec
 from console_app.providers.text_protocol.provenance import Provenance
@@ -113,11 +113,11 @@ class AnswerReader:
         """No call of this text counts: announced ones are dropped, and the text is shown as it came."""
         if self._as_is:
             return []
-        chunks: list[Chunk] = [CallDropped(index) for index in self._names if index not in self._final_ones]
+        chunks: list[Chunk] = [CallWithdrawn(index) for index in self._names if index not in self._final_ones]
         self._names.clear()
         raw, shown = self.raw, "".join(self._shown)
         if not raw.startswith(shown):
-            chunks.append(TextRevised(raw))
+            chunks.append(TextReplaced(raw))
         elif raw != shown:
             chunks.append(TextChunk(raw[len(shown) :]))
         return chunks
@@ -138,10 +138,10 @@ class AnswerReader:
                     chunks += self._final(call)
                 case CallRetracted(index):
                     if self._names.pop(index, None) is not None:
-                        chunks.append(CallDropped(index))
+                        chunks.append(CallWithdrawn(index))
                 case Rewritten(content):
                     self._shown = [content]
-                    chunks.append(TextRevised(content))
+                    chunks.append(TextReplaced(content))
         return chunks
 
     def _final(self, call: ParsedCall) -> list[Chunk]:
@@ -157,7 +157,7 @@ class AnswerReader:
     def _open(self, index: int, name: str, dialect: str = "") -> list[Chunk]:
         if self._names.get(index) == name:
             return []
-        before: list[Chunk] = [CallDropped(index)] if index in self._names else []
+        before: list[Chunk] = [CallWithdrawn(index)] if index in self._names else []
         self._names[index] = name
         return [*before, CallOpened(index, "", name, origin="text", dialect=dialect)]
 
@@ -170,7 +170,7 @@ class AnswerReader:
             if problem.index is not None and problem.index not in calls and problem.kind in ("truncated", "invalid")
         }
         chunks: list[Chunk] = [
-            CallDropped(index) for index in self._names if index not in calls and index not in broken
+            CallWithdrawn(index) for index in self._names if index not in calls and index not in broken
         ]
         self._names = {index: name for index, name in self._names.items() if index in calls or index in broken}
         for index in sorted({*calls, *broken}):

@@ -1,0 +1,45 @@
+"""What every file of the code keeps to: short files, short functions, one class a name."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+CODE = Path(__file__).parents[1] / "console_app"
+FILES = sorted(CODE.rglob("*.py"))
+MOST_LINES = 400
+MOST_IN_A_FUNCTION = 70  # one exhaustive match over all events may need as many; everything else is far below
+
+
+@pytest.fixture(scope="module")
+def trees() -> dict[Path, ast.Module]:
+    """Every file of the code, parsed."""
+    return {path: ast.parse(path.read_text()) for path in FILES}
+
+
+def test_no_file_is_too_long_to_be_read_at_once() -> None:
+    long = {str(path.relative_to(CODE)): len(path.read_text().splitlines()) for path in FILES}
+    assert {path: lines for path, lines in long.items() if lines > MOST_LINES} == {}
+
+
+def test_no_function_is_too_long_to_be_read_at_once(trees: dict[Path, ast.Module]) -> None:
+    long = [
+        f"{path.relative_to(CODE)}:{node.lineno} {node.name}"
+        for path, tree in trees.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and (node.end_lineno or 0) - node.lineno >= MOST_IN_A_FUNCTION
+    ]
+    assert long == []
+
+
+def test_no_two_floors_have_a_class_of_the_same_name(trees: dict[Path, ast.Module]) -> None:
+    places: defaultdict[str, list[str]] = defaultdict(list)
+    for path, tree in trees.items():
+        for node in tree.body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places[node.name].append(str(path.relative_to(CODE)))
+    assert {name: where for name, where in places.items() if len(where) > 1} == {}
