@@ -15,7 +15,7 @@ from typing import Any
 
 from console_app import batch_worker, wiring
 from console_app.batch import answer_schema, pricing, status_files, summary
-from console_app.batch.items import Plan, given_calls, make_items, read_each
+from console_app.batch.items import ItemPlan, given_calls, make_items, read_each
 from console_app.batch.local_engine import LocalEngine
 from console_app.batch.report import write_report
 from console_app.batch.results_file import ResultsFile
@@ -69,9 +69,9 @@ async def calls(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> 
     return await _Command(setup, output, interrupts, items, chosen, calls=True).run()
 
 
-def _plan(setup: Setup) -> Plan:
+def _plan(setup: Setup) -> ItemPlan:
     arguments = setup.arguments
-    return Plan(
+    return ItemPlan(
         prompt=None if arguments.prompt is None else Template(arguments.prompt, "--prompt"),
         system=None if arguments.system is None else Template(arguments.system, "--system"),
         schema=_schema(arguments.schema),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from console_app import wiring
 from console_app.batch.event_files import EventFiles
 from console_app.batch.models import SharedModels
-from console_app.batch.turn_worker import Shared, TurnWorker
+from console_app.batch.turn_worker import SharedParts, TurnWorker
 from console_app.config.server_choice import ServerChoice
 from console_app.domain.errors import AttachmentError
 from console_app.domain.messages import Attachment
@@ -46,7 +46,7 @@ async def open_worker(
     events are kept, `named_servers` says that `servers` are the ones that calls name. Raises FanoutError."""
     models = SharedModels(wiring.model_source(setup))
     hub = wiring.build_hub(setup, servers, picks=None if named_servers else wiring.picks(setup))
-    shared = Shared(
+    shared = SharedParts(
         models=models,
         toolset=hub,
         settings=wiring.engine_settings(setup.settings, headless=True),

@@ -128,7 +128,6 @@ APPROVALS = (
     ),
     _flag("--deny-tool", metavar="PATTERN", action="append", help="never run: SERVER.TOOL with * (repeatable)"),
 )
-_PRICE = _flag("--max-price", metavar="USD", type=_dollars, help="dollars a turn may cost; 0 is no limit")
 TURN = (
     _flag("--protocol", choices=("auto", "native", "text", "xml"), help="how the model is given tools"),
     _flag(
@@ -142,7 +141,7 @@ TURN = (
         help="how much the model thinks first, where it can be told",
     ),
     _flag("--max-steps", metavar="N", type=_count, help="answers with calls in one turn (25)"),
-    _PRICE,
+    _flag("--max-price", metavar="USD", type=_dollars, help="dollars a turn may cost; 0 is no limit"),  # not of batch
 )
 BULK = (
     _flag(
@@ -262,8 +261,7 @@ def _batch(parser: Parser) -> None:
         "command goes on where it was stopped. status, show and stop are about runs in other terminals."
     )
     parser.add_argument("words", nargs="+", metavar="ITEMS", help="files of items")
-    turn = (flag for flag in TURN if flag is not _PRICE)
-    _add(parser, *ITEMS, *BULK, *MODEL, *CALLS, *turn, *APPROVALS, *SERVERS, *GENERAL)
+    _add(parser, *ITEMS, *BULK, *MODEL, *CALLS, *TURN[:-1], *APPROVALS, *SERVERS, *GENERAL)
 
 
 def _call(parser: Parser) -> None:

@@ -52,7 +52,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Shared:
+class SharedParts:
     """What all items of a process have in common. `attach` reads what goes with an item, and may raise FanoutError;
     `instructions` gives what the servers say of themselves."""
 
@@ -69,7 +69,7 @@ class Shared:
 class TurnWorker:
     """An ItemWorker. Any number of items run at once."""
 
-    def __init__(self, shared: Shared) -> None:
+    def __init__(self, shared: SharedParts) -> None:
         self._shared = shared
         self._running: dict[str, _Running] = {}
         self._watched: str | None = None

@@ -9,22 +9,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from console_app.batch.items import Plan, given_calls, make_items, read_each
-from console_app.batch.rows import Form, Row, read_rows
+from console_app.batch.items import ItemPlan, given_calls, make_items, read_each
+from console_app.batch.rows import Form, ItemRow, read_rows
 from console_app.batch.template import Template
 from console_app.domain.errors import UsageError
 
 FIELD = st.dictionaries(st.sampled_from(["a", "b b", "c.d"]), st.text() | st.integers() | st.none(), min_size=1)
 
 
-def rows(tmp_path: Path, text: str, name: str = "items.jsonl", form: Form | None = None) -> list[Row]:
+def rows(tmp_path: Path, text: str, name: str = "items.jsonl", form: Form | None = None) -> list[ItemRow]:
     path = tmp_path / name
     path.write_text(text)
     return read_rows([str(path)], form)
 
 
-def plan(prompt: str | None = "{a}", **more: object) -> Plan:
-    return Plan(Template(prompt, "--prompt") if prompt else None, **more)  # type: ignore[arg-type]
+def plan(prompt: str | None = "{a}", **more: object) -> ItemPlan:
+    return ItemPlan(Template(prompt, "--prompt") if prompt else None, **more)  # type: ignore[arg-type]
 
 
 def test_json_lines_csv_and_lines_are_told_apart_by_their_ending(tmp_path: Path) -> None:

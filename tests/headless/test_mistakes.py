@@ -17,7 +17,7 @@ from tests.headless.inside import Inside
         (["modles"], "did you mean models?"),
         (["mcp"], "the following arguments are required: action"),
         (["config", "edit"], "invalid choice: 'edit'"),
-        (["call"], "the following arguments are required"),
+        (["call"], "it isn't said which tool"),
         (["call", "calculator"], '"calculator" is no SERVER.TOOL'),
         (["call", "a.b", "{"], "the arguments of a.b are no JSON"),
         (["call", "a.b", "[]"], '"[]" is no SERVER.TOOL'),
