@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from console_app.batch import answer_schema
-from console_app.batch.rows import ItemRow, told
+from console_app.batch.rows import InputRow, told
 from console_app.batch.template import Template
 from console_app.domain.batch import GivenCall, WorkItem
 from console_app.domain.errors import UsageError
@@ -31,7 +31,7 @@ class ItemPlan:
     folder: Path = Path()  # where relative paths of attachments begin
 
 
-def make_items(rows: Sequence[ItemRow], plan: ItemPlan) -> list[WorkItem]:
+def make_items(rows: Sequence[InputRow], plan: ItemPlan) -> list[WorkItem]:
     """The items of all rows, in order. Raises UsageError that names the lines which can't be used."""
     _check_each(rows, plan)
     problems: list[str] = []
@@ -49,7 +49,7 @@ def make_items(rows: Sequence[ItemRow], plan: ItemPlan) -> list[WorkItem]:
     return items
 
 
-def given_calls(rows: Sequence[ItemRow]) -> list[WorkItem]:
+def given_calls(rows: Sequence[InputRow]) -> list[WorkItem]:
     """Items that are calls: `{"tool": "SERVER.TOOL", "arguments": {...}}`, or `{"calls": [...]}` with several that run
     at once. Raises UsageError."""
     problems: list[str] = []
@@ -82,7 +82,7 @@ def read_each(texts: Sequence[str]) -> dict[str, list[str]]:
     return found
 
 
-def _item(row: ItemRow, item_id: str, fields: Mapping[str, Any], plan: ItemPlan) -> WorkItem:
+def _item(row: InputRow, item_id: str, fields: Mapping[str, Any], plan: ItemPlan) -> WorkItem:
     """Raises ValueError, without saying where."""
     system = fields.get("system")
     schema = _schema(fields.get("schema")) or plan.schema
@@ -119,7 +119,7 @@ def _filled(template: Template, fields: Mapping[str, Any]) -> str:
     return template.filled(fields)
 
 
-def _multiplied(row: ItemRow, plan: ItemPlan) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _multiplied(row: InputRow, plan: ItemPlan) -> Iterator[tuple[str, Mapping[str, Any]]]:
     names = list(plan.each)
     for values in itertools.product(*plan.each.values()):
         changes = dict(zip(names, values, strict=True))
@@ -128,7 +128,7 @@ def _multiplied(row: ItemRow, plan: ItemPlan) -> Iterator[tuple[str, Mapping[str
             yield suffix + (f"#{number}" if plan.repeat > 1 else ""), {**row.fields, **changes}
 
 
-def _check_each(rows: Sequence[ItemRow], plan: ItemPlan) -> None:
+def _check_each(rows: Sequence[InputRow], plan: ItemPlan) -> None:
     named = {name.partition(".")[0] for one in (plan.prompt, plan.system) if one is not None for name in one.fields}
     for name in plan.each:
         if name not in ("model", "system", "prompt") and name not in named:

@@ -22,7 +22,7 @@ _SHOWN = 3  # problems of a file that are told
 
 
 @dataclass(frozen=True, slots=True)
-class ItemRow:
+class InputRow:
     """The fields of one item as they were written. `id` is its own, or else its line."""
 
     fields: dict[str, Any]
@@ -30,9 +30,9 @@ class ItemRow:
     id: str
 
 
-def read_rows(paths: Sequence[str], form: Form | None = None) -> list[ItemRow]:
+def read_rows(paths: Sequence[str], form: Form | None = None) -> list[InputRow]:
     """All rows of the files; `-` is standard input. Blank lines are left out. Raises UsageError with file and line."""
-    rows: list[ItemRow] = []
+    rows: list[InputRow] = []
     for path in paths:
         name = "standard input" if path == STDIN else path
         prefix = f"{Path(path).stem}:" if len(paths) > 1 else ""
@@ -60,7 +60,7 @@ def _opened(path: str) -> IO[str]:
     return open(path, encoding="utf-8-sig", newline="")
 
 
-def _rows(file: IO[str], name: str, prefix: str, form: Form) -> list[ItemRow]:
+def _rows(file: IO[str], name: str, prefix: str, form: Form) -> list[InputRow]:
     problems: list[str] = []
     match form:
         case "jsonl":
@@ -72,7 +72,7 @@ def _rows(file: IO[str], name: str, prefix: str, form: Form) -> list[ItemRow]:
             found = [(number, {"text": text}) for number, text in texts if text.strip()]
     if problems:
         raise UsageError(told(problems))
-    return [ItemRow(fields, f"{name}:{number}", _id(fields, f"{prefix}{number}")) for number, fields in found]
+    return [InputRow(fields, f"{name}:{number}", _id(fields, f"{prefix}{number}")) for number, fields in found]
 
 
 def _id(fields: dict[str, Any], line: str) -> str:

@@ -10,14 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from console_app.batch.items import ItemPlan, given_calls, make_items, read_each
-from console_app.batch.rows import Form, ItemRow, read_rows
+from console_app.batch.rows import Form, InputRow, read_rows
 from console_app.batch.template import Template
 from console_app.domain.errors import UsageError
 
 FIELD = st.dictionaries(st.sampled_from(["a", "b b", "c.d"]), st.text() | st.integers() | st.none(), min_size=1)
 
 
-def rows(tmp_path: Path, text: str, name: str = "items.jsonl", form: Form | None = None) -> list[ItemRow]:
+def rows(tmp_path: Path, text: str, name: str = "items.jsonl", form: Form | None = None) -> list[InputRow]:
     path = tmp_path / name
     path.write_text(text)
     return read_rows([str(path)], form)
