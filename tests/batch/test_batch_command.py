@@ -312,3 +312,18 @@ def test_a_run_that_ended_can_be_looked_at(fanout: Inside) -> None:
     assert (told["version"], told["state"], told["counts"]) == (1, "ended", {"completed": 1})
     for arguments in (("show", "other"), ("stop", "mine"), ("stop",)):
         assert fanout.run("batch", *arguments).code == 2
+
+
+def test_a_price_limit_is_for_all_runs_together(fanout: Inside) -> None:
+    steps = 'steps = [{ text = "well" }]'
+    fanout.write("s.toml", f"[[answer]]\nusage = {{ input = 10, output = 5, cost = 0.4 }}\n{steps}\n")
+    names = items(fanout, *(f"t{n}" for n in range(6)))
+    run = ("batch", names, "-o", "r.jsonl", "-m", "scripted/s.toml", "--no-mcp", "--jobs", "1", "--max-price")
+    done = fanout.run(*run, "1")
+    assert done.code == 1
+    assert "the price limit is reached: $1.2000 of $1.0000 (--max-price)" in done.err
+    assert len(found(fanout)) == 3
+    assert fanout.run(*run, "1").code == 1
+    assert len(found(fanout)) == 3
+    assert fanout.run(*run, "9").code == 0
+    assert len(found(fanout)) == 6
