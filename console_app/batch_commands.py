@@ -220,7 +220,7 @@ class _Command:
         if self.interrupts.asked.is_set():
             run.stop("now", "interrupted")
         try:
-            telling = Telling(run, status, str(results.path))
+            telling = Telling(run, status, str(results.path), lambda: worker.models.paused)
             if self.on_screen:
                 ended = await self._shown(run, telling)
             else:

@@ -19,17 +19,20 @@ _QUIET = 10  # of these, after which a line is repeated that says nothing new
 class Telling:
     """Of one run. `snapshot`, `watch`, `stop_item` and `stop_all` are for a front end that shows it."""
 
-    def __init__(self, run: BatchRun, status: StatusFile, results: str) -> None:
+    def __init__(self, run: BatchRun, status: StatusFile, results: str, paused: Callable[[], float]) -> None:
+        """`paused` gives for how many seconds the endpoints hold everything back."""
         self.watch = run.watch
         self.stop_item = run.stop_item
         self._run = run
         self._status = status
         self._results = results
+        self._paused = paused
 
     def snapshot(self) -> BatchSnapshot:
         """As it is now."""
         progress = self._run.progress
-        return progress.snapshot(steady_time(), name=self._status.name, results=self._results, pid=os.getpid())
+        now = progress.snapshot(steady_time(), name=self._status.name, results=self._results, pid=os.getpid())
+        return now.model_copy(update={"paused": self._paused()})
 
     def stop_all(self) -> None:
         """Stops the run; what is running runs again another time."""

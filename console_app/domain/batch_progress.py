@@ -97,6 +97,7 @@ class BatchSnapshot(Frozen):
     at: float = 0.0
     rate: float | None = None  # items a second, lately
     seconds_left: float | None = None
+    paused: float = 0.0  # seconds for which every endpoint holds its requests back, as it was asked to
     histogram: tuple[Bar, ...] = ()
     slowest: tuple[Slow, ...] = ()
     causes: tuple[Cause, ...] = ()

@@ -36,6 +36,8 @@ def line(run: BatchSnapshot) -> str:
         parts.append(f"{len(run.running)} running")
     if run.rate:
         parts.append(f"{run.rate:.1f}/s" if run.rate >= 0.1 else f"{run.rate * 60:.1f}/min")
+    if run.paused >= 1:
+        parts.append(f"asked to wait {duration(run.paused)}")
     if run.seconds_left is not None:
         parts.append(f"{duration(run.seconds_left)} left")
     if run.usage.input_tokens or run.usage.output_tokens:

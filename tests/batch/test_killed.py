@@ -161,3 +161,23 @@ def test_a_pipe_gets_a_line_for_what_changes(program: Fanout) -> None:
     lines = said.splitlines()
     assert lines[0].startswith("0/30 done")
     assert os.linesep.join(lines).isprintable() or all(line.isprintable() for line in lines)
+
+
+def test_an_endpoint_that_wants_a_rest_is_told_of(program: Fanout) -> None:
+    write_items(program)
+
+    def odd(prompt: str, request: Request) -> Reply:
+        return Reply.json({"error": {"message": "slow down"}}, 429, {"retry-after": "50"})
+
+    with WireServer(calculating(odd)) as server:
+        process = program.start(*arguments(server))
+        waiting = threading.Event()
+        for _ in range(int(PATIENCE / 0.2)):
+            told = json.loads(program.run("batch", "status", "r", "--json").out or "{}")
+            if told.get("paused"):
+                break
+            waiting.wait(0.2)
+        process.send_signal(signal.SIGINT)
+        _, said = end(process)
+    assert 1 < told["paused"] <= 50
+    assert " · asked to wait " in said
