@@ -7,7 +7,7 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # Bytecode is kept: a start without it takes twice as long.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test check format lint types contracts docs faults audit sbom conformance integration bench bench-batch lock clean help
+.PHONY: run test check format lint types contracts docs pictures packages faults audit sbom conformance integration bench bench-batch lock clean help
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -35,6 +35,12 @@ contracts: $(VENV)/.dev ## who may import whom
 docs: $(VENV)/.dev ## the pages that are made from the code
 	$(BIN)/python -m console_app.dialects > docs/dialects.md
 
+pictures: $(VENV)/.dev ## the moving pictures of the docs (ARGS=--record plays their sessions anew)
+	$(BIN)/python -m tests.pictures $(ARGS)
+
+packages: $(VENV)/.dev ## sdist and wheel on every Python here, with the oldest and the newest libraries (PyPI)
+	$(BIN)/python -m tests.packages $(ARGS)
+
 faults: $(VENV)/.dev ## every fault of docs/security.md: how many were tried, how many held
 	$(BIN)/python -m tests.faults $(ARGS)
 
@@ -55,6 +61,7 @@ bench: $(VENV)/.dev ## the benchmarks, on this machine
 	$(BIN)/python -m benchmarks.bench_conversation
 	$(BIN)/python -m benchmarks.bench_dialects
 	$(BIN)/python -m benchmarks.bench_cache
+	$(BIN)/python -m benchmarks.bench_wire
 
 bench-batch: $(VENV)/.dev ## batches of 100, 1,000 and 10,000 items
 	$(BIN)/python -m benchmarks.bench_batch $(ARGS)

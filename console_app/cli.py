@@ -26,6 +26,8 @@ def main() -> NoReturn:
 
         sys.stdout.write(f"fanout {__version__}\n")
         raise SystemExit(0)
+    if arguments[:1] == ["__complete"]:  # a key press waits for it
+        raise SystemExit(_complete(arguments[1:]))
     raise SystemExit(run(arguments))
 
 
@@ -38,7 +40,7 @@ def run(arguments: Sequence[str]) -> int:
         # Importing makes many objects and next to no garbage: looking for it takes a fifth of the time of a start.
         # `wiring.freeze_collector` switches the collector on again.
         gc.disable()
-        from console_app.cli_parser import parse_arguments
+        from console_app.command_line.parser import parse_arguments
 
         parsed = parse_arguments(arguments)
         return _dispatch(parsed)
@@ -51,23 +53,72 @@ def run(arguments: Sequence[str]) -> int:
         return _report(error, debug="--debug" in arguments)
 
 
+def _complete(words: Sequence[str]) -> int:
+    """What a shell's completion is told. An error is told to nobody: a line of it would stand in the prompt."""
+    try:
+        from console_app.command_line.completion import answer
+
+        sys.stdout.write(answer(words))
+        sys.stdout.flush()
+    except Exception:
+        return EXIT_FAILED
+    return 0
+
+
 def _dispatch(parsed: Namespace) -> int:
     if parsed.command == "console":
-        if parsed.version:
-            from console_app._version import __version__
-
-            sys.stdout.write(f"fanout {__version__}\n")
-            return 0
+        if parsed.version or parsed.verbose:
+            return _versions(libraries=parsed.verbose)
         if not parsed.print_answer:
             return _console(parsed)
     _terminate_as_interrupt()
-    if parsed.command == "parse":
-        from console_app.headless.parse_command import run_parse
+    match parsed.command:
+        case "parse":
+            from console_app.headless.parse_command import run_parse
 
-        return run_parse(parsed)
+            return run_parse(parsed)
+        case "schema":
+            from console_app.headless.schema_command import run_schema
+
+            return run_schema(parsed)
+        case "completion":
+            from console_app.command_line.completion import SCRIPTS
+
+            return _write(SCRIPTS[parsed.shell])
+        case "man":
+            return _manual(parsed.words)
+        case _:
+            pass
     from console_app.commands import run_command
 
     return run_command(parsed)
+
+
+def _versions(*, libraries: bool) -> int:
+    from console_app._version import __version__
+
+    if not libraries:
+        return _write(f"fanout {__version__}\n")
+    from console_app.headless.doctor import installed
+
+    return _write("".join(f"{name} {version or 'is not installed'}\n" for name, version in installed().items()))
+
+
+def _manual(words: Sequence[str]) -> int:
+    from console_app.command_line.commands import COMMANDS, CONSOLE
+    from console_app.command_line.man_page import page
+    from console_app.domain.errors import UsageError
+
+    command = COMMANDS.get(words[0]) if words else CONSOLE
+    if command is None:
+        raise UsageError(f"no command {words[0]!r}", f"There are: {', '.join(COMMANDS)}.")
+    return _write(page(command))
+
+
+def _write(text: str) -> int:
+    sys.stdout.write(text)
+    sys.stdout.flush()
+    return 0
 
 
 def _console(parsed: Namespace) -> int:

@@ -7,6 +7,7 @@ import os
 import sys
 from argparse import Namespace
 from collections.abc import Callable, Coroutine
+from functools import partial
 from typing import Any
 
 from console_app import wiring
@@ -14,6 +15,7 @@ from console_app.config.layers import unknown_variables
 from console_app.config.model_choice import OFFLINE, OFFLINE_MODEL, chosen_provider, known_providers
 from console_app.conversation.models import Models
 from console_app.domain.errors import ConfigError, FanoutError, UsageError
+from console_app.domain.json_text import json_line
 from console_app.domain.ports.provider import no_pictures
 from console_app.domain.safe_text import one_line, visible
 from console_app.domain.transcript import Transcript
@@ -21,6 +23,7 @@ from console_app.headless.interrupts import EXIT_INTERRUPTED, Interrupted, Inter
 from console_app.headless.output import OutputStreams
 from console_app.headless.prompt import read_prompt, with_attachments
 from console_app.headless.run import EXIT_DONE, EXIT_FAILED, EXIT_USAGE, RunEnding, run_turn
+from console_app.headless.session_command import moving_format
 from console_app.sessions.library import Library
 from console_app.wiring import Setup
 
@@ -52,6 +55,10 @@ def run_command(arguments: Namespace) -> int:
                 from console_app.console import replay_session
 
                 return replay_session(arguments)
+            if arguments.action == "export" and moving_format(arguments):
+                from console_app.console import record_session
+
+                return record_session(arguments)
             return _headless(arguments, _sessions)
         case "models":
             return _headless(arguments, _models)
@@ -169,7 +176,7 @@ async def _sessions(setup: Setup, output: OutputStreams, interrupts: Interrupts)
 
 
 async def _call(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> RunEnding:
-    from console_app.engine.manual_calls import ManualCallsProvider, TypedCallsGate, find_tools
+    from console_app.engine.manual_calls import ManualCallsProvider, TypedCallsGate
     from console_app.headless import servers
     from console_app.headless.manual_calls import NamedTools, needed_servers, read_calls
 
@@ -180,25 +187,28 @@ async def _call(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> 
     chosen = needed_servers(chosen, calls)
     hub = wiring.build_hub(setup, chosen)
     async with servers.running(hub):
-        await interrupts.race(servers.settled(hub, output))
-        tools = NamedTools(hub, calls, servers.down(hub.statuses()))
-        provider = ManualCallsProvider(calls, find_tools(calls, tools.tools()))
+        tools = NamedTools(hub, calls)
+        provider = ManualCallsProvider(calls, [partial(tools.tool_of, call) for call in calls])
         rules = wiring.build_gate(setup, chosen, headless=True).rules
         gate = TypedCallsGate(setup.settings.approval_mode, rules, headless=True)
         engine = wiring.build_engine(setup, provider, tools, gate, no_model=True)
-        return await run_turn(
-            engine,
-            " ".join(setup.arguments.words),
-            output=output,
-            output_format=setup.arguments.output_format,
-            interrupts=interrupts,
-            results_only=True,
-        )
+        async with servers.told_of(hub, output):
+            await interrupts.race(tools.one_is_there())
+            await wiring.remember_tools(setup, hub)
+            return await run_turn(
+                engine,
+                " ".join(setup.arguments.words),
+                output=output,
+                output_format=setup.arguments.output_format,
+                interrupts=interrupts,
+                results_only=True,
+            )
 
 
 async def _models(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> RunEnding:
     from console_app.conversation.model_source import list_all
     from console_app.headless import model_report
+    from console_app.headless.json_outputs import ModelEntry, ModelsReport
 
     wanted = (setup.settings.model or "").partition("/")[0]
     names = list(known_providers(setup.settings))
@@ -207,37 +217,56 @@ async def _models(setup: Setup, output: OutputStreams, interrupts: Interrupts) -
     if wanted not in ("", *names, OFFLINE):
         raise ConfigError(f'no provider is called "{wanted}"', f"Known: {', '.join((*names, OFFLINE))}.")
     asked = {name: config for name, config in wiring.model_source(setup).endpoints().items() if wanted in ("", name)}
-    failed = 0
-    if wanted in ("", OFFLINE):
-        output.report(f"{OFFLINE}/{OFFLINE_MODEL}")
+    models = [ModelEntry(name=f"{OFFLINE}/{OFFLINE_MODEL}", context_window=None)] if wanted in ("", OFFLINE) else []
+    problems: list[str] = []
     for listing in await interrupts.race(list_all(asked)):
         config = asked[listing.provider]
-        base_url = None if isinstance(config, FanoutError) else config.base_url
-        for line in model_report.lines(listing, base_url):
-            output.report(line)
-        if listing.problem:
-            failed += 1
-            output.error_line(listing.problem)
-    return RunEnding(EXIT_FAILED if failed and wanted else EXIT_DONE)
+        models += model_report.entries(listing, None if isinstance(config, FanoutError) else config.base_url)
+        problems += [setup.redactor.clean(listing.problem)] if listing.problem else []
+    if setup.arguments.json:
+        output.report(json_line(ModelsReport(models=tuple(models), problems=tuple(problems)).model_dump()))
+    else:
+        for entry in models:
+            output.report(model_report.line(entry))
+        for problem in problems:
+            output.error_line(problem)
+    return RunEnding(EXIT_FAILED if problems and wanted else EXIT_DONE)
 
 
 def _themes(setup: Setup) -> int:
     from console_app import resources
+    from console_app.headless.json_outputs import ThemeEntry, ThemesReport
     from console_app.tui.themes import load_themes  # with Textual's Theme, 0.2 s
 
     themes, problems = load_themes((resources.themes_dir(), setup.paths.themes))
-    for entry in themes:
-        mark = "*" if entry.theme.name == setup.settings.theme else " "
-        _print(f"{mark} {entry.theme.name:<16} {entry.about}")
-    for problem in problems:
-        _complain(problem)
+    found = [
+        ThemeEntry(
+            name=entry.theme.name,
+            about=entry.about,
+            dark=entry.theme.dark,
+            use=entry.theme.name == setup.settings.theme,
+        )
+        for entry in themes
+    ]
+    if setup.arguments.json:
+        _print(json_line(ThemesReport(themes=tuple(found), problems=tuple(problems)).model_dump()))
+    else:
+        for entry in found:
+            _print(f"{'*' if entry.use else ' '} {entry.name:<16} {entry.about}")
+        for problem in problems:
+            _complain(problem)
     return EXIT_FAILED if problems else EXIT_DONE
 
 
 def _auth(setup: Setup) -> int:
+    from console_app.config.stored_keys import StoredKeys
     from console_app.headless.auth_command import run_auth
+    from console_app.headless.json_outputs import KeysReport
 
-    _print(run_auth(setup.arguments.action, setup.arguments.provider, setup.settings, setup.paths))
+    if setup.arguments.json and setup.arguments.action == "list":
+        _print(json_line(KeysReport(keys=tuple(StoredKeys(setup.paths).names())).model_dump()))
+    else:
+        _print(run_auth(setup.arguments.action, setup.arguments.provider, setup.settings, setup.paths))
     return EXIT_DONE
 
 
@@ -257,32 +286,39 @@ def _config(setup: Setup) -> int:
     from console_app import resources
     from console_app.headless import config_report
 
+    as_json: bool = setup.arguments.json
     match setup.arguments.action:
         case "path":
-            bundled = (resources.themes_dir(), resources.bundled_mcp())
-            for line in config_report.path_lines(setup.paths, setup.cwd, bundled):
-                _print(line)
+            places = config_report.places(setup.paths, setup.cwd, (resources.themes_dir(), resources.bundled_mcp()))
+            lines = [json_line(places.model_dump())] if as_json else config_report.place_lines(places)
         case "show":
-            for line in config_report.setting_lines(setup.layered):
-                _print(setup.redactor.clean(line))
             choice = wiring.model_source(setup).choose()
-            _print(f"# {choice.name} answers ({choice.why})")
+            settings = config_report.settings(setup.layered, choice.name, choice.why, setup.arguments.words)
+            lines = [json_line(settings.model_dump())] if as_json else config_report.setting_lines(settings)
         case _:
             return _validate(setup)
+    for line in lines:
+        _print(setup.redactor.clean(line))
     return EXIT_DONE
 
 
 def _validate(setup: Setup) -> int:
     """Settings were read before: what is left is what they name."""
+    from console_app.headless.json_outputs import ValidationReport
+
     choice, chosen = wiring.model_source(setup).choose(), wiring.choose_servers(setup)
     project = setup.layered.project
-    waiting = setup.layered.notes if project is not None and not project.trusted else ()
-    problems = [*waiting, *chosen.notes, *(f"{name} is no setting" for name in unknown_variables(setup.environ))]
+    untrusted = setup.layered.notes if project is not None and not project.trusted else ()
+    waiting = project.lines if untrusted and project is not None else ()
+    problems = [*untrusted, *chosen.notes, *(f"{name} is no setting" for name in unknown_variables(setup.environ))]
+    if setup.arguments.json:
+        report = ValidationReport(ok=not problems, problems=tuple(problems), waiting=tuple(waiting))
+        _print(setup.redactor.clean(json_line(report.model_dump())))
+        return EXIT_USAGE if problems else EXIT_DONE
     for problem in problems:
         _complain(setup.redactor.clean(problem))
-    if waiting and project is not None:
-        for line in project.lines:
-            _print(setup.redactor.clean(f"waits for trust: {line}"))
+    for line in waiting:
+        _print(setup.redactor.clean(f"waits for trust: {line}"))
     if not problems:
         _print(f"Nothing is wrong. {choice.name} answers; {len(chosen.servers)} servers in {chosen.path}.")
     return EXIT_USAGE if problems else EXIT_DONE

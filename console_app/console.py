@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sys
 from argparse import Namespace
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from console_app import resources, wiring
@@ -25,13 +28,16 @@ from console_app.domain.errors import ConfigError, ProviderError, ToolError, Usa
 from console_app.domain.ports.provider import Chunk, ModelRequest
 from console_app.domain.ports.toolset import CallReporter, Invocation
 from console_app.domain.tools import ToolResult, ToolSpec
+from console_app.engine.engine import Engine
 from console_app.tui.main_screen.warm_up import WarmUp
 from console_app.tui.servers.switches import HubSwitches
 from console_app.tui.services import ConsoleServices
+from console_app.tui.widgets.timing import Timing
 from console_app.wiring import Setup
 
 if TYPE_CHECKING:
     from console_app.domain.events import Event
+    from console_app.sessions.replay import Replay
     from console_app.sessions.tables import SessionInfo
 
 # Seconds that the first prompt waits for servers: for any at all, since without tools it has little to work with, and
@@ -61,15 +67,41 @@ def open_services(arguments: Namespace) -> ConsoleServices:
 
 def replay_session(arguments: Namespace) -> int:
     """Plays a stored session in the console, to be watched; the exit code."""
-    from console_app.engine.engine import Engine
     from console_app.sessions.replay import Replay
     from console_app.tui.app import FanoutApp
 
     setup = wiring.prepare(arguments)
     info, events = asyncio.run(_stored(setup, arguments.words))
-    replay = Replay(events, arguments.speed)
+    return FanoutApp(_replaying(setup, info, Replay(events, arguments.speed))).run() or 0
+
+
+def record_session(arguments: Namespace) -> int:
+    """Writes a stored session as the console would have shown it, as a moving SVG or an asciicast; the exit code."""
+    from console_app.headless.session_command import moving_format
+    from console_app.sessions.export import export, imported, write_new
+    from console_app.tui.recording import recorder
+    from console_app.tui.recording.cast import as_cast
+    from console_app.tui.recording.svg import as_svg
+
+    setup = wiring.prepare(arguments)
+    info, events = asyncio.run(_stored(setup, arguments.words))
+    # As for every export, without the secrets that are known.
+    events = imported(export(events, "jsonl", info.title, setup.redactor).split("\n"), info.id, info.id)
+    size = arguments.size or recorder.SIZE
+    recording = asyncio.run(recorder.record(events, partial(_replaying, setup, info), size=size, speed=arguments.speed))
+    text = as_svg(recording) if moving_format(arguments) == "svg" else as_cast(recording)
+    if recording.cut:
+        sys.stderr.write(f"fanout: the recording ends after {recorder.LONGEST:g} seconds; --speed makes it shorter.\n")
+    if not arguments.output:
+        sys.stdout.write(text)
+        return 0
+    sys.stdout.write(f"{write_new(Path(arguments.output).expanduser(), text)}\n")
+    return 0
+
+
+def _replaying(setup: Setup, info: SessionInfo, replay: Replay, timing: Timing | None = None) -> ConsoleServices:
     engine = Engine(provider=StoredModel(info), toolset=NoTools())
-    services = ConsoleServices(
+    return ConsoleServices(
         engine=engine,
         models=Models(engine),
         history_path=setup.paths.history,
@@ -80,8 +112,8 @@ def replay_session(arguments: Namespace) -> int:
         working_folder=setup.cwd,
         replay=replay,
         clock=replay.now,
+        timing=timing or Timing(),
     )
-    return FanoutApp(services).run() or 0
 
 
 async def _stored(setup: Setup, words: Sequence[str]) -> tuple[SessionInfo, list[Event]]:
@@ -140,7 +172,7 @@ class ConsoleParts:
         picks = wiring.picks(setup)
         self._switches: HubSwitches | None = None
         self._hub = wiring.build_hub(setup, servers, self._changed, picks=picks)
-        self._hub.asking.human = self._human = QuestionQueue()
+        self._hub.asking.human = self._human = QuestionQueue(setup.settings.question_timeout)
         self._switches = HubSwitches(self._hub, setup.paths, setup.cwd, servers, picks)
         self._files = ServerFiles(setup.paths, setup.cwd, servers, lambda: wiring.choose_servers(setup))
         self._switches.on_reload, self._switches.on_write = self._reloaded, self._files.wrote
@@ -218,6 +250,7 @@ class ConsoleParts:
         warm = asyncio.ensure_future(asyncio.to_thread(self._load_ahead))
         warm.add_done_callback(_warm)
         await asyncio.gather(self._hub.ready(ANY_SERVER, stragglers=OTHER_SERVERS), wiring.build_models())
+        await wiring.remember_tools(self._setup, self._hub)
 
     def _load_ahead(self) -> None:
         if (choice := self._models.choice) is not None:

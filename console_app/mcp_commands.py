@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,10 +11,12 @@ from typing import Any
 from console_app import wiring
 from console_app.config import paths, trust
 from console_app.domain.errors import UsageError
+from console_app.domain.json_text import json_line
 from console_app.domain.safe_text import one_line
 from console_app.headless import mcp_files, server_report, servers
 from console_app.headless.asking import agreed
 from console_app.headless.interrupts import Interrupts
+from console_app.headless.json_outputs import ServerEntry
 from console_app.headless.mcp_files import ServerFile
 from console_app.headless.output import OutputStreams
 from console_app.headless.run import EXIT_DONE, EXIT_FAILED, RunEnding
@@ -40,6 +43,7 @@ async def _list(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> 
     hub = wiring.build_hub(setup, chosen)
     async with servers.running(hub):
         _, seconds = await interrupts.race(asyncio.gather(servers.settled(hub, output), servers.timed(hub)))
+        await wiring.remember_tools(setup, hub)
         checks = [server_report.checked(status, seconds[status.name], strictly=testing) for status in hub.statuses()]
         if arguments.json:
             output.report(server_report.as_json(checks, hub.tools(), chosen.path))
@@ -89,8 +93,13 @@ async def _auth(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> 
 
 async def _get(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> RunEnding:
     name, file = _one_name(setup), _file(setup)
+    shown = mcp_files.shown(file.fields(name))
+    if setup.arguments.json:
+        entry = ServerEntry(name=name, file=str(file.path), fields=json.loads(shown))
+        output.report(json_line(entry.model_dump()))
+        return DONE
     output.report(one_line(str(file.path)))
-    output.report(mcp_files.shown(file.fields(name)))
+    output.report(shown)
     return DONE
 
 
@@ -117,11 +126,13 @@ async def _remove(setup: Setup, output: OutputStreams, interrupts: Interrupts) -
 
 async def _import(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> RunEnding:
     file, words, home = _file(setup), setup.arguments.words, Path.home()
-    lines = (
-        mcp_files.imported(file, words[0], words[1:], home=home, cwd=setup.cwd)
-        if words
-        else mcp_files.importable(file, home=home, cwd=setup.cwd)
-    )
+    if words:
+        if setup.arguments.json:
+            raise UsageError("--json lists what there is, and takes nothing over", "Leave out the words, or --json.")
+        lines = mcp_files.imported(file, words[0], words[1:], home=home, cwd=setup.cwd)
+    else:
+        found = mcp_files.importable(file, home=home, cwd=setup.cwd)
+        lines = [json_line(found.model_dump())] if setup.arguments.json else mcp_files.importable_lines(found)
     for line in lines:
         output.report(line)
     return DONE

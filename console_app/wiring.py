@@ -114,6 +114,15 @@ def preload_servers() -> None:
     sdk.preload()
 
 
+async def remember_tools(setup: Setup, hub: Hub) -> None:
+    """Keeps the names of the tools that there are, for a shell to complete."""
+    import asyncio
+
+    from console_app.config import known_tools
+
+    await asyncio.to_thread(known_tools.keep, setup.paths.known_tools, hub.all_tools())
+
+
 def freeze_collector() -> None:
     """All that is big is imported and lives on: the garbage collector never looks at it again, nor at the exit.
 

@@ -99,6 +99,11 @@ class Paths:
         return self.state / "tools.json"
 
     @property
+    def known_tools(self) -> Path:
+        """The names of the tools that each server had last, for completion."""
+        return self.state / "known_tools.json"
+
+    @property
     def calls(self) -> Path:
         """The calls that were made by hand, by tool."""
         return self.state / "calls.json"

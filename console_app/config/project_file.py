@@ -69,6 +69,7 @@ _HARMLESS: Mapping[str, Callable[[Any, Any], bool]] = {
             "call_timeout",
             "timeout",
             "approval_timeout",
+            "question_timeout",
         ),
         _at_most,
     ),

@@ -97,6 +97,7 @@ class Settings(Sampling, frozen=True):
     call_timeout: Limit = 300.0
     timeout: Limit = None  # of a whole turn
     approval_timeout: Limit = None  # then a waiting call is denied
+    question_timeout: Limit = None  # then a server that asks gets no answer
     system_prompt: str | None = None
     save_sessions: bool = True  # conversations are kept in the data folder
     mcp_config: Path | None = None

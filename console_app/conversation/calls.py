@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from console_app.conversation.ui_port import UiPort
 from console_app.domain.errors import FanoutError
+from console_app.engine.builtin_tools.specs import SERVER
 
 if TYPE_CHECKING:
     from console_app.conversation.conversation import Conversation
 
 NOT_ASKED = "That question isn't open any more."
+NOT_CUT = "No call of the last turn was cut off."
 OCCUPIED = "Something else is about to run. The call can run again after it."
 
 
@@ -41,6 +43,21 @@ class Calls:
                 conversation.rerun(call_id, arguments)
             except FanoutError as error:
                 self._ui.toast(error.line)
+
+    def run_cut_off_again(self) -> None:
+        """Runs all calls of the last turn that were cut off before their end again; each asks."""
+        turn = self._conversation.engine.transcript.turn
+        cut_off = [] if turn is None else [call.id for call in turn.cut_off if call.server != SERVER]
+        if self._conversation.busy or not cut_off:
+            self._ui.toast(OCCUPIED if cut_off else NOT_CUT)
+            return
+        try:
+            left_out = self._conversation.rerun_all(cut_off)
+        except FanoutError as error:
+            self._ui.toast(error.line)
+            return
+        for line in left_out:
+            self._ui.toast(line)
 
     def extend(self, call_id: str) -> None:
         """Gives a running call its whole time again."""

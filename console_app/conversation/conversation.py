@@ -32,6 +32,7 @@ CLOSING = 4.0  # seconds that running calls get to end when the conversation clo
 STEERED = "It joins at the next step."
 BUSY = "something else runs, or is about to"
 T = TypeVar("T")
+BetweenT = TypeVar("BetweenT", "Rerun", "Compacting")
 log = logging.getLogger(__name__)
 
 
@@ -90,8 +91,6 @@ class Conversation:
         self._task: asyncio.Task[None] | None = None
         self._opened = False  # the session's first event is out
 
-    # What goes on
-
     @property
     def activity(self) -> Turn | Rerun | Compacting | None:
         """What runs now, until the last of its tasks has ended."""
@@ -125,8 +124,6 @@ class Conversation:
     def waiting(self) -> Sequence[str]:
         """The prompts behind the one that is on its way, or behind what runs."""
         return [prompt.text for prompt in self._queue][self.on_its_way is not None :]
-
-    # What you say
 
     def send(self, text: str, *, typed: str | None = None, message: UserMessage | None = None) -> None:
         """Sends a prompt, after what is queued already; in its old place when it had been called off.
@@ -232,13 +229,15 @@ class Conversation:
 
     def rerun(self, call_id: str, arguments: dict[str, Any] | None = None) -> None:
         """Runs a call of an earlier answer again. Raises ToolError when it can't be, UsageError when something runs."""
-        self._must_be_idle()
-        self._between_turns(self.engine.rerun(call_id, arguments), "a call again")
+        self._between_turns(lambda: self.engine.rerun(call_id, arguments), "a call again")
+
+    def rerun_all(self, call_ids: Sequence[str]) -> Sequence[str]:
+        """The same of several, side by side; gives why those that don't run can't. Raises ToolError when none can."""
+        return self._between_turns(lambda: self.engine.rerun_all(call_ids), "calls again").left_out
 
     def compact(self) -> None:
         """Has a summary made of the older turns. Raises UsageError when there is nothing to, or something runs."""
-        self._must_be_idle()
-        self._between_turns(self.engine.compact(), "compaction")
+        self._between_turns(self.engine.compact, "compaction")
 
     async def undo_compaction(self) -> bool:
         """Takes the newest summary back; False when there is none. Raises UsageError while something runs."""
@@ -261,7 +260,10 @@ class Conversation:
         if self.busy or self.changing.locked():
             raise UsageError(BUSY, "Try again when it is over.")
 
-    def _between_turns(self, activity: Rerun | Compacting, name: str) -> None:
+    def _between_turns(self, begin: Callable[[], BetweenT], name: str) -> BetweenT:
+        self._must_be_idle()
+        activity = begin()
+
         async def play() -> None:
             try:
                 async with self.changing:
@@ -273,8 +275,7 @@ class Conversation:
                     self.resume()
 
         self._task = asyncio.create_task(play(), name=name)
-
-    # Turns
+        return activity
 
     async def _run(self) -> None:
         """Runs the queue until it is empty or paused."""

@@ -1,7 +1,8 @@
 """The queue of what servers ask: calls side by side wait in it, and an answer goes to the one that is shown.
 
 No widget: it is the HumanPort that the hub asks, and tells the console that something has changed. A question whose
-asker is cancelled leaves the queue by itself.
+asker is cancelled leaves the queue by itself. With a limit of time the oldest one ends when nobody answered it, without
+a yes or a no; those behind it have their own time once it is their turn.
 """
 
 from __future__ import annotations
@@ -10,24 +11,49 @@ import asyncio
 from collections.abc import Callable
 from typing import Literal
 
-from console_app.domain.questions import Elicitation, ElicitationAnswer, SamplingRequest
+from console_app.domain.questions import Elicitation, ElicitationAnswer, SamplingRequest, Unanswered
 
 Permission = Literal["once", "session", "deny"]
 Reply = ElicitationAnswer | Permission
 
 
 class PendingQuestion:
-    """One question that waits, told apart by identity."""
+    """One question that waits, told apart by identity. `limit`: seconds for an answer, None without."""
 
-    def __init__(self, question: Elicitation | SamplingRequest) -> None:
+    def __init__(self, question: Elicitation | SamplingRequest, limit: float | None = None) -> None:
         self.question = question
-        self.reply: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
+        self._loop = asyncio.get_running_loop()
+        self.reply: asyncio.Future[Reply] = self._loop.create_future()
+        self._limit = limit
+        self._timer: asyncio.TimerHandle | None = None
+
+    @property
+    def left(self) -> float | None:
+        """Seconds for an answer that are left; None while none are counted."""
+        return None if self._timer is None else max(self._timer.when() - self._loop.time(), 0.0)
+
+    def count(self) -> None:
+        """From now on the time for an answer is counted, from its beginning; where it is already, it goes on."""
+        if self._limit is not None and self._timer is None and not self.reply.done():
+            self._timer = self._loop.call_later(self._limit, self._over)
+
+    def hold(self) -> None:
+        """Somebody is at it, or can't see it: no time is counted."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _over(self) -> None:
+        if not self.reply.done():
+            self.reply.set_exception(Unanswered(f"nobody replied within {self._limit:g} s"))
 
 
 class QuestionQueue:
-    """The HumanPort of the console. While nobody listens, nobody is there: it declines."""
+    """The HumanPort of the console. While nobody listens, nobody is there: it declines. `limit`: seconds in which what
+    is asked has to be answered, None without."""
 
-    def __init__(self) -> None:
+    def __init__(self, limit: float | None = None) -> None:
+        self._limit = limit
         self.open: list[PendingQuestion] = []  # the oldest first
         self.allowed: set[str] = set()  # servers that may ask the model until the console is left
         self._changed: Callable[[], None] | None = None
@@ -71,15 +97,18 @@ class QuestionQueue:
     async def _reply(self, question: Elicitation | SamplingRequest) -> Reply:
         if self._changed is None:
             return "deny"
-        asked = PendingQuestion(question)
+        asked = PendingQuestion(question, self._limit)
         self.open.append(asked)
         self._tell()
         try:
             return await asked.reply
         finally:
+            asked.hold()
             self.open.remove(asked)
             self._tell()
 
     def _tell(self) -> None:
+        if self.open:
+            self.open[0].count()
         if self._changed is not None:
             self._changed()

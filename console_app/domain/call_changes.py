@@ -30,7 +30,10 @@ MOST_LOG_LINES = 500  # of a call, on screen; the newest
 
 def apply_to_call(call: CallView, event: CallChange) -> None:
     """Changes `call` by what happened to it."""
-    call.news_at = event.at
+    if not isinstance(event, ev.CallProgress | ev.CallLog):
+        call.news_at = call.counts_from = event.at
+    elif event.news:
+        call.news_at = event.at
     match event:
         case ev.CallArguments():
             call.arguments_text += event.delta
@@ -51,7 +54,7 @@ def apply_to_call(call: CallView, event: CallChange) -> None:
         case ev.CallLog():
             _log(call, event)
         case ev.CallExtended():
-            pass  # it is news, as all of these are
+            pass  # it is news, as all of these are but progress and lines that say nothing new
         case ev.CallRestarted():
             _restarted(call, event)
         case ev.QuestionAsked():

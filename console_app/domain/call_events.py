@@ -89,6 +89,7 @@ class CallProgress(BaseEvent):
     progress: float
     total: float | None = None
     message: str | None = None
+    news: bool = True  # further than ever, or with words that are new: it puts the call's deadline off
 
 
 class CallLog(BaseEvent):
@@ -97,6 +98,7 @@ class CallLog(BaseEvent):
     call_id: str
     level: Level = "info"
     text: str
+    news: bool = True  # it puts the call's deadline off: neither said before, nor of a flood, nor maybe another's
 
 
 class CallExtended(BaseEvent):

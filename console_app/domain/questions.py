@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
+from console_app.domain.errors import FanoutError
 from console_app.domain.ports.provider import UsageChunk
 from console_app.domain.sampling import Sampling
 
@@ -71,15 +72,22 @@ def one_of(candidates: Sequence[str]) -> str:
     return f"one of {len(candidates)} calls" if len(candidates) > 1 else ""
 
 
+class Unanswered(FanoutError):
+    """The time for an answer is over: nobody said yes or no."""
+
+    title = "No answer"
+
+
 class HumanPort(Protocol):
     """Somebody who can be asked, several things at once too. Cancelled when the question is withdrawn."""
 
     async def ask(self, question: Elicitation) -> ElicitationAnswer:
-        """The answer. Values of a form have to fit its schema (`forms.problems`); else the server gets a cancel."""
+        """The answer. Values of a form have to fit its schema (`forms.problems`); else the server gets a cancel. Raises
+        Unanswered."""
         ...
 
     async def allow_sampling(self, request: SamplingRequest) -> bool:
-        """Whether the server may ask the model that."""
+        """Whether the server may ask the model that. Raises Unanswered."""
         ...
 
 

@@ -225,7 +225,10 @@ class Transcript:
         self.call_ids.add(event.call_id)
         self.calls[event.call_id] = call
         self.open_calls[event.call_id] = call
-        step.batch.calls.append(call)
+        behind = [other for other in step.batch.calls if other.index > call.index]
+        step.batch.calls.insert(len(step.batch.calls) - len(behind), call)
+        for other in behind:  # calls that were typed are told of as their servers come up
+            self.calls[other.id] = self.calls.pop(other.id)
 
     def _forget(self, call_id: str) -> CallView | None:
         self.open_calls.pop(call_id, None)

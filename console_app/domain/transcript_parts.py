@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from console_app.domain import events as ev
+from console_app.domain.deadline import ends_at
 from console_app.domain.messages import ThoughtLabel, UserMessage
 from console_app.domain.tools import Artifact, CallOrigin, CallState, Outcome
 
@@ -58,6 +59,7 @@ class CallView:
     started_at: float | None = None
     finished_at: float | None = None
     news_at: float = 0.0
+    counts_from: float = 0.0  # since when the most is counted that it may take, whatever news it sends
     limit: float | None = None  # seconds that it may run without news
     progress: float | None = None
     total: float | None = None
@@ -84,6 +86,19 @@ class CallView:
     def asks(self) -> bool:
         """Whether it waits for the user's answer."""
         return bool(self.question) and self.state is CallState.RUNNING
+
+    @property
+    def ends_at(self) -> float | None:
+        """When it ends by itself unless there is news of it; None where it doesn't."""
+        if self.limit is None or self.state is not CallState.RUNNING or self.asked:
+            return None
+        begun = self.started_at or 0.0
+        return ends_at(max(self.news_at, begun), max(self.counts_from, begun), self.limit)
+
+    @property
+    def was_cut_off(self) -> bool:
+        """Whether something else than the user or its own failure ended it; not of what the provider ran."""
+        return self.outcome is Outcome.INTERRUPTED and self.origin != "provider"
 
     @property
     def label(self) -> str:
@@ -186,6 +201,11 @@ class TurnView:
     finished_at: float | None = None
     tokens: int = 0  # input and output of its requests so far
     cost: float | None = None  # None: no price is known
+
+    @property
+    def cut_off(self) -> list[CallView]:
+        """Its calls that could not come to their end, as the console did before; you may run them again."""
+        return [call for step in self.steps for call in step.batch.calls if call.was_cut_off]
 
 
 @dataclass(slots=True)

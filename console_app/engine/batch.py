@@ -43,6 +43,11 @@ class BatchRules:
     most: int
     closed: ToolResult | None = None
     dedupe: bool = False  # equal calls of a tool that only reads run once
+    single_dialects: frozenset[str] = frozenset()  # a call written in one of these is under the policy `single`
+
+    def policy_of(self, call: CallExecution) -> CallPolicy:
+        """What holds for one call."""
+        return CallPolicy.SINGLE if call.dialect in self.single_dialects else self.policy
 
 
 class Batch:
@@ -249,7 +254,7 @@ class Batch:
         return [call for call in self.calls if not call.finished.is_set()]
 
     def _dispatch(self, call: CallExecution, spec: ToolSpec) -> None:
-        if self._rules.policy is CallPolicy.SINGLE and any(other.index < call.index for other in self.calls):
+        if self._rules.policy_of(call) is CallPolicy.SINGLE and any(other.index < call.index for other in self.calls):
             self._executor.finish(call, results.not_single())
         elif (first := self._same(call, spec)) is not call and first.index < call.index:
             self._executor.follow(call, spec, lambda: self._by_index[first.index], self._queue_of(call))
@@ -271,7 +276,7 @@ class Batch:
             )
         elif any(is_completion(other) and other.dispatched for other in self.calls):
             self._executor.finish(call, results.one_completion())
-        elif self._rules.policy is CallPolicy.SINGLE:
+        elif self._rules.policy_of(call) is CallPolicy.SINGLE:
             self._dispatch(call, spec)
         else:
             queue = Queue(

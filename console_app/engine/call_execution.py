@@ -65,6 +65,7 @@ class CallExecution:
     holds: int = 0  # people who are asked on its behalf: its deadline doesn't run meanwhile
     ended_at: float | None = None
     result: ToolResult | None = None
+    before: ToolResult | None = None  # of its last attempt that ran
     finished: asyncio.Event = field(default_factory=asyncio.Event)
     sent: deque[str] = field(default_factory=lambda: deque[str](maxlen=_MOST_LINES))
     heard: deque[int] = field(default_factory=lambda: deque[int](maxlen=_MOST_LINES))  # hashes of its newest lines

@@ -21,7 +21,7 @@ from console_app.engine.builtin_tools.toolset import offered
 from console_app.engine.compaction import Compacting, by_hand
 from console_app.engine.history import AnyMessage
 from console_app.engine.manual_calls import ManualCall, session_for
-from console_app.engine.rerun import Rerun, prepare
+from console_app.engine.rerun import Rerun, prepare, prepare_all
 from console_app.engine.session import Session
 from console_app.engine.settings import EngineSettings
 from console_app.engine.slots import Slots
@@ -175,6 +175,10 @@ class Engine:
         Raises ToolError when it can't be. While the batch of a call is open, `Turn.retry` is the way.
         """
         return self._begin(prepare(self._session, call_id, arguments, self._session.transcript.last_turn))
+
+    def rerun_all(self, call_ids: Sequence[str]) -> Rerun:
+        """Runs several such calls again, side by side. Raises ToolError when none of them can."""
+        return self._begin(prepare_all(self._session, call_ids, self._session.transcript.last_turn))
 
     def compact(self) -> Compacting:
         """A compaction by hand. Raises UsageError when there is nothing to."""

@@ -18,6 +18,7 @@ from math import isfinite
 from typing import Any
 
 from console_app.domain import events as ev
+from console_app.domain.deadline import MOST_LIMITS, ends_at
 from console_app.domain.ports.provider import UsageChunk
 from console_app.domain.ports.toolset import Invocation, Toolset
 from console_app.domain.tools import Outcome, ToolResult, ToolSpec
@@ -30,7 +31,6 @@ from console_app.engine.slots import Slots, limits_of
 GRACE = 2.0  # seconds that a cancelled task may take before it is left to itself
 SAME_CALL = "the same call as another of this answer: it runs once for both"
 _OWN_ENDS = frozenset({Outcome.SUCCEEDED, Outcome.FAILED, Outcome.TIMED_OUT})
-MOST_LIMITS = 24  # times its limit that a call may take whatever news it sends: two hours with the usual five minutes
 
 logger = logging.getLogger(__name__)
 Spawn = Callable[[Coroutine[Any, Any, None], str], asyncio.Task[None]]
@@ -104,6 +104,7 @@ class Executor:
             old.result = results.interrupted()
             self._close(old)
             self._stop_task(old)
+        fresh.before = old.result if old.ran else old.before
         edited = fresh.arguments if fresh.arguments != old.arguments else None
         self._emit(ev.CallRestarted(call_id=fresh.id, attempt=fresh.attempt, arguments=edited))
         if fresh.resolution is not None and fresh.resolution is not old.resolution:
@@ -157,7 +158,7 @@ class Executor:
     async def _drive(self, call: CallExecution, spec: ToolSpec, queue: Queue | None) -> None:
         try:
             if call.resolution is None and (refusal := await self._approvals.ask(call, spec)):
-                self.finish(call, refusal)
+                self.finish(call, refusal if call.before is None else results.not_again(call.before))
                 return
             spec = call.spec or spec  # as it was approved, where it became another while it waited
             if queue is not None:
@@ -215,13 +216,14 @@ class Executor:
         if limit is None or limit <= 0 or call.result is not None:
             return
         now = self._monotonic()
-        end, latest = call.news_at + limit, call.counts_from + limit * MOST_LIMITS
-        left = limit if call.holds else min(end, latest) - now
+        end = ends_at(call.news_at, call.counts_from, limit)
+        left = limit if call.holds else end - now
         if left > 0:
             call.timer = asyncio.get_running_loop().call_later(left, self._watch, call, limit)
             return
         ran = now - (now if call.started_at is None else call.started_at)
-        self.end(call, results.timed_out(ran, limit, list(call.sent), most_limits=MOST_LIMITS if latest < end else 0))
+        most = MOST_LIMITS if end < call.news_at + limit else 0
+        self.end(call, results.timed_out(ran, limit, list(call.sent), most_limits=most))
 
     def _abandon(self, call: CallExecution) -> None:
         if call.task is not None and not call.task.done():
@@ -242,22 +244,24 @@ class Executor:
         total = total if total is not None and isfinite(total) else None
         now = self._monotonic()
         new = bool(message) and call.says_news(message, now)
-        if call.advances(progress) or new:
+        news = call.advances(progress) or new
+        if news:
             call.news_at = now
         call.keep(message or (f"progress {progress:g}" + (f" of {total:g}" if total is not None else "")))
         if not self._flooded():
-            self._emit(ev.CallProgress(call_id=call.id, progress=progress, total=total, message=message))
+            self._emit(ev.CallProgress(call_id=call.id, progress=progress, total=total, message=message, news=news))
 
     def log(self, call: CallExecution, level: ev.Level, text: str, *, sure: bool = True) -> None:
         """A running call logged a line; not `sure`: or another call of its server did."""
         if call.result is not None:
             return
         now = self._monotonic()
-        if sure and call.says_news(text, now):
+        news = sure and call.says_news(text, now)
+        if news:
             call.news_at = now
         call.keep(text)
         if not self._flooded():
-            self._emit(ev.CallLog(call_id=call.id, level=level, text=text))
+            self._emit(ev.CallLog(call_id=call.id, level=level, text=text, news=news))
 
     def extend(self, call: CallExecution) -> bool:
         """Gives a running call its whole time again; False when it doesn't run."""

@@ -5,9 +5,10 @@ So they go through the same engine as a model's calls: the same events, policy, 
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Collection, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Coroutine, Mapping, Sequence
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -96,31 +97,52 @@ class TypedCallsGate(ApprovalGate):
         return Verdict("allow", "you asked for it yourself", DecidedBy.USER) if asks else verdict
 
 
+LateTool = Callable[[], Coroutine[Any, Any, ToolSpec]]
+
+
 class ManualCallsProvider:
-    """A provider whose one answer is the given calls, and whose answer to their results is nothing more to do."""
+    """A provider whose one answer is the given calls, and whose answer to their results is nothing more to do.
+
+    A call is made as soon as its tool is there: `specs` are tools, or what waits for one.
+    """
 
     name = "command"
     model = "call"
     protocol = "native"
 
-    def __init__(self, calls: Sequence[ManualCall], specs: Sequence[ToolSpec]) -> None:
-        self._calls = [(spec.name, json.dumps(dict(call.arguments))) for call, spec in zip(calls, specs, strict=True)]
+    def __init__(self, calls: Sequence[ManualCall], specs: Sequence[ToolSpec | LateTool]) -> None:
+        self._calls = [(spec, json.dumps(dict(call.arguments))) for call, spec in zip(calls, specs, strict=True)]
         self._answered = False
 
     @asynccontextmanager
     async def stream(self, request: ModelRequest) -> AsyncGenerator[AsyncIterator[Chunk]]:
         answered, self._answered = self._answered, True
-        yield self._done() if answered else self._answer()
+        async with aclosing(self._done() if answered else self._answer()) as chunks:
+            yield chunks
 
     async def close(self) -> None:
         """See Provider."""
 
-    async def _answer(self) -> AsyncIterator[Chunk]:
-        for index, (name, arguments) in enumerate(self._calls):
-            yield CallOpened(index, "", name)
-            yield CallClosed(index, arguments)
+    async def _answer(self) -> AsyncGenerator[Chunk]:
+        coming: dict[asyncio.Task[ToolSpec], int] = {}
+        for index, (spec, arguments) in enumerate(self._calls):
+            if isinstance(spec, ToolSpec):
+                yield CallOpened(index, "", spec.name)
+                yield CallClosed(index, arguments)
+            else:
+                coming[asyncio.create_task(spec())] = index
+        try:
+            while coming:
+                there, _ = await asyncio.wait(coming, return_when=asyncio.FIRST_COMPLETED)
+                for task, index in [(task, index) for task, index in coming.items() if task in there]:
+                    del coming[task]
+                    yield CallOpened(index, "", task.result().name)
+                    yield CallClosed(index, self._calls[index][1])
+        finally:
+            for task in coming:
+                task.cancel()
         yield FinishChunk("tool_calls")
 
-    async def _done(self) -> AsyncIterator[Chunk]:
+    async def _done(self) -> AsyncGenerator[Chunk]:
         yield TextChunk("Done.")
         yield FinishChunk("stop")

@@ -1,13 +1,15 @@
-"""A call of an earlier answer, run once more for the user: no model takes part.
+"""Calls of an earlier answer, run once more for the user, one or several side by side: no model takes part.
 
-Its events are those of the call (`call.restarted` to `call.finished`), numbered with the turn that ended last, so that
-its panel shows the new run. The result that the model read stays in the history; the new one joins it as a note of
-Fanout, which goes on the wire with the next prompt.
+Their events are those of the calls (`call.restarted` to `call.finished`), numbered with the turn that ended last, so
+that their panels show the new runs. The results that the model read stay in the history; the new ones join it as a note
+of Fanout, which goes on the wire with the next prompt.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from console_app.domain.approvals import Decision
@@ -29,12 +31,23 @@ from console_app.engine.slots import limited
 EARLIER = "a call of an earlier turn"
 
 
-class Rerun(Activity):
-    """Entered and read like a Turn. Made by `prepare`, which checks what can be."""
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """A call as it was, its next attempt, and its tool as it is now."""
 
-    def __init__(self, session: Session, old: CallExecution, fresh: CallExecution, spec: ToolSpec, turn: int) -> None:
+    old: CallExecution
+    call: CallExecution
+    spec: ToolSpec
+
+
+class Rerun(Activity):
+    """Entered and read like a Turn. Made by `prepare` or `prepare_all`, which check what can be; `left_out` says of
+    each call that can't run why."""
+
+    def __init__(self, session: Session, attempts: Sequence[Attempt], turn: int, left_out: Sequence[str] = ()) -> None:
         super().__init__(session, turn)
-        self._old, self._call, self._spec = old, fresh, spec
+        self.left_out = tuple(left_out)
+        self._attempts = {one.call.id: one for one in attempts}
         self._approvals = Approvals(session, Repetition(), self.emit)
         self._executor = Executor(
             toolset=session.toolset,
@@ -49,18 +62,21 @@ class Rerun(Activity):
         )
 
     def cancel(self, why: str = "") -> None:
-        """Ends the call, if it still runs or waits; it gets its result at once."""
+        """Ends the calls that still run or wait; they get their results at once."""
         if self._main is not None:
-            self._executor.cancel(self._call)
+            for one in self._attempts.values():
+                self._executor.cancel(one.call)
             self._conclude()
 
     def cancel_call(self, call_id: str) -> bool:
         """The same, as a Turn has it."""
-        return self.running and self._call.id == call_id and self._executor.cancel(self._call)
+        one = self._attempts.get(call_id)
+        return self.running and one is not None and self._executor.cancel(one.call)
 
     def extend_call(self, call_id: str) -> bool:
         """Gives the call its whole time again; see Turn."""
-        return self.running and self._call.id == call_id and self._executor.extend(self._call)
+        one = self._attempts.get(call_id)
+        return self.running and one is not None and self._executor.extend(one.call)
 
     def resolve(
         self,
@@ -79,21 +95,24 @@ class Rerun(Activity):
         return self._approvals.reconsider()
 
     def _begin(self) -> None:
-        self._executor.restart(self._old, self._call, self._spec)
+        for one in self._attempts.values():
+            self._executor.restart(one.old, one.call, one.spec)
 
     async def _run(self) -> None:
-        await self._call.finished.wait()
+        for one in self._attempts.values():
+            await one.call.finished.wait()
         self._conclude()
 
     def _main_is_done(self, task: asyncio.Task[None]) -> None:
         self.cancel()
 
     def _conclude(self) -> None:
-        result = self._call.result
-        if result is None or not self.running:
+        if not self.running or any(one.call.result is None for one in self._attempts.values()):
             return
-        self._session.calls[self._call.id] = self._call
-        self.join(UserMessage(content=_note(self._spec, self._call, result), origin="fanout"))
+        self._session.calls.update((one.call.id, one.call) for one in self._attempts.values())
+        notes = [_note(one.spec, one.call) for one in self._attempts.values() if one.call.ran]
+        if notes:
+            self.join(UserMessage(content="\n\n".join(notes), origin="fanout"))
         self._outbox.close()
 
 
@@ -102,6 +121,24 @@ def prepare(session: Session, call_id: str, arguments: dict[str, Any] | None, tu
 
     Raises ToolError when there is no such call, its tool is off, its arguments don't fit, or a rule denies it.
     """
+    return Rerun(session, [_attempt(session, call_id, arguments)], turn)
+
+
+def prepare_all(session: Session, call_ids: Sequence[str], turn: int) -> Rerun:
+    """The same of several calls, with the arguments of their last runs. Raises ToolError when none of them can run."""
+    attempts: list[Attempt] = []
+    problems: list[ToolError] = []
+    for call_id in call_ids:
+        try:
+            attempts.append(_attempt(session, call_id, None))
+        except ToolError as error:
+            problems.append(error)
+    if not attempts:
+        raise problems[0] if problems else ToolError("no call was cut off")
+    return Rerun(session, attempts, turn, [error.line for error in problems])
+
+
+def _attempt(session: Session, call_id: str, arguments: dict[str, Any] | None) -> Attempt:
     old = session.calls.get(call_id) or _from_history(session, call_id)
     if old is None:
         raise ToolError("no such call is in this conversation")
@@ -117,7 +154,7 @@ def prepare(session: Session, call_id: str, arguments: dict[str, Any] | None, tu
     except args.UnreadableArguments as error:
         raise ToolError(f"{spec.label} was not run again: {error}") from None
     fresh.spec = limited(spec, settings.never_parallel, settings.limits)
-    return Rerun(session, old, fresh, fresh.spec, turn)
+    return Attempt(old, fresh, fresh.spec)
 
 
 def _from_history(session: Session, call_id: str) -> CallExecution | None:
@@ -136,12 +173,13 @@ def _from_history(session: Session, call_id: str) -> CallExecution | None:
     read = call.whole and (call.origin == "text" or not call.raw or call.repaired) and args.is_object(call.arguments)
     run.arguments = args.read(call.arguments) if read else None
     run.must_ask = EARLIER
-    run.result = ToolResult(outcome=result.outcome, content=result.content)
+    run.result = run.before = ToolResult(outcome=result.outcome, content=result.content)
     return run
 
 
-def _note(spec: ToolSpec, call: CallExecution, result: ToolResult) -> str:
+def _note(spec: ToolSpec, call: CallExecution) -> str:
     """What the model reads of it. The result is fenced, since a tool's words are not the user's."""
+    result = call.as_message()
     return (
         f"I ran {spec.label} again, with {args.compact(call.arguments or {})}: {result.outcome.value}. "
         f"What came of it now, as the tool said it:\n<result>\n{result.content}\n</result>"

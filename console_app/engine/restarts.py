@@ -17,6 +17,9 @@ from console_app.engine.batch import Batch
 from console_app.engine.call_execution import CallExecution
 from console_app.engine.session import Session
 
+# Until its server says otherwise (`idempotentHint`, or `readOnlyHint`), what a call did may happen once more.
+TWICE = "it ran already: again may do its work twice"
+
 
 class Restarts:
     """Of one batch. What can't be done is a False, with a notice where there is a reason worth telling."""
@@ -29,7 +32,8 @@ class Restarts:
     def retry(self, call_id: str) -> bool:
         """Runs a finished or running call again with the arguments of its last run.
 
-        It needs no approval if a person gave it one; else it asks where rules and mode ask now.
+        It needs no approval if a person gave it one; else it asks where rules and mode ask now. One that ran asks in
+        any case, unless its tool only reads or says that running again changes nothing more.
         """
         call = self._batch.find(call_id)
         if call is None or call.arguments is None or (call.result is None and not call.ran):
@@ -68,6 +72,8 @@ def attempt(session: Session, call: CallExecution, spec: ToolSpec, arguments: di
     if verdict.action == "deny":
         raise args.UnreadableArguments(f"a rule denies it ({verdict.why})")
     fresh = call.again()
+    if (call.ran or call.runs_before) and not (spec.annotations.read_only or spec.annotations.idempotent):
+        fresh.must_ask, fresh.resolution = call.must_ask or TWICE, None
     if verdict.action == "ask" and not _approved(call, spec):
         fresh.resolution = None
     return fresh

@@ -26,6 +26,7 @@ _REMARKS = (  # how each remark of `with_remarks` begins
     "The user edited the arguments before this call ran. It ran with: ",
     "The user approved this call and said: ",
     "The user ran this call again: ",
+    "The user was asked whether this call runs again, and it did not. What came of it before:",
 )
 
 MOST_STRUCTURED = 256 * 1024  # characters of JSON; more is only in the text
@@ -189,6 +190,12 @@ def with_remarks(
     if not remarks:
         return result
     return result.model_copy(update={"content": "\n".join([*remarks, "", result.content])})
+
+
+def not_again(before: ToolResult) -> ToolResult:
+    """A call that ran, and was not let run once more: what came of it stands."""
+    gap = "\n" if before.content.startswith(_REMARKS) else "\n\n"
+    return before.model_copy(update={"content": f"{_REMARKS[4]}{gap}{before.content}"})
 
 
 def without_remarks(content: str) -> str:

@@ -11,6 +11,7 @@ from console_app.domain.sampling import Effort
 
 Dispatch = Literal["eager", "batch"]
 ToolChoice = Literal["auto", "none", "required"]
+_ONE_A_MESSAGE = frozenset({"roo_xml"})  # dialects whose models were told to write one tool a message, then wait
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +19,7 @@ class EngineSettings:
     """How answers are asked for and their calls run. Times are seconds; None means without limit."""
 
     policy: CallPolicy = CallPolicy.PARALLEL
-    text_single: bool = True  # protocol `xml` keeps one tool a message until a policy was chosen
+    text_single: bool = True  # protocol `xml`, and its dialect, keep one tool a message until a policy was chosen
     dispatch: Dispatch = "eager"  # of native calls; calls read from text always wait for the end of the answer
     max_steps: int = 25
     max_calls: int = 256  # of one answer; each of the rest gets a result that says so
@@ -46,3 +47,8 @@ class EngineSettings:
     def policy_for(self, protocol: str) -> CallPolicy:
         """The policy that holds for a provider's `protocol`."""
         return CallPolicy.SINGLE if protocol == "xml" and self.text_single else self.policy
+
+    @property
+    def single_dialects(self) -> frozenset[str]:
+        """The dialects of which one call an answer runs, whatever the protocol."""
+        return _ONE_A_MESSAGE if self.text_single else frozenset()

@@ -18,12 +18,13 @@ from console_app.domain.errors import AnswerInterrupted, FanoutError, ProviderEr
 from console_app.domain.messages import ThoughtLabel, UserMessage
 from console_app.domain.ports.provider import SLICE, ModelRequest, endpoint_of, no_pictures
 from console_app.domain.sampling import Sampling
+from console_app.domain.tools import ToolSpec
 from console_app.engine import results
 from console_app.engine.answer import Answer
 from console_app.engine.approval import Approvals
 from console_app.engine.batch import Batch, BatchRules
 from console_app.engine.builtin_tools.completion import is_completion
-from console_app.engine.builtin_tools.toolset import AnswerTools, offered
+from console_app.engine.builtin_tools.toolset import AnswerTools, ToolsAsTheyCome, offered
 from console_app.engine.executor import Executor
 from console_app.engine.history import AnyMessage
 from console_app.engine.provider_calls import ProviderCalls
@@ -53,12 +54,14 @@ class Owner(Protocol):
 @dataclass(frozen=True, slots=True)
 class Ask:
     """What a request asks for. `note` goes with this request alone and doesn't join the history; with a `label` the
-    text of the answer is a thought; `builtins` are the built-in tools that are offered."""
+    text of the answer is a thought; `builtins` are the built-in tools that are offered. Of calls that are `given` the
+    tools may come while they are made."""
 
     tool_choice: ToolChoice = "auto"
     note: str = ""
     label: ThoughtLabel | None = None
     builtins: frozenset[str] = frozenset()
+    given: bool = False
 
 
 class Step:
@@ -73,10 +76,7 @@ class Step:
         self._ask = ask
         self._sealed = self._joined = False
         self._settings = settings = session.settings
-        self._specs = {
-            name: limited(spec, settings.never_parallel, settings.limits)
-            for name, spec in offered(session.toolset, ask.builtins, session.servers).items()
-        }
+        self._specs = ToolsAsTheyCome(self._offered) if ask.given else self._offered()
         self._policy = settings.policy_for(session.provider.protocol)
         self.tools = AnswerTools(session, owner.emit, lambda: self.batch.calls)
         self.approvals = Approvals(session, repetition, owner.emit)
@@ -95,13 +95,22 @@ class Step:
         # skipped; beside a thought they run, since they are what the next request would ask for.
         closed = results.no_more_tools() if ask.tool_choice == "none" and ask.label is None else None
         self.batch = Batch(
-            rules=BatchRules(self._policy, self._settings.dispatch, settings.max_calls, closed, self._settings.dedupe),
+            rules=BatchRules(
+                self._policy, settings.dispatch, settings.max_calls, closed, settings.dedupe, settings.single_dialects
+            ),
             specs=self._specs,
             executor=self.executor,
             emit=owner.emit,
             new_id=lambda provider_id, index: session.new_call_id(provider_id, f"call_{turn}_{number}_{index}"),
         )
         self._restarts = Restarts(session, self.batch, owner.emit)
+
+    def _offered(self) -> dict[str, ToolSpec]:
+        settings, session = self._settings, self._session
+        return {
+            name: limited(spec, settings.never_parallel, settings.limits)
+            for name, spec in offered(session.toolset, self._ask.builtins, session.servers).items()
+        }
 
     async def run(self) -> StepResult:
         """Sends the request; returns when the answer has ended and each of its calls has its result."""

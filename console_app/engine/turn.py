@@ -220,6 +220,7 @@ class Turn(Activity):
         return all(call.outcome is Outcome.SUCCEEDED for call in answered.calls)
 
     async def _run_step(self, session: Session, ask: Ask) -> StepResult:
+        ask = replace(ask, given=isinstance(session.provider, ManualCallsProvider))
         self._step = step = Step(session, self, self._repetition, self.number, self._step_number, ask)
         try:
             return await step.run()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from enum import Enum
 from pathlib import Path
 from typing import Any, cast
@@ -12,13 +13,15 @@ from pydantic import BaseModel
 
 from console_app.config.layers import LayeredSettings
 from console_app.config.paths import Paths, project_mcp, project_settings
+from console_app.domain.errors import UsageError
+from console_app.headless.json_outputs import PlaceEntry, PlacesReport, RuleEntry, SettingEntry, SettingsReport
 
 _SECRET = "(hidden)"
 
 
-def path_lines(paths: Paths, cwd: Path, bundled: Sequence[Path]) -> Iterator[str]:
+def places(paths: Paths, cwd: Path, bundled: Sequence[Path]) -> PlacesReport:
     """Every path that Fanout uses, and whether it is there."""
-    places = {
+    named = {
         "settings": paths.settings,
         "servers": paths.mcp,
         "themes": paths.themes,
@@ -32,20 +35,50 @@ def path_lines(paths: Paths, cwd: Path, bundled: Sequence[Path]) -> Iterator[str
         "sessions": paths.sessions,
         **{f"bundled {path.name.removesuffix('.json')}": path for path in bundled},
     }
-    for name, path in places.items():
-        yield f"{name:<17} {path}{'' if path.exists() else '  (not there)'}"
+    return PlacesReport(
+        places=tuple(PlaceEntry(name=name, path=str(path), exists=path.exists()) for name, path in named.items())
+    )
 
 
-def setting_lines(layered: LayeredSettings) -> Iterator[str]:
-    """Each setting as TOML would have it, with where it comes from; headers, which may hold keys, are hidden."""
-    for name in type(layered.settings).model_fields:
-        value = _plain(getattr(layered.settings, name))
-        if value is not None and value != {}:
-            yield f"{name} = {_toml(value)}  # {layered.sources.get(name, 'default')}"
-        elif name in layered.sources or value is None:
-            yield f"# {name} is not set"
-    for rule in layered.rules:
+def place_lines(report: PlacesReport) -> Iterator[str]:
+    """The same for people."""
+    for place in report.places:
+        yield f"{place.name:<17} {place.path}{'' if place.exists else '  (not there)'}"
+
+
+def settings(layered: LayeredSettings, model: str, why: str, only: Sequence[str] = ()) -> SettingsReport:
+    """Each setting, or `only` some, with where it comes from; headers, which may hold keys, are hidden.
+
+    Raises UsageError for a name that is no setting.
+    """
+    known = type(layered.settings).model_fields
+    for name in only:
+        if name not in known:
+            near = get_close_matches(name, known, 1)
+            raise UsageError(f"{name} is no setting", f"Did you mean {near[0]}?" if near else "See fanout config show.")
+    entries = (
+        SettingEntry(
+            name=name,
+            value=_plain(getattr(layered.settings, name)),
+            source=layered.sources.get(name, "default"),
+        )
+        for name in only or known
+    )
+    every = () if only else layered.rules
+    rules = (RuleEntry(action=rule.action, pattern=rule.pattern, source=rule.source) for rule in every)
+    return SettingsReport(model=model, why=why, settings=tuple(entries), rules=tuple(rules))
+
+
+def setting_lines(report: SettingsReport) -> Iterator[str]:
+    """The same as TOML would have it."""
+    for entry in report.settings:
+        if entry.value is not None and entry.value != {}:
+            yield f"{entry.name} = {_toml(entry.value)}  # {entry.source}"
+        elif entry.source != "default" or entry.value is None:
+            yield f"# {entry.name} is not set"
+    for rule in report.rules:
         yield f"# rule: {rule.action} {rule.pattern}  # {rule.source}"
+    yield f"# {report.model} answers ({report.why})"
 
 
 def _plain(value: Any) -> Any:

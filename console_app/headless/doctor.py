@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import codecs
 import os
+import platform
+import re
 import shutil
 import sqlite3
 import sys
@@ -23,7 +25,6 @@ State = Literal["fine", "note", "wrong"]
 _GLYPHS: Mapping[State, str] = {"fine": "✓", "note": "·", "wrong": "✗"}
 _ENOUGH = 100_000_000  # bytes of disk
 _SMALLEST = (60, 15)  # columns and rows that the console needs
-_PACKAGES = ("textual", "mcp", "openai", "anthropic", "pydantic")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,13 +65,35 @@ def as_json(findings: Sequence[Finding]) -> dict[str, object]:
 
 def versions() -> Iterator[Finding]:
     """Of Fanout, Python and what it runs on."""
-    yield Finding("Versions", "fanout", "fine", __version__)
-    yield Finding("Versions", "python", "fine", f"{sys.version.split()[0]} on {sys.platform}")
-    for name in _PACKAGES:
-        try:
-            yield Finding("Versions", name, "fine", metadata.version(name))
-        except metadata.PackageNotFoundError:
+    for name, version in installed().items():
+        if version is None:
             yield Finding("Versions", name, "wrong", "not installed", "Install Fanout again.")
+        else:
+            yield Finding("Versions", name, "fine", version)
+
+
+def installed() -> dict[str, str | None]:
+    """The versions of Fanout, Python and every library that Fanout asks for; None for one that isn't there."""
+    try:
+        wanted = metadata.requires("fanout-console") or []
+    except metadata.PackageNotFoundError:
+        wanted = []  # run from its folder, never installed
+    versions: dict[str, str | None] = {
+        "fanout": __version__,
+        "python": f"{platform.python_version()} on {sys.platform}",
+    }
+    for requirement in wanted:
+        found = re.match(r"[\w.-]+", requirement)
+        if found and "extra ==" not in requirement:
+            versions[found[0]] = _version(found[0])
+    return versions
+
+
+def _version(package: str) -> str | None:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None
 
 
 def terminal(environ: Mapping[str, str]) -> Iterator[Finding]:

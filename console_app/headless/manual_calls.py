@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
 import difflib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, cast
 
 from console_app.config.server_choice import ServerChoice
 from console_app.domain.errors import UsageError
-from console_app.domain.ports.toolset import CallReporter, Invocation, Toolset
+from console_app.domain.ports.toolset import CallReporter, Invocation
 from console_app.domain.tools import Outcome, ToolResult, ToolSpec
 from console_app.engine.manual_calls import ManualCall
+from console_app.headless import servers
+from console_app.mcp_client.hub import Hub
 
 
 def read_calls(words: Sequence[str]) -> list[ManualCall]:
     """`SERVER.TOOL JSON SERVER.TOOL JSON ...` as calls; JSON left out is {}. Raises UsageError."""
     if not words:
-        raise UsageError("it isn't said which tool", 'As: fanout call calculator.evaluate \'{"expression": "1+1"}\'')
+        raise UsageError("call needs SERVER.TOOL JSON", 'As: fanout call calculator.evaluate \'{"expression": "1+1"}\'')
     calls: list[ManualCall] = []
     for number, word in enumerate(words):
         if word.lstrip().startswith("{"):
@@ -55,32 +58,65 @@ def needed_servers(choice: ServerChoice, calls: Sequence[ManualCall]) -> ServerC
 
 
 class NamedTools:
-    """The tools of a hub, and one in place of each that a call names and that isn't there: its calls fail alone.
+    """The tools of a hub, and one in place of each that a call names and that isn't there: its calls fail alone."""
 
-    `down` are the servers that could not be started, with the reason. Raises UsageError when no call names a tool that
-    is there, or might be.
-    """
-
-    def __init__(self, hub: Toolset, calls: Sequence[ManualCall], down: Mapping[str, str]) -> None:
+    def __init__(self, hub: Hub, calls: Sequence[ManualCall]) -> None:
         self._hub = hub
-        known = [spec.label for spec in hub.tools()]
-        missing = dict.fromkeys(call.label for call in calls if call.label not in known)
-        if not down and len(missing) == len({call.label for call in calls}):
-            label = next(iter(missing))
-            raise UsageError(f"no tool is called {label}", _hint(label, known))
-        self._missing: dict[str, str] = {}
-        for label in missing:
-            why = next((line for name, line in down.items() if label.startswith(f"{name}.")), "")
-            self._missing[label] = why or f"No tool is called {label}. {_hint(label, known)}"
+        self._calls = calls
+        self._missing: dict[str, str] = {}  # label -> why
 
-    def tools(self) -> Sequence[ToolSpec]:
-        """All of them."""
-        stand_ins = [
+    async def one_is_there(self) -> None:
+        """Returns once a call can be made, or can't for the reason that its server is down.
+
+        Raises UsageError when no call names a tool that is there, or might be.
+        """
+        coming = {asyncio.create_task(self._servers_of(call.label)): call.label for call in self._calls}
+        try:
+            for task in asyncio.as_completed(coming):
+                await task
+                settled = [label for one, label in coming.items() if one.done()]
+                if any(self._listed(label) or self._down(label) for label in settled):
+                    return
+        finally:
+            for task in coming:
+                task.cancel()
+        label = self._calls[0].label
+        raise UsageError(f"no tool is called {label}", _hint(label, self._known))
+
+    async def tool_of(self, call: ManualCall) -> ToolSpec:
+        """The tool of a call as soon as its server has it, or what stands for it where it isn't there."""
+        await self._servers_of(call.label)
+        if (spec := self._listed(call.label)) is None:
+            why = self._down(call.label) or f"No tool is called {call.label}. {_hint(call.label, self._known)}"
+            self._missing.setdefault(call.label, why)
+            spec = next(one for one in self._stand_ins() if one.label == call.label)
+        return spec
+
+    async def _servers_of(self, label: str) -> None:
+        names = [status.name for status in self._hub.statuses() if label.startswith(f"{status.name}.")]
+        await asyncio.gather(*(self._hub.settled(name) for name in names))
+
+    def _listed(self, label: str) -> ToolSpec | None:
+        return next((spec for spec in self._hub.tools() if spec.label == label), None)
+
+    def _down(self, label: str) -> str:
+        found = servers.down(self._hub.statuses())
+        return next((line for name, line in found.items() if label.startswith(f"{name}.")), "")
+
+    @property
+    def _known(self) -> list[str]:
+        return [spec.label for spec in self._hub.tools()]
+
+    def _stand_ins(self) -> list[ToolSpec]:
+        return [
             ToolSpec(name=f"missing_{number}", server=server, tool=tool)
             for number, label in enumerate(self._missing)
             for server, _, tool in (label.partition("."),)
         ]
-        return [*self._hub.tools(), *stand_ins]
+
+    def tools(self) -> Sequence[ToolSpec]:
+        """All of them, as far as they are there."""
+        return [*self._hub.tools(), *self._stand_ins()]
 
     async def call(self, invocation: Invocation, reporter: CallReporter) -> ToolResult:
         """Runs one call; of a tool that isn't there the result says why."""

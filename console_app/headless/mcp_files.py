@@ -17,6 +17,7 @@ from console_app.config.secret_sources import secrets_of_arguments, secrets_of_u
 from console_app.config.server_choice import ServerChoice
 from console_app.domain.errors import UsageError
 from console_app.domain.safe_text import one_line
+from console_app.headless.json_outputs import ImportableFile, ImportableReport, ImportableServer
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,17 +126,35 @@ def imported(file: ServerFile, source: str, names: Sequence[str], *, home: Path,
         raise UsageError(f"{source} has no server {missing[0]}")
 
 
-def importable(file: ServerFile, *, home: Path, cwd: Path) -> Iterator[str]:
-    """What there is to import, a line each."""
+def importable(file: ServerFile, *, home: Path, cwd: Path) -> ImportableReport:
+    """What there is to import."""
     there = set(file.names())
-    found = mcp_import.find(home, cwd)
-    for client in found:
-        yield f"{client.client:<16} {one_line(str(client.path))}"
+    return ImportableReport(
+        clients=tuple(
+            ImportableFile(
+                client=client.client,
+                file=str(client.path),
+                problem=client.problem,
+                servers=tuple(
+                    ImportableServer(name=name, starts=summary(fields), there=name in there)
+                    for name, fields in client.servers.items()
+                ),
+            )
+            for client in mcp_import.find(home, cwd)
+        )
+    )
+
+
+def importable_lines(report: ImportableReport) -> Iterator[str]:
+    """The same for people."""
+    for client in report.clients:
+        yield f"{client.client:<16} {one_line(client.file)}"
         if client.problem:
             yield f"    ✗ {one_line(client.problem)}"
-        for name, fields in client.servers.items():
-            yield f"    {'○' if name in there else '+'} {one_line(name, 40):<20} {summary(fields)}"
-    yield "To take them over: fanout mcp import CLIENT [NAME ...]" if found else "No other client's servers were found."
+        for server in client.servers:
+            yield f"    {'○' if server.there else '+'} {one_line(server.name, 40):<20} {server.starts}"
+    found = "To take them over: fanout mcp import CLIENT [NAME ...]"
+    yield found if report.clients else "No other client's servers were found."
 
 
 def summary(fields: Mapping[str, Any]) -> str:

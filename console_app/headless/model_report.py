@@ -1,16 +1,23 @@
-"""What `fanout models` prints of a listing."""
+"""What `fanout models` prints: each model with its context window, where that is known."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from console_app.conversation.model_source import ModelListing
 from console_app.domain.safe_text import one_line
+from console_app.headless.json_outputs import ModelEntry
 from console_app.providers import catalog
 
 
-def lines(listing: ModelListing, base_url: str | None) -> list[str]:
-    """A line a model, with its context window where that is known."""
-    found: list[str] = []
+def entries(listing: ModelListing, base_url: str | None) -> Iterator[ModelEntry]:
+    """The models of a listing."""
     for name in listing.models:
         window = catalog.context_window(listing.provider, name.partition("/")[2], base_url=base_url)
-        found.append(f"{one_line(name, 100):<48}{f' {window:>12,} tokens' if window else ''}".rstrip())
-    return found
+        yield ModelEntry(name=name, context_window=window)
+
+
+def line(entry: ModelEntry) -> str:
+    """A model for people."""
+    window = f" {entry.context_window:>12,} tokens" if entry.context_window else ""
+    return f"{one_line(entry.name, 100):<48}{window}".rstrip()

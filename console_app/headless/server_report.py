@@ -9,6 +9,7 @@ from pathlib import Path
 
 from console_app.domain.safe_text import one_line, visible
 from console_app.domain.tools import ToolSpec
+from console_app.headless.json_outputs import ServerReport, ServersReport
 from console_app.mcp_client.hub import Hub
 from console_app.mcp_client.status import ServerState, ServerStatus
 
@@ -77,24 +78,25 @@ def checked(status: ServerStatus, seconds: float, *, strictly: bool) -> ServerCh
 
 def as_json(checks: Sequence[ServerCheck], tools: Sequence[ToolSpec], path: Path | None) -> str:
     """One object: `file`, `ok`, and `servers` in the order of the file. Texts are the servers': JSON escapes them."""
-    servers = [
-        {
-            "name": check.status.name,
-            "state": check.status.state.value,
-            "ok": not check.problems,
-            "problems": list(check.problems),
-            "seconds": round(check.seconds, 3),
-            "transport": check.status.transport,
-            "protocol": check.status.protocol_version,
-            "server": check.status.server_info,
-            "tools": [spec.tool for spec in tools if spec.server == check.status.name],
-            "refused": {one.name: one.reason for one in check.status.rejected},
-            "prompts": check.status.prompts,
-            "resources": check.status.resources,
-        }
+    servers = tuple(
+        ServerReport(
+            name=check.status.name,
+            state=check.status.state.value,
+            ok=not check.problems,
+            problems=check.problems,
+            seconds=round(check.seconds, 3),
+            transport=check.status.transport,
+            protocol=check.status.protocol_version,
+            server=check.status.server_info,
+            tools=tuple(spec.tool for spec in tools if spec.server == check.status.name),
+            refused={one.name: one.reason for one in check.status.rejected},
+            prompts=check.status.prompts,
+            resources=check.status.resources,
+        )
         for check in checks
-    ]
-    whole = {"file": str(path) if path else None, "ok": all(not one.problems for one in checks), "servers": servers}
+    )
+    ok = not any(check.problems for check in checks)
+    whole = ServersReport(file=str(path) if path else None, ok=ok, servers=servers).model_dump()
     return visible(json.dumps(whole, ensure_ascii=True, indent=2))
 
 

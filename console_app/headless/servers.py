@@ -42,6 +42,18 @@ async def settled(hub: Hub, output: OutputStreams) -> None:
         output.error_line(line)
 
 
+@asynccontextmanager
+async def told_of(hub: Hub, output: OutputStreams) -> AsyncGenerator[None]:
+    """The same beside other work."""
+    telling = asyncio.ensure_future(settled(hub, output))
+    try:
+        yield
+        if all(status.state.settled for status in hub.statuses()):
+            await telling
+    finally:
+        telling.cancel()
+
+
 async def timed(hub: Hub) -> dict[str, float]:
     """Seconds from now until each server had settled and its lists were there."""
     loop = asyncio.get_running_loop()

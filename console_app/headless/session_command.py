@@ -19,11 +19,19 @@ from console_app.headless.output import OutputStreams
 from console_app.sessions.export import export, imported, write_new
 from console_app.sessions.library import Library
 from console_app.sessions.places import end_of_turn
+from console_app.sessions.recent import SHORT_ID
 from console_app.sessions.replay import Replay
 from console_app.sessions.store import new_session_id
 
 FORMATS = {"md": "markdown", "html": "html", "jsonl": "jsonl"}
+MOVING = ("svg", "cast")
 _MOST_LISTED = 100_000
+
+
+def moving_format(arguments: Namespace) -> str:
+    """svg or cast, where --format, or without it the ending of --output, says so; else ""."""
+    asked: str = arguments.format or Path(arguments.output or "").suffix.removeprefix(".")
+    return asked if asked in MOVING else ""
 
 
 class SessionCommand:
@@ -122,7 +130,7 @@ class SessionCommand:
         if self._arguments.turn is not None:
             up_to = end_of_turn(await self._store.load(info.id), self._arguments.turn)
             if up_to is None:
-                raise UsageError(f"{info.id[: session_text.SHORT_ID]} has no turn {self._arguments.turn}")
+                raise UsageError(f"{info.id[:SHORT_ID]} has no turn {self._arguments.turn}")
         self._print(await self._store.fork(info.id, up_to))
 
     async def _delete(self) -> None:

@@ -12,9 +12,8 @@ from console_app.domain.safe_text import one_line, visible
 from console_app.domain.transcript import Transcript
 from console_app.domain.transcript_parts import TurnView
 from console_app.headless.writers import call_line, compaction_line
+from console_app.sessions.recent import SHORT_ID
 from console_app.sessions.tables import Hit, SessionInfo
-
-SHORT_ID = 8  # letters of an id: enough to tell sessions apart, and to name one by
 
 
 def info_line(info: SessionInfo) -> str:

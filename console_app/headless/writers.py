@@ -12,11 +12,12 @@ from typing import Any, Literal, Protocol, assert_never
 
 from console_app.domain import events as ev
 from console_app.domain.json_text import json_line
-from console_app.domain.messages import MESSAGE, AssistantMessage
+from console_app.domain.messages import AssistantMessage
 from console_app.domain.safe_text import one_line, visible
 from console_app.domain.tools import Outcome
 from console_app.domain.transcript import Transcript
 from console_app.domain.transcript_parts import CallView
+from console_app.headless.json_outputs import CallReport, CompactionReport, RunReport, UsageReport
 from console_app.headless.output import OutputStreams
 from console_app.headless.safe_stream import SafeStream
 
@@ -235,40 +236,39 @@ def report(transcript: Transcript, *, session_id: str) -> dict[str, Any]:
     ]
     usage, session, turn = transcript.usage, transcript.session, transcript.turn
     compaction = transcript.compaction
-    return {
-        "session_id": session_id,
-        "provider": session.provider if session else "",
-        "model": session.model if session else "",
-        "outcome": turn.outcome if turn else None,
-        "error": turn.error if turn else None,
-        "answer": answers[-1] if answers else "",
-        "calls": [_call_report(call) for call in transcript.calls.values()],
-        "usage": {
-            "input_tokens": usage.input_tokens,
-            "output_tokens": usage.output_tokens,
-            "cached_tokens": usage.cached_tokens,
-            "cost": usage.cost,
-        },
-        # What the model reads in place of the oldest messages; null where it reads them all.
-        "compaction": None if compaction is None else {"summary": compaction.summary, "covers": compaction.covers},
-        "messages": [MESSAGE.dump_python(message) for message in transcript.history],
-    }
+    return RunReport(
+        session_id=session_id,
+        provider=session.provider if session else "",
+        model=session.model if session else "",
+        outcome=turn.outcome if turn else None,
+        error=turn.error if turn else None,
+        answer=answers[-1] if answers else "",
+        calls=tuple(_call_report(call) for call in transcript.calls.values()),
+        usage=UsageReport(
+            input_tokens=usage.input_tokens,
+            output_tokens=usage.output_tokens,
+            cached_tokens=usage.cached_tokens,
+            cost=usage.cost,
+        ),
+        compaction=compaction and CompactionReport(summary=compaction.summary, covers=compaction.covers),
+        messages=tuple(transcript.history),
+    ).model_dump()
 
 
-def _call_report(call: CallView) -> dict[str, Any]:
-    return {
-        "call_id": call.id,
-        "name": call.name,
-        "server": call.server,
-        "tool": call.tool,
-        "arguments": call.arguments,
-        "outcome": call.outcome,
-        "content": call.content,
-        "error": call.error,
-        "artifacts": [artifact.model_dump() for artifact in call.artifacts],
-        "structured": call.structured,
-        "duration_ms": call.duration_ms,
-    }
+def _call_report(call: CallView) -> CallReport:
+    return CallReport(
+        call_id=call.id,
+        name=call.name,
+        server=call.server,
+        tool=call.tool,
+        arguments=call.arguments,
+        outcome=call.outcome,
+        content=call.content,
+        error=call.error,
+        artifacts=call.artifacts,
+        structured=call.structured,
+        duration_ms=call.duration_ms,
+    )
 
 
 def _label(call: CallView) -> str:

@@ -25,6 +25,7 @@ from console_app.domain.questions import (
     Sampled,
     Sampler,
     SamplingRequest,
+    Unanswered,
     one_of,
 )
 from console_app.domain.web_address import is_web_page
@@ -63,8 +64,12 @@ class Asking:
         what = f"to open {question.url}" if question.mode == "url" else question.message
         what = _asked(what[:LONGEST_QUESTION], question)
         with _open(reporters, what) as result:
-            answer = await self._answer(question)
-            result.how = self._by(_WORDS[answer.action])
+            try:
+                answer = await self._answer(question)
+                result.how = self._by(_WORDS[answer.action])
+            except Unanswered as error:
+                answer = ElicitationAnswer("cancel")
+                result.how = f"cancelled: {error.detail}"
         return answer
 
     async def _answer(self, question: Elicitation) -> ElicitationAnswer:
@@ -87,10 +92,14 @@ class Asking:
         return ElicitationAnswer("accept", forms.cleaned(question.schema, content))
 
     async def sample(self, request: SamplingRequest, reporters: Sequence[CallReporter]) -> Sampled | None:
-        """Asks the model, if the person lets the server; None when not. Raises ProviderError."""
+        """Asks the model, if the person lets the server; None when not. Raises ProviderError and Unanswered."""
         sampler = self.sampler
         with _open(reporters, _asked("to use the model", request)) as result:
-            allowed = sampler is not None and await self.human.allow_sampling(request)
+            try:
+                allowed = sampler is not None and await self.human.allow_sampling(request)
+            except Unanswered as error:
+                result.how = f"not allowed: {error.detail}"
+                raise
             result.how = "allowed" if allowed else self._by("denied")
         if sampler is None or not allowed:
             return None

@@ -20,6 +20,7 @@ from console_app.config.mcp_servers import ServerConfig
 from console_app.mcp_client.callback import SignInRefused
 from console_app.mcp_client.lines import LARGEST_LINE
 from console_app.mcp_client.oauth import BearerAuth
+from console_app.mcp_client.shallow import taken, taken_events
 from console_app.mcp_client.sign_in import SIGN_IN_STEP
 from console_app.mcp_client.wire import Streams
 
@@ -141,23 +142,33 @@ async def _sign_in_step(send: Send, request: httpx2.Request) -> httpx2.Response:
 
 
 class _LimitedTransport(httpx2.AsyncHTTPTransport):
-    """Makes responses that end over the limit; event streams are limited an event, by the SDK."""
+    """Makes responses that are checked as they are read; event streams are limited an event, by the SDK."""
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         if request.extensions.get(SIGN_IN_STEP):
             return await _sign_in_step(super().handle_async_request, request)
         response = await super().handle_async_request(request)
-        if response.headers.get("content-type", "").lower().startswith("text/event-stream"):
-            return response
-        return _LimitedResponse(
+        return _CheckedResponse(
             response.status_code, headers=response.headers, stream=response.stream, extensions=response.extensions
         )
 
 
-class _LimitedResponse(httpx2.Response):
-    """Counts decoded bytes: 95 KB of gzip can be 100 MB."""
+class _CheckedResponse(httpx2.Response):
+    """What is nested too deep for the SDK to read is cut out of it, and the rest is read."""
 
     async def aiter_bytes(self, chunk_size: int | None = None) -> AsyncGenerator[bytes]:
+        kind = self.headers.get("content-type", "").lower()
+        if kind.startswith("text/event-stream"):
+            async for piece in taken_events(super().aiter_bytes(chunk_size), LARGEST_LINE):
+                yield piece
+        elif kind.startswith("application/json"):
+            yield taken(b"".join([piece async for piece in self._limited(chunk_size)]))
+        else:
+            async for piece in self._limited(chunk_size):
+                yield piece
+
+    async def _limited(self, chunk_size: int | None) -> AsyncGenerator[bytes]:
+        """Counts decoded bytes: 95 KB of gzip can be 100 MB."""
         size = 0
         async for piece in super().aiter_bytes(chunk_size):
             size += len(piece)

@@ -104,6 +104,10 @@ class Hub(OffersOfServers):
             for task in waiting:
                 task.cancel()
 
+    async def settled(self, name: str) -> None:
+        """Returns once one server is ready, failed or disabled. Raises ServerError for an unknown name."""
+        await self._connection(name).settled()
+
     async def reconnect(self, name: str) -> None:
         """Connects to one server anew, and returns once that has settled. Raises ServerError for an unknown name."""
         await self._connection(name).reconnect()

@@ -8,23 +8,22 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 import anyio
 from anyio.streams.memory import MemoryObjectSendStream
 from mcp.shared.message import SessionMessage
 from mcp_types import INTERNAL_ERROR, ErrorData, JSONRPCError, JSONRPCMessage, jsonrpc_message_adapter
 
-from console_app.domain.safe_text import encodable, one_line
+from console_app.domain.safe_text import one_line
 from console_app.mcp_client.lines import LARGEST_LINE, Oversized, find_id
 from console_app.mcp_client.process import ServerProcess
 from console_app.mcp_client.progress_flood import ProgressFlood
 from console_app.mcp_client.server_log import ServerLog
-from console_app.mcp_client.shallow import shallow
+from console_app.mcp_client.shallow import forgiven
 from console_app.mcp_client.silent_server import SilentServer
 from console_app.mcp_client.wire import Streams
 
@@ -168,11 +167,7 @@ def decode(line: bytes) -> JSONRPCMessage:
     except ValueError:
         if not line.startswith(b"{"):
             raise
-        # Again, slower and more forgiving: bytes that aren't UTF-8 and lone surrogates become U+FFFD, what is nested
-        # too deep is cut off.
-        value: Any = json.loads(shallow(line.decode("utf-8", "replace")))
-        text = encodable(json.dumps(value, ensure_ascii=False))
-        return jsonrpc_message_adapter.validate_json(text, by_name=False)
+        return jsonrpc_message_adapter.validate_json(forgiven(line), by_name=False)  # slower
 
 
 async def _deliver(message: JSONRPCMessage, to_sdk: ToSdk) -> None:

@@ -68,7 +68,7 @@ class _Closing:
             self._answer(step, _model(transcript))
             self._results(step, transcript)
         if transcript.turns[-1].outcome is None:
-            self._add(ev.Notice, level="warning", text=self._why)
+            self._add(ev.Notice, level="warning", text=f"{self._why}{_again(transcript)}")
             self._add(ev.TurnFinished, outcome="cancelled", error=self._why)
         return self._events
 
@@ -114,6 +114,15 @@ class _Closing:
                 outcome=call.outcome or Outcome.INTERRUPTED,
             )
             self._add(ev.MessageAdded, **ev.MessageAdded.fields_of(message))
+
+
+def _again(transcript: Transcript) -> str:
+    """What may be done about calls that had not ended."""
+    count = sum(call.state is not CallState.FINISHED for call in transcript.open_calls.values())
+    if not count:
+        return ""
+    calls, them = ("1 call was", "it") if count == 1 else (f"{count} calls were", "them")
+    return f" {calls} cut off: /retry runs {them} again."
 
 
 def _model(transcript: Transcript) -> str:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from textual.binding import BindingsMap
     from textual.driver import Driver
     from textual.reactive import Reactive
+    from textual.screen import Screen
+    from textual.strip import Strip
 
 __all__ = [
     "INTERNALS",
@@ -25,8 +27,10 @@ __all__ = [
     "driver_of",
     "end_by_error",
     "keymap_of",
+    "lines_of",
     "own_bindings",
     "set_virtual_size_without_layout",
+    "update_now",
 ]
 
 # module:Class.name, of a method with its parameters; and where and why it is used.
@@ -50,6 +54,9 @@ INTERNALS: Final[dict[str, str]] = {
     "async textual.screen:Screen._on_resize(event)": (
         "tui/main_screen/base.py: prevents Textual's own for a size that is none any more"
     ),
+    "textual.screen:Screen._compositor": "lines_of: the whole screen as a recording keeps it",
+    "textual.screen:Screen._on_timer_update()": "update_now: a recording's frames come when it says so",
+    "textual._compositor:Compositor.render_strips(size)": "lines_of: its lines, as they would be painted",
     "async textual.widget:Widget._on_click(event)": (
         "tui/transcript_view/view.py: prevents Textual's own, which selects everything on a double click"
     ),
@@ -110,6 +117,16 @@ def keymap_of(app: App[Any]) -> dict[str, str]:
 def own_bindings(widget: Widget) -> BindingsMap:
     """A copy of the bindings of a widget and its classes, without those of the screen and the app."""
     return widget._bindings.copy()
+
+
+def lines_of(screen: Screen[Any]) -> list[Strip]:
+    """What the screen shows, a line a row."""
+    return screen._compositor.render_strips()
+
+
+def update_now(screen: Screen[Any]) -> None:
+    """Paints what is owed and calls what waits for that, without waiting for Textual's own timer."""
+    screen._on_timer_update()
 
 
 def set_virtual_size_without_layout(widget: Widget, size: Size) -> None:

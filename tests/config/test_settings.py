@@ -157,6 +157,7 @@ LOOSER = [
     "save_sessions = false",
     "call_timeout = 0",
     "approval_timeout = 900",
+    "question_timeout = 900",
     "max_steps = 1000",
     "max_parallel = 1000",
     "max_price = 100",
@@ -175,6 +176,7 @@ USER = """
 policy = "sequential"
 dispatch = "batch"
 approval_timeout = 60
+question_timeout = 60
 max_price = 1
 [limits]
 git = 2

@@ -12,7 +12,7 @@ from console_app.config.mcp_servers import ServerConfig
 from console_app.dialects import DIALECTS, ToolSignature, render_calls
 from console_app.dialects.table import BY_NAME
 from console_app.domain import events as ev
-from console_app.domain.approvals import ApprovalMode, CallPolicy
+from console_app.domain.approvals import ApprovalMode, CallPolicy, Decision
 from console_app.domain.endpoint import ProviderConfig
 from console_app.domain.ports.provider import ProtocolMode as Mode
 from console_app.domain.tools import Outcome
@@ -181,6 +181,47 @@ async def test_xml_keeps_one_tool_a_message_and_says_so(hub: Hub) -> None:
         event.outcome for event in of(events, ev.CallFinished)
     ] == [Outcome.SUCCEEDED, Outcome.SKIPPED]
     assert "one tool a message" in sent
+
+
+async def outcomes(asked: Engine) -> dict[str, Outcome]:
+    """What became of each call of a turn, whose approvals are given as they are asked for."""
+    ends: dict[str, Outcome] = {}
+    async with asked.start("Calculate these.") as turn:
+        async for event in turn:
+            if isinstance(event, ev.ApprovalRequested):
+                assert turn.resolve(event.call_id, Decision.ALLOW)
+            if isinstance(event, ev.CallFinished):
+                ends[event.call_id] = event.outcome
+    await asked.provider.close()
+    return dict(sorted(ends.items()))
+
+
+@pytest.mark.parametrize(
+    ("dialect", "chosen", "second"),
+    [
+        ("roo_xml", {}, Outcome.SKIPPED),
+        ("roo_xml", {"policy": CallPolicy.PARALLEL, "text_single": False}, Outcome.SUCCEEDED),
+        ("qwen3_coder_xml", {}, Outcome.SUCCEEDED),
+    ],
+)
+@pytest.mark.parametrize("mode", ["auto", "text"])
+async def test_two_calls_in_xml_without_ids_run_one_a_message_where_their_models_were_told_so(
+    mode: Mode, dialect: str, chosen: dict[str, Any], second: Outcome, hub: Hub
+) -> None:
+    with WireServer() as server:
+        server.script(Answer(Text(written(dialect, "1+1", "2+2"))), DONE)
+        ends = await outcomes(engine(server, hub, mode, dialect if mode == "text" else None, **chosen))
+        sent = str(server.requests[1].body["messages"][-1]["content"])
+    assert list(ends.values()) == [Outcome.SUCCEEDED, second]
+    assert ("one tool a message" in sent) == (second is Outcome.SKIPPED)
+
+
+async def test_calls_with_ids_of_their_provider_run_side_by_side_whatever_the_model_wrote_before(hub: Hub) -> None:
+    with WireServer() as server:
+        native = Answer(Call(TOOL, '{"expression": "1+1"}'), Call(TOOL, '{"expression": "2+2"}'))
+        server.script(Answer(Text(written("roo_xml", "6*7"))), native, DONE)
+        ends = await outcomes(engine(server, hub, "auto"))
+    assert list(ends.values()) == [Outcome.SUCCEEDED] * 3
 
 
 async def test_xml_runs_all_when_a_policy_says_so(hub: Hub) -> None:

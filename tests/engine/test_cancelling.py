@@ -10,10 +10,11 @@ import pytest
 
 from console_app.domain import events as ev
 from console_app.domain.approvals import ApprovalMode
+from console_app.domain.deadline import MOST_LIMITS
 from console_app.domain.ports.provider import CallClosed, CallDelta, CallOpened, FinishChunk, TextChunk
 from console_app.domain.ports.toolset import CallReporter, Invocation
-from console_app.domain.tools import ToolResult
-from console_app.engine.executor import MOST_LIMITS
+from console_app.domain.tools import Outcome, ToolResult
+from console_app.domain.transcript import Transcript
 from console_app.engine.turn import Turn
 from tests.engine.peers import (
     Line,
@@ -204,6 +205,17 @@ def test_esc_returns_within_the_grace_from_a_deaf_tool() -> None:
     run(scene)
 
 
+def foretold(events: list[ev.Event]) -> int:
+    """How many calls timed out, each when a panel that knows no more than the events says so."""
+    transcript, count = Transcript(), 0
+    for event in events:
+        if isinstance(event, ev.CallFinished) and event.outcome is Outcome.TIMED_OUT:
+            assert transcript.calls[event.call_id].ends_at == pytest.approx(event.at, abs=0.01)
+            count += 1
+        transcript.apply(event)
+    return count
+
+
 class Repeating(Tools):
     """Says something every half a second, for ever: the same, or something new each time."""
 
@@ -230,6 +242,7 @@ def test_news_puts_a_deadline_off_only_while_it_is_new_and_up_to_a_limit() -> No
         assert outcomes(engine) == ["timed_out"] * 4
         assert [round(event.duration_ms / 1000) for event in results_of(events)] == [2, 2, 2, 2 * MOST_LIMITS]
         assert "24 times its limit of 2.0 s, with news to the end" in tool_texts(engine)[3]
+        assert foretold(events) == 4
 
     run(scene)
 
@@ -251,6 +264,7 @@ def test_a_flood_of_new_lines_is_no_news_and_a_steady_stream_is() -> None:
         flood, steady = (event.duration_ms / 1000 for event in results_of(events))
         assert 5 < flood < 7
         assert round(steady) == 5 * MOST_LIMITS
+        assert foretold(events) == 2
 
     run(scene)
 
@@ -284,6 +298,7 @@ def test_a_tool_of_its_own_deadline_and_more_time_on_request() -> None:
 
         events = await play(engine, react=more_time)
         assert results_of(events)[0].duration_ms == 9000
+        assert foretold(events) == 1
 
     run(scene)
 

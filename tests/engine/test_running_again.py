@@ -13,10 +13,12 @@ from console_app.domain.approvals import ApprovalMode, CallPolicy, Decision
 from console_app.domain.errors import ToolError
 from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
 from console_app.domain.ports.provider import CallClosed, CallOpened, FinishChunk, TextChunk
-from console_app.domain.tools import ToolCall
+from console_app.domain.tools import ToolAnnotations, ToolCall
 from console_app.domain.transcript import Transcript
 from console_app.engine.approval_gate import ApprovalGate, Rule
 from console_app.engine.engine import Engine
+from console_app.engine.restarts import TWICE
+from console_app.engine.results import without_remarks
 from console_app.engine.turn import Turn
 from console_app.sessions.repair import closing_events
 from tests.engine.peers import Model, Tools, call, calls, engine_of, only, outcomes, play, results_of, spec, tool_texts
@@ -392,9 +394,86 @@ def test_leaving_it_early_still_leaves_one_result() -> None:
         await play(engine)
         async with engine.rerun(ids(engine)[0], {"do": "hang"}) as again:
             pass
-        assert [event.type for event in [event async for event in again]][-2:] == ["call.finished", "message.added"]
+        assert [event.type for event in [event async for event in again]][-1] == "call.finished"
         assert asyncio.all_tasks() == {asyncio.current_task()}
         check_history(engine)
+
+    run(scene)
+
+
+def effects(**says: bool) -> Tools:
+    """A tool whose server says that much of its effects."""
+    return Tools([spec().model_copy(update={"annotations": ToolAnnotations(**says)})])
+
+
+@pytest.mark.parametrize(
+    ("says", "asks"),
+    [({}, True), ({"destructive": False}, True), ({"idempotent": True}, False), ({"read_only": True}, False)],
+)
+@pytest.mark.parametrize("do", ["fail", "hang"])
+def test_a_call_that_ran_asks_before_it_runs_again_unless_twice_is_known_to_be_as_once(
+    says: dict[str, bool], asks: bool, do: str
+) -> None:
+    async def scene() -> None:
+        tools = effects(**says)
+        engine = engine_of(Model(calls(slow(do), LONG)), tools)
+        seen: list[str] = []
+
+        def react(turn: Turn, event: ev.Event) -> None:
+            if isinstance(event, ev.ApprovalRequested):
+                seen.append(event.why)
+                assert event.always
+                assert [one.arguments["n"] for one in tools.ran] == ["a", "long"]  # nothing runs while it asks
+                assert turn.resolve(event.call_id, Decision.ALLOW)
+            if isinstance(event, ev.TurnStarted):
+                asyncio.get_running_loop().call_later(2, turn.retry, first(turn))
+                asyncio.get_running_loop().call_later(5, turn.cancel_call, first(turn))
+
+        events = await play(engine, react=react)
+        assert seen == ([TWICE] if asks else [])
+        assert [one.arguments["n"] for one in tools.ran] == ["a", "long", "a"]
+        check_turn(engine, events)
+
+    run(scene)
+
+
+def test_a_call_that_was_not_let_run_again_keeps_the_result_of_its_run() -> None:
+    async def scene() -> None:
+        tools = effects()
+        engine = engine_of(Model(calls(slow("fail"), LONG)), tools)
+
+        def react(turn: Turn, event: ev.Event) -> None:
+            at(2, lambda turn: turn.retry(first(turn)))(turn, event)
+            if isinstance(event, ev.ApprovalRequested):
+                assert turn.resolve(event.call_id, Decision.DENY)
+
+        events = await play(engine, react=react)
+        assert outcomes(engine) == ["failed", "succeeded"]
+        assert tool_texts(engine)[0].endswith("What came of it before:\n\nTool execution failed: no such order")
+        assert without_remarks(tool_texts(engine)[0]) == "Tool execution failed: no such order"
+        check_turn(engine, events)
+        before = len(engine.history)
+        again = await rerun(engine, ids(engine)[0], decision=Decision.DENY)
+        assert [event.why for event in only(again, ev.ApprovalRequested)] == [TWICE]
+        assert [event.outcome for event in only(again, ev.CallFinished)] == ["failed"]
+        assert len(engine.history) == before  # nothing ran, so there is nothing to tell the model
+        assert len(tools.ran) == 2
+
+    run(scene)
+
+
+def test_a_call_that_never_ran_is_not_asked_about_for_having_run() -> None:
+    async def scene() -> None:
+        tools = effects()
+        engine = engine_of(Model(calls({"n": "a"})), tools, mode=ApprovalMode.ASK)
+        await play(engine, react=lambda turn, event: _no(turn, event))
+        again = await rerun(engine, ids(engine)[0], decision=Decision.ALLOW)
+        assert [event.why for event in only(again, ev.ApprovalRequested)] == ["not pre-approved"]
+        assert len(tools.ran) == 1
+
+    def _no(turn: Turn, event: ev.Event) -> None:
+        if isinstance(event, ev.ApprovalRequested):
+            turn.resolve(event.call_id, Decision.DENY)
 
     run(scene)
 
@@ -542,7 +621,7 @@ def test_a_stricter_mode_holds_for_a_call_that_runs_again_in_its_turn() -> None:
 
         await play(engine, react=react)
         assert [invocation.arguments["n"] for invocation in tools.ran] == ["a", "long"]
-        assert outcomes(engine) == ["denied", "succeeded"]
+        assert outcomes(engine) == ["succeeded", "succeeded"]  # of the run that was
 
     run(scene)
 

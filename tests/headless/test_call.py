@@ -20,13 +20,12 @@ def test_one_call_prints_its_result_alone(fanout: Inside) -> None:
     assert (done.code, done.out) == (0, "18446744073709551616\n")
 
 
-def test_several_run_at_once_and_print_in_call_order(fanout: Inside) -> None:
+def test_several_run_and_print_in_call_order(fanout: Inside) -> None:
     slow = json.dumps({"task": "wait", "duration_seconds": 0.5})
     done = fanout.run("call", "demo.long_task", slow, "calculator.evaluate", '{"expression": "1+1"}', "demo.big")
     assert done.code == 1  # big needs its argument
     assert done.out.startswith("demo.long_task\nwait: done")
     assert "\n\ncalculator.evaluate\n2\n\ndemo.big\n" in done.out
-    assert done.err.index("calculator.evaluate") < done.err.index("demo.long_task")
 
 
 def test_a_failed_call_exits_1_and_its_siblings_run(fanout: Inside) -> None:
@@ -129,3 +128,16 @@ def test_a_tool_that_can_not_be_called_is_told(fanout: Inside, name: str, code: 
     assert done.out == (
         "" if code == 2 else f"Tool execution failed: {says}command not found: no-such-program-anywhere\n"
     )
+
+
+def test_each_call_runs_as_soon_as_its_own_server_is_ready(fanout: Inside, tmp_path: Path) -> None:
+    mark = tmp_path / "the first is done"
+    fanout.write_servers(
+        "home/mcp.json",
+        slow={"command": sys.executable, "args": ["-S", str(FAULTY), "after", str(mark)]},
+        quick={"command": sys.executable, "args": ["-S", str(FAULTY), "leaves", str(mark)]},
+    )
+    done = fanout.run("call", "slow.work", "quick.work", "calculator.evaluate", '{"expression": "1+1"}')
+    assert done.code == 0, done.err
+    assert done.out == "slow.work\nwork done\n\nquick.work\nleft\n\ncalculator.evaluate\n2\n"
+    assert done.err.index("quick.work") < done.err.index("slow.work")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from console_app.cli_parser import parse_arguments
+from console_app.command_line.parser import parse_arguments
 from console_app.console import open_services
 from tests.headless.inside import Inside
 from tests.program.process import Done

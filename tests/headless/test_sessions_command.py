@@ -111,10 +111,10 @@ def test_sessions_are_renamed_forked_moved_and_deleted(fanout: Inside) -> None:
         (["run", "-c", "hi"], "no session of"),
         (["run", "-r", "nope", "hi"], "begins with 'nope'"),
         (["run", "--no-save", "-c", "hi"], "--no-save"),
-        (["sessions", "show"], "needs one ID"),
+        (["sessions", "show"], "show needs ID"),
         (["sessions", "show", "nope"], "begins with 'nope'"),
         (["sessions", "import", "nope"], "can't read nope"),
-        (["sessions", "dance"], "invalid choice"),
+        (["sessions", "dance"], "sessions has no action 'dance'"),
     ],
 )
 def test_what_can_not_be_done_is_one_line(fanout: Inside, arguments: list[str], says: str) -> None:

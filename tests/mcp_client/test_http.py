@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import json
 import os
 import signal
 import stat
@@ -16,10 +17,11 @@ import pytest
 
 from console_app.config.mcp_servers import ServerConfig
 from console_app.domain.tools import Outcome
+from console_app.mcp_client.shallow import CUT
 from console_app.mcp_client.status import ServerState
 from tests.mcp_client.conftest import FIXTURES, Bench, Reports, StartHub
 from tests.patience import PATIENCE
-from tests.wire_server import Reply, WireServer
+from tests.wire_server import Reply, Request, WireServer
 
 Serve = Callable[..., Awaitable[tuple[str, subprocess.Popen[bytes]]]]
 
@@ -173,6 +175,51 @@ async def test_a_little_gzip_that_is_a_large_answer_is_refused_by_its_decoded_si
         assert bench.status().state is ServerState.FAILED
         assert "The result is too large: the limit is 32 MB." in bench.status().reason
         assert server.requests[0].headers["accept-encoding"] == "gzip, deflate"
+        await bench.hub.close()
+
+
+def _deep_answer(request: Request, how: str, levels: int) -> Reply:
+    """A server of one plain tool and one whose schema and result are nested deeper than JSON readers go."""
+    asked = request.body or {}
+    deep = '{"a":' * levels + "1" + "}" * levels
+    match asked.get("method"):
+        case "initialize":
+            found = {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": {"name": "d"}}
+            found["serverInfo"] |= {"version": "1"}
+            result = json.dumps(found)
+        case "tools/list":
+            schema = '{"type":"object","properties":' + deep + "}"
+            tools = ((name, schema if name == "abyss" else '{"type":"object"}') for name in ("plain", "abyss"))
+            listed = (f'{{"name":"{name}","inputSchema":{schema}}}' for name, schema in tools)
+            result = '{"tools":[' + ",".join(listed) + "]}"
+        case "tools/call":
+            result = '{"content":[{"type":"text","text":"[[{ said"}],"structuredContent":' + deep + "}"
+        case _:
+            return Reply(status=405 if request.method == "GET" else 202, content_type=None, framing="length")
+    message = f'{{"jsonrpc":"2.0","id":{json.dumps(asked["id"])},"result":{result}}}'.encode()
+    if how == "json":
+        return Reply([message], 200, {}, "application/json", "length")
+    event = b": hello\r\nevent: message\r\ndata: " + message + b"\r\n\r\n"
+    size = max(len(event) // 7, 1)
+    return Reply([event[start : start + size] for start in range(0, len(event), size)])
+
+
+@pytest.mark.parametrize("levels", [100, 400, 20_000])
+@pytest.mark.parametrize("how", ["json", "events"])
+async def test_what_is_nested_too_deep_costs_itself_alone_and_says_so(
+    start_hub: StartHub, how: str, levels: int
+) -> None:
+    with WireServer(lambda request: _deep_answer(request, how, levels)) as server:
+        bench = await start_hub(http(f"{server.url}/mcp"))
+        assert bench.status().state is ServerState.READY, bench.status().reason
+        assert [spec.tool for spec in bench.hub.tools()] == (["plain", "abyss"] if levels < 120 else ["plain"])
+        if levels > 120:
+            reason = "its inputSchema is nested more than 120 levels deep"
+            assert {tool.name: tool.reason for tool in bench.status().rejected} == {"abyss": reason}
+        result = await bench.call("plain")
+        assert result.outcome is Outcome.SUCCEEDED
+        assert "[[{ said" in result.content
+        assert (CUT in json.dumps(result.structured)) == (levels > 150)
         await bench.hub.close()
 
 

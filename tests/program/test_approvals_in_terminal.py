@@ -43,7 +43,7 @@ def console(fanout: Fanout, tmp_path: Path) -> Callable[..., Terminal]:
         fanout.write("home/mcp.json", json.dumps({"mcpServers": servers}))
         steps = ", ".join(f'{{ call = "spy.do", arguments = {json.dumps(json.dumps(one))} }}' for one in arguments)
         script = fanout.write("script.toml", SCRIPT.format(steps=steps))
-        argv = fanout.argv("-m", f"scripted/{script}", *more.split(), "go")
+        argv = fanout.argv("-m", f"scripted/{script}", *more.split(), "--", "go")
         environment = fanout.environment({"TERM": "xterm-256color"})
         return Terminal(argv, env=environment, cwd=fanout.cwd, rows=rows, columns=columns)
 

@@ -45,7 +45,7 @@ def test_the_same_console_runs_on_an_endpoint(console: Open) -> None:
     with WireServer() as server:
         call = Call("calculator_evaluate", '{"expression": "6*7"}')
         server.script(Answer(Text("Let me see."), call), Answer(Text("It is forty-two.")))
-        with console("-m", "openai/test-model", "--base-url", server.base_url("openai-chat"), "go") as terminal:
+        with console("-m", "openai/test-model", "--base-url", server.base_url("openai-chat"), "--", "go") as terminal:
             terminal.expect("test-model")
             terminal.expect("It is forty-two")
             terminal.press("ctrl+d")

@@ -82,7 +82,7 @@ def test_kill_9_of_the_console_and_the_screen_comes_back(fanout: Fanout) -> None
     script = fanout.write("script.toml", SCRIPT.replace("duration_seconds = 2", "duration_seconds = 60"))
     environment = fanout.environment({"TERM": "xterm-256color"})
     flags = ("-m", f"scripted/{script}", "--approval-mode", "yolo")
-    with Terminal(fanout.argv(*flags, "go"), env=environment, cwd=fanout.cwd) as terminal:
+    with Terminal(fanout.argv(*flags, "--", "go"), env=environment, cwd=fanout.cwd) as terminal:
         terminal.expect(r"3 calls · 1 running · 2 done")
         terminal.signal(signal.SIGKILL)
         terminal.process.wait(PATIENCE)

@@ -32,7 +32,7 @@ def console(tmp_path: Path) -> Iterator[Terminal]:
     }
     fanout.write("home/mcp.json", json.dumps({"mcpServers": servers}))
     script = fanout.write("script.toml", SCRIPT)
-    argv = fanout.argv("-m", f"scripted/{script}", "--approval-mode", "yolo", "go")
+    argv = fanout.argv("-m", f"scripted/{script}", "--approval-mode", "yolo", "--", "go")
     with Terminal(argv, env=fanout.environment({"TERM": "xterm-256color"}), cwd=fanout.cwd) as terminal:
         yield terminal
 

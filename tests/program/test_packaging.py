@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from console_app.command_line.completion import SCRIPTS
+from hatch_build import COMPLETIONS
 from tests.patience import PATIENCE
 
 ROOT = Path(__file__).parents[2]
@@ -46,6 +48,15 @@ def test_the_wheel_carries_themes_and_servers_and_no_tests(wheel: Path) -> None:
     assert sum(name.startswith("console_app/_bundled/themes/") for name in names) >= 8
     assert any(name.endswith(".tcss") for name in names)
     assert not [name for name in names if name.startswith(("tests/", "benchmarks/"))]
+
+
+def test_the_wheel_brings_manual_pages_and_completion_to_where_a_system_looks(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        shared = {name.partition(".data/data/")[2]: name for name in archive.namelist() if ".data/data/" in name}
+        assert {"share/man/man1/fanout.1", "share/man/man1/fanout-mcp.1"} <= set(shared)
+        for shell, target in COMPLETIONS.items():
+            assert archive.read(shared[target]).decode() == SCRIPTS[shell]
+    assert not (ROOT / "build").exists()
 
 
 @pytest.mark.timeout(180)

@@ -44,7 +44,7 @@ def console(fanout: Fanout, tmp_path: Path) -> Callable[..., Terminal]:
         script = fanout.write("script.toml", SCRIPT.format(steps=steps))
         browser = fanout.write("browser", f"#!/bin/sh\nprintf '%s\\n' \"$1\" >> '{tmp_path}/opened'\n")
         browser.chmod(0o755)
-        argv = fanout.argv("-m", f"scripted/{script}", "--approval-mode", "yolo", "go")
+        argv = fanout.argv("-m", f"scripted/{script}", "--approval-mode", "yolo", "--", "go")
         environment = fanout.environment({"TERM": "xterm-256color", "BROWSER": str(browser)})
         return Terminal(argv, env=environment, cwd=fanout.cwd, rows=rows, columns=columns)
 

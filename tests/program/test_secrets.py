@@ -114,7 +114,9 @@ def test_the_console_leaves_the_key_nowhere(fanout: Fanout) -> None:
     with WireServer() as server:
         server.script(Answer(Text("All said.")), Reply.json({"error": {"message": f"no: {KEY}"}}, 401))
         environment = fanout.environment({"TERM": "xterm-256color", **env(server)})
-        with Terminal(fanout.argv("--debug", "-m", "openai/m", "go"), env=environment, cwd=fanout.cwd) as terminal:
+        with Terminal(
+            fanout.argv("--debug", "-m", "openai/m", "--", "go"), env=environment, cwd=fanout.cwd
+        ) as terminal:
             terminal.expect("All said")
             terminal.type("again\r")
             terminal.expect("401|refused")
@@ -171,7 +173,7 @@ def test_links_and_images_of_an_answer_are_never_fetched(fanout: Fanout) -> None
         text = f"![picture]({base}/a.png) [link]({base}/b) <img src='{base}/c'> {base}/d\n\nThe end."
         server.script(Answer(Text(text)))
         environment = fanout.environment({"TERM": "xterm-256color", **env(server)})
-        arguments = fanout.argv("--no-mcp", "-m", "openai/m", "go")
+        arguments = fanout.argv("--no-mcp", "-m", "openai/m", "--", "go")
         with Terminal(arguments, env=environment, cwd=fanout.cwd) as terminal:
             terminal.expect(r"The end\.")
             terminal.press("ctrl+d")

@@ -240,7 +240,7 @@ def test_no_terminal_at_all_says_what_to_use(fanout: Fanout) -> None:
 def test_hostile_answers_through_the_whole_program_are_text(fanout: Fanout) -> None:
     with WireServer() as server:
         server.script(Answer(Text(" | ".join(PAYLOADS).replace("\ud800", "") + "\n\nThe end.")))
-        with console(fanout, "-m", "openai/m", "--base-url", server.base_url("openai-chat"), "go") as terminal:
+        with console(fanout, "-m", "openai/m", "--base-url", server.base_url("openai-chat"), "--", "go") as terminal:
             terminal.expect(r"The end\.")
             terminal.press("ctrl+d")
             assert terminal.wait_exit() == 0

@@ -92,6 +92,20 @@ PLANS: dict[str, list[tuple[str, dict[str, Any]]]] = {
         ("demo_long_task", {"task": "task 2", "duration_seconds": 1}),
         ("demo_long_task", {"task": "task 3", "duration_seconds": 2.5}),
     ],
+    "run four long tasks of 2 s and show status updates": [
+        ("demo_long_task", {"task": f"task {number}", "duration_seconds": 2}) for number in range(1, 5)
+    ],
+    "With status updates, run two long tasks": [
+        ("demo_long_task", {"task": f"task {number}", "duration_seconds": 3}) for number in (1, 2)
+    ],
+    "run a long task. Then show status updates": [
+        ("demo_long_task", {"task": "task 1", "duration_seconds": 3}),
+        ("demo_status_updates", {"stages": ["stage 1", "stage 2", "stage 3", "stage 4"]}),
+    ],
+    "run a long task and one status update with 2 stages": [
+        ("demo_long_task", {"task": "task 1", "duration_seconds": 3}),
+        ("demo_status_updates", {"stages": ["stage 1", "stage 2"]}),
+    ],
     "show status updates with 2 stages": [("demo_status_updates", {"stages": ["stage 1", "stage 2"]})],
     "make a call fail with 'boom'": [("demo_fail", {"message": "boom"})],
     "a big result of 2 MB": [("demo_big", {"bytes": 2_000_000})],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import sqlite3
 from functools import partial
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 from console_app.domain.ports.provider import FinishChunk, TextChunk
+from console_app.domain.ports.toolset import CallReporter, Invocation
 from console_app.domain.tools import Outcome
 from console_app.domain.transcript import Transcript
 from console_app.sessions.library import Library
@@ -25,6 +27,7 @@ from tests.tui.parts import (
     app,
     calls,
     chat,
+    decide,
     echo,
     say,
     see,
@@ -39,10 +42,12 @@ def library(folder: Path) -> Library:
     return Library(Store(folder / "data" / "sessions.db", folder=str(folder), retry=0.02), folder / "data" / "locks")
 
 
-def console(folder: Path, model: WrittenModel | None = None, kept: Library | None = None, **more: Any):
+def console(
+    folder: Path, model: WrittenModel | None = None, kept: Library | None = None, tools: Tools = TOOLS, **more: Any
+):
     """A console that keeps its sessions under `folder`, as a process of its own would."""
     kept = kept or library(folder)
-    return app(folder, model, TOOLS, store=kept, library=kept, close=kept.close, **more)
+    return app(folder, model, tools, store=kept, library=kept, close=kept.close, **more)
 
 
 def conversation(pilot: Any) -> str:
@@ -205,6 +210,17 @@ async def test_new_begins_a_session_of_its_own(tmp_path: Path) -> None:
         assert [info.title for info in await kept.store.sessions()] == ["second", "first"]
 
 
+def copy_as_killed(folder: Path, kept: Library) -> str:
+    """What is on disk now is what kill -9 would leave: it is in `killed` then; the id of the session."""
+    source = sqlite3.connect(folder / "data" / "sessions.db")
+    (folder / "killed" / "data").mkdir(parents=True)
+    target = sqlite3.connect(folder / "killed" / "data" / "sessions.db")
+    source.backup(target)
+    source.close()
+    target.close()
+    return kept.session_id
+
+
 async def test_a_cut_answer_comes_back_marked_and_nothing_runs_again(tmp_path: Path) -> None:
     kept = library(tmp_path)
     model = WrittenModel([TextChunk("Half an ans"), asyncio.Event(), FinishChunk("stop")])
@@ -212,14 +228,7 @@ async def test_a_cut_answer_comes_back_marked_and_nothing_runs_again(tmp_path: P
     async with running.run_test(size=(100, 40)) as pilot:
         await pilot.press(*"tell", "enter")
         await see(pilot, "Half an ans")
-        # What is on disk now is what kill -9 would leave.
-        source = sqlite3.connect(tmp_path / "data" / "sessions.db")
-        (tmp_path / "killed" / "data").mkdir(parents=True)
-        target = sqlite3.connect(tmp_path / "killed" / "data" / "sessions.db")
-        source.backup(target)
-        source.close()
-        target.close()
-        session = kept.session_id
+        session = copy_as_killed(tmp_path, kept)
     model = WrittenModel(say("The whole answer."))
     async with console(tmp_path / "killed", model, resume=session).run_test(size=(100, 40)) as pilot:
         await see(pilot, "cut off here")
@@ -228,6 +237,47 @@ async def test_a_cut_answer_comes_back_marked_and_nothing_runs_again(tmp_path: P
         await pilot.press(*"go on", "enter")
         await see(pilot, "The whole answer.")
         assert [m.content for m in model.requests[0].messages] == ["tell", "Half an ans", "go on"]
+
+
+async def test_one_key_runs_all_that_was_cut_off_again_and_each_asks(tmp_path: Path) -> None:
+    kept, ran = library(tmp_path), list[str]()
+    gate = asyncio.Event()
+
+    async def work(invocation: Invocation, _reporter: CallReporter) -> str:
+        ran.append(str(invocation.arguments["n"]))
+        if invocation.arguments["n"] != "done":
+            await gate.wait()
+        return f"did {invocation.arguments['n']}"
+
+    tools = Tools({("lab", "work"): work})
+    three = calls(*(("lab_work", json.dumps({"n": n})) for n in ("done", "one", "two")))
+    running = console(tmp_path, WrittenModel(three), kept, tools=tools)
+    async with running.run_test(size=(100, 40)) as pilot:
+        await pilot.press(*"go", "enter")
+        await until(pilot, lambda: len(ran) == 3 and "did done" in seen(running), "one is done, and two run")
+        session = copy_as_killed(tmp_path, kept)
+    ran.clear()
+    gate.set()
+    again = console(tmp_path / "killed", WrittenModel(), resume=session, tools=tools)
+    async with again.run_test(size=(100, 40), notifications=True) as pilot:
+        await see(pilot, "2 calls were cut off")
+        assert "cut off here" not in seen(again)  # the answer itself had come whole
+        await pilot.press("alt+3")
+        await see(pilot, "R retry all cut off")
+        await pilot.press("R")
+        await see(pilot, "Approve 1 of 2")
+        assert not ran
+        board = chat(again).boards.approvals
+        board.focus()
+        await until(pilot, lambda: board.has_focus)
+        await decide(pilot, "Y")
+        await until(pilot, lambda: not chat(again).conversation.busy and len(ran) == 2, "both ran")
+        assert sorted(ran) == ["one", "two"]
+        await see(pilot, "did two")
+        await pilot.press("escape", *"/retry", "enter")
+        await see(pilot, "No call of the last turn was cut off.")
+        notes = [m.content for m in chat(again).conversation.engine.history if m.role == "user"]
+        assert notes[-1].count("I ran lab.work again") == 2
 
 
 async def test_a_session_that_is_open_elsewhere_is_read_or_forked(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from pydantic import ValidationError
 
@@ -145,3 +145,19 @@ class AnswerTools:
         if answer is None:
             return ToolResult(outcome=Outcome.DENIED, content=DECLINED, error="you gave no answer")
         return ToolResult(outcome=Outcome.SUCCEEDED, content=f"The user answered:\n{answer}")
+
+
+class ToolsAsTheyCome(Mapping[str, ToolSpec]):
+    """The tools of a step whose calls were given, by wire name: `now` gives those that are there, and more come."""
+
+    def __init__(self, now: Callable[[], Mapping[str, ToolSpec]]) -> None:
+        self._now = now
+
+    def __getitem__(self, name: str) -> ToolSpec:
+        return self._now()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._now())
+
+    def __len__(self) -> int:
+        return len(self._now())

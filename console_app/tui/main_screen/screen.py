@@ -19,7 +19,7 @@ from console_app.domain.ports.provider import no_pictures
 from console_app.domain.tools import CallState
 from console_app.tui.approvals.mode_switch import MODE_NOTES, ModeSwitch
 from console_app.tui.commands.line import CommandLine
-from console_app.tui.commands.registry import CommandRegistry
+from console_app.tui.commands.registry import Command, CommandRegistry
 from console_app.tui.main_screen.activity_line import ActivityLine
 from console_app.tui.main_screen.activity_status import ActivityStatus
 from console_app.tui.main_screen.base import MainScreen
@@ -43,6 +43,7 @@ from console_app.tui.transcript_view.view import ConversationView
 from console_app.tui.widgets.key_hints import KeyHints
 from console_app.tui.widgets.too_small import TooSmall
 
+RETRY = "run the calls that were cut off again; each asks"
 AGAIN = 2.0  # seconds in which a second Ctrl+C quits
 
 
@@ -136,6 +137,7 @@ class ChatScreen(MainScreen):
         places = [("In the prompt", self.prompt), ("Everywhere", self), ("On a panel", self.view), *boards.places]
         ui, dialogs, commands = self.ui, self.dialogs, self.commands
         commands.add(screen_commands(ui, self.permissions, self.modes, commands, dialogs, boards, places))
+        commands.add([Command("retry", RETRY, lambda _rest: self.calls.run_cut_off_again())])
         commands.add(talk_commands(ui, services, self.conversation, self.sessions, dialogs, self._themes))
         services.on_servers_changed(self._servers_changed)
         self.ui.tell_problems()
@@ -189,6 +191,8 @@ class ChatScreen(MainScreen):
                 self.ui.open(self.dialogs.inspect, call)
             case "retry":
                 self.calls.run_again(call.id)
+            case "retry_all":
+                self.calls.run_cut_off_again()
             case "edit" if call.state is CallState.WAITING:
                 self.boards.edit_waiting(call)
             case "edit":

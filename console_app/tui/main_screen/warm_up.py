@@ -34,6 +34,7 @@ MODULES = (  # in the order in which a session is likely to need them
     "console_app.tui.servers.open_files",
     "console_app.tui.prompt.editor",
     "console_app.tui.servers.using",
+    "console_app.tui.servers.prompt_screen",
     "console_app.tui.servers.tool_screen",
     "console_app.tui.servers.wire_screen",
     "console_app.sessions.library",

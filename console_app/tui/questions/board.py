@@ -94,6 +94,7 @@ class HumanBoard(Vertical, can_focus=True):
         self._open: list[PendingQuestion] = []
         self._view: AskedView | None = None
         self._replied: PendingQuestion | None = None
+        self._hidden = False  # something else has the place above the prompt
 
     def compose(self) -> ComposeResult:
         """The keys; the view of a question comes before them."""
@@ -119,7 +120,9 @@ class HumanBoard(Vertical, can_focus=True):
             self._gone(current)
         if self._view is None and self._open:
             self._begin(self._open[0])
+        self._hidden = hidden
         self.set_class(self.is_asking and not hidden, "-asking")
+        self._keep_time()
         self._paint()
 
     @property
@@ -168,6 +171,25 @@ class HumanBoard(Vertical, can_focus=True):
     def _is_in_a_field(self) -> bool:
         focused = self.screen.focused
         return focused is not None and focused is not self and self in focused.ancestors
+
+    # -- the time for an answer
+
+    def on_mount(self) -> None:
+        """It is counted down once a second."""
+        self._countdown = self.set_interval(1.0, self._paint_title, pause=True)
+
+    def _keep_time(self) -> None:
+        """No time runs while you fill the form in, nor while the board can't be seen."""
+        asked = self._view.asked if self._view is not None else None
+        if asked is not None and asked in self._open:
+            if self._hidden or self._is_in_a_field:
+                asked.hold()
+            else:
+                asked.count()
+        if asked is None or asked.left is None:
+            self._countdown.pause()
+        else:
+            self._countdown.resume()
 
     # -- keys
 
@@ -291,10 +313,15 @@ class HumanBoard(Vertical, can_focus=True):
 
     def on_descendant_focus(self) -> None:
         """The keys change with the focus."""
-        self._paint_keys()
+        self._focus_moved()
 
     def on_descendant_blur(self) -> None:
         """And the way here is named elsewhere."""
+        self._focus_moved()
+
+    def _focus_moved(self) -> None:
+        self._keep_time()
+        self._paint_title()
         self._paint_keys()
 
     # -- painting
@@ -309,12 +336,18 @@ class HumanBoard(Vertical, can_focus=True):
     def _paint(self) -> None:
         if (view := self._shown) is None:
             return
-        who = one_line(self._who(view.asked.question), 50)
-        count = f" · 1 of {len(self._open)}" if len(self._open) > 1 else ""
-        self.border_title = Content(f"{who} {view.wants}{count}")  # pyright: ignore[reportAttributeAccessIssue]
+        self._paint_title()
         room = int(self.screen.size.height * SHARE) - 3 - self._paint_keys()
         view.lay_out(max(self.content_size.width, 20), max(room, 3))
         self.call_after_refresh(self._paint_place)
+
+    def _paint_title(self) -> None:
+        if (view := self._shown) is None:
+            return
+        who = one_line(self._who(view.asked.question), 50)
+        count = f" · 1 of {len(self._open)}" if len(self._open) > 1 else ""
+        left = "" if view.withdrawn or view.asked.left is None else f" · ends in {view.asked.left:.0f} s"
+        self.border_title = Content(f"{who} {view.wants}{count}{left}")  # pyright: ignore[reportAttributeAccessIssue]
 
     def _who(self, question: Elicitation | SamplingRequest) -> str:
         """The call that asks, else its server and of how many calls one does."""

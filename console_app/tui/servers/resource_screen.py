@@ -14,19 +14,25 @@ from textual.screen import ModalScreen
 from textual.types import CSSPathType
 from textual.widgets import Static
 
+from console_app.domain.amounts import CHARACTERS_A_TOKEN
 from console_app.domain.errors import FanoutError
 from console_app.domain.messages import Attachment
 from console_app.domain.safe_text import one_line
 from console_app.domain.tools import Artifact
 from console_app.mcp_client.composing import read
 from console_app.mcp_client.hub import Hub
+from console_app.tui.servers.offer_uses import in_brief, uses_of
 from console_app.tui.servers.open_files import choose_and_open
+from console_app.tui.servers.prompt_screen import rendered
 from console_app.tui.servers.watching import Watching
+from console_app.tui.transcript_view.results.kind import kind_of
 from console_app.tui.transcript_view.wording import size
+from console_app.tui.widgets.folding_tree import FoldingTree
 from console_app.tui.widgets.key_hints import KeyHints
 from console_app.tui.widgets.text_view import TextView
 from console_app.tui.widgets.typed_app import typed_app
 
+LARGEST_RENDERED = 200_000  # characters: more is shown as it came
 MOST_SHOWN = 1_000_000  # characters: laying out more would be felt at the keyboard
 LOOK = 0.3  # seconds between two looks at whether it has changed
 
@@ -46,6 +52,7 @@ class ResourceScreen(ModalScreen[Literal["attach"] | None]):
         Binding("f", "files", "open file", id="resource.files"),
         Binding("w", "watch", "watch/stop", tooltip="be told when it changes, or no longer", id="resource.watch"),
         Binding("r", "read", "read again", id="resource.read"),
+        Binding("v", "raw", "raw", tooltip="as it came, or as what it is", id="resource.raw"),
         Binding("escape,q", "leave", "back", id="resource.back"),
     ]
 
@@ -59,6 +66,8 @@ class ResourceScreen(ModalScreen[Literal["attach"] | None]):
         self._parts: Sequence[Attachment] = ()
         self._problem = ""
         self._reading = False
+        self._raw = False
+        self._is_more = False  # than text: it is shown as what it is
 
     def compose(self) -> ComposeResult:
         """What it is, what it holds, the keys."""
@@ -67,6 +76,7 @@ class ResourceScreen(ModalScreen[Literal["attach"] | None]):
             dialog.border_title = Content(title)  # pyright: ignore[reportAttributeAccessIssue]  (it takes both)
             yield Static(id="facts")
             yield TextView()
+            yield FoldingTree()
             yield KeyHints()
 
     def on_mount(self) -> None:
@@ -89,8 +99,27 @@ class ResourceScreen(ModalScreen[Literal["attach"] | None]):
         if not self._problem:
             self._watching.seen(self._server, self._uri)
         self.query_one(TextView).set_text(_first(self._text))
+        self._lay_out()
         self._tell()
         self.refresh_bindings()
+
+    def _lay_out(self) -> None:
+        """As what it is, where that is more than text and not too much; else as it came."""
+        plain, tree = self.query_one(TextView), self.query_one(FoldingTree)
+        found = kind_of(self._text, {"uri": self._uri}) if 0 < len(self._text) <= LARGEST_RENDERED else None
+        self._is_more = found is not None and found.kind != "text"
+        if found is not None and self._is_more and not self._raw:
+            tree.show([rendered(found.title or found.kind, found, plain.size.width - 6, tree.palette)])
+        at_it = plain.has_focus or tree.has_focus
+        plain.display = self._raw or not self._is_more
+        tree.display = not plain.display
+        if at_it:
+            (plain if plain.display else tree).focus()
+
+    def action_raw(self) -> None:
+        """v."""
+        self._raw = not self._raw
+        self._lay_out()
 
     @property
     def _text(self) -> str:
@@ -99,7 +128,9 @@ class ResourceScreen(ModalScreen[Literal["attach"] | None]):
     def _tell(self) -> None:
         """The line above the text: the newest thing to know, then what it is."""
         mark = self._watching.mark(self._server, self._uri)
-        facts = Content.styled(" · ".join(_facts(one) for one in self._parts), "$muted")
+        uses = uses_of(self._hub.traffic(self._server), "resources/read", self._uri)
+        cost = [f"~{max(len(self._text) // CHARACTERS_A_TOKEN, 1):,} tokens when attached"] if self._text else []
+        facts = Content.styled(" · ".join([*map(_facts, self._parts), *cost, in_brief(uses)]), "$muted")
         if self._reading:
             line = Content.styled("reading …  esc cancel", "$secondary")
         elif self._problem:
@@ -151,6 +182,8 @@ class ResourceScreen(ModalScreen[Literal["attach"] | None]):
                 return any(one.path for one in self._parts)
             case "copy":
                 return bool(self._parts)
+            case "raw":
+                return self._is_more
             case _:
                 return True
 

@@ -1,4 +1,4 @@
-"""What Enter does on a prompt or a resource in the servers screen: it is read, or goes into the prompt to be sent."""
+"""What Enter does on a prompt or a resource in the servers screen: opened, it goes into the prompt from there."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from console_app.mcp_client.hub import Hub
 from console_app.mcp_client.offers import PromptArgument, ResourceTemplate
 from console_app.mcp_client.uri_templates import expand
 from console_app.tui.forms.values_form import ValuesForm
+from console_app.tui.servers.prompt_screen import PromptScreen
 from console_app.tui.servers.prompts import proposals
 from console_app.tui.servers.resource_screen import ResourceScreen
 from console_app.tui.servers.watching import Watching
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 async def use(ui: Ui, hub: Hub, watching: Watching, item: Offered) -> bool:
     """Whether something of `item` is in the prompt now, for the dialog above it to close."""
     if item.kind == "prompt":
-        return _prompt(ui, hub, item)
+        return await _prompt(ui, hub, item)
     templates = {(one.server, one.uri_template): one for one in hub.templates()}
     template = templates.get((item.server, item.name))
     uri = item.name if template is None else await _filled_in(ui, hub, template)
@@ -41,11 +42,13 @@ async def read(ui: Ui, hub: Hub, watching: Watching, server: str, uri: str, abou
     return True
 
 
-def _prompt(ui: Ui, hub: Hub, item: Offered) -> bool:
+async def _prompt(ui: Ui, hub: Hub, item: Offered) -> bool:
     for typed, prompt in hub.typed_prompts().items():
         if (prompt.server, prompt.name) == (item.server, item.name):
-            ui.put(f"/{typed} ")
-            return True
+            command = await ui.push(PromptScreen(hub, typed, prompt))
+            if command is not None:
+                ui.put(command)
+            return command is not None
     return False
 
 

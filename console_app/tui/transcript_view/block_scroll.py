@@ -52,7 +52,7 @@ class BlockScroll(ScrollView):
         self._stuck = StuckLine(self._list)
         self._clock = clock
         self._palette: Palette | None = None
-        self._frames = FrameClock(self, self._frame)
+        self._frames = FrameClock(self, self.paint_frame)
         self._adjusting = False
         self.most_room = 0  # the most lines that it had in this terminal
         self._terminal = Size(0, 0)
@@ -151,7 +151,7 @@ class BlockScroll(ScrollView):
         """Something may move from now on that no block tells of."""
         self._frames.wake()
 
-    def _frame(self, live_too: bool) -> bool:
+    def paint_frame(self, live_too: bool = True) -> bool:
         """What changed, and with `live_too` what moves by itself, where it is on screen; False: nothing does."""
         if self.size.width != self._list.width:
             # Textual tells nobody of a size that was looked up (`region`) between a scroll elsewhere and the layout.

@@ -26,7 +26,7 @@ from console_app.tui.widgets.palette import Palette
 MIN_FRAMED = 24  # cells below which a frame would leave no room
 LANE_SHARE = 0.24  # of the width
 MAX_LANE = 30
-ACTIONS = ("cancel", "retry", "edit", "extend", "send")
+ACTIONS = ("cancel", "retry", "edit", "extend", "send", "retry_all")
 PROVIDERS_OWN = "The provider runs this call itself: it can't be cancelled, edited or run again here."
 
 
@@ -65,6 +65,8 @@ class CallBlock(Panel):
             return action not in ACTIONS
         if action == "send":
             return self.group.is_open and self.group.has_header
+        if action == "retry_all":
+            return self.call.was_cut_off and not self.group.is_open and self.group.newest
         if action == "extend" and self.call.limit is None:
             return False
         match self.call.state:
@@ -198,6 +200,7 @@ class CallBlock(Panel):
     def _hints(self, palette: Palette) -> list[Piece]:
         keys = [("x", "cancel")] if self.allows("cancel") else []
         keys += [("r", "retry")] if self.allows("retry") else []
+        keys += [("R", "retry all cut off")] if self.allows("retry_all") and self.group.has_header else []
         keys += [("e", "edit")] if self.allows("edit") else []
         keys += [("+", "more time")] if self.allows("extend") else []
         keys += [("s", "send partial results")] if self.allows("send") else []

@@ -72,10 +72,11 @@ def _running(call: CallView, room: int, palette: Palette, now: float) -> list[Pi
     else:
         pieces.append(("running…", palette.muted))
     quiet = now - max(call.news_at, call.started_at or 0.0)
-    left = None if call.limit is None else call.limit - quiet
+    left = None if call.ends_at is None else call.ends_at - now
     if left is not None and left < ENDING_IN:
+        unless = " without progress" if call.limit is not None and call.limit - quiet <= left else ", whatever it sends"
         pieces = [
-            (f"ends in {max(left, 0):.0f} s without progress", palette.warning),
+            (f"ends in {max(left, 0):.0f} s{unless}", palette.warning),
             (" · + gives it more time  ", palette.muted),
             *pieces,
         ]

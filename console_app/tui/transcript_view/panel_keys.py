@@ -8,6 +8,7 @@ KEYS: list[BindingType] = [
     Binding("o,space,enter", "toggle_block", "open", id="panel.toggle"),
     Binding("x", "call('cancel')", "cancel", id="panel.cancel"),
     Binding("r", "call('retry')", "retry", id="panel.retry"),
+    Binding("R", "call('retry_all')", "retry all cut off", tooltip="run what was cut off again", id="panel.retry_all"),
     Binding("e", "call('edit')", "edit", id="panel.edit"),
     Binding("c", "copy", "copy", id="panel.copy"),
     Binding("i", "call('inspect')", "inspect", id="panel.inspect"),

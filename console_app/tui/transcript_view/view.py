@@ -26,7 +26,7 @@ from console_app.tui.transcript_view.notice_blocks import NoticeBlock
 from console_app.tui.transcript_view.panel_keys import KEYS
 from console_app.tui.transcript_view.results.json_tree import FOLD_META
 
-Action = Literal["cancel", "retry", "edit", "inspect", "extend", "send"]
+Action = Literal["cancel", "retry", "edit", "inspect", "extend", "send", "retry_all"]
 ESCAPE = "esc goes to the prompt"
 
 

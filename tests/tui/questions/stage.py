@@ -83,10 +83,16 @@ def _read(text: str) -> Any:
 
 @asynccontextmanager
 async def stage(
-    folder: Path, size: tuple[int, int] = (100, 40), *, server: ServerConfig = SERVER, browser: OpenUrl | None = None
+    folder: Path,
+    size: tuple[int, int] = (100, 40),
+    *,
+    server: ServerConfig = SERVER,
+    browser: OpenUrl | None = None,
+    limit: float | None = None,
 ) -> AsyncIterator[Stage]:
-    """A console of that size with one server, ready for a prompt. Every call may run."""
-    desk, model, opened = QuestionQueue(), WrittenModel(), list[str]()
+    """A console of that size with one server, ready for a prompt. Every call may run. `limit`: seconds for an answer to
+    what is asked."""
+    desk, model, opened = QuestionQueue(limit), WrittenModel(), list[str]()
 
     async def open_url(url: str) -> None:
         opened.append(url)

@@ -82,6 +82,8 @@ async def test_a_prompt_goes_where_prompts_are_typed(console: OpenConsole) -> No
     async with console() as shown:
         await at(shown, "review")
         await shown.pilot.press("enter")
+        await shown.see("Last uses  none since it was connected")
+        await shown.pilot.press("a")
         await shown.until(lambda: shown.text == "/notes:review ")
         await shown.until(lambda: "python" in shown.labels)
 

@@ -116,6 +116,13 @@ def test_a_call_without_news_for_long_says_so() -> None:
     assert "taking longer than expected" in shown(panel(call), now=START + 31)
 
 
+def test_a_call_that_ends_by_itself_says_when_and_what_would_help() -> None:
+    call = a_call(message="connecting", news_at=START, counts_from=START, limit=20)
+    assert "s without progress" in shown(panel(call), 140, now=START + 15)
+    call.news_at = START + 24 * 20 - 10
+    assert "s, whatever it sends" in shown(panel(call), 140, now=START + 24 * 20 - 4)
+
+
 def test_arguments_are_shown_while_they_arrive() -> None:
     call = a_call(
         CallState.ANNOUNCED, arguments=None, ready_at=None, arguments_text='{"path": "report.md", "content": "# We'

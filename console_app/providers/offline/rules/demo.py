@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Any
 
@@ -36,6 +36,7 @@ _BIG = re.compile(
     r"\b(?:big|large|huge)\s+(?:result|output|answer|text)\s+(?:of|with)\s+(\d{1,9})\s*(k|m)?(?:i?b|bytes?)\b",
     re.IGNORECASE,
 )
+_SENTENCE_ENDS = re.compile(r"[.!?](?=\s|$)|[;\n]")
 _DEFAULT_SECONDS = 3.0
 
 
@@ -67,8 +68,11 @@ def _tasks(asked: AskedPrompt, tools: OfflineTools) -> Iterator[RuleFinding]:
         yield RuleFinding(found.start(), found.end(), tuple(calls))
 
 
-def _updates(asked: AskedPrompt, tools: OfflineTools) -> Iterator[RuleFinding]:
+def _updates(asked: AskedPrompt, tools: OfflineTools, tasks: Sequence[RuleFinding]) -> Iterator[RuleFinding]:
     for found in _UPDATES.finditer(asked.text):
+        counted = found[1] or found[2]
+        if not counted and any(_in_one_sentence(asked.text, task, found) for task in tasks):
+            continue  # how these tasks tell of themselves
         tool = tools.find(("status_updates",), stages=("stages",))
         if tool is None:
             problem = missing("show status updates", "`demo.status_updates`")
@@ -81,6 +85,11 @@ def _updates(asked: AskedPrompt, tools: OfflineTools) -> Iterator[RuleFinding]:
         yield RuleFinding(
             found.start(), found.end(), tuple(tool.call(stages=stages) for _ in range(count_of(found[1])))
         )
+
+
+def _in_one_sentence(text: str, task: RuleFinding, updates: re.Match[str]) -> bool:
+    first, last = sorted([(task.start, task.end), updates.span()])
+    return _SENTENCE_ENDS.search(text, first[1], last[0]) is None
 
 
 def _failures(asked: AskedPrompt, tools: OfflineTools) -> Iterator[RuleFinding]:
@@ -103,7 +112,8 @@ def _big(asked: AskedPrompt, tools: OfflineTools) -> Iterator[RuleFinding]:
 
 
 def _read(asked: AskedPrompt, tools: OfflineTools) -> Iterator[RuleFinding]:
-    return chain(_tasks(asked, tools), _updates(asked, tools), _failures(asked, tools), _big(asked, tools))
+    tasks = list(_tasks(asked, tools))
+    return chain(tasks, _updates(asked, tools, tasks), _failures(asked, tools), _big(asked, tools))
 
 
 DEMO = AnswerRule(

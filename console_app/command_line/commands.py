@@ -1,0 +1,316 @@
+"""Every command and action: what it is for, what it takes, and an example. The one table that all else is made from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from console_app.command_line import flags as of
+from console_app.command_line.flags import Completes, Flag, count, flag, one_of, screen_size, speed, switch
+
+SHELLS = ("bash", "zsh", "fish")
+EXIT_CODES = (
+    (0, "done"),
+    (1, "failed"),
+    (2, "usage or configuration"),
+    (3, "an approval was needed and nobody could give it"),
+    (124, "time limit"),
+    (130, "interrupted"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What a command takes beside options: into `dest` as a list, or alone where there is at most one."""
+
+    metavar: str
+    dest: str = "words"
+    help: str = ""
+    least: int = 0
+    most: int | None = None
+    completes: Completes = ""
+    choices: tuple[str, ...] = ()
+    listed: bool = True  # whether `dest` is a list
+
+
+@dataclass(frozen=True, slots=True)
+class CommandSpec:
+    """A command, or an action of one. `name` is what is typed behind `fanout`, or behind the command."""
+
+    name: str
+    about: str
+    words: Words | None = None
+    flags: tuple[Flag, ...] = ()
+    notes: tuple[str, ...] = ()
+    actions: tuple[CommandSpec, ...] = ()
+
+    def action(self, name: str) -> CommandSpec | None:
+        """The action of that name."""
+        return next((one for one in self.actions if one.name == name), None)
+
+    def all_flags(self) -> Iterator[Flag]:
+        """Its own options and those of its actions."""
+        yield from self.flags
+        for action in self.actions:
+            yield from action.flags
+
+
+_ID = Words("ID", help="a session; the beginning of its ID will do", least=1, most=1, completes="session")
+_FILE_OUT = flag("-o", "--output", metavar="FILE", completes="file", help="a new file, not standard output")
+_CALLS_FROM = flag("--from", metavar="FILE", completes="file", dest="from_file", help="calls in bulk, one a line")
+_JUNIT = flag("--junit", metavar="FILE", completes="file", help="a JUnit report too, as CI reads it")
+
+_MCP = CommandSpec(
+    "mcp",
+    "list, test, add, remove, import and sign in to MCP servers",
+    actions=(
+        CommandSpec(
+            "list",
+            "connect to the servers and say how each does",
+            Words("NAME", completes="server", help="only these servers"),
+            (switch("--check", help="exit 1 when a server failed"), of.JSON, _JUNIT, *of.SERVERS, *of.GENERAL),
+        ),
+        CommandSpec(
+            "get",
+            "what mcp.json says of a server",
+            Words("NAME", completes="server", help="the server"),
+            (of.JSON, of.MCP_CONFIG, *of.GENERAL),
+        ),
+        CommandSpec(
+            "test",
+            "connect, list what each server offers, and exit 1 when one fails",
+            Words("NAME", completes="server", help="only these servers"),
+            (of.JSON, _JUNIT, *of.SERVERS, *of.GENERAL),
+        ),
+        CommandSpec(
+            "add",
+            "write a server to mcp.json",
+            Words("NAME", help="its name, then a URL, -- COMMAND [ARG ...], or JSON", completes="file"),
+            (
+                flag("-e", "--env", metavar="NAME=VALUE", action="append", help="a variable for its program"),
+                flag("-H", "--header", metavar="'NAME: VALUE'", action="append", help="a header for its URL"),
+                one_of("--transport", "HOW", ("stdio", "http", "sse"), help="stdio, http or sse"),
+                of.MCP_CONFIG,
+                *of.GENERAL,
+            ),
+            ("fanout mcp add time -- uvx mcp-server-time", "fanout mcp add search https://search.example/mcp"),
+        ),
+        CommandSpec(
+            "remove",
+            "take servers out of mcp.json",
+            Words("NAME", completes="server", help="the servers"),
+            (of.MCP_CONFIG, *of.GENERAL),
+        ),
+        CommandSpec(
+            "auth",
+            "sign in to a server through the browser",
+            Words("NAME", completes="server", help="the server"),
+            (switch("--sign-out", help="forget the sign-in"), of.MCP_CONFIG, *of.GENERAL),
+        ),
+        CommandSpec(
+            "import",
+            "take servers over from other clients; without words, list what is found",
+            Words("CLIENT|FILE [NAME]", completes="file", help="from where, and which servers"),
+            (of.JSON, of.MCP_CONFIG, *of.GENERAL),
+        ),
+        CommandSpec(
+            "trust",
+            "use the project's mcp.json and settings, shown first, or a server's changed tools",
+            Words("FILE|NAME", completes="server", help="a file of the project, or a server"),
+            (of.YES, of.MCP_CONFIG, *of.GENERAL),
+        ),
+    ),
+)
+_SESSIONS = CommandSpec(
+    "sessions",
+    "list, search, show, export, fork and delete saved sessions",
+    actions=(
+        CommandSpec("list", "the newest first", None, (of.JSON_LINES, of.LIMIT, *of.GENERAL)),
+        CommandSpec(
+            "search",
+            "where words were said",
+            Words("WORD", help="all of them"),
+            (of.JSON_LINES, of.LIMIT, *of.GENERAL),
+        ),
+        CommandSpec(
+            "show",
+            "a conversation as text, as events, or as it happened",
+            _ID,
+            (
+                switch("--json", help="every event a line of JSON"),
+                switch("--replay", help="play it with its real timing"),
+                flag("--speed", metavar="N", type=speed, default=1.0, help="--replay: N times as fast"),
+                of.THEME,
+                *of.GENERAL,
+            ),
+        ),
+        CommandSpec(
+            "export",
+            "a session as a file for people, for programs, or as a moving picture",
+            _ID,
+            (
+                one_of(
+                    "--format",
+                    "FORM",
+                    ("md", "html", "jsonl", "svg", "cast"),
+                    help="md, html, jsonl, svg (moving) or cast",
+                ),
+                _FILE_OUT,
+                flag("--size", metavar="COLSxROWS", type=screen_size, help="svg, cast: of the screen (100x30)"),
+                flag("--speed", metavar="N", type=speed, default=1.0, help="svg, cast: N times as fast"),
+                of.THEME,
+                *of.GENERAL,
+            ),
+            ("fanout sessions export 3f9a -o talk.html", "fanout sessions export 3f9a -o talk.svg --size 90x24"),
+        ),
+        CommandSpec(
+            "import",
+            "store an exported session, under a new ID",
+            Words("FILE", completes="file", help="what export --format jsonl wrote, or - for standard input"),
+            of.GENERAL,
+        ),
+        CommandSpec(
+            "rename", "give a session a title", Words("ID TITLE", completes="session", help="ID, title"), of.GENERAL
+        ),
+        CommandSpec(
+            "fork",
+            "a copy to go on with",
+            _ID,
+            (flag("--turn", metavar="N", type=count, help="up to the end of this turn"), *of.GENERAL),
+        ),
+        CommandSpec(
+            "delete",
+            "for good",
+            Words("ID", completes="session", help="the sessions"),
+            (of.YES, *of.GENERAL),
+        ),
+    ),
+)
+_AUTH = CommandSpec(
+    "auth",
+    "keep a provider's key, or forget it",
+    notes=("A key is typed unseen or read from standard input: never an argument, which others could see.",),
+    actions=(
+        CommandSpec(
+            "set",
+            "keep a key in the keyring or a private file",
+            Words("PROVIDER", "provider", help="as openai or anthropic", most=1, listed=False),
+            of.GENERAL,
+        ),
+        CommandSpec(
+            "remove",
+            "forget a key",
+            Words("PROVIDER", "provider", help="as openai or anthropic", most=1, listed=False),
+            of.GENERAL,
+        ),
+        CommandSpec("list", "the names of the keys that are kept", None, (of.JSON, *of.GENERAL)),
+    ),
+)
+_CONFIG = CommandSpec(
+    "config",
+    "where the configuration is, what it says, what is wrong",
+    actions=(
+        CommandSpec("path", "the files and folders", None, (of.JSON, *of.GENERAL)),
+        CommandSpec(
+            "show",
+            "every setting and who said it",
+            Words("SETTING", help="only these", completes="setting"),
+            (of.JSON, *of.SETTINGS, of.THEME, *of.GENERAL),
+        ),
+        CommandSpec("validate", "what is wrong with it", None, (of.JSON, *of.MODEL, *of.SERVERS, *of.GENERAL)),
+    ),
+)
+COMMANDS: dict[str, CommandSpec] = {
+    one.name: one
+    for one in (
+        CommandSpec(
+            "run",
+            "answer one prompt without the console (also: fanout -p)",
+            Words("PROMPT", "prompt", help="`-` or nothing reads standard input; both are joined"),
+            (*of.MODEL, *of.CALLS, *of.TURN, *of.APPROVALS, *of.SAVING, *of.SERVERS, *of.OUTPUT, *of.GENERAL),
+            ('git diff | fanout run "Review this"',),
+        ),
+        CommandSpec(
+            "batch",
+            "answer thousands of prompts at once, each a whole turn",
+            Words("ITEMS", help="files of items; or status|show|stop [NAME]", least=1, completes="file"),
+            (*of.ITEMS, *of.BULK, *of.MODEL, *of.CALLS, *of.TURN[:-1], *of.APPROVALS, *of.SERVERS, *of.GENERAL),
+            ('fanout batch items.jsonl --prompt "Summarise {text}" -o results.jsonl',),
+        ),
+        CommandSpec(
+            "call",
+            "run tools yourself, several in parallel; no model",
+            Words("SERVER.TOOL JSON", help="a tool and its arguments; {} if left out", completes="tool"),
+            (_CALLS_FROM, *of.BULK, *of.CALLS, *of.APPROVALS, *of.SERVERS, *of.OUTPUT, *of.GENERAL),
+            ('fanout call demo.fail \'{"message": "no"}\' calculator.evaluate \'{"expression": "1+1"}\'',),
+        ),
+        CommandSpec(
+            "parse",
+            "what a text answer would call, as JSON",
+            None,
+            (
+                flag("--tools", metavar="FILE", completes="file", help='JSON: [{"name": ..., "parameters": ...}]'),
+                switch("--jsonl", help="answer cases {id, tools, text}, one a line"),
+                one_of(
+                    "--protocol",
+                    "HOW",
+                    ("auto", "native", "text", "xml"),
+                    default="text",
+                    help="read as auto, native, text or xml would",
+                ),
+                flag("--chunk", metavar="N", type=count, help="feed N characters at a time"),
+            ),
+            ("fanout parse --tools tools.json < answer.txt",),
+        ),
+        _MCP,
+        _SESSIONS,
+        CommandSpec("models", "the models that can be used", None, (of.JSON, *of.MODEL, *of.GENERAL)),
+        CommandSpec("themes", "the themes that can be used", None, (of.JSON, *of.GENERAL)),
+        _AUTH,
+        CommandSpec(
+            "doctor",
+            "what is wrong, here and now, and what to do about it",
+            None,
+            (of.JSON, *of.MODEL, *of.SERVERS, *of.GENERAL),
+        ),
+        _CONFIG,
+        CommandSpec(
+            "schema",
+            "the JSON schema of each output",
+            Words("NAME", help="an output; without one, what there is", most=1, completes="output"),
+            (of.JSON,),
+            ("fanout schema run > run.schema.json",),
+        ),
+        CommandSpec(
+            "completion",
+            "what makes a shell complete fanout's words",
+            Words("SHELL", "shell", help="bash, zsh or fish", least=1, most=1, choices=SHELLS, listed=False),
+            (),
+            (
+                'eval "$(fanout completion bash)"                           # in ~/.bashrc',
+                'eval "$(fanout completion zsh)"                            # in ~/.zshrc, behind compinit',
+                "fanout completion fish > ~/.config/fish/completions/fanout.fish",
+            ),
+        ),
+        CommandSpec(
+            "man",
+            "the manual page",
+            Words("COMMAND", help="of this command", most=1, completes="command"),
+            (),
+            ("fanout man | man -l -", "fanout man mcp | man -l -"),
+        ),
+    )
+}
+CONSOLE = CommandSpec(
+    "",
+    "A terminal console for agents that call many tools at once.",
+    Words("PROMPT", "prompt", help="sent as the console opens"),
+    (*of.MODEL, *of.CALLS, *of.TURN, *of.APPROVALS, *of.SAVING, *of.SERVERS, of.THEME, of.PRINT, *of.OUTPUT,
+     *of.GENERAL, of.VERSION, of.VERBOSE),
+    (
+        "fanout",
+        'fanout "Calculate 355/113, sqrt(2) and e^pi"',
+        "fanout --base-url http://localhost:8000/v1",
+        'git diff | fanout run "Review this change"',
+    ),
+)  # fmt: skip

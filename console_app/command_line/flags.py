@@ -1,0 +1,188 @@
+"""The options of the command line, in the groups that commands share; standard library alone, as all around it."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+Completes = Literal["", "file", "folder", "model", "server", "tool", "session", "theme", "setting", "output", "command"]
+"""What stands behind an option or a command; "file" and "folder" are the shell's own to complete."""
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """One option, as argparse wants it, and what completes its value."""
+
+    names: tuple[str, ...]
+    help: str
+    options: dict[str, Any]
+    completes: Completes = ""
+
+    @property
+    def takes_value(self) -> bool:
+        """Whether the argument behind it belongs to it."""
+        return self.options.get("action", "append") == "append"
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The values there are, where they are few."""
+        return self.options.get("choices", ())
+
+    @property
+    def metavar(self) -> str:
+        """What stands for its value in help; "" for an option without one."""
+        return self.options.get("metavar", "VALUE") if self.takes_value else ""
+
+    def add_to(self, parser: argparse.ArgumentParser) -> None:
+        """Makes `parser` know it."""
+        parser.add_argument(*self.names, help=self.help, **self.options)
+
+
+def flag(*names: str, help: str, completes: Completes = "", **options: Any) -> Flag:
+    """An option; `options` are argparse's."""
+    return Flag(names, help, options, completes)
+
+
+def switch(*names: str, help: str, **options: Any) -> Flag:
+    """An option without a value."""
+    return Flag(names, help, {"action": "store_true", **options})
+
+
+def one_of(name: str, metavar: str, choices: tuple[str, ...], *, help: str, **options: Any) -> Flag:
+    """An option whose few values its help names."""
+    return Flag((name,), help, {"metavar": metavar, "choices": choices, **options})
+
+
+def _number(text: str, name: str, least: float, most: float) -> float:
+    value = float(text)
+    if not least <= value <= most:
+        raise ValueError(name)
+    return value
+
+
+def seconds(text: str) -> float:
+    """Zero or more, and not without end."""
+    return _number(text, "seconds", 0, 1e12)
+
+
+def dollars(text: str) -> float:
+    """Zero or more, and not without end."""
+    return _number(text, "dollars", 0, 1e12)
+
+
+def speed(text: str) -> float:
+    """A factor."""
+    return _number(text, "speed", 0.01, 10_000)
+
+
+def count(text: str) -> int:
+    """A whole number from one."""
+    return int(_number(str(int(text)), "count", 1, 1e12))
+
+
+def screen_size(text: str) -> tuple[int, int]:
+    """Columns and rows, as 100x30."""
+    columns, _, rows = text.partition("x")
+    return int(_number(columns, "columns", 60, 240)), int(_number(rows, "rows", 15, 80))
+
+
+_TYPES: dict[Callable[[str], object], str] = {  # argparse says "invalid NAME value"
+    seconds: "number of seconds",
+    dollars: "number of dollars",
+    speed: "number from 0.01 to 10000",
+    count: "number from 1",
+    screen_size: "size from 60x15 to 240x80",
+}
+for _type, _name in _TYPES.items():
+    _type.__name__ = _name
+
+GENERAL = (
+    flag("-C", "--cwd", metavar="DIR", completes="folder", help="work in this folder"),
+    switch("--debug", help="log everything; headless, also to standard error"),
+    flag("--log-file", metavar="FILE", completes="file", help="where the log goes"),
+)
+MODEL = (
+    flag("-m", "--model", metavar="PROVIDER/MODEL", completes="model", help="the model, as openai/NAME"),
+    flag("--base-url", metavar="URL", help="the endpoint: with /v1, Anthropic's without"),
+)
+MCP_CONFIG = flag("--mcp-config", metavar="FILE", completes="file", help="in place of the usual mcp.json")
+SERVERS = (
+    MCP_CONFIG,
+    flag("--mcp", metavar="NAME", action="append", completes="server", help="only this server (repeatable)"),
+    switch("--no-mcp", help="no servers, no tools"),
+)
+CALLS = (
+    one_of("--policy", "HOW", ("parallel", "sequential", "single"), help="calls: parallel, sequential or single"),
+    flag("--call-timeout", metavar="S", type=seconds, help="seconds without progress of a call; 0: any"),
+    flag("--timeout", metavar="S", type=seconds, help="seconds the whole turn may take; 0: any"),
+)
+APPROVALS = (
+    one_of("--approval-mode", "MODE", ("ask", "auto", "yolo"), help="ask, auto (reading runs) or yolo (all)"),
+    flag("--allow-tool", metavar="SERVER.TOOL", action="append", completes="tool", help="never ask, * fits all"),
+    flag("--deny-tool", metavar="SERVER.TOOL", action="append", completes="tool", help="never run, * fits all"),
+)
+_EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
+PROTOCOL = one_of("--protocol", "HOW", ("auto", "native", "text", "xml"), help="tools: auto, native, text or xml")
+TURN = (
+    PROTOCOL,
+    one_of("--strategy", "NAME", ("agentic", "act", "think-act", "react"), help="agentic, act, think-act or react"),
+    one_of("--effort", "LEVEL", _EFFORTS, help="thinking: none, minimal, low, ..., xhigh, max"),
+    flag("--max-steps", metavar="N", type=count, help="answers with calls in one turn (25)"),
+    flag("--max-price", metavar="USD", type=dollars, help="dollars a turn may cost; 0: any"),
+)
+# Of `batch` and of `call --from`.
+BULK = (
+    flag("-o", "--output", metavar="FILE", completes="file", help="the results; what it holds isn't run again"),
+    flag("--jobs", metavar="N", type=count, help="items at once (by the rate limit, else 32)"),
+    one_of("--retry", "failed", ("failed",), help="run again what failed"),
+    switch("--fail-fast", help="stop everything at the first failure"),
+    flag("--limit", metavar="N", type=count, help="no more than N of the items that are left"),
+    switch("--shuffle", help="in any order"),
+    flag("--name", metavar="NAME", help="what other terminals call it"),
+    switch("--plain", help="lines in a terminal too, and no screen"),
+    flag("--report", metavar="FILE", completes="file", help="at the end, one HTML page of it all"),
+)
+ITEMS = (
+    flag("--prompt", metavar="TEXT", help="of each item: {field} is one of its fields"),
+    flag("--system", metavar="TEXT", help="the system prompt, fields in it too"),
+    flag("--schema", metavar="FILE", completes="file", help="a JSON Schema that answers have to fit"),
+    one_of("--format", "FORM", ("jsonl", "csv", "lines"), help="items: jsonl, csv or lines"),
+    flag("--each", metavar="FIELD=A,B", action="append", help="an item a value, as model=a/b,c/d"),
+    flag("--repeat", metavar="N", type=count, default=1, help="each item N times"),
+    flag("--max-price", metavar="USD", type=dollars, dest="batch_price", help="dollars all of it may cost"),
+    flag("--max-tokens", metavar="N", type=count, dest="batch_tokens", help="tokens all of it may take"),
+    flag("--events", metavar="DIR", completes="folder", help="keep each item's conversation there"),
+    switch("--dry-run", help="check it, say what it would cost, ask nothing"),
+    switch("--json", help="status, show: a JSON object a line"),
+)
+SAVING = (
+    switch("-c", "--continue", dest="resume_newest", help="go on with this folder's newest session"),
+    flag("-r", "--resume", metavar="ID", completes="session", help="go on with a session; ID may be shortened"),
+    switch(
+        "--no-save",
+        action="store_false",
+        dest="save_sessions",
+        default=argparse.SUPPRESS,
+        help="keep no session",
+    ),
+)
+OUTPUT = (
+    one_of(
+        "--output-format",
+        "FORM",
+        ("text", "json", "stream-json"),
+        default="text",
+        help="text, json (at the end) or stream-json",
+    ),
+)
+JSON = switch("--json", help="one JSON object")
+JSON_LINES = switch("--json", help="a JSON object a line")
+LIMIT = flag("--limit", metavar="N", type=count, help="maximum number of results")
+YES = switch("-y", "--yes", help="don't ask")
+PRINT = switch("-p", "--print", dest="print_answer", help="answer and end, like fanout run")
+THEME = flag("--theme", metavar="NAME", completes="theme", help="colours")
+VERSION = switch("-V", "--version", help="the version; with -v, those of its libraries")
+VERBOSE = switch("-v", "--verbose", help="--version: the libraries too")
+SETTINGS = (*MODEL, *CALLS, *TURN, *APPROVALS, *SERVERS)

@@ -1,0 +1,305 @@
+"""The JSON of every command as types: what a command prints is made of them, and `fanout schema` shows their schemas.
+
+A field may be added at any time. One that goes, or means something else, raises its `version` in `OUTPUTS`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+
+from console_app.domain.events import Event, TurnOutcome
+from console_app.domain.messages import Message
+from console_app.domain.tools import Artifact, Outcome
+from console_app.headless.doctor import State
+from console_app.sessions.tables import Hit, SessionInfo
+
+
+class Output(BaseModel):
+    """A part of an output."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+
+
+class CallReport(Output):
+    """A call of the run and what came of it."""
+
+    call_id: str
+    name: str
+    server: str
+    tool: str
+    arguments: dict[str, Any] | None
+    outcome: Outcome | None
+    content: str
+    error: str | None
+    artifacts: tuple[Artifact, ...]
+    structured: dict[str, Any] | None
+    duration_ms: int
+
+
+class UsageReport(Output):
+    """Tokens of all requests, `cached_tokens` among the input; `cost` in US dollars where it is known."""
+
+    input_tokens: int
+    output_tokens: int
+    cached_tokens: int | None
+    cost: float | None
+
+
+class CompactionReport(Output):
+    """What the model reads in place of the oldest `covers` messages."""
+
+    summary: str
+    covers: int
+
+
+class RunReport(Output):
+    """`fanout run` and `fanout call` with --output-format json. `messages` is the history that the run leaves."""
+
+    session_id: str
+    provider: str
+    model: str
+    outcome: TurnOutcome | None
+    error: str | None
+    answer: str
+    calls: tuple[CallReport, ...]
+    usage: UsageReport
+    compaction: CompactionReport | None
+    messages: tuple[Message, ...]
+
+
+class ParsedCallReport(Output):
+    """A call that a text holds."""
+
+    name: str
+    arguments: dict[str, Any]
+
+
+class ParseReport(Output):
+    """`fanout parse`; with --jsonl a line each, with the `id` of the case."""
+
+    calls: tuple[ParsedCallReport, ...]
+    content: str
+    error: Literal["truncated", "invalid"] | None
+    dialect: str | None
+    problems: tuple[str, ...]
+    id: Any = None
+
+
+class ServerReport(Output):
+    """A server: `problems` are what is wrong with it, `refused` its tools that can't be offered, with the reasons."""
+
+    name: str
+    state: str
+    ok: bool
+    problems: tuple[str, ...]
+    seconds: float = Field(description="until it had settled")
+    transport: str
+    protocol: str
+    server: str
+    tools: tuple[str, ...]
+    refused: dict[str, str]
+    prompts: int
+    resources: int
+
+
+class ServersReport(Output):
+    """`fanout mcp list --json` and `fanout mcp test --json`, in the order of the file."""
+
+    file: str | None
+    ok: bool
+    servers: tuple[ServerReport, ...]
+
+
+class ServerEntry(Output):
+    """`fanout mcp get --json`: what the file says, secrets left out."""
+
+    name: str
+    file: str
+    fields: dict[str, Any]
+
+
+class ImportableServer(Output):
+    """A server of another client; `there` where the own file has one of that name."""
+
+    name: str
+    starts: str
+    there: bool
+
+
+class ImportableFile(Output):
+    """A file of another client."""
+
+    client: str
+    file: str
+    problem: str
+    servers: tuple[ImportableServer, ...]
+
+
+class ImportableReport(Output):
+    """`fanout mcp import --json`, which takes nothing over."""
+
+    clients: tuple[ImportableFile, ...]
+
+
+class FindingReport(Output):
+    """One thing looked at, and what to do about it."""
+
+    area: str
+    name: str
+    state: State
+    says: str
+    do: str
+
+
+class DoctorReport(Output):
+    """`fanout doctor --json`."""
+
+    version: str
+    ok: bool
+    findings: tuple[FindingReport, ...]
+
+
+class ModelEntry(Output):
+    """A model; `context_window` in tokens where it is known."""
+
+    name: str
+    context_window: int | None
+
+
+class ModelsReport(Output):
+    """`fanout models --json`; `problems` are those of endpoints that could not be asked."""
+
+    models: tuple[ModelEntry, ...]
+    problems: tuple[str, ...]
+
+
+class ThemeEntry(Output):
+    """A theme; one is in `use`."""
+
+    name: str
+    about: str
+    dark: bool
+    use: bool
+
+
+class ThemesReport(Output):
+    """`fanout themes --json`."""
+
+    themes: tuple[ThemeEntry, ...]
+    problems: tuple[str, ...]
+
+
+class KeysReport(Output):
+    """`fanout auth list --json`: names, never keys."""
+
+    keys: tuple[str, ...]
+
+
+class PlaceEntry(Output):
+    """A file or folder of Fanout's."""
+
+    name: str
+    path: str
+    exists: bool
+
+
+class PlacesReport(Output):
+    """`fanout config path --json`."""
+
+    places: tuple[PlaceEntry, ...]
+
+
+class SettingEntry(Output):
+    """A setting: null where it is not set; `source` is the layer that said it."""
+
+    name: str
+    value: Any
+    source: str
+
+
+class RuleEntry(Output):
+    """A rule of the settings."""
+
+    action: str
+    pattern: str
+    source: str
+
+
+class SettingsReport(Output):
+    """`fanout config show --json`; headers, which may hold keys, are hidden."""
+
+    model: str = Field(description="the model that answers")
+    why: str
+    settings: tuple[SettingEntry, ...]
+    rules: tuple[RuleEntry, ...]
+
+
+class ValidationReport(Output):
+    """`fanout config validate --json`; `waiting` is what of the project's file waits for trust."""
+
+    ok: bool
+    problems: tuple[str, ...]
+    waiting: tuple[str, ...]
+
+
+class SchemaEntry(Output):
+    """An output that has a schema."""
+
+    name: str
+    version: int
+    printed_by: str
+
+
+class SchemasReport(Output):
+    """`fanout schema --json`."""
+
+    schemas: tuple[SchemaEntry, ...]
+
+
+Type: TypeAlias = Any
+
+
+@dataclass(frozen=True, slots=True)
+class Printed:
+    """What prints an output, its type, and which version of it this is."""
+
+    by: str
+    type: Type
+    version: int = 1
+
+
+OUTPUTS: dict[str, Printed] = {
+    "event": Printed(
+        "a line of run --output-format stream-json, sessions show --json and export --format jsonl", Event
+    ),
+    "run": Printed("run and call --output-format json", RunReport),
+    "parse": Printed("parse, and a line of parse --jsonl", ParseReport),
+    "servers": Printed("mcp list --json, mcp test --json", ServersReport),
+    "server": Printed("mcp get --json", ServerEntry),
+    "importable": Printed("mcp import --json", ImportableReport),
+    "session": Printed("a line of sessions list --json", SessionInfo),
+    "hit": Printed("a line of sessions search --json", Hit),
+    "doctor": Printed("doctor --json", DoctorReport),
+    "models": Printed("models --json", ModelsReport),
+    "themes": Printed("themes --json", ThemesReport),
+    "keys": Printed("auth list --json", KeysReport),
+    "places": Printed("config path --json", PlacesReport),
+    "settings": Printed("config show --json", SettingsReport),
+    "validation": Printed("config validate --json", ValidationReport),
+    "schemas": Printed("schema --json", SchemasReport),
+}
+
+
+def schema(name: str) -> dict[str, Any]:
+    """The JSON schema of an output, draft 2020-12; its `$id` ends with its version."""
+    printed = OUTPUTS[name]
+    made = TypeAdapter[Any](printed.type).json_schema(mode="serialization")
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": f"urn:fanout:output:{name}:{printed.version}",
+        "$comment": f"fanout {printed.by}",
+        **made,
+    }

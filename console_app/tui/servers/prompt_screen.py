@@ -1,0 +1,213 @@
+"""One prompt of a server, opened: what it is for and takes, how it went lately, and what it makes, once it was run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import ClassVar
+
+from rich.style import Style
+from textual import getters, on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.types import CSSPathType
+
+from console_app.domain.amounts import CHARACTERS_A_TOKEN
+from console_app.domain.errors import FanoutError
+from console_app.domain.safe_text import one_line
+from console_app.mcp_client.hub import Hub
+from console_app.mcp_client.offers import PromptArgument, PromptMessage, ServerPrompt
+from console_app.mcp_client.typed_names import written_arguments
+from console_app.tui.forms.values_form import ValuesForm
+from console_app.tui.servers.offer_uses import uses_node, uses_of
+from console_app.tui.servers.prompts import proposals
+from console_app.tui.transcript_view.results.body import ResultBody
+from console_app.tui.transcript_view.results.kind import ResultKind, kind_of
+from console_app.tui.transcript_view.wording import plural, size
+from console_app.tui.widgets.folding_tree import FoldingTree, Node
+from console_app.tui.widgets.key_hints import KeyHints
+from console_app.tui.widgets.lines import Piece, clean
+from console_app.tui.widgets.palette import Palette
+from console_app.tui.widgets.row_list import RowList
+from console_app.tui.widgets.typed_app import typed_app
+
+LONGEST = 20_000  # characters of a description
+MOST_LINES = 2_000  # of a message that is shown
+LOOK = 0.5  # seconds between two looks at its uses
+
+
+class PromptScreen(ModalScreen[str | None]):
+    """Gives its command as it is typed, filled in as it was run last, when it is to go into the prompt."""
+
+    CSS_PATH: ClassVar[CSSPathType | None] = ["../widgets/dialog.tcss", "servers.tcss"]
+    DEFAULT_CLASSES = "dialog -tall workbench"
+    AUTO_FOCUS = "FoldingTree"
+
+    app = getters.app(typed_app)
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter,r", "run", "run", tooltip="fill it in and see what its server makes of it", id="offer.run"),
+        Binding("a", "attach", "use", tooltip="put its command where you type", id="offer.use"),
+        Binding("c", "copy", "copy", tooltip="copy what it made", id="offer.copy"),
+        Binding("escape,q", "leave", "back", id="offer.back"),
+    ]
+
+    def __init__(self, hub: Hub, typed: str, prompt: ServerPrompt) -> None:
+        super().__init__()
+        self._hub = hub
+        self._typed = typed
+        self._prompt = prompt
+        self._values: Mapping[str, str] = {}
+        self._made: Sequence[PromptMessage] = ()
+        self._problem = ""
+        self._is_asked = False
+        self._result: Sequence[Node] = ()
+        self._about = _about(prompt)
+        self._seen: object = None
+
+    def compose(self) -> ComposeResult:
+        """The sections, the keys."""
+        with Vertical(id="box") as dialog:
+            title = f"{one_line(self._prompt.server, 40)} · {one_line(self._prompt.name, 80)}"
+            dialog.border_title = Content(title)  # pyright: ignore[reportAttributeAccessIssue]  (it takes both)
+            yield FoldingTree()
+            yield KeyHints()
+
+    def on_mount(self) -> None:
+        """Looks at once, and goes on looking at its uses."""
+        self._look()
+        self.set_interval(LOOK, self._look)
+
+    def _look(self) -> None:
+        traffic = self._hub.traffic(self._prompt.server)
+        if (seen := (traffic.revision, self._is_asked, id(self._result))) == self._seen:
+            return
+        self._seen = seen
+        uses = uses_node(uses_of(traffic, "prompts/get", self._prompt.name))
+        self.query_one(FoldingTree).show([*self._about, *self._result, uses])
+        self.refresh_bindings()
+
+    @on(RowList.Moved)
+    def _moved(self, event: RowList.Moved) -> None:
+        event.stop()
+
+    @on(RowList.Clicked)
+    def _clicked(self, event: RowList.Clicked) -> None:
+        event.stop()
+        self.query_one(FoldingTree).action_fold()
+
+    def action_run(self) -> None:
+        """Enter, r."""
+        if not self._is_asked:
+            self.run_worker(self._ask(), exclusive=True)
+
+    async def _ask(self) -> None:
+        prompt = self._prompt
+        if prompt.arguments:
+            propose = partial(proposals, self._hub, prompt)
+            form = ValuesForm(f"/{self._typed}", prompt.description, prompt.arguments, self._values, propose)
+            values = await self.app.push_screen_wait(form)
+            if values is None:
+                return
+            self._values = values
+        self._is_asked = True
+        self._result = [_line("asking its server …", lambda palette: palette.secondary)]
+        self._look()
+        try:
+            self._made, self._problem = await self._hub.get_prompt(prompt, self._values), ""
+            self._result = [self._what_it_makes()]
+        except FanoutError as error:
+            self._made, self._problem = (), error.line
+            self._result = [_line(f"✗ {one_line(error.line, 400)}", lambda palette: palette.error)]
+        self._is_asked = False
+        self._look()
+
+    def _what_it_makes(self) -> Node:
+        characters = sum(len(one.text) + sum(len(part.text) for part in one.contents) for one in self._made)
+        words = f"~{max(characters // CHARACTERS_A_TOKEN, 1):,} tokens in {plural(len(self._made), 'message')}"
+        nodes = [node for message in self._made for node in self._message(message)]
+        return Node(
+            lambda palette: [("What it makes", palette.heading), (f"  {words}, once sent", palette.muted)],
+            lambda: nodes,
+            open=True,
+            key="made",
+        )
+
+    def _message(self, message: PromptMessage) -> list[Node]:
+        tree = self.query_one(FoldingTree)
+        texts = [(message.role, message.text)] if message.text.strip() else []
+        for part in message.contents:
+            file = part.artifact
+            what = f"{message.role}, embedded {one_line(part.uri or part.mime or 'content', 80)}"
+            texts.append((what if file is None else f"{what} · {size(file.size)}", part.text))
+        return [rendered(title, kind_of(text, None), tree.size.width - 8, tree.palette) for title, text in texts]
+
+    def action_attach(self) -> None:
+        """a."""
+        self.dismiss(f"/{self._typed} {written_arguments(self._values)}".rstrip() + " ")
+
+    def action_copy(self) -> None:
+        """c: the texts of all messages."""
+        texts = [text for one in self._made for text in (one.text, *(part.text for part in one.contents)) if text]
+        self.app.copy_to_clipboard("\n\n".join(texts))
+        self.notify("Copied.", markup=False, timeout=2)
+
+    def action_leave(self) -> None:
+        """Escape."""
+        self.dismiss(None)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Nothing can be copied before it was run."""
+        return bool(self._made) if action == "copy" else True
+
+
+def rendered(title: str, found: ResultKind, width: int, palette: Palette) -> Node:
+    """A text as what it is (Markdown, JSON, source …), in rows of `width` cells below its title."""
+    body, width = ResultBody(found), max(width, 20)
+    body.limit = MOST_LINES
+    count = len(body.rows(width, palette, palette.base)) if found.text.strip() else 0
+
+    def row(at: int, ink: Palette) -> Sequence[Piece]:
+        return body.rows(width, ink, ink.base)[at].pieces
+
+    return Node(
+        lambda ink: [(title, ink.secondary)],
+        lambda: [Node(partial(row, at)) for at in range(count)],
+        open=True,
+        key=("text", title),
+    )
+
+
+def _about(prompt: ServerPrompt) -> list[Node]:
+    text = clean(prompt.description[:LONGEST]).strip() or "It says nothing about itself."
+    title = one_line(prompt.title, 200)
+    needed = sum(one.required for one in prompt.arguments)
+    words = f"{plural(len(prompt.arguments), 'argument')}, {needed} required" if prompt.arguments else "takes nothing"
+    return [
+        Node(lambda ink: [(f"{title}\n" if title else "", ink.strong), (text, ink.base)], key="description"),
+        Node(
+            lambda ink: [("Arguments", ink.heading), (f"  {words}", ink.muted)],
+            (lambda: [_argument(one) for one in prompt.arguments]) if prompt.arguments else None,
+            open=True,
+            key="arguments",
+        ),
+    ]
+
+
+def _argument(one: PromptArgument) -> Node:
+    name, about = one_line(one.name, 80), clean(one.description).strip()
+    return Node(
+        lambda ink: [
+            (name, ink.strong),
+            (" required" if one.required else " optional", ink.warning if one.required else ink.muted),
+            (f"  {about}" if about else "", ink.base),
+        ],
+        key=("argument", one.name),
+    )
+
+
+def _line(text: str, ink: Callable[[Palette], Style]) -> Node:
+    return Node(lambda palette: [(text, ink(palette))], key="result")
