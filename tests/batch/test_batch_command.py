@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from collections import Counter
 
+import jsonschema
 import pytest
 
+from console_app.headless.json_outputs import schema
 from tests.batch.conftest import results
 from tests.batch.models import calculating, prompt_of
 from tests.headless.inside import Inside
@@ -327,3 +329,13 @@ def test_a_price_limit_is_for_all_runs_together(fanout: Inside) -> None:
     assert len(found(fanout)) == 3
     assert fanout.run(*run, "9").code == 0
     assert len(found(fanout)) == 6
+
+
+def test_results_and_snapshots_are_what_their_schemas_say(fanout: Inside) -> None:
+    with WireServer(calculating()) as server:
+        assert batch(fanout, server, items(fanout, "calc: 1+1", "calc: 1/0")).code == 0
+    for line in (fanout.cwd / "r.jsonl").read_text().splitlines():
+        jsonschema.Draft202012Validator(schema("result")).validate(json.loads(line))
+    jsonschema.Draft202012Validator(schema("batch")).validate(
+        json.loads(fanout.run("batch", "show", "r", "--json").out)
+    )
