@@ -19,7 +19,7 @@ from console_app.domain.json_text import json_line
 from console_app.domain.ports.provider import no_pictures
 from console_app.domain.safe_text import one_line, visible
 from console_app.domain.transcript import Transcript
-from console_app.headless.interrupts import EXIT_INTERRUPTED, Interrupted, Interrupts
+from console_app.headless.interrupts import EXIT_INTERRUPTED, LEAVING, Interrupted, Interrupts, end_within
 from console_app.headless.output import OutputStreams
 from console_app.headless.prompt import read_prompt, with_attachments
 from console_app.headless.run import EXIT_DONE, EXIT_FAILED, EXIT_USAGE, RunEnding, run_turn
@@ -99,6 +99,8 @@ async def _guarded(setup: Setup, work: Work) -> int:
             return EXIT_INTERRUPTED
         finally:
             output.close()
+    if setup.arguments.own_process:
+        end_within(LEAVING, ending.code)  # all is written and closed
     return ending.code
 
 

@@ -20,6 +20,8 @@ from console_app.config.crash_report import write_report
 from console_app.config.remember import remember
 from console_app.config.server_choice import ServerChoice
 from console_app.config.server_files import ServerFiles
+from console_app.config.trust import IN_A_SHELL, IN_THE_CONSOLE
+from console_app.config.trust_report import ProjectTrust
 from console_app.config.written_rules import UserRules
 from console_app.conversation.model_source import warm_up
 from console_app.conversation.models import Models
@@ -166,7 +168,8 @@ class ConsoleParts:
         self._library = wiring.open_library(setup)
         self._resume = ""
         servers = self._servers()
-        self._problems += map(setup.redactor.clean, (*setup.layered.notes, *servers.notes))
+        notes = (note.replace(IN_A_SHELL, IN_THE_CONSOLE) for note in (*setup.layered.notes, *servers.notes))
+        self._problems += map(setup.redactor.clean, notes)
         self._listener: Callable[[], None] | None = None
         self._update_instructions: Callable[[], None] = lambda: None
         picks = wiring.picks(setup)
@@ -198,6 +201,7 @@ class ConsoleParts:
             on_servers_changed=self._listen,
             servers=self._switches,
             server_files=self._files,
+            project_trust=ProjectTrust(setup.paths, setup.cwd, setup.environ),
             hub=self._hub,
             redact=setup.redactor.clean,
             exchange=self._hub.exchange,

@@ -16,6 +16,8 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from console_app._version import __version__
+from console_app.config.known_refusals import KnownRefusals
 from console_app.config.layers import LayeredSettings, load_settings, rules_of_flags, unknown_variables
 from console_app.config.log_setup import log_nowhere, log_to
 from console_app.config.paths import Paths
@@ -100,7 +102,10 @@ def prepare(arguments: Namespace, environ: Mapping[str, str] = os.environ) -> Se
 
 def model_source(setup: Setup) -> ConfiguredModels:
     """The models of the settings."""
-    return ConfiguredModels(setup.settings, setup.environ, setup.layered.sources.get("model", ""), setup.paths.dialects)
+    source, paths = setup.layered.sources.get("model", ""), setup.paths
+    return ConfiguredModels(
+        setup.settings, setup.environ, source, paths.dialects, KnownRefusals(paths.refusals, __version__)
+    )
 
 
 def preload_servers() -> None:

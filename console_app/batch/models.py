@@ -77,7 +77,7 @@ class SharedModels:
             config = choice.config
             assert config is not None
             limiter = self._limiters.setdefault((identity(config), config.api_key), RateLimiter())
-            wire = self._wires[choice.name] = factory.open_provider(config, limiter)
+            wire = self._wires[choice.name] = factory.open_provider(config, self._source.refusals, limiter)
         return wire
 
     def _played(self, path: str) -> Provider:

@@ -121,7 +121,7 @@ class TextWriter:
                 | ev.ApprovalRequested() | ev.ApprovalResolved() | ev.CallQueued() | ev.CallStarted()
                 | ev.CallProgress() | ev.CallLog() | ev.CallExtended() | ev.CallRestarted() | ev.QuestionAsked()
                 | ev.CallAsked() | ev.TodoChanged() | ev.BatchFinished() | ev.UsageReported() | ev.TurnFinished()
-                | ev.TurnUndone()
+                | ev.TurnUndone() | ev.AnswerKept()
             ):  # fmt: skip
                 pass
             case _:

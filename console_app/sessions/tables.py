@@ -16,7 +16,7 @@ from pydantic import Field, TypeAdapter
 from console_app.domain import events as ev
 
 TITLE_LENGTH = 80
-# Only what people look for is indexed, and of a long result only its beginning.
+# Only what people look for is indexed, and of a long result or argument only its beginning.
 INDEXED_CHARACTERS = 20_000
 _TOGETHER = 200  # events read in one go: much more would keep the keys waiting for the interpreter's lock
 
@@ -194,7 +194,7 @@ def _follow(db: sqlite3.Connection, event: ev.Event, whole: bool) -> None:
         case ev.MessageAdded():
             if event.role == "assistant" and not whole:
                 _settle_drafts(db, event.session_id)
-            texts = [event.content[:INDEXED_CHARACTERS], *(call.arguments for call in event.tool_calls or ())]
+            texts = [event.content[:INDEXED_CHARACTERS], *_indexed_arguments(event)]
             row = db.execute(
                 "INSERT INTO said (session_id, seq, role) VALUES (?, ?, ?)", (event.session_id, event.seq, event.role)
             ).lastrowid
@@ -209,20 +209,24 @@ def _follow(db: sqlite3.Connection, event: ev.Event, whole: bool) -> None:
             pass
 
 
+def _indexed_arguments(event: ev.MessageAdded) -> Iterable[str]:
+    return (call.arguments[:INDEXED_CHARACTERS] for call in event.tool_calls or ())
+
+
 def _settle_drafts(db: sqlite3.Connection, session_id: str) -> None:
     """The message of the answer is stored: of its drafts only what no message holds is still needed.
 
-    That is reasoning, as it was seen and timed, and the arguments of calls that broke off.
+    That is reasoning, as it was seen and timed, and the arguments of calls that broke off. Which calls did not is asked
+    once and not for each draft: a draft and an event may have megabytes.
     """
     db.execute(
         """INSERT OR IGNORE INTO events
-        SELECT session_id, seq, body FROM drafts d WHERE session_id = ?1 AND (
+        SELECT session_id, seq, body FROM drafts WHERE session_id = ?1 AND (
             json_extract(body, '$.type') = 'reasoning.delta'
-            OR json_extract(body, '$.type') = 'call.arguments' AND NOT EXISTS (
-                SELECT 1 FROM events e
-                WHERE e.session_id = ?1 AND e.seq >= (SELECT min(seq) FROM drafts WHERE session_id = ?1)
-                AND json_extract(e.body, '$.type') = 'call.ready'
-                AND json_extract(e.body, '$.call_id') = json_extract(d.body, '$.call_id')
+            OR json_extract(body, '$.type') = 'call.arguments' AND json_extract(body, '$.call_id') NOT IN (
+                SELECT json_extract(body, '$.call_id') FROM events
+                WHERE session_id = ?1 AND seq >= (SELECT min(seq) FROM drafts WHERE session_id = ?1)
+                AND json_extract(body, '$.type') = 'call.ready'
             )
         )""",
         (session_id,),

@@ -104,7 +104,7 @@ class EventRouter:
                 pass
             case ev.HistoryCompacted():
                 self._view.add_block(CompactionBlock(event))
-            case ev.SessionStarted():
+            case ev.SessionStarted() | ev.AnswerKept():
                 pass
             case _:
                 assert_never(event)

@@ -16,6 +16,7 @@ from console_app.tui.widgets.timing import Timing
 
 if TYPE_CHECKING:
     from console_app.config.server_files import ServerFiles
+    from console_app.config.trust_report import ProjectTrust
     from console_app.conversation.models import Models
     from console_app.conversation.permissions import RuleFile
     from console_app.conversation.readiness import ServerView
@@ -63,6 +64,8 @@ class ConsoleServices:
     """What the servers screen asks and switches; None where there are none to speak of, as in a replay."""
     server_files: ServerFiles | None = None
     """The files that say which servers there are, for /reload."""
+    project_trust: ProjectTrust | None = None
+    """The project's files that wait for a yes, for /trust."""
     hub: Hub | None = None
     """Whose prompts and resources are offered; None where there are no servers."""
     redact: Callable[[str], str] = lambda text: text

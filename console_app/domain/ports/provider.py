@@ -69,6 +69,13 @@ class ReasoningFinished:
 
 
 @dataclass(frozen=True, slots=True)
+class ReasoningSoFar:
+    """What would join the history if no more came, once a call of the answer may run; ReasoningFinished follows it."""
+
+    reasoning: Reasoning
+
+
+@dataclass(frozen=True, slots=True)
 class CallOpened:
     """The name of a call is known. `index` is unique in the answer and in the order of the calls, from 0."""
 
@@ -195,6 +202,7 @@ Chunk = (
     | TextReplaced
     | ReasoningChunk
     | ReasoningFinished
+    | ReasoningSoFar
     | CallOpened
     | CallDelta
     | CallClosed
@@ -309,6 +317,37 @@ class ReadsText(Protocol):
 
     def approved(self, dialect: str) -> None:
         """A person approved a call that was written in `dialect`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class StandIn:
+    """A model that answers in place of the one that was chosen: tokens that it takes (None: unknown), and the host that
+    it is at ("": its vendor's own)."""
+
+    window: int | None = None
+    host: str = ""
+
+
+class HasStandIn(Protocol):
+    """What a provider with another in reserve says beside."""
+
+    @property
+    def stand_in(self) -> StandIn | None:
+        """What answers now in place of the one that was chosen, None while that one does."""
+        ...
+
+
+def stand_in(provider: Provider) -> StandIn | None:
+    """What answers now in place of the model that was chosen for `provider`, None while that one does."""
+    return provider.stand_in if speaks(provider, HasStandIn) else None
+
+
+class LearnsRefusals(Protocol):
+    """What a provider may do beside: send no more what its endpoint refused."""
+
+    def forget_refusals(self) -> None:
+        """All that was refused is sent again, until it is refused again."""
         ...
 
 

@@ -69,6 +69,9 @@ def dialog_commands(
     def reload(_rest: str) -> None:
         ui.open(dialogs.reload)
 
+    def trust(_rest: str) -> None:
+        ui.open(dialogs.trust)
+
     def editor(_rest: str) -> None:
         ui.open(dialogs.editor)
 
@@ -101,6 +104,7 @@ def dialog_commands(
         Command("mcp", "servers and their tools, switched on and off", mcp, "[SERVER]", servers),
         Command("tools", "servers and their tools, as /mcp", mcp, "[SERVER]", servers),
         Command("reload", "read a changed mcp.json; only servers that changed start again", reload),
+        Command("trust", "see what this project's files would run and set, and say yes or no", trust),
         Command("timeline", "the calls of a turn in time, as a chart", timeline),
         Command("editor", "write the prompt in $EDITOR", editor),
         Command("log", "the program's log", log),
@@ -125,7 +129,7 @@ def protocol_command(ui: ConsoleUi, services: ConsoleServices) -> Command:
 
     return Command(
         "protocol",
-        "how the model is given tools; auto forgets the dialect that it was known to write",
+        "how the model is given tools; auto forgets the dialect it was known to write, and what its endpoint refused",
         protocol,
         "[auto|native|text|xml]",
         lambda: list(get_args(ProtocolMode)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -178,6 +179,31 @@ class Dialogs:
             self._ui.toast("There is no mcp.json to read here.")
         else:
             await self._offers.file.reload()
+
+    async def trust(self) -> None:
+        """Shows what of the project waits for trust, and asks; what was agreed to takes effect."""
+        from console_app.tui.servers.trust_screen import TrustScreen
+
+        project = self._services.project_trust
+        try:
+            waiting = [] if project is None else await asyncio.to_thread(project.waiting)
+            if project is None or not waiting:
+                self._ui.toast("Nothing of this project waits for your trust.")
+                return
+            text = self._services.redact("\n\n".join("\n".join(file.lines) for file in waiting))
+            if not await self._ui.push(TrustScreen(text, self._services.timing)):
+                self._ui.toast("Not trusted; nothing was changed.")
+                return
+            for file in waiting:
+                await asyncio.to_thread(project.trust, file)
+                self._ui.tell("info", one_line(f"{file.path} is trusted as it was shown: {file.summary}.", 600))
+        except FanoutError as error:
+            self._ui.tell("error", error.line)
+            return
+        if any(file.path.suffix == ".toml" for file in waiting):
+            self._ui.tell("info", "What its settings say counts from the next start on.")
+        if any(file.path.suffix == ".json" for file in waiting):
+            await self.reload()
 
     async def call(self, label: str, arguments: Mapping[str, Any] | None = None) -> bool:
         """Calls made by hand: a form for each, until they are sent; they run as a turn that asks no model. Whether any

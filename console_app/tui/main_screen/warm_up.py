@@ -36,6 +36,7 @@ MODULES = (  # in the order in which a session is likely to need them
     "console_app.tui.servers.using",
     "console_app.tui.servers.prompt_screen",
     "console_app.tui.servers.tool_screen",
+    "console_app.tui.servers.trust_screen",
     "console_app.tui.servers.wire_screen",
     "console_app.sessions.library",
     "console_app.sessions.places",

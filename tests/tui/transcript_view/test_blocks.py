@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from console_app.domain.tools import Artifact, CallState, Outcome
-from console_app.domain.transcript_parts import BatchView, CallView, LogLine
+from console_app.domain.transcript_parts import BatchView, CallView, GrowingText, LogLine
 from console_app.tui.transcript_view.ansi import AnsiPainter
 from console_app.tui.transcript_view.batch_block import BatchBlock
 from console_app.tui.transcript_view.block import Block
@@ -125,7 +125,10 @@ def test_a_call_that_ends_by_itself_says_when_and_what_would_help() -> None:
 
 def test_arguments_are_shown_while_they_arrive() -> None:
     call = a_call(
-        CallState.ANNOUNCED, arguments=None, ready_at=None, arguments_text='{"path": "report.md", "content": "# We'
+        CallState.ANNOUNCED,
+        arguments=None,
+        ready_at=None,
+        arriving=GrowingText('{"path": "report.md", "content": "# We'),
     )
     text = shown(panel(call))
     assert "path=report.md" in text
@@ -273,7 +276,7 @@ def test_no_text_breaks_a_finished_panel(text: str, width: int, outcome: Outcome
 @settings(max_examples=100, deadline=None)
 @given(st.text(max_size=60), st.integers(1, 100), st.sampled_from(list(CallState)[:4]))
 def test_no_text_breaks_a_panel_at_work(text: str, width: int, state: CallState) -> None:
-    call = a_call(state, why=text + NASTY, message=text + NASTY, arguments=None, arguments_text=text, progress=1)
+    call = a_call(state, why=text + NASTY, message=text + NASTY, arguments=None, arriving=GrowingText(text), progress=1)
     for block in (panel(call), panel(call, room=2), BatchBlock(CallGroup(BatchView([call, call])))):
         assert_clean(block, width)
         block.open = True
