@@ -16,11 +16,11 @@ from console_app.config.layers import unknown_variables
 from console_app.config.model_choice import OFFLINE, OFFLINE_MODEL, chosen_provider, known_providers
 from console_app.conversation.models import Models
 from console_app.domain.errors import ConfigError, FanoutError, UsageError
+from console_app.domain.json_text import json_line
 from console_app.domain.ports.provider import no_pictures
 from console_app.domain.safe_text import one_line, visible
 from console_app.domain.transcript import Transcript
 from console_app.headless.interrupts import EXIT_INTERRUPTED, LEAVING, Interrupted, Interrupts, end_within
-from console_app.headless.json_text import json_line
 from console_app.headless.output import OutputStreams
 from console_app.headless.prompt import read_prompt, with_attachments
 from console_app.headless.run import EXIT_DONE, EXIT_FAILED, EXIT_USAGE, RunEnding, run_turn
@@ -37,6 +37,14 @@ def run_command(arguments: Namespace) -> int:
     match arguments.command:
         case "run" | "console":
             return _headless(arguments, _run)
+        case "batch":
+            from console_app import batch_commands
+
+            return _headless(arguments, batch_commands.batch)
+        case "call" if arguments.from_file is not None:
+            from console_app import batch_commands
+
+            return _headless(arguments, batch_commands.calls)
         case "call":
             return _headless(arguments, _call)
         case "mcp":

@@ -30,7 +30,7 @@ from console_app.conversation.question_queue import QuestionQueue
 from console_app.domain.errors import ConfigError, ProviderError, ToolError, UsageError
 from console_app.domain.ports.provider import Chunk, ModelRequest
 from console_app.domain.ports.toolset import CallReporter, Invocation
-from console_app.domain.tools import Frozen, ToolResult, ToolSpec
+from console_app.domain.tools import ToolResult, ToolSpec
 from console_app.engine.engine import Engine
 from console_app.tui.main_screen.warm_up import WarmUp
 from console_app.tui.servers.switches import HubSwitches
@@ -263,7 +263,7 @@ class ConsoleParts:
     async def _connect(self) -> None:
         warm = asyncio.ensure_future(asyncio.to_thread(self._load_ahead))
         warm.add_done_callback(_warm)
-        await asyncio.gather(self._hub.ready(ANY_SERVER, stragglers=OTHER_SERVERS), _build_models(Frozen))
+        await asyncio.gather(self._hub.ready(ANY_SERVER, stragglers=OTHER_SERVERS), wiring.build_models())
         await wiring.remember_tools(self._setup, self._hub)
 
     def _load_ahead(self) -> None:
@@ -290,15 +290,6 @@ class ConsoleParts:
             self._switches.changed()
         if self._listener is not None:
             self._listener()
-
-
-async def _build_models(base: type[Frozen]) -> None:
-    """Events and messages are built when first used, a third of a millisecond each: all of them now, keys in between,
-    and on the loop, since two threads must not build one."""
-    for model in base.__subclasses__():
-        model.model_rebuild()
-        await asyncio.sleep(0)
-        await _build_models(model)
 
 
 def _warm(warm: asyncio.Future[None]) -> None:

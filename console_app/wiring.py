@@ -6,6 +6,7 @@ loads Textual.
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import logging
 import os
@@ -31,6 +32,7 @@ from console_app.config.system_prompt import DEFAULT
 from console_app.conversation.model_source import ConfiguredModels
 from console_app.domain.approvals import CallPolicy
 from console_app.domain.errors import ConfigError, UsageError
+from console_app.domain.tools import Frozen
 from console_app.engine.approval_gate import ApprovalGate, Rule
 from console_app.engine.engine import Engine
 from console_app.engine.rule_bindings import RuleBindings, RuleKey
@@ -149,6 +151,15 @@ def freeze_collector() -> None:
     """
     gc.freeze()
     gc.enable()
+
+
+async def build_models(base: type[Frozen] = Frozen) -> None:
+    """Events and messages are built when first used, a third of a millisecond each: all of them now, others in between,
+    and on the loop, since two threads must not build one."""
+    for model in base.__subclasses__():
+        model.model_rebuild()
+        await asyncio.sleep(0)
+        await build_models(model)
 
 
 def choose_servers(setup: Setup) -> ServerChoice:
@@ -291,13 +302,14 @@ def build_engine(
     no_model: bool = False,
 ) -> Engine:
     """An engine under the settings' limits. With `no_model` the calls are given: no strategy, no built-in tools."""
-    settings = _engine_settings(setup.settings, headless=gate.headless)
+    settings = engine_settings(setup.settings, headless=gate.headless)
     if no_model:
         settings = replace(settings, strategy="agentic", builtin_tools=frozenset())
     return Engine(provider=provider, toolset=toolset, settings=settings, gate=gate, servers=servers)
 
 
-def _engine_settings(settings: Settings, *, headless: bool) -> EngineSettings:
+def engine_settings(settings: Settings, *, headless: bool) -> EngineSettings:
+    """The limits and habits of engines, as the settings have them."""
     builtin_tools = settings.builtin_tools
     if builtin_tools is None:  # a question that nobody can answer need not be offered
         builtin_tools = ("update_todo_list", "enable_server")

@@ -57,6 +57,7 @@ class CommandSpec:
 
 _ID = Words("ID", help="a session; the beginning of its ID will do", least=1, most=1, completes="session")
 _FILE_OUT = flag("-o", "--output", metavar="FILE", completes="file", help="a new file, not standard output")
+_CALLS_FROM = flag("--from", metavar="FILE", completes="file", dest="from_file", help="calls in bulk, one a line")
 _JUNIT = flag("--junit", metavar="FILE", completes="file", help="a JUnit report too, as CI reads it")
 
 _MCP = CommandSpec(
@@ -242,10 +243,17 @@ COMMANDS: dict[str, CommandSpec] = {
             ('git diff | fanout run "Review this"',),
         ),
         CommandSpec(
+            "batch",
+            "answer thousands of prompts at once, each a whole turn",
+            Words("ITEMS", help="files of items; or status|show|stop [NAME]", least=1, completes="file"),
+            (*of.ITEMS, *of.BULK, *of.MODEL, *of.CALLS, *of.TURN[:-1], *of.APPROVALS, *of.SERVERS, *of.GENERAL),
+            ('fanout batch items.jsonl --prompt "Summarise {text}" -o results.jsonl',),
+        ),
+        CommandSpec(
             "call",
             "run tools yourself, several in parallel; no model",
-            Words("SERVER.TOOL JSON", help="a tool and its arguments; {} if left out", least=1, completes="tool"),
-            (*of.CALLS, *of.APPROVALS, *of.SERVERS, *of.OUTPUT, *of.GENERAL),
+            Words("SERVER.TOOL JSON", help="a tool and its arguments; {} if left out", completes="tool"),
+            (_CALLS_FROM, *of.BULK, *of.CALLS, *of.APPROVALS, *of.SERVERS, *of.OUTPUT, *of.GENERAL),
             ('fanout call demo.fail \'{"message": "no"}\' calculator.evaluate \'{"expression": "1+1"}\'',),
         ),
         CommandSpec(

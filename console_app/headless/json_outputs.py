@@ -10,6 +10,8 @@ from typing import Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
+from console_app.domain.batch import ItemResult
+from console_app.domain.batch_progress import BatchSnapshot
 from console_app.domain.events import Event, TurnOutcome
 from console_app.domain.messages import Message
 from console_app.domain.tools import Artifact, Outcome
@@ -294,6 +296,8 @@ OUTPUTS: dict[str, Printed] = {
         "a line of run --output-format stream-json, sessions show --json and export --format jsonl", Event
     ),
     "run": Printed("run and call --output-format json", RunReport),
+    "result": Printed("a line of the results of batch and call --from", ItemResult),
+    "batch": Printed("a line of batch status --json and show --json", BatchSnapshot),
     "parse": Printed("parse, and a line of parse --jsonl", ParseReport),
     "servers": Printed("mcp list --json, mcp test --json", ServersReport),
     "server": Printed("mcp get --json", ServerEntry),

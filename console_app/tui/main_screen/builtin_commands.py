@@ -13,7 +13,7 @@ from console_app.conversation.permissions import Permissions
 from console_app.conversation.sessions import EXPORTS_ABOUT, READ_ONLY, Sessions
 from console_app.domain.approvals import CallPolicy
 from console_app.domain.errors import FanoutError, UsageError
-from console_app.domain.ports.provider import ProtocolMode, ReadsText, protocol_label
+from console_app.domain.ports.provider import ProtocolMode, ReadsText, protocol_label, speaks
 from console_app.domain.safe_text import one_line
 from console_app.domain.sampling import EFFORTS
 from console_app.tui.approvals.mode_switch import ModeSwitch
@@ -116,7 +116,7 @@ def protocol_command(ui: ConsoleUi, services: ConsoleServices) -> Command:
 
     def protocol(rest: str) -> None:
         provider = services.engine.provider
-        if not isinstance(provider, ReadsText):
+        if not speaks(provider, ReadsText):
             ui.toast(f"{provider.name} has tools of its own: there is nothing to choose.")
         elif not rest:
             ui.toast(f"Tools are offered by protocol {protocol_label(provider)}.")
