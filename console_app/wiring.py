@@ -111,7 +111,7 @@ def apply_setting(engine: Engine, name: str, settings: Settings) -> bool:
     names = {"timeout": ("turn_timeout",), "policy": ("policy", "text_single")}.get(name, (name,))
     if not known.issuperset(names):
         return False
-    now = _engine_settings(settings, headless=False)
+    now = engine_settings(settings, headless=False)
     engine.settings = replace(engine.settings, **{one: getattr(now, one) for one in names})
     return True
 
