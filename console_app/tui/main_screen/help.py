@@ -130,7 +130,8 @@ def _row(keys: str, what: str, room: int, width: int) -> Iterator[Content]:
 
 def _wrapped(text: str, width: int) -> Iterator[str]:
     line = ""
-    for word in (piece for word in text.split() for piece in chop_cells(word, width)):
+    words = [piece for word in text.split() for piece in chop_cells(word, width)]
+    for word in words:
         if line and cell_len(line) + 1 + cell_len(word) > width:
             yield line
             line = word
