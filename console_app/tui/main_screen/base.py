@@ -34,7 +34,8 @@ class MainScreen(Screen[None]):
             Binding(f"alt+{n}", f"call_number({n})", "a call of the newest batch", id=f"chat.call_{n}", show=False)
             for n in range(1, 10)
         ),
-        Binding("shift+tab", "cycle_mode", "approvals", tooltip="approval mode: ask, auto, yolo", id="chat.mode"),
+        Binding("shift+tab", "cycle_mode", "approvals", tooltip="approval mode: ask, auto, plan, yolo", id="chat.mode"),
+        Binding("alt+p", "toggle_plan", "plan mode, and back", id="chat.plan", show=False),
         Binding("tab", "go_on", "next pending approval, or next panel", id="chat.next", show=False),
         Binding("ctrl+o", "toggle_all", "open all", tooltip="open or fold all results", id="chat.toggle_all"),
         Binding("ctrl+t", "command('timeline')", "timeline", id="chat.timeline"),

@@ -289,6 +289,7 @@ def screen_commands(
     dialogs: Dialogs,
     boards: BoardArea,
     places: Sequence[tuple[str, Widget]],
+    plan: Callable[[], None],
 ) -> list[Command]:
     """What shows a part of the screen, or leaves it. `places` have keys of their own, which help names."""
 
@@ -303,6 +304,7 @@ def screen_commands(
     return [
         Command("help", "keys and commands", show_help),
         Command("keys", "keys and commands, as /help", show_help),
+        Command("plan", "plan mode, in which only what is read-only runs, and back", lambda _: plan()),
         Command("permissions", "the mode and every rule: what may run without asking", show_permissions),
         Command("todo", "the to-do list: change its states and words, add and delete", lambda _: boards.todo.open()),
         Command("quit", "leave", lambda _: ui.app.exit(0)),

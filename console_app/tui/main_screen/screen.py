@@ -15,6 +15,7 @@ from console_app.conversation.conversation import Conversation
 from console_app.conversation.permissions import Permissions
 from console_app.conversation.readiness import Readiness
 from console_app.conversation.sessions import Sessions
+from console_app.domain.approvals import ApprovalMode
 from console_app.domain.ports.provider import no_pictures
 from console_app.domain.tools import CallState
 from console_app.tui.approvals.mode_switch import MODE_NOTES, ModeSwitch
@@ -136,7 +137,11 @@ class ChatScreen(MainScreen):
         )
         places = [("In the prompt", self.prompt), ("Everywhere", self), ("On a panel", self.view), *boards.places]
         ui, dialogs, commands = self.ui, self.dialogs, self.commands
-        commands.add(screen_commands(ui, self.permissions, self.modes, commands, dialogs, boards, places))
+        commands.add(
+            screen_commands(
+                ui, self.permissions, self.modes, commands, dialogs, boards, places, self.action_toggle_plan
+            )
+        )
         commands.add([Command("retry", RETRY, lambda _rest: self.calls.run_cut_off_again())])
         commands.add(talk_commands(ui, services, self.conversation, self.sessions, dialogs, self._themes))
         services.on_servers_changed(self._servers_changed)
@@ -331,17 +336,28 @@ class ChatScreen(MainScreen):
         self.view.toggle_all()
 
     def action_cycle_mode(self) -> None:
-        """Shift+Tab: ask, auto, yolo, ask."""
+        """Shift+Tab: ask, auto, plan, yolo, ask."""
         if self.modes.next():
             self.ui.toast(MODE_NOTES[self.modes.shown], seconds=2)
         self.ui.changed()
 
-    def _mode_settled(self, released: int) -> None:
-        """A looser mode holds from now on, also for what waits."""
+    def action_toggle_plan(self) -> None:
+        """Alt+P: into plan mode and out of it, to the mode before."""
+        answered = self.modes.toggle_plan()
+        self.ui.toast(MODE_NOTES[self.modes.shown], seconds=2)
+        self._mode_settled(answered)
+
+    def _mode_settled(self, answered: int) -> None:
+        """Another mode holds from now on, also for what waits."""
         self.ui.changed()
-        if released:
-            runs = "1 call that waited runs" if released == 1 else f"{released} calls that waited run"
-            self.ui.toast(f"Approvals: {self.modes.shown.value}. {runs} now.")
+        if not answered:
+            return
+        calls = "1 call that waited" if answered == 1 else f"{answered} calls that waited"
+        if self.modes.shown is ApprovalMode.PLAN:
+            does = f"{calls} {'was' if answered == 1 else 'were'} decided"
+        else:
+            does = f"{calls} {'runs' if answered == 1 else 'run'} now"
+        self.ui.toast(f"Approvals: {self.modes.shown.value}. {does}.")
 
     def action_search_history(self) -> None:
         """Ctrl+R."""
