@@ -151,8 +151,8 @@ _SESSIONS = CommandSpec(
                 one_of(
                     "--format",
                     "FORM",
-                    ("md", "html", "jsonl", "svg", "cast"),
-                    help="md, html, jsonl, svg (moving) or cast",
+                    ("md", "html", "jsonl", "trace", "svg", "cast"),
+                    help="md, html, jsonl, trace (Perfetto), svg (moving) or cast",
                 ),
                 _FILE_OUT,
                 flag("--size", metavar="COLSxROWS", type=screen_size, help="svg, cast: of the screen (100x30)"),

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from console_app.sessions.places import ForkPoint
     from console_app.sessions.tables import SessionInfo
 
-EXPORT_FORMATS = {"md": "markdown", "html": "html", "jsonl": "jsonl"}
-EXPORTS_ABOUT = {"md": "Markdown", "html": "a page", "jsonl": "events, to import"}
+EXPORTS_ABOUT = {"md": "Markdown", "html": "a page", "jsonl": "events, to import", "trace": "calls, for Perfetto"}
 NOT_SAVED = "Sessions are not kept in this console (--no-save, or save_sessions in the configuration)."
 READ_ONLY = "This session is open to read only. /fork makes a copy to go on with, /new begins another."
 BUSY = "A turn is running. Esc stops it."
@@ -218,15 +217,19 @@ class Sessions:
         if (library := self.stored(begun=not session_id)) is None:
             return
         form = form or await self._ui.choose("Export as", EXPORTS_ABOUT) or ""
-        if form not in EXPORT_FORMATS:
+        if form not in EXPORTS_ABOUT:
             if form:
-                self._ui.toast(f"A session can't be exported as {one_line(form, 20)}: {', '.join(EXPORT_FORMATS)} can.")
+                self._ui.toast(f"A session can't be exported as {one_line(form, 20)}: {', '.join(EXPORTS_ABOUT)} can.")
             return
         session_id = session_id or library.session_id
         try:
             info, events = await library.store.find(session_id), await library.store.load(session_id)
-            text = await asyncio.to_thread(export, events, EXPORT_FORMATS[form], info.title, library.redactor)
-            name = _expanded(path) if path else Path(f"fanout-{session_id[:8]}.{form}")
+            text = await asyncio.to_thread(export, events, form, info.title, library.redactor)
+            name = (
+                _expanded(path)
+                if path
+                else Path(f"fanout-{session_id[:8]}.{'trace.json' if form == 'trace' else form}")
+            )
             written = await asyncio.to_thread(write_new, self._folder / name, text)
         except FanoutError as error:
             self._ui.toast(error.line, seconds=8)

@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import events
-from textual.app import SystemCommand
 from textual.binding import Binding, BindingType
 from textual.dom import DOMNode
 from textual.driver import Driver
@@ -34,7 +33,6 @@ from console_app.tui.themes import LoadedTheme, load_themes, themes_named
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
-    from textual.command import Provider
 
     from console_app.tui.main_screen.screen import ChatScreen
     from console_app.tui.services import ConsoleServices
@@ -50,20 +48,13 @@ ENDING_SIGNALS = ("SIGTERM", "SIGHUP", "SIGQUIT", "SIGINT")  # in the program's 
 log = logging.getLogger(__name__)
 
 
-def _commands() -> type[Provider]:
-    from console_app.tui.commands.palette_provider import SlashCommands
-
-    return SlashCommands
-
-
 class FanoutApp(StartupApp[int]):
     """The console. Its result is the exit code: 0, or 128 and the number of the signal that ended it."""
 
     TITLE = "fanout"
     AUTO_FOCUS = "#prompt"
-    COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {_commands}
+    ENABLE_COMMAND_PALETTE = False  # ours is a list like the others
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+p", "command_palette", "commands", id="app.commands", priority=True),
         Binding("ctrl+z", "suspend_process", "to the shell", id="app.suspend", priority=True, show=False),
     ]
 
@@ -119,10 +110,6 @@ class FanoutApp(StartupApp[int]):
         """Puts on a theme, or what comes nearest to it."""
         names = [SIXTEEN_COLOURS, FALLBACK_THEME] if self._few_colours and theme == DEFAULT_THEME else [theme]
         self.theme = next(name for name in (*names, DEFAULT_THEME, FALLBACK_THEME) if name in self.available_themes)
-
-    def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
-        """None of Textual's own: the palette holds the slash commands."""
-        return ()
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Textual's own, and behind them the gate to the terminal."""

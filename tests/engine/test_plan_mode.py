@@ -35,7 +35,7 @@ def test_what_only_reads_runs_and_the_rest_gets_a_result_that_says_why() -> None
         answer = [*call(0, {"n": "a"}, "demo_look"), *call(1, {"n": "b"}, "demo_write"), calls()[-1]]
         engine = engine_of(model := Model(answer), tools, gate=ApprovalGate(ApprovalMode.PLAN, [Rule("allow", "*")]))
         events = await play(engine)
-        check_turn(events)
+        check_turn(engine, events)
         assert [one.spec.tool for one in tools.ran] == ["look"]
         assert [str(one.outcome) for one in results_of(events)] in (["succeeded", "denied"], ["denied", "succeeded"])
         assert "plan mode is on" in tool_texts(engine)[1]

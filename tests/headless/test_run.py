@@ -295,7 +295,7 @@ def test_in_plan_mode_nothing_runs_but_what_only_reads_and_nobody_was_missed(
     fanout: Inside, server: WireServer
 ) -> None:
     write = Call("files_write_file", json.dumps({"path": "made.txt", "content": "x"}))
-    read = Call("files_list_files", json.dumps({"path": "."}))
+    read = Call("files_list_directory", json.dumps({"path": "."}))
     server.script(Answer(write, read), Answer(Text("The plan.")))
     servers = json.loads(fanout.write_servers("mine.json").read_text())
     servers["mcpServers"]["files"]["disabled"] = False

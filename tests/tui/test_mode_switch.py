@@ -158,7 +158,7 @@ async def test_in_plan_mode_what_waits_and_changes_things_is_denied_and_the_bar_
         await pilot.press(*"go", "enter")
         await see(pilot, "Approve 1 of 2")
         await pilot.press("alt+p")
-        await see(pilot, "2 calls that waited were decided")
+        await see(pilot, "2 calls that waited")
         await see(pilot, "The plan.")
         assert chat(console).query_one(StatusBar).status.mode is ApprovalMode.PLAN
         calls_ = chat(console).ui.shown.transcript.calls.values()

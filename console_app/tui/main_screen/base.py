@@ -24,10 +24,10 @@ class MainScreen(Screen[None]):
     HORIZONTAL_BREAKPOINTS = TooSmall.BREAKPOINTS_ACROSS
     VERTICAL_BREAKPOINTS = TooSmall.BREAKPOINTS_DOWN
     BINDINGS: ClassVar[list[BindingType]] = [
-        # Two bindings of one key: the first that is enabled acts, and only what stops a turn is named in the hints.
-        Binding("escape", "stop", "stop", tooltip="stop the turn", id="chat.stop"),
+        # Two bindings of one key: the first that is enabled acts. The line that says what runs names it.
+        Binding("escape", "stop", "stop", tooltip="stop the turn", id="chat.stop", show=False),
         Binding("escape", "close", "close what is open", id="chat.close", show=False),
-        Binding("ctrl+s", "steer", "steer", tooltip="send into the running turn", id="chat.steer"),
+        Binding("ctrl+s", "steer", "send now", tooltip="send into the running turn", id="chat.steer"),
         Binding("alt+up", "move_cursor(-1)", "previous panel", id="chat.panel_up", show=False),
         Binding("alt+down", "move_cursor(1)", "next panel", id="chat.panel_down", show=False),
         *(
@@ -36,6 +36,7 @@ class MainScreen(Screen[None]):
         ),
         Binding("shift+tab", "cycle_mode", "approvals", tooltip="approval mode: ask, auto, plan, yolo", id="chat.mode"),
         Binding("alt+p", "toggle_plan", "plan mode, and back", id="chat.plan", show=False),
+        Binding("alt+0", "call_failed", "the next call that failed", id="chat.call_failed", show=False),
         Binding("tab", "go_on", "next pending approval, or next panel", id="chat.next", show=False),
         Binding("ctrl+o", "toggle_all", "open all", tooltip="open or fold all results", id="chat.toggle_all"),
         Binding("ctrl+t", "command('timeline')", "timeline", id="chat.timeline"),
@@ -43,6 +44,7 @@ class MainScreen(Screen[None]):
         Binding("ctrl+r", "search_history", "search the prompt history", id="chat.history", show=False),
         Binding("ctrl+g", "command('editor')", "write in $EDITOR", id="chat.editor", show=False),
         Binding("f1", "command('help')", "help", id="chat.help"),
+        Binding("ctrl+p", "commands", "commands", id="app.commands"),
         Binding("ctrl+d", "quit_if_empty", "quit on an empty prompt", id="chat.quit", show=False),
         Binding("ctrl+c,super+c", "interrupt", "clear, stop, quit", id="chat.interrupt", show=False),
     ]

@@ -10,7 +10,7 @@ from textual.widget import Widget
 
 from console_app.conversation.conversation import MANUAL, Conversation
 from console_app.conversation.permissions import Permissions
-from console_app.conversation.sessions import EXPORT_FORMATS, READ_ONLY, Sessions
+from console_app.conversation.sessions import EXPORTS_ABOUT, READ_ONLY, Sessions
 from console_app.domain.approvals import CallPolicy
 from console_app.domain.errors import FanoutError, UsageError
 from console_app.domain.ports.provider import ProtocolMode, ReadsText, protocol_label
@@ -168,11 +168,11 @@ def session_commands(
         ui.open(sessions.undo)
 
     def export(rest: str) -> None:
-        """[md|html|jsonl] [PATH]: what the path ends in says the form too."""
+        """[md|html|jsonl|trace] [PATH]: what the path ends in says the form too."""
         form, _, path = rest.partition(" ")
-        if form not in EXPORT_FORMATS:
+        if form not in EXPORTS_ABOUT:
             path, suffix = rest, Path(rest).suffix.removeprefix(".")
-            form = suffix if suffix in EXPORT_FORMATS else "md"
+            form = suffix if suffix in EXPORTS_ABOUT else "md"
         ui.open(sessions.export, form, path.strip())
 
     return [
@@ -186,8 +186,8 @@ def session_commands(
             "export",
             "write this session to a file",
             export,
-            "[md|html|jsonl] [PATH]",
-            lambda: list(EXPORT_FORMATS),
+            "[md|html|jsonl|trace] [PATH]",
+            lambda: list(EXPORTS_ABOUT),
         ),
     ]
 

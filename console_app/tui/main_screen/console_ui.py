@@ -93,7 +93,7 @@ class ConsoleUi:
             return  # the screen is going away, and the turn with it
         self._show_sent()
         screen.query_one(QueueStrip).show(conversation.waiting, conversation.paused)
-        busy = self._step() + "enter queue · ctrl+s send now · esc stop"
+        busy = self._step() + "enter queue · ctrl+s send now"
         screen.prompt.border_subtitle = busy if conversation.busy else SENDS
         screen.query_one(ActivityLine).look(self.view.now)
         self.view.wake()

@@ -28,7 +28,7 @@ from console_app.tui.widgets.text_files import tail
 if TYPE_CHECKING:
     from textual.widget import Widget
 
-    from console_app.tui.commands.registry import Command
+    from console_app.tui.commands.registry import Command, CommandRegistry
 
 _POLICIES = {
     CallPolicy.PARALLEL: "all calls of an answer at once",
@@ -71,6 +71,19 @@ class Dialogs:
         from console_app.tui.main_screen.key_sections import key_sections
 
         await self._ui.push(HelpScreen(key_sections(self._ui.app, places), commands))
+
+    async def commands(self, registry: CommandRegistry, keys: Mapping[str, str]) -> None:
+        """The commands to pick from; `keys` are those that do the same. `/keys` is there as `/help`."""
+        from console_app.tui.widgets.pick_list import Choice, PickList
+
+        choices = [
+            Choice(f"/{one.name}", f"{one.about} · {key}" if (key := keys.get(one.name)) else one.about)
+            for one in registry
+            if one.name != "keys"
+        ]
+        picked = await self._ui.push(PickList("Commands", choices, hint="Search for commands", told=True))
+        if picked is not None and (command := registry.get(picked.removeprefix("/"))) is not None:
+            command.run("")
 
     async def model(self, name: str) -> None:
         """Switches to `name`, or lets you pick."""
@@ -221,7 +234,8 @@ class Dialogs:
         from console_app.tui.timeline.screen import TimelineScreen
 
         services = self._services
-        picked = await self._ui.push(TimelineScreen(transcript, services.clock, services.working_folder))
+        redactor = services.library.redactor if services.library is not None else None
+        picked = await self._ui.push(TimelineScreen(transcript, services.clock, services.working_folder, redactor))
         call = transcript.calls.get(picked[1]) if picked is not None else None
         if picked is None or call is None:
             return

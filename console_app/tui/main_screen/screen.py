@@ -39,6 +39,7 @@ from console_app.tui.prompt.prompt import Prompt
 from console_app.tui.servers.news import ServerNews
 from console_app.tui.servers.offers import ServerOffers
 from console_app.tui.services import ConsoleServices
+from console_app.tui.terminal.key_names import key_name
 from console_app.tui.themes import LoadedTheme
 from console_app.tui.transcript_view.view import ConversationView
 from console_app.tui.widgets.key_hints import KeyHints
@@ -135,7 +136,7 @@ class ChatScreen(MainScreen):
             services.engine,
             services.timing,
         )
-        places = [("In the prompt", self.prompt), ("Everywhere", self), ("On a panel", self.view), *boards.places]
+        places = [("Everywhere", self), ("On a panel", self.view), *boards.places, ("In the prompt", self.prompt)]
         ui, dialogs, commands = self.ui, self.dialogs, self.commands
         commands.add(
             screen_commands(
@@ -277,6 +278,12 @@ class ChatScreen(MainScreen):
         if (command := self._command_line.find(name)) is not None:
             command.run("")
 
+    def action_commands(self) -> None:
+        """Ctrl+P: the commands, each with the key that does the same."""
+        bound = {one.binding.action: key_name(one.binding.key) for one in self.active_bindings.values()}
+        keys = {command.name: bound.get(f"command('{command.name}')", "") for command in self.commands.own}
+        self.ui.open(self.dialogs.commands, self.commands, keys)
+
     def action_stop(self) -> None:
         """Escape while something runs."""
         self.prompt_area.stop()
@@ -322,6 +329,11 @@ class ChatScreen(MainScreen):
         """Alt+1 to Alt+9."""
         if self.ui.talking and not self.view.enter_call(number):
             self.ui.toast(f"The newest answer has no call {number}.")
+
+    def action_call_failed(self) -> None:
+        """Alt+0."""
+        if self.ui.talking and not self.view.enter_failed():
+            self.ui.toast("No call failed.")
 
     def action_scroll_conversation(self, direction: int) -> None:
         """PgUp, PgDn in the prompt."""

@@ -21,7 +21,6 @@ MODULES = (  # in the order in which a session is likely to need them
     "console_app.tui.timeline.screen",
     "console_app.tui.main_screen.key_sections",
     "console_app.tui.main_screen.help",
-    "console_app.tui.commands.palette_provider",
     "console_app.tui.forms.call_form",
     "console_app.tui.forms.calling",
     "console_app.tui.forms.values_form",

@@ -161,7 +161,7 @@ class CallBlock(Panel):
         title: list[Piece] = [(f"{glyph} {word}", style + Style(bold=True)), ("  ", palette.base)]
         title += label_pieces(call, palette)
         left = room - 4 - pieces_width(title)
-        if left > 6 and (brief := brief_of(call, left - 2)):
+        if left > 6 and (brief := self.group.brief(call, left - 2)):
             title += [("  ", palette.base), (brief, palette.muted)]
         return title
 
@@ -186,7 +186,7 @@ class CallBlock(Panel):
         pieces = row(self.call, self.group, room, ink, now, self.detail)
         mark = "▌" if self.selected else " "
         lead: list[Piece] = (
-            [(self._number(gutter - 2), palette.faint), (mark, palette.primary), (" ", palette.base)]
+            [(self._number(gutter - 2), palette.muted), (mark, palette.primary), (" ", palette.base)]
             if gutter >= 2
             else []
         )

@@ -21,6 +21,7 @@ from console_app.tui.transcript_view.block_scroll import BlockScroll
 from console_app.tui.transcript_view.call_block import PROVIDERS_OWN, CallBlock
 from console_app.tui.transcript_view.call_detail import ResultKey
 from console_app.tui.transcript_view.cursor import Cursor
+from console_app.tui.transcript_view.fold_block import FoldBlock
 from console_app.tui.transcript_view.markdown_inline import is_web_link
 from console_app.tui.transcript_view.notice_blocks import NoticeBlock
 from console_app.tui.transcript_view.panel_keys import KEYS
@@ -123,6 +124,10 @@ class ConversationView(BlockScroll, can_focus=True):
         """Takes the focus and selects the call of this number (from 1) in the newest batch; False: there is none."""
         calls = self._cursor.newest_calls()
         return self._enter(calls[number - 1] if 0 < number <= len(calls) else None)
+
+    def enter_failed(self) -> bool:
+        """Takes the focus and selects the next call that failed, in any turn; False: none did."""
+        return self._enter(self._cursor.next_failed())
 
     def go_to_call(self, call: CallView) -> None:
         """Takes the focus and selects a call."""
@@ -253,22 +258,7 @@ class ConversationView(BlockScroll, can_focus=True):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Only what the block under the cursor allows is offered."""
-        block = self.cursor
-        match action:
-            case "cursor" | "leave":
-                return block is not None or self._cursor.takes_letters
-            case "call":
-                return isinstance(block, CallBlock) and block.allows(str(parameters[0]))
-            case "toggle_block":
-                return block is not None and block.opens
-            case "copy":
-                return block is not None
-            case "files":
-                return block is not None and bool(block.files)
-            case "result":
-                return isinstance(block, CallBlock) and block.open and str(parameters[0]) in block.detail.keys
-            case _:
-                return True
+        return self._cursor.allows(action, parameters)
 
     # ---------------------------------------------------------------- actions
 
@@ -310,6 +300,19 @@ class ConversationView(BlockScroll, can_focus=True):
     def action_cursor(self, delta: int) -> None:
         """Selects the block so many stops on, and shows it."""
         self._select(self._cursor.stepped(delta))
+
+    def action_filter(self) -> None:
+        """Shows only the calls of a state in the batch of the selected call."""
+        block = self._acts_on()
+        if isinstance(block, CallBlock | FoldBlock):
+            block.group.show_only_next()
+            for one in block.group.members:
+                self.changed(one)
+            self._select(block)
+
+    def action_failed(self) -> None:
+        """To the next call that failed."""
+        self.enter_failed()
 
     def action_leave(self) -> None:
         """Asks for the focus to go back."""
