@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from console_app import resources, wiring
+from console_app.config import custom_commands
 from console_app.config.crash_report import write_report
 from console_app.config.remember import remember
 from console_app.config.server_choice import ServerChoice
@@ -213,6 +214,7 @@ class ConsoleParts:
             rules=UserRules(setup.paths),
             working_folder=setup.cwd,
             pictures_path=setup.paths.files,
+            custom_commands=lambda: custom_commands.find(setup.paths, setup.cwd),
             diagnose=self._diagnose,
             write_crash_report=lambda error: write_report(setup.paths.state, error, setup.redactor, doing="console"),
             problems=self._problems,

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from console_app.config.custom_commands import CustomCommands
 from console_app.conversation.question_queue import QuestionQueue
 from console_app.domain.steady_time import steady_time
 from console_app.tui.widgets.timing import Timing
@@ -100,6 +101,8 @@ class ConsoleServices:
     """Where pictures that go with messages are kept; None: none can go."""
     clock: Callable[[], float] = steady_time  # what elapsed times are counted by; the engine's
     timing: Timing = field(default_factory=Timing)  # what keys are judged by
+    custom_commands: Callable[[], CustomCommands] = CustomCommands
+    """Reads the commands that people wrote; for a thread."""
     diagnose: Callable[[], Awaitable[Sequence[str]]] | None = None
     """The lines of `fanout doctor`; asks endpoints. Raises FanoutError."""
     write_crash_report: Callable[[BaseException], Path | None] | None = None

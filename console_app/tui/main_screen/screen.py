@@ -19,6 +19,7 @@ from console_app.domain.approvals import ApprovalMode
 from console_app.domain.ports.provider import no_pictures
 from console_app.domain.tools import CallState
 from console_app.tui.approvals.mode_switch import MODE_NOTES, ModeSwitch
+from console_app.tui.commands.custom import CustomCommandList
 from console_app.tui.commands.line import CommandLine
 from console_app.tui.commands.registry import Command, CommandRegistry
 from console_app.tui.main_screen.activity_line import ActivityLine
@@ -95,6 +96,8 @@ class ChatScreen(MainScreen):
         )
         self.dialogs = Dialogs(ui, services, self.conversation, self.offers, lambda: self.prompt)
         equip(self.offers, services, ui, self.dialogs)
+        self.custom = CustomCommandList(services.custom_commands, self.commands, ui, engine, services.models)
+        self.dialogs.commands_changed = self.custom.read
         ui.connect(self.conversation, self.activity, lambda: self.modes.shown)
         self._command_line = CommandLine(self.commands, self.offers.is_prompt, ui.toast)
         self._themes = themes
@@ -146,6 +149,7 @@ class ChatScreen(MainScreen):
         commands.add([Command("retry", RETRY, lambda _rest: self.calls.run_cut_off_again())])
         commands.add(talk_commands(ui, services, self.conversation, self.sessions, dialogs, self._themes))
         services.on_servers_changed(self._servers_changed)
+        self.custom.send = self.prompt_area.send
         self.ui.tell_problems()
         self.prompt.offering = True
         self.view.on_beat(self.query_one(ActivityLine).look)
@@ -163,6 +167,7 @@ class ChatScreen(MainScreen):
         await self.end()
 
     def _begin(self) -> None:
+        self.run_worker(self.custom.read(), name="commands")
         self.run_worker(self._start.run(self.sessions), name="start")
         if self._first_prompt:
             self.prompt_area.send(self._first_prompt)
