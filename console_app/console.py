@@ -35,6 +35,7 @@ from console_app.engine.engine import Engine
 from console_app.tui.main_screen.warm_up import WarmUp
 from console_app.tui.servers.switches import HubSwitches
 from console_app.tui.services import ConsoleServices
+from console_app.tui.terminal.attention import AttentionSettings
 from console_app.tui.widgets.timing import Timing
 from console_app.wiring import Setup
 
@@ -209,6 +210,9 @@ class ConsoleParts:
             human=self._human,
             calls_path=setup.paths.calls,
             theme=setup.settings.theme,
+            attention=AttentionSettings(
+                setup.settings.notifications, setup.settings.window_title, bool(setup.environ.get("TMUX"))
+            ),
             remember_theme=lambda name: remember(setup.paths, "theme", name),
             keymap=setup.settings.keys,
             rules=UserRules(setup.paths),

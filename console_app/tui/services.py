@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from console_app.config.custom_commands import CustomCommands
 from console_app.conversation.question_queue import QuestionQueue
 from console_app.domain.steady_time import steady_time
+from console_app.tui.terminal.attention import AttentionSettings
 from console_app.tui.widgets.timing import Timing
 
 if TYPE_CHECKING:
@@ -93,6 +94,8 @@ class ConsoleServices:
     theme: str = "fanout-dark"
     remember_theme: Callable[[str], None] | None = None
     """Writes the picked theme to the user's configuration; None: the pick holds for this session only."""
+    attention: AttentionSettings = field(default_factory=AttentionSettings)
+    """How whoever looks at another window is told; nothing by default."""
     rules: RuleFile | None = None
     """The user's configuration, for rules that are to hold always; None: they hold for this session only."""
     keymap: Mapping[str, str] = field(default_factory=dict[str, str])  # binding id -> keys, from config
