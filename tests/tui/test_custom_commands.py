@@ -11,9 +11,9 @@ from console_app.config.trust_report import ProjectTrust
 from console_app.domain.approvals import ApprovalMode
 from console_app.engine.approval_gate import ApprovalGate
 from console_app.tui.app import FanoutApp
-from tests.tui.parts import Tools, WrittenModel, app, calls, chat, decide, echo, say, see, until
+from tests.tui.parts import Run, Tools, WrittenModel, app, calls, chat, decide, echo, say, see, until
 
-WRITES = {("files", "write"): echo, ("files", "keep"): echo}
+WRITES: dict[tuple[str, str], Run] = {("files", "write"): echo, ("files", "keep"): echo}
 
 
 def write(file: Path, text: str) -> None:
