@@ -10,7 +10,6 @@ import asyncio
 import logging
 import os
 import signal
-import sys
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
@@ -20,13 +19,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.dom import DOMNode
-from textual.driver import Driver
 from textual.filter import LineFilter
 from textual.screen import Screen
 from textual.worker import WorkerFailed
 
 from console_app.tui.main_screen.first_paint import StartupApp, StartupParts
 from console_app.tui.main_screen.survival import Survival, line_of
+from console_app.tui.terminal.driver_choice import driver_class
 from console_app.tui.terminal.edge import EDGE
 from console_app.tui.textual_internals import driver_of, end_by_error
 from console_app.tui.themes import LoadedTheme, load_themes, themes_named
@@ -62,7 +61,7 @@ class FanoutApp(StartupApp[int]):
         """Opens on services that are there, or, with `StartupParts`, at once; they are loaded after the first paint."""
         parts = start if isinstance(start, StartupParts) else None
         # The main screen's sheet is named here because Textual reads none for a default screen.
-        super().__init__(parts, driver_class=_driver(), css_path=["app.tcss", "main_screen/main_screen.tcss"])
+        super().__init__(parts, driver_class=driver_class(), css_path=["app.tcss", "main_screen/main_screen.tcss"])
         self._services: ConsoleServices | None = None
         self._prompt = prompt
         self._few_colours = False
@@ -237,12 +236,3 @@ class FanoutApp(StartupApp[int]):
         restore: Callable[[], None] | None = getattr(driver_of(self), "restore_now", None)
         if restore is not None:
             restore()
-
-
-def _driver() -> type[Driver] | None:
-    """Our driver on a POSIX terminal; Textual's choice elsewhere, and where the environment names one."""
-    if sys.platform == "win32" or "TEXTUAL_DRIVER" in os.environ:
-        return None
-    from console_app.tui.terminal.driver import ConsoleDriver
-
-    return ConsoleDriver

@@ -18,7 +18,7 @@ from console_app.conversation.project_files import Walk, walk
 MOST_FILES = 200_000
 LONGEST_WALK = 20.0  # seconds
 FRESH_FOR = 20.0  # seconds that a walk is used before the next one begins
-LOOK_AGAIN = 0.03  # seconds between two looks at a walk that goes on
+LOOK_AGAIN = 0.01  # seconds between two looks at a walk that goes on
 SCORED = 400  # candidates that get a score; the rest only had the right letters
 
 
