@@ -119,7 +119,12 @@ CALLS = (
     flag("--timeout", metavar="S", type=seconds, help="seconds the whole turn may take; 0: any"),
 )
 APPROVALS = (
-    one_of("--approval-mode", "MODE", ("ask", "auto", "yolo"), help="ask, auto (reading runs) or yolo (all)"),
+    one_of(
+        "--approval-mode",
+        "MODE",
+        ("ask", "auto", "plan", "yolo"),
+        help="ask, auto (reading runs), plan (no more) or yolo",
+    ),
     flag("--allow-tool", metavar="SERVER.TOOL", action="append", completes="tool", help="never ask, * fits all"),
     flag("--deny-tool", metavar="SERVER.TOOL", action="append", completes="tool", help="never run, * fits all"),
 )

@@ -26,6 +26,7 @@ from textual.drivers.linux_driver import LinuxDriver
 from textual.geometry import Size
 from textual.message import Message
 
+from console_app.tui.terminal.attention import RESTORE_TITLE, SAVE_TITLE
 from console_app.tui.terminal.edge import cleaned
 from console_app.tui.terminal.hang_watch import HangWatch
 from console_app.tui.terminal.writer import TerminalWriter
@@ -111,6 +112,7 @@ class ConsoleDriver(LinuxDriver):
         self._writer = TerminalWriter(TERMINAL, recovered=self._repaint_soon, lost=self._terminal_lost)
         self._writer.start()
         self._drawing = True
+        self.write(SAVE_TITLE)
         super().start_application_mode()
         signal.signal(signal.SIGWINCH, self._window_changed)
 
@@ -131,6 +133,7 @@ class ConsoleDriver(LinuxDriver):
     def stop_application_mode(self) -> None:
         """Switches everything back."""
         self.write(PIXELS_OFF)
+        self.write(RESTORE_TITLE)
         super().stop_application_mode()
         self._drawing = False
 
@@ -148,7 +151,7 @@ class ConsoleDriver(LinuxDriver):
         self._drawing = False
         try:
             os.set_blocking(TERMINAL, False)
-            os.write(TERMINAL, RESTORE.encode())
+            os.write(TERMINAL, (RESTORE_TITLE + RESTORE).encode())
         except OSError:
             pass
         finally:
