@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 import socket
 import sys
@@ -55,8 +56,9 @@ def listen(host: str, port: int) -> socket.socket:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         return socket.create_server((host, port), family=family)
     except OSError as error:
+        known = error.errno is not None and error.errno > 0  # else of the look-up of the name
         raise UsageError(
-            f"can't listen on {bracketed(host)}:{port}: {error.strerror or error}",
+            f"can't listen on {bracketed(host)}:{port}: {os.strerror(error.errno) if known else error.strerror}",
             "Choose another with --host or --port; --port 0 takes a free one.",
         ) from None
 

@@ -203,5 +203,3 @@ async def test_the_end_of_the_server_is_the_end_of_all_consoles(tmp_path: Path) 
             server.stop()
             for process in processes:
                 await gone(process)
-
-
