@@ -144,6 +144,7 @@ def console_processes() -> list[psutil.Process]:
 
 async def gone(process: psutil.Process) -> None:
     """Until a process has ended."""
+    # Its end is told to the server's loop alone: asked for again and again.
     async with asyncio.timeout(PATIENCE):
-        while process.is_running() and process.status() != psutil.STATUS_ZOMBIE:
+        while process.is_running() and process.status() != psutil.STATUS_ZOMBIE:  # noqa: ASYNC110
             await asyncio.sleep(0.02)

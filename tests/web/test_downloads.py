@@ -44,5 +44,10 @@ def test_what_the_console_asks_of_its_page_is_a_line_and_never_waits() -> None:
         lines = ours.recv(4096).splitlines()
         assert [json.loads(line) for line in lines] == [{"open": "https://example.org/?a=\n"}, {"file": "/tmp/é.txt"}]
         with pytest.raises(OSError, match=r".*"):
-            for _ in range(100_000):
-                page.open_url("https://example.org/" + "a" * 1000)
+            fill(page)
+
+
+def fill(page: BrowserPage) -> None:
+    """Sends more than any socket holds."""
+    for _ in range(100_000):
+        page.open_url("https://example.org/" + "a" * 1000)

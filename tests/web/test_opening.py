@@ -49,7 +49,8 @@ async def test_a_file_of_a_result_downloads_once_and_for_who_is_in(tmp_path: Pat
 async def test_a_link_of_a_result_opens_in_the_browser_and_not_here(tmp_path: Path) -> None:
     with_filing_server(tmp_path)
     async with serving(tmp_path, arguments=ARGUMENTS) as server:
-        async with page_of(server, await cookie_of(server)) as page:
+        cookie = await cookie_of(server)
+        async with page_of(server, cookie) as page:
             await page.see("● 1 server")
             await page.type("filing.link {}\r")
             await page.until(lambda page: "✓ done ·" in page.text)

@@ -12,7 +12,7 @@ import pytest
 from websockets.exceptions import InvalidStatus
 
 from tests.escape_reader import read
-from tests.web.parts import OFFLINE, browsing, console_processes, cookie_of, gone, page_of, serving
+from tests.web.parts import OFFLINE, console_processes, cookie_of, gone, page_of, serving
 
 TO_PROMPT = "Ask, or / for commands"
 
@@ -133,12 +133,14 @@ async def test_there_are_as_many_as_may_and_a_reload_takes_its_own_place(tmp_pat
 async def test_a_console_that_ends_says_so_and_with_what(tmp_path: Path) -> None:
     arguments = (*OFFLINE, "--theme", "there-is-none")
     async with serving(tmp_path, arguments=("--resume", "nothing", *OFFLINE)) as server:
-        async with page_of(server, await cookie_of(server)) as page:
+        cookie = await cookie_of(server)
+        async with page_of(server, cookie) as page:
             await page.until(lambda page: any("ended" in one for one in page.told))
             assert {"ended": 2} in page.told
             assert "fanout: " in page.text, "what was wrong is there to be read"
     async with serving(tmp_path, arguments=arguments) as server:
-        async with page_of(server, await cookie_of(server)) as page:
+        cookie = await cookie_of(server)
+        async with page_of(server, cookie) as page:
             await page.see(TO_PROMPT)
             await page.type("\x11")
             await page.until(lambda page: {"ended": 0} in page.told)
