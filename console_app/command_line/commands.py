@@ -237,7 +237,7 @@ _SERVE = CommandSpec(
     (
         flag("--host", metavar="ADDRESS", default="127.0.0.1", help="listen here; beyond loopback with --token"),
         flag("--port", metavar="N", type=port, default=8021, help="listen on this port (8021); 0: any"),
-        flag("--token", metavar="TOKEN", help="asked of each browser, not a link that works once"),
+        flag("--token", metavar="TOKEN", help="asked of browsers, not a link that works once"),
         flag("--public-url", metavar="URL", action="append", help="seen as this through a proxy or tunnel"),
         flag("--consoles", metavar="N", type=count, default=8, help="as many at a time (8)"),
         flag("--keep", metavar="MINUTES", type=minutes, default=0.0, help="a console without its page goes on (0)"),

@@ -64,7 +64,7 @@ class _Page:
             pass  # the page is gone; whoever reads its socket finds out too, and says so
 
 
-class Pages:
+class BrowserPages:
     """The ASGI application's routes."""
 
     def __init__(self, door: Door, addresses: Addresses, consoles: Consoles) -> None:

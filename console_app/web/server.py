@@ -18,7 +18,7 @@ import uvicorn
 from console_app.domain.errors import UsageError
 from console_app.web.consoles import Consoles, Starts
 from console_app.web.door import Addresses, Door, bracketed
-from console_app.web.pages import Pages
+from console_app.web.pages import BrowserPages
 from console_app.web.terminal_process import Size, TerminalProcess
 
 LARGEST_MESSAGE: Final = 1 << 20  # bytes from a page
@@ -56,9 +56,9 @@ def listen(host: str, port: int) -> socket.socket:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         return socket.create_server((host, port), family=family)
     except OSError as error:
-        known = error.errno is not None and error.errno > 0  # else of the look-up of the name
+        known = error.errno or 0  # below 0 they are those of the look-up of the name
         raise UsageError(
-            f"can't listen on {bracketed(host)}:{port}: {os.strerror(error.errno) if known else error.strerror}",
+            f"can't listen on {bracketed(host)}:{port}: {os.strerror(known) if known > 0 else error.strerror}",
             "Choose another with --host or --port; --port 0 takes a free one.",
         ) from None
 
@@ -90,7 +90,7 @@ class WebServer:
         addresses = Addresses.of(options.host, self.port, options.public_urls)
         self._server = _Server(
             uvicorn.Config(
-                Pages(self.door, addresses, self.consoles).app(),
+                BrowserPages(self.door, addresses, self.consoles).app(),
                 ws="websockets-sansio",
                 ws_max_size=LARGEST_MESSAGE,
                 ws_ping_interval=ALIVE,
