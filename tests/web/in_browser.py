@@ -26,7 +26,7 @@ from tests.web.test_opening import ARGUMENTS, with_filing_server
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # selenium's own
 TO_PROMPT = "sk, or / for commands"
-DEMO = ("-m", "offline/rehearsal", "--mcp", "demo", "--mcp", "calculator")
+ASKING = ("-m", "offline/rehearsal", "--mcp", "filing")
 
 
 class Chromium:
@@ -104,13 +104,14 @@ async def opened(chromium: Chromium, tmp_path: Path, **options: Any) -> AsyncIte
 
 
 async def test_typing_panels_and_an_approval(chromium: Chromium, tmp_path: Path) -> None:
-    async with opened(chromium, tmp_path, arguments=DEMO) as server:
+    with_filing_server(tmp_path)
+    async with opened(chromium, tmp_path, arguments=ASKING) as server:
         columns, rows = await chromium.ask("return fanout.size()")
         assert (columns > 100, rows > 25) == (True, True)
         lines = (await chromium.ask("return fanout.text()")).splitlines()
         assert max(map(len, lines)) >= columns - 1, "as wide as the page from the first paint on"
         assert await chromium.ask("return location.search") == "", "the token is not kept in the address"
-        await chromium.see("● 2 servers")
+        await chromium.see("● 1 server")
         await chromium.press("one line")
         await chromium.chord(Keys.SHIFT, Keys.ENTER)
         await chromium.press("and_another")
@@ -119,10 +120,10 @@ async def test_typing_panels_and_an_approval(chromium: Chromium, tmp_path: Path)
         chromium.picture("typed")
         await chromium.press(Keys.BACKSPACE * len("one line and_another"))
         await chromium.see(TO_PROMPT[1:])
-        await chromium.press('demo.long_task {"task": "index", "duration_seconds": 3}', Keys.ENTER)
-        await chromium.see("waits for you")
+        await chromium.press("filing.report {}", Keys.ENTER)
+        await chromium.see("Approve 1 of 1", "y allow once")
         chromium.picture("approval")
-        await chromium.press("a")
+        await chromium.press("y")
         await chromium.see("✓ done")
         chromium.picture("done")
         assert chromium.faults() == []

@@ -71,7 +71,7 @@ async def test_every_answer_says_that_scripts_are_of_this_server_alone(tmp_path:
             assert "default-src 'none'; script-src 'self';" in headers["content-security-policy"]
             assert "frame-ancestors 'none'" in headers["content-security-policy"]
             assert headers["x-content-type-options"] == "nosniff"
-            assert headers["referrer-policy"] == "no-referrer"
+            assert headers["referrer-policy"] == "same-origin"
             assert "server" not in headers
             if path.startswith("/static/"):
                 assert (answer.status_code, headers["content-type"].partition(";")[0]) == (200, SERVED[path[8:]])

@@ -7,7 +7,7 @@ const KNOWN = "fanout-console"; // in this tab's storage, which a reload keeps
 const PIECE = 65536; // bytes a message: a paste of megabytes goes in many
 const MOST_COPIED = 8_000_000;
 
-history.replaceState(null, "", location.pathname); // the token is no part of what is kept or shared
+history.replaceState(null, "", new URL(".", location.href)); // the token is no part of what is kept or shared
 
 const place = document.getElementById("terminal");
 const terminal = new Terminal({
@@ -15,6 +15,7 @@ const terminal = new Terminal({
   cursorBlink: false,
   fontFamily: 'ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace',
   fontSize: 14,
+  lineHeight: 1.1, // at 1 underscores are cut off in some fonts
   macOptionIsMeta: true,
   scrollback: 0,
   theme: { background: "#16161e" },
