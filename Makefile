@@ -7,10 +7,10 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # Bytecode is kept: a start without it takes twice as long.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run web test check format lint types contracts docs pictures packages faults audit sbom conformance integration bench lock clean help
+.PHONY: run web test check format lint types contracts docs pictures packages faults audit sbom conformance integration integration-llama bench bench-batch lock clean help
 
 help: ## what can be made
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
 
 run: $(VENV)/.run ## the console on the offline model: no key, no network
 	@$(BIN)/fanout --model offline/rehearsal $(ARGS)
@@ -56,6 +56,9 @@ conformance: $(VENV)/.dev ## the MCP conformance suite on our client (npm)
 integration: $(VENV)/.dev ## our MCP client and providers on other people's servers (npm, PyPI)
 	$(BIN)/python -m tests.integration $(ARGS)
 
+integration-llama: $(VENV)/.dev ## our provider on llama.cpp's server (PyPI), compiled here: a quarter of an hour
+	$(BIN)/python -m tests.integration llama $(ARGS)
+
 web: $(VENV)/.dev ## the console in a real Chromium (chromium, chromium-driver; selenium of PyPI)
 	$(PIP) install 'selenium>=4.30,<5'
 	$(BIN)/python -m pytest tests/web/in_browser.py $(ARGS)
@@ -66,6 +69,10 @@ bench: $(VENV)/.dev ## the benchmarks, on this machine
 	$(BIN)/python -m benchmarks.bench_dialects
 	$(BIN)/python -m benchmarks.bench_cache
 	$(BIN)/python -m benchmarks.bench_wire
+	$(BIN)/python -m benchmarks.bench_limits
+
+bench-batch: $(VENV)/.dev ## batches of 100, 1,000 and 10,000 items
+	$(BIN)/python -m benchmarks.bench_batch $(ARGS)
 
 lock: ## new exact pins with hashes (needs uv)
 	uv pip compile pyproject.toml --group build $(LOCK) -o requirements.lock

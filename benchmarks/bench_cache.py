@@ -2,7 +2,8 @@
 
 A turn of the real engine over a real connection; the local endpoint counts hits by the rule that Anthropic publishes
 (`tests/prompt_cache.py`). Each step asks for CALLS calls at once, of a catalogue of 60 tools. The share is of all input
-after the first request; what a step adds is new to any cache, so even without a miss it stays below 100 %.
+after the first request. What a step adds (its calls, which the model wrote, and their results) is sent for the first
+time and in no cache, so wherever the marks stand the share of all input stays below 100 % by just that.
 """
 
 from __future__ import annotations
@@ -69,6 +70,8 @@ async def measure(steps: int, calls: int) -> float:
     known = sum(one.total for one in endpoint.counted[:-1])
     row(f"{steps} steps of {calls} calls: input after the first request", f"{sent:,} tokens")
     row("read from the cache", f"{cached / sent:.1%}")
+    row("sent for the first time: the calls and results of the newest step", f"{(sent - known) / sent:.1%}")
+    row("sent before and not read: what marks could still win", f"{(known - cached) / sent:.1%}")
     row("read from the cache, of what the request before had sent", f"{cached / known:.1%}")
     return cached / known
 

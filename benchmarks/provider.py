@@ -6,6 +6,9 @@ The model's name in the request says what is wanted:
 - `calls-8` asks for eight calls of one second, then, given their results, ends with a sentence
 - `batches-10` asks for three instant calls a request with a paragraph before them, ten times
 - `rounds-120` asks for one instant call a request with a paragraph before it, 120 times
+- `hangs-10000` asks for 10,000 calls that are never answered, `news-256-logs` for 256 that send nothing but news
+- `arguments-100` asks for a hundred calls with a megabyte of arguments each, `argument-100` for one with all of them
+- `endless-0` sends text that never ends
 
 Chat Completions and Anthropic Messages are spoken; `GET /times` gives what was noted: `{"event", "at"}` in the
 seconds of this machine's monotonic clock.
@@ -17,6 +20,8 @@ import asyncio
 import json
 import sys
 import time
+from collections.abc import Iterable
+from itertools import repeat
 from typing import Any
 
 from benchmarks.text import SECTION, tokens
@@ -85,6 +90,14 @@ def anthropic(words: list[str], calls: list[tuple[str, dict[str, Any]]], tag: st
     return out
 
 
+def one_large_call(megabytes: int) -> list[bytes]:
+    """The stream of a Chat Completions answer with one call whose arguments come in pieces of 16 kB."""
+    piece = {"tool_calls": [{"index": 0, "function": {"arguments": "x" * 2**14}}]}
+    first = chat_calls([("silent_work", {})], "call")[0]
+    first["tool_calls"][0]["function"]["arguments"] = '{"text": "'
+    return chat([first, *repeat(piece, megabytes * 64)], "tool_calls")
+
+
 class Endpoint:
     """Answers requests and keeps the times of what it did."""
 
@@ -133,10 +146,11 @@ def _headers(head: str) -> list[tuple[str, str]]:
     return [(key.strip().lower(), value.strip()) for key, _, value in pairs]
 
 
-def plan(path: str, request: dict[str, Any]) -> tuple[list[bytes], float]:
+def plan(path: str, request: dict[str, Any]) -> tuple[Iterable[bytes], float]:
     """What to send for a request, and how many pieces a second (0: as fast as it is read)."""
-    kind, *numbers = request["model"].split("-")
-    count, rate = int(numbers[0]), float(numbers[1]) if len(numbers) > 1 else 0.0
+    kind, *more = request["model"].split("-")
+    count = int(more[0])
+    rate = float(more[1]) if kind == "tokens" and len(more) > 1 else 0.0
     answered = sum(_results(message) for message in request["messages"])
     words: list[str] = []
     calls: list[tuple[str, dict[str, Any]]] = []
@@ -154,6 +168,16 @@ def plan(path: str, request: dict[str, Any]) -> tuple[list[bytes], float]:
         case "rounds" if answered < count:
             words = SECTION.format(n=answered).split(" ")[:40]
             calls = [("calculator_evaluate", {"expression": f"{answered}+1"})]
+        case "hangs" if not answered:
+            calls = [("silent_work", {"n": n}) for n in range(count)]
+        case "news" if not answered:
+            calls = [(f"{more[1]}_work", {"steps": 10**9, "n": n}) for n in range(count)]
+        case "arguments" if not answered:
+            calls = [("silent_work", {"text": "x" * 2**20, "n": n}) for n in range(count)]
+        case "argument" if not answered:
+            return one_large_call(count), 0.0
+        case "endless":
+            return repeat(b"".join(chat(chat_text(tokens(200)), "stop")[:-1])), 0.0
         case _:
             words = ["All ", "done: ", "finis"]
     tag = f"call_{answered}"

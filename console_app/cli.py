@@ -28,11 +28,11 @@ def main() -> NoReturn:
         raise SystemExit(0)
     if arguments[:1] == ["__complete"]:  # a key press waits for it
         raise SystemExit(_complete(arguments[1:]))
-    raise SystemExit(run(arguments))
+    raise SystemExit(run(arguments, own_process=True))
 
 
-def run(arguments: Sequence[str]) -> int:
-    """Runs `arguments` as the command line; the exit code."""
+def run(arguments: Sequence[str], *, own_process: bool = False) -> int:
+    """Runs `arguments` as the command line; the exit code. `own_process`: with it the process ends."""
     import gc
 
     try:
@@ -43,6 +43,7 @@ def run(arguments: Sequence[str]) -> int:
         from console_app.command_line.parser import parse_arguments
 
         parsed = parse_arguments(arguments)
+        parsed.own_process = own_process
         return _dispatch(parsed)
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED

@@ -9,19 +9,18 @@ from pathlib import Path
 from typing import Any
 
 from console_app import wiring
-from console_app.config import paths, trust
+from console_app.config.trust_report import files_to_trust, to_trust, trust_as_shown
 from console_app.domain.errors import UsageError
+from console_app.domain.json_text import json_line
 from console_app.domain.safe_text import one_line
 from console_app.headless import mcp_files, server_report, servers
 from console_app.headless.asking import agreed
 from console_app.headless.interrupts import Interrupts
 from console_app.headless.json_outputs import ServerEntry
-from console_app.headless.json_text import json_line
 from console_app.headless.mcp_files import ServerFile
 from console_app.headless.output import OutputStreams
 from console_app.headless.run import EXIT_DONE, EXIT_FAILED, RunEnding
 from console_app.headless.server_report import ServerCheck
-from console_app.headless.trust_report import files_to_trust, to_trust
 from console_app.mcp_client.asking import open_in_browser
 from console_app.mcp_client.status import ServerState
 from console_app.wiring import Setup
@@ -153,9 +152,7 @@ async def _trust(setup: Setup, output: OutputStreams, interrupts: Interrupts) ->
             output.out("Not trusted; nothing was changed.\n")
             return RunEnding(EXIT_FAILED)
     for file in files:
-        if paths.read_text(file.path) != file.text:
-            raise UsageError(f"{file.path} was changed while you were asked", "fanout mcp trust shows it as it is now.")
-        trust.trust(setup.paths, file.path, file.text)
+        trust_as_shown(setup.paths, file, again="fanout mcp trust")
         output.report(one_line(f"{file.path.absolute()} is trusted as it is now: {file.summary}."))
     return DONE
 

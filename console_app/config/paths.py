@@ -114,6 +114,16 @@ class Paths:
         return self.state / "dialects.json"
 
     @property
+    def batches(self) -> Path:
+        """How far each batch is, for other terminals."""
+        return self.state / "batches"
+
+    @property
+    def refusals(self) -> Path:
+        """What each endpoint refused for a model."""
+        return self.state / "refusals.json"
+
+    @property
     def repaired(self) -> Path:
         """What others could read until Fanout set it right, for `fanout doctor` to say once."""
         return self.state / "repaired.json"

@@ -53,6 +53,8 @@ def _tightened(paths: Paths) -> Iterator[tuple[str, str]]:
             if mode & _OTHERS and not path.is_symlink() and path.lstat().st_uid == os.geteuid():
                 path.chmod(mode & ~_OTHERS)
                 yield str(path), f"{mode:04o}"
+        except FileNotFoundError:
+            pass  # not written yet, or gone meanwhile
         except OSError as error:
             log.warning("%s can be read by others: %s", path, error)
 

@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from console_app.config.settings import Settings
+from console_app.config.trust import IN_A_SHELL
 from console_app.domain.approvals import ApprovalMode, CallPolicy
 from console_app.domain.safe_text import one_line
 
 LONGEST_VALUE = 2_000  # characters of one value that are shown before it is trusted
-_POLICIES = (None, CallPolicy.PARALLEL, CallPolicy.SEQUENTIAL, CallPolicy.SINGLE)  # the loosest first
+_POLICIES = (CallPolicy.PARALLEL, CallPolicy.SEQUENTIAL, CallPolicy.SINGLE)  # the loosest first
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,7 @@ class ProjectFile:
         names = ", ".join(dict.fromkeys(line.partition(" = ")[0] for line in self.lines))
         return (
             f"{self.path} is in force only where it tightens: you have not trusted it as it is now, and it sets "
-            f"{one_line(names, 300)}. To see that and say yes: fanout mcp trust."
+            f"{one_line(names, 300)}. To see that and say yes: {IN_A_SHELL}."
         )
 
 
@@ -49,7 +50,8 @@ def _any(value: Any, below: Any) -> bool:
 
 
 def _no_looser_policy(value: Any, below: Any) -> bool:
-    return _POLICIES.index(value) >= _POLICIES.index(below)
+    """Without a policy a protocol may have a reason for the strictest one."""
+    return value is CallPolicy.SINGLE or (below is not None and _POLICIES.index(value) >= _POLICIES.index(below))
 
 
 _HARMLESS: Mapping[str, Callable[[Any, Any], bool]] = {
@@ -61,6 +63,7 @@ _HARMLESS: Mapping[str, Callable[[Any, Any], bool]] = {
     **dict.fromkeys(
         (
             "max_steps",
+            "max_calls",
             "max_parallel",
             "max_price",
             "max_turn_tokens",

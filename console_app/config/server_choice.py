@@ -69,7 +69,7 @@ def _file(paths: Paths, cwd: Path, mcp_config: Path | None, bundled: Path) -> tu
             return project, [], text
         notes.append(
             f"{project} is not used: it starts programs, and you have not trusted it as it is now. "
-            "To use it: fanout mcp trust, or --mcp-config mcp.json."
+            f"To see what it would run and say yes: {trust.IN_A_SHELL}."
         )
     return (paths.mcp if paths.mcp.exists() else bundled), notes, None
 

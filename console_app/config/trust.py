@@ -13,6 +13,9 @@ from console_app.config.paths import Paths, read_text
 from console_app.config.records import read_record, write_record
 from console_app.domain.errors import ConfigError
 
+IN_A_SHELL = "fanout mcp trust"  # shows what waits for trust, and asks; the console has a command of its own
+IN_THE_CONSOLE = "/trust"
+
 
 def is_trusted(paths: Paths, file: Path, text: str | None = None) -> bool:
     """Whether the user trusted `file` as it is now, or as it was read: `text`. A damaged record, or a file that can't

@@ -6,11 +6,12 @@ Nothing is imported here before it is needed: a console paints first, and an SDK
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from console_app.config.known_refusals import KnownRefusals
 from console_app.config.model_choice import (
     OFFLINE,
     OFFLINE_MODEL,
@@ -22,12 +23,14 @@ from console_app.config.model_choice import (
 )
 from console_app.config.settings import Settings
 from console_app.domain.errors import ConfigError, FanoutError, ProviderError
+from console_app.domain.ports.provider import StandIn
 
 if TYPE_CHECKING:
     from console_app.domain.endpoint import ProviderConfig
     from console_app.domain.ports.provider import Provider
 
 PATIENCE = 15.0  # seconds for an endpoint to list its models
+Wires = Callable[[ModelChoice], "Provider"]  # what speaks to the endpoint of a choice
 _ANSWER = 'One `word`.\n<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>'
 
 
@@ -70,13 +73,14 @@ class ModelListing:
 
 @dataclass(frozen=True, slots=True)
 class ConfiguredModels:
-    """The ModelSource of some settings. `environ` has the keys, `source` says who set the model, and the file
-    `dialects` remembers which dialect a model writes."""
+    """The ModelSource of some settings. `environ` has the keys, `source` says who set the model, the file `dialects`
+    remembers which dialect a model writes, and `refusals` what its endpoint didn't take."""
 
     settings: Settings
     environ: Mapping[str, str]
     source: str = ""
     dialects: Path | None = None
+    refusals: KnownRefusals = field(default_factory=KnownRefusals)
 
     def choose(self, name: str = "") -> ModelChoice:
         """See ModelSource; --base-url stays with the provider that it was given for."""
@@ -99,8 +103,9 @@ class ConfiguredModels:
         name = f"{choice.provider}/{usual if usual in names else talking[0]}"
         return choose_model(self.settings, self.environ, name=name, source=choice.why)
 
-    def open(self, choice: ModelChoice) -> Provider:
-        """See ModelSource: SDKs are imported by `load`, or by the first request."""
+    def open(self, choice: ModelChoice, wires: Wires | None = None) -> Provider:
+        """See ModelSource: SDKs are imported by `load`, or by the first request. `wires` are those that conversations
+        share; the provider isn't closed then."""
         if choice.provider == OFFLINE:
             from console_app.providers.offline import OfflineProvider
 
@@ -113,14 +118,19 @@ class ConfiguredModels:
         protocol, dialect = choice.settings.protocol or "auto", choice.settings.dialect
         known = KnownDialects(self.dialects) if self.dialects is not None else None
         at = choice.config.url if choice.config is not None else ""
-        provider = TextProtocol(
-            _wire_provider(choice), protocol, dialect=dialect, official=official, known=known, at=at
-        )
+        wire = _wire_provider(choice, self.refusals) if wires is None else wires(choice)
+        provider = TextProtocol(wire, protocol, dialect=dialect, official=official, known=known, at=at)
         if not (other := choice.settings.fallback):
             return provider
         from console_app.providers.fallback import WithFallback
 
-        return WithFallback(provider, other, lambda: self.open(self.choose(other)))
+        return WithFallback(
+            provider, other, lambda: self.open(self.choose(other), wires), lambda: self._described(other)
+        )
+
+    def _described(self, name: str) -> StandIn:
+        choice = self.choose(name)
+        return StandIn(self.window(choice), choice.host)
 
     def load(self, choice: ModelChoice) -> None:
         """See ModelSource (openai 0.5 s, anthropic 1.2 s)."""
@@ -182,7 +192,7 @@ def warm_up(choice: ModelChoice) -> None:
     parse(_ANSWER, [ToolSignature("f", {})], chunk=8)
 
 
-def _wire_provider(choice: ModelChoice) -> Provider:
+def _wire_provider(choice: ModelChoice, refusals: KnownRefusals) -> Provider:
     if choice.provider == SCRIPTED:
         from console_app.providers.scripted.provider import ScriptedProvider
 
@@ -190,7 +200,7 @@ def _wire_provider(choice: ModelChoice) -> Provider:
     from console_app.providers import factory
 
     assert choice.config is not None
-    return factory.open_provider(choice.config)
+    return factory.open_provider(choice.config, refusals)
 
 
 async def _ask(name: str, config: ProviderConfig | FanoutError) -> ModelListing:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from console_app.domain.errors import UsageError
+from console_app.domain.ports.provider import stand_in
 
 if TYPE_CHECKING:
     from console_app.config.model_choice import ModelChoice
@@ -22,7 +23,7 @@ class Models:
         self._engine = engine
         self._source = source
         self.choice = choice
-        self.window: int | None = None  # tokens that the model takes, None while unknown
+        self._window: int | None = None  # of the one that was chosen
         engine.window = lambda: self.window
 
     @property
@@ -32,8 +33,20 @@ class Models:
         return f"{provider.name}/{provider.model}" if provider.model else ""
 
     @property
+    def window(self) -> int | None:
+        """Tokens that the model which answers now takes, None while unknown."""
+        other = stand_in(self._engine.provider)
+        return self._window if other is None else other.window
+
+    @window.setter
+    def window(self, tokens: int | None) -> None:
+        self._window = tokens
+
+    @property
     def host(self) -> str:
         """The host that the model is at, "" where it is its vendor's own."""
+        if (other := stand_in(self._engine.provider)) is not None:
+            return other.host
         return self.choice.host if self.choice is not None else ""
 
     async def load(self, *, window: bool = True) -> None:

@@ -102,8 +102,7 @@ def _after(state: ScanState, draft: Draft) -> Reading[None]:
     if not state.output.segments or state.output.segments[-1].kind != "calls" or state.output.floor != state.src.at:
         return
     if (yield from state.src.ahead()) == "}":
-        yield from state.src.skip()
-        state.src.pos += 1
+        yield from state.src.step()
         state.output.drop(state.src.at)
     if (yield from state.src.ahead()) in (",", ";", "|"):
         found = yield from state.src.match(_SEPARATOR, 64)

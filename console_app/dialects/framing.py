@@ -7,6 +7,7 @@ string is never seen.
 
 import re
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Literal, Protocol
 
 from console_app.dialects.source import Reading, Source
@@ -61,6 +62,7 @@ PYTHON = Notation(
 )
 
 
+@cache
 def quoted(token: str) -> Notation:
     """Objects whose strings stand between two of `token`, beside ordinary double quotes."""
     return Notation(

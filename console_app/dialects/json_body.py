@@ -46,8 +46,7 @@ class JsonBody:
                 return
             draft.settle()
             while (char := (yield from src.ahead())) in ("}", "]"):
-                yield from src.skip()
-                src.pos += 1
+                yield from src.step()
             if char == "/" and (comment := (yield from src.match(_COMMENT, 200))):
                 src.pos = comment.end()
             if not (yield from next_value(src)):
@@ -63,14 +62,7 @@ class JsonBody:
             self.decode(draft, span, closers_may_miss=True)
             return True
         begun = self._salvage(draft, span)
-        swallowed = region.swallowed_by(src, span)
-        if swallowed is None and (
-            span.state == "cut" or (span.state == "open" and (yield from region.at_turn_end(src)))
-        ):
-            draft.fail("truncated", "the answer ended inside the call", begun, span.end)
-            return False
-        why = span.why or "a string is not closed"
-        yield from region.fail_and_skip(src, draft, begun, why, swallowed, at_opening=span.state == "open")
+        yield from region.fail_unclosed(src, draft, span, begun, "the call")
         return False
 
     def _salvage(self, draft: Draft, span: Frame) -> int:

@@ -85,18 +85,12 @@ def _no_action(state: ScanState, shown: str) -> None:
     src, start = state.src, state.src.at
     rest = src.tail(limit=LOOKAHEAD) or ""
     if _HALF_OBJECT.match(rest):
-        src.pos = len(src.buf)
-        draft = state.new_draft("smol_action")
-        draft.fail("truncated", "the answer ended inside the call", start, src.at)
-        state.conclude(draft, shown=shown)
+        state.cut_off("smol_action", "inside the call", start, shown=shown)
         return
     found = _HALF.match(rest) or _EMPTY_INPUT.match(rest)
     name = found.group(1) if found else ""
     if found and (state.tools.resolve(name) or any(tool.startswith(name) for tool in state.tools.names)):
-        src.pos = len(src.buf)
-        draft = state.new_draft("react")
-        draft.fail("truncated", "the answer ended before the input of the action", start, src.at, name)
-        state.conclude(draft, shown=shown)
+        state.cut_off("react", "before the input of the action", start, name, shown)
     else:
         src.pos += _label_length(state)
 
@@ -108,10 +102,7 @@ def _recipient(state: ScanState, shown: str) -> Reading[None]:
     if chosen is None:
         half = re.match(r">>>([\w.-]+)\s*$", src.tail() or "")
         if half and any(tool.startswith(half.group(1)) for tool in state.tools.names):
-            src.pos = len(src.buf)
-            draft = state.new_draft(row.name)
-            draft.fail("truncated", "the answer ended before the arguments", start, src.at, half.group(1))
-            state.conclude(draft, shown=shown)
+            state.cut_off(row.name, "before the arguments", start, half.group(1), shown)
         else:
             src.pos += len(">>>")
     elif chosen == 0:

@@ -15,7 +15,6 @@ from console_app.dialects.model import Unreadable, is_list, is_object
 from console_app.domain.safe_text import encodable
 
 _NUMBER = re.compile(r"[+-]?(?:0[xX][0-9a-fA-F]+|(?:\d[\d_]*)?\.?\d[\d_]*\.?(?:[eE][+-]?\d+)?)(?![\w.])")
-_STRICT_INT = re.compile(r"-?(?:0|[1-9]\d*)")
 _STRICT_FLOAT = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?")
 _WORD = re.compile(r"[^\W\d][\w$-]*")
 _GAP = re.compile(r"(?:\s+|//[^\n]*|/\*.*?\*/)*+", re.DOTALL)

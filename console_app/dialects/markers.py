@@ -5,19 +5,21 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 
 from console_app.dialects.dialect import Dialect
+from console_app.dialects.draft import Draft
 from console_app.dialects.openers import CLOSERS, OPENERS, THINK_ENDS
+from console_app.dialects.output import IN_SENTENCE
 from console_app.dialects.patterns import CHAT_TOKENS, any_of
 from console_app.dialects.position import Place
 from console_app.dialects.region import Region
 from console_app.dialects.scan_state import ScanState
-from console_app.dialects.source import Reading
+from console_app.dialects.source import Reading, Source
 from console_app.dialects.table import BY_NAME, SECTIONS
 
 _HALF_WORD = re.compile(r"[\w.:/-]+\s*(?:$|[<\[({`])")
 _REST_OF_TAG = re.compile(r"[^<>\n]{0,200}>")
 _ENDS = any_of({*CLOSERS, *THINK_ENDS, *CHAT_TOKENS, "</answer>", "</response>", "</action>", "</actions>"})
 _SENTENCE_GOES_ON = re.compile(
-    rf"(?:[ \t]*{any_of({*CLOSERS, *SECTIONS.values()})})*[ \t]*(?:[^\s<\[\]]|\][^<]|(?!{_ENDS})</[\w:.-]{{1,40}}[\s>])"
+    rf"(?:\s*{any_of({*CLOSERS, *SECTIONS.values()})})*[ \t]*(?:[^\s<\[\]]|\][^<]|(?!{_ENDS})</[\w:.-]{{1,40}}[\s>])"
 )
 _DEFINES = re.compile(r"[\"'](?:parameters|description|input_?[sS]chema)[\"']\s*:")
 _CHANNEL = re.compile(
@@ -25,9 +27,6 @@ _CHANNEL = re.compile(
 )
 _TO_TOOL = re.compile(r"\sto=(?!(?:assistant|user|self|commentary|all|developer)\b)")
 _CHANNEL_ENDS = re.compile(r"<\|(?:end|eom|eot|start|channel|call|return)\|>")
-
-
-IN_SENTENCE = "it is part of a sentence"
 
 
 def read_marker(state: ScanState, token: str, marker: str) -> Reading[None]:
@@ -60,14 +59,26 @@ def read_marker(state: ScanState, token: str, marker: str) -> Reading[None]:
     if token == "<tools>" and _DEFINES.search(src.text(region.start, src.at)):
         shown = "it defines tools"
     follows_words = state.output.follows_words
-    ends = draft.reopening is None or follows_words
-    if not shown and ends and (yield from src.match(_SENTENCE_GOES_ON, 96)) is not None:
+    goes_on = not shown and (yield from _sentence_goes_on(src, row, draft, follows_words))
+    if goes_on and (draft.reopening is None or follows_words):
         shown = IN_SENTENCE
         state.output.take_back_line()
     state.conclude(draft, shown=shown if state.level != "none" else "")
+    if goes_on and not shown:
+        state.output.doubt_last()
     sure = row.final_at_end or (state.reasoned and row.marked and row.delimited)
     if sure and draft.calls and draft.reopening is None and not follows_words and marked:
         state.output.settle_last()
+
+
+def _sentence_goes_on(src: Source, row: Dialect, draft: Draft, follows_words: bool) -> Reading[bool]:
+    """Whether words follow on the line of a call. A letter right after the token that ends a call of special tokens
+    begins what the model says next: so the templates write text beside calls.
+    """
+    if (yield from src.match(_SENTENCE_GOES_ON, 96)) is None:
+        return False
+    sealed = row.final_at_end and bool(row.closes) and all(attempt.closed for attempt in draft.attempts)
+    return follows_words or not sealed or not (yield from src.peek()).isalpha()
 
 
 def _closes(row: Dialect, token: str) -> tuple[str, ...]:
@@ -129,10 +140,7 @@ def _no_body(state: ScanState, token: str, marker: str, place: Place) -> Reading
     rest = src.tail(len(token))
     mentioned = not place.line_start and rest is not None and rest[:1] in (" ", "\t")
     if rest is not None and _looks_cut(rest, mark) and not (rest.strip() and (mark.weak or mentioned)):
-        src.pos = len(src.buf)
-        draft = state.new_draft(mark.dialect)
-        draft.fail("truncated", "the answer ended where the call should begin", start, src.at)
-        state.conclude(draft)
+        state.cut_off(mark.dialect, "where the call should begin", start)
         return
     src.pos += len(token)
     if mark.weak or not place.line_start or place.quoted:
@@ -173,10 +181,7 @@ def read_tool_tag(state: ScanState, token: str) -> Reading[None]:
     if chosen is None:
         rest = src.tail(len(token))
         if rest is not None and not withheld and re.fullmatch(r"\s*(?:<[\w/.-]*)?", rest):
-            draft = state.new_draft(row.name)
-            start, src.pos = src.at, len(src.buf)
-            draft.fail("truncated", "the answer ended where its parameters should begin", start, src.at, name)
-            state.conclude(draft)
+            state.cut_off(row.name, "where its parameters should begin", src.at, name)
         else:
             src.pos += len(token)
         return
@@ -198,21 +203,17 @@ def _channel(state: ScanState) -> Reading[None]:
     if header is None:
         rest = src.tail()
         if rest is not None:
-            src.pos = len(src.buf)
             if "to=" in rest:
-                draft = state.new_draft("harmony")
-                draft.fail("truncated", "the answer ended in the header of the call", start, src.at)
-                state.conclude(draft)
+                state.cut_off("harmony", "in the header of the call", start)
                 return
+            src.pos = len(src.buf)
         else:
             src.pos += len("<|start|>")
         output.drop(src.at)
         return
     src.pos = header.end()
     if _TO_TOOL.search(header.group()) and not (src.tail() or "").strip() and src.tail() is not None:
-        draft = state.new_draft("harmony")
-        draft.fail("truncated", "the answer ended where the arguments should begin", start, src.at)
-        state.conclude(draft)
+        state.cut_off("harmony", "where the arguments should begin", start)
         return
     output.drop(src.at)
     if header.group("channel") == "analysis" or " to=self<" in header.group():

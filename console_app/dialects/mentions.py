@@ -5,6 +5,7 @@ from functools import cache
 
 from console_app.dialects.patterns import any_of, leads
 from console_app.dialects.shapes import NAME_KEYS
+from console_app.dialects.source import WINDOW
 from console_app.dialects.table import DIALECTS, SECTIONS
 from console_app.dialects.tool_schemas import ToolSchemas
 
@@ -19,16 +20,17 @@ def mentioned(text: str, tools: ToolSchemas, *, unmarked: bool) -> tuple[int, in
     key of a name in an object, and a label, are marks too.
     """
     lead, marks = _marks(unmarked)
-    at = 0
-    for _ in range(_MOST):
-        if (first := lead.search(text, at)) is None:
-            break
-        at = first.start() + 1
-        if (found := marks.match(text, first.start())) is None:
-            continue
-        for word in _WORD.finditer(text, found.end(), found.end() + _REACH):
-            if word.group() in tools:
-                return found.start(), word.end(), word.group()
+    looked = 0
+    for begin in range(0, len(text), WINDOW):
+        for first in lead.finditer(text, begin, begin + WINDOW):
+            looked += 1
+            if looked > _MOST:
+                return None
+            if (found := marks.match(text, first.start())) is None:
+                continue
+            for word in _WORD.finditer(text, found.end(), found.end() + _REACH):
+                if word.group() in tools:
+                    return found.start(), word.end(), word.group()
     return None
 
 

@@ -71,8 +71,7 @@ class NamedBody:
                 yield from region.fail_and_skip(src, draft, region.start, error.message)
                 return
             while span.state == "closed" and (yield from src.ahead()) == "}":
-                yield from src.skip()
-                src.pos += 1
+                yield from src.step()
                 repaired = (*repaired, "a closing bracket too many")
             if written == PARALLEL and draft.tools.resolve(written) is None:
                 for item in spread({"name": written, "arguments": value}):
@@ -81,14 +80,7 @@ class NamedBody:
                 draft.done_loosely(written, value, region.start, span.end, repaired=repaired)
             yield from close_region(src, region, draft, required=self.required_close)
             return
-        swallowed = region.swallowed_by(src, span)
-        if swallowed is None and (
-            span.state == "cut" or (span.state == "open" and (yield from region.at_turn_end(src)))
-        ):
-            draft.fail("truncated", "the answer ended inside the arguments", region.start, span.end, written)
-        else:
-            why = span.why or "a string is not closed"
-            yield from region.fail_and_skip(src, draft, region.start, why, swallowed, at_opening=span.state == "open")
+        yield from region.fail_unclosed(src, draft, span, region.start, "the arguments", written)
 
     def _text(self, src: Source, region: Region, draft: Draft, written: str) -> Reading[None]:
         """Arguments that are no object: text up to where the dialect says that it ends."""

@@ -26,6 +26,7 @@ from console_app.dialects.source import Source
 from console_app.dialects.table import BY_NAME
 from console_app.dialects.tool_schemas import ToolSchemas
 
+IN_SENTENCE = "it is part of a sentence"
 BESIDE_TEXT = "nothing marks it as one, and the answer holds other text"
 
 
@@ -68,28 +69,23 @@ class ScanOutput:
                 self._gap = not text.strip("\r\n")
                 text = closed_up(text, self._shown)
             self._emit(text)
-        if (
-            self.segments
-            and self.segments[-1].kind == "text"
-            and self.segments[-1].replacement is None
-            and self.segments[-1].end == self.mark
-        ):
-            self.segments[-1].end = upto
+        last = self._last_text
+        if last is not None and last.end == self.mark:
+            last.end = upto
         else:
             self.segments.append(Segment("text", self.mark, upto))
         self.mark = upto
 
+    @property
+    def _last_text(self) -> Segment | None:
+        """The newest segment, if it is text as it was written."""
+        last = self.segments[-1] if self.segments else None
+        return last if last is not None and last.kind == "text" and last.replacement is None else None
+
     def run_on(self, text: str) -> bool:
         """Take text that is surely text, where it goes on with text; false where it doesn't."""
-        last = self.segments[-1] if self.segments else None
-        if (
-            last is None
-            or last.kind != "text"
-            or last.replacement is not None
-            or self._alone
-            or self._gap
-            or not self.has_text
-        ):
+        last = self._last_text
+        if last is None or self._alone or self._gap or not self.has_text:
             return False
         self.mark += len(text)
         last.end = self.mark
@@ -122,7 +118,7 @@ class ScanOutput:
                 "calls",
                 self.mark,
                 upto,
-                list(draft.attempts),
+                tuple(draft.attempts),
                 provisional,
                 alone,
                 led,
@@ -147,14 +143,15 @@ class ScanOutput:
 
     def take_back_line(self) -> None:
         """Calls since the last words on this line were part of a sentence: they are text."""
-        before = self._attempts()
         back = [segment for segment in self._line() if segment.kind == "calls"]
+        if not back:
+            return
+        before = self._attempts()
         for segment in back:
-            self._demote_segment(segment, "it is part of a sentence")
-        if back:
-            self.has_text, after = True, self._attempts()
-            self.attempts = len(after)
-            self._renumber(before, after)
+            self._demote_segment(segment, IN_SENTENCE)
+        self.has_text, after = True, self._attempts()
+        self.attempts = len(after)
+        self._renumber(before, after)
 
     @property
     def follows_words(self) -> bool:
@@ -183,6 +180,11 @@ class ScanOutput:
             found.append(segment)
         return []
 
+    def doubt_last(self) -> None:
+        """Words follow the newest calls on their line: they are part of a sentence, unless a value goes on there."""
+        if self.segments[-1].kind == "calls":
+            self.segments[-1].in_sentence = True
+
     def settle_last(self) -> None:
         """The newest calls are final if all before them are."""
         attempts = self.segments[-1].attempts
@@ -197,7 +199,7 @@ class ScanOutput:
     @property
     def cut_off(self) -> bool:
         """Whether the answer's end cut off the last of its calls."""
-        last = self.segments[-1].attempts if self.segments else []
+        last = self.segments[-1].attempts if self.segments else ()
         return bool(last) and last[-1].failure == "truncated"
 
     def awaits(self, token: str) -> bool:
@@ -215,8 +217,8 @@ class ScanOutput:
         segment = self.segments[-1]
         delta = self._src.text(segment.attempts[-1].end, upto)
         self._events.append(CallArgumentsDelta(self.attempts - 1, delta))
-        segment.attempts[-1] = replace(segment.attempts[-1], end=upto)
-        segment.longer = call, value_end
+        segment.attempts = (*segment.attempts[:-1], replace(segment.attempts[-1], end=upto))
+        segment.longer, segment.in_sentence = (call, value_end), False
         segment.end = self.mark = self.floor = upto
         self._structure.restart(upto)
         self.has_text = segment.follows_text or self._demoted
@@ -227,7 +229,7 @@ class ScanOutput:
             if segment.longer is not None and segment.attempts:
                 call, end = segment.longer
                 arguments = call.arguments(self._src.text(call.begin, end))
-                segment.attempts[-1] = replace(segment.attempts[-1], arguments=arguments)
+                segment.attempts = (*segment.attempts[:-1], replace(segment.attempts[-1], arguments=arguments))
 
     def note(self, start: int, end: int, why: str, name: str | None = None) -> None:
         """Something was ignored, and people may want to know why; `name` is a tool that it seemed to call."""
@@ -284,7 +286,7 @@ class ScanOutput:
             why = "an example in a fence" if segment.provisional == "fenced" else "no tool has this name"
         self.note(segment.start, segment.end, f"not taken as a call: {why}", name)
         self._demoted = True
-        segment.kind, segment.provisional, segment.alone, segment.attempts = "text", "", False, []
+        segment.kind, segment.provisional, segment.alone, segment.attempts = "text", "", False, ()
 
     def finish(self, tools: ToolSchemas, level: ReadingLevel, cut_short: bool, unasked: bool = False) -> ScanResult:
         """Decide what was provisional and make the result; `cut_short` when a token limit ended the answer, `unasked`
@@ -295,7 +297,9 @@ class ScanOutput:
         said = False
         for segment in reversed(self.segments):
             unmarked = any(not attempt.marked for attempt in segment.attempts)
-            if segment.provisional == "fenced" and self.unfenced:
+            if segment.in_sentence:
+                self._demote_segment(segment, IN_SENTENCE)
+            elif segment.provisional == "fenced" and self.unfenced:
                 self._demote_segment(segment)
             elif said and unmarked and (segment.led or unasked):
                 self._demote_segment(segment, "it stands between sentences" if segment.led else "text follows it")

@@ -46,7 +46,10 @@ How it decides:
   inline code, an element, front matter or an indented block it is text; so it is in a fence, unless the fence is
   how the dialect is written, and nothing in reasoning counts, nor anything after a result that the model made up.
 - **Marked calls** (special tokens, tags) count even of a tool that does not exist: the model is told so. One may
-  follow words on its line; with words or a full stop behind it too, it is part of a sentence, and text.
+  follow words on its line; with words or a full stop behind it, it is part of a sentence, and text. Only a
+  letter right behind a special token that ends a call begins what the model says next.
+- An answer is read for calls up to 4 million characters and 16,000 calls, and up to 20,000 marks that open none; from
+  there on it is text, and a notice says so.
 - **Unmarked calls** (bare JSON, Python, tags that are the tool's name) start a line, and count only for tools there
   are. Between a line that ends in a colon and more text they are shown, not run; so they are before any text where
   the model was asked for a marked dialect.

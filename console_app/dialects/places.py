@@ -2,6 +2,7 @@
 
 import re
 from bisect import bisect_right
+from functools import cached_property
 
 from console_app.dialects.model import ProblemKind, ScanProblem
 
@@ -13,7 +14,10 @@ class Places:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self._breaks = [found.end() for found in re.finditer("\n", text)]
+
+    @cached_property
+    def _breaks(self) -> list[int]:
+        return [found.end() for found in re.finditer("\n", self.text)]
 
     def problem(
         self, kind: ProblemKind, message: str, start: int, end: int,

@@ -15,7 +15,7 @@ _ELEMENTS = (
     "figcaption|figure|font|footer|form|h[1-6]|head|header|html|i|iframe|ins|kbd|label|legend|li|listing|main|mark|"
     "math|menu|nav|noscript|ol|option|output|p|plaintext|pre|q|s|samp|script|section|select|small|span|strike|strong|"
     "style|sub|summary|sup|svg|table|tbody|td|template|textarea|tfoot|th|thead|title|tr|tt|u|ul|var|video|xmp|"
-    "example|quote|document|page|result|log|file"
+    "example|quote|document|page|result|log|file|nowiki"
 )
 _VOID = "area|base|br|col|embed|hr|img|input|link|meta|param|source|track|wbr"
 _WRAPPERS = (
@@ -24,11 +24,11 @@ _WRAPPERS = (
 )
 """Elements in which some models put all that they say, and tags of calls, which quote nothing if they are stray."""
 _OPENING = re.compile(
-    r"(?P<pair>[“„«»「『‹])"
+    r"(?P<pair>[“„«»「『‹《【‚＂])"
     r"|(?<!\w)(?P<curly>‘)"
     r"|(?<![^\s(\[{:=,>—–*_])(?P<ascii>\"\"\"|'''|\")"
     r"|(?P<comment><!--|<!\[CDATA\[)"
-    r"|(?<![^\s;{}])(?P<block>/\*)"
+    r"|(?<![^\s;{}])(?P<block>/\*|\(\*|\{-|--\[\[|(?<![^\n])=begin(?=\s))"
     rf"|<(?P<element>{_ELEMENTS})(?:\s[^<>]*)?(?<!/)>"
     rf"|(?:^|(?<=\n))[ \t]*<(?P<other>(?!(?:{_VOID}|{_WRAPPERS})\b)[A-Za-z][\w:.-]*)(?:\s[^<>\n]*)?(?<!/)>"
     r"|\[(?P<bracket>code|quote|spoiler|noparse|pre)\b[^\]\n]{0,100}\]"
@@ -38,7 +38,20 @@ _OPENING = re.compile(
     r"|<<-?\s*['\"]?(?P<here>[A-Z]{2,12})['\"]?(?=\s)",
     re.IGNORECASE,
 )
-_PAIRS = {"“": "[”]", "„": "[“”]", "«": "»", "»": "«", "「": "」", "『": "』", "‹": "›"}
+_PAIRS = {
+    "“": "[”]",
+    "„": "[“”]",
+    "«": "»",
+    "»": "«",
+    "「": "」",
+    "『": "』",
+    "‹": "›",
+    "《": "》",
+    "【": "】",
+    "‚": "[‘’]",
+    "＂": "＂",
+}
+_BLOCKS = {"/*": r"\*/", "(*": r"\*\)", "{-": r"-\}", "--[[": r"\]\]", "=begin": r"\n=end\b"}
 _NAMES = {
     "pair": "in quotation marks", "curly": "in quotation marks", "ascii": "in quotation marks",
     "comment": "in a comment", "block": "in a comment", "element": "inside an element", "other": "inside an element",
@@ -49,7 +62,7 @@ _FRONT_MATTER = re.compile(r"\s*(---|\+\+\+)[ \t]*\r?\n")
 _SINGLE = re.compile(r"(?:^|[\s(\[{:=])'(?=\S|$)[^']*$")
 _PARAGRAPH = re.compile(r"\n[ \t]*\r?\n")
 _QUOTED_LINE = re.compile(r"^[ \t]*>(?!>>)", re.MULTILINE)
-_LISTED = re.compile(r"[ \t]*(?:[-*+•–]|\d{1,3}[.)]|[A-Za-z][.)])[ \t]+")
+_LISTED = re.compile(r"[ \t]*(?:[-*+•–:]|\(?(?:\d{1,3}|[A-Za-z]|[ivxlIVXL]{2,6})[.)]|\[\^?\w{1,20}\]:)[ \t]+")
 _COMMENTED = re.compile(r"[ \t]*(?:#|//|--|;|%|REM\b|\$\s)")
 _ATTACHED = re.compile(r"(?:[=|(\[{<+@&\\/]|^\s*[-+>]+|(?:^|[\s(\[{])[*_`~\"'<>]+)\s*$")
 """What makes what follows it on a line part of something else, as in `x = ` or `(`."""
@@ -207,11 +220,11 @@ def _closing(kind: str, token: str) -> re.Pattern[str]:
         case "curly":
             return re.compile(r"’(?!\w)")
         case "ascii":
-            return re.compile(word if len(token) == 3 else r"\"|\n[ \t]*\r?\n")
+            return re.compile(word if len(token) == 3 else r"(?<![=\"])\"{1,2}(?![\">])|\n[ \t]*\r?\n")
         case "comment":
             return re.compile("-->" if token == "<!--" else r"\]\]>")
         case "block":
-            return re.compile(r"\*/")
+            return re.compile(_BLOCKS[token.lower()])
         case "bracket":
             return re.compile(rf"\[/{word}\]", re.IGNORECASE)
         case "brace":

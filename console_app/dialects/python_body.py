@@ -2,19 +2,21 @@
 
 import re
 from dataclasses import dataclass
-from functools import cache
 
 from console_app.dialects.draft import Draft
 from console_app.dialects.framing import PYTHON, frame
 from console_app.dialects.literals import LiteralReader
 from console_app.dialects.model import Arguments, Unreadable, is_object
-from console_app.dialects.patterns import any_of
 from console_app.dialects.region import Region, close_region
 from console_app.dialects.source import Reading, Source
 from console_app.dialects.tool_schemas import ToolSchemas
 
 NAME = r"[A-Za-z_][\w.\-]*"
 _LIST = re.compile(rf"\s*\[\s*{NAME}\s*\(")
+_CALL = re.compile(
+    r"\s*(?:[A-Za-z_]\w{0,40}\s*=\s*)?(?P<print>print\s*\(\s*)?"
+    rf"(?P<name>(?:(?:functions|default_api)\.)?{NAME})\s*\("
+)
 _KEYWORD = re.compile(r"\s*([^\W\d]\w*)\s*=(?!=)")
 
 
@@ -34,12 +36,11 @@ class PythonBody:
         while True:
             listed = (yield from src.ahead()) == "["
             if listed:
-                yield from src.skip()
-                src.pos += 1
+                yield from src.step()
             if not (yield from self._calls(src, region, draft, listed)):
                 return
             char = yield from src.ahead()
-            more = _LIST if char == "[" else _call(None) if char.isalpha() and region.closes else None
+            more = _LIST if char == "[" else _CALL if char.isalpha() and region.closes else None
             if more is None or not (yield from src.match(more)):
                 break
         yield from close_region(src, region, draft)
@@ -49,7 +50,7 @@ class PythonBody:
         end.
         """
         while True:
-            head = yield from src.match(_call(None))
+            head = yield from src.match(_CALL)
             if head is None:
                 return (yield from self._no_call(src, region, draft))
             yield from src.skip()
@@ -66,25 +67,20 @@ class PythonBody:
                 return False
             self._take(src, draft, written, begin, span.start)
             if head.group("print") and (yield from src.ahead()) == ")":
-                yield from src.skip()
-                src.pos += 1
+                yield from src.step()
             char = yield from src.ahead()
             if not listed:
                 if char in (",", ";"):
-                    yield from src.skip()
-                    src.pos += 1
+                    yield from src.step()
                 elif not (region.closes and char and (char.isalpha() or char == "_")):
                     return True
             elif char == ",":
-                yield from src.skip()
-                src.pos += 1
+                yield from src.step()
                 if (yield from src.ahead()) == "]":
-                    yield from src.skip()
-                    src.pos += 1
+                    yield from src.step()
                     return True
             elif char == "]":
-                yield from src.skip()
-                src.pos += 1
+                yield from src.step()
                 return True
             else:
                 return (yield from self._no_call(src, region, draft))
@@ -113,19 +109,6 @@ class PythonBody:
             )
             return
         draft.done(written, draft.tools.coerced(name, arguments), begin, src.at, at=at)
-
-
-@cache
-def _call(names: tuple[str, ...] | None) -> re.Pattern[str]:
-    name = NAME if names is None else any_of(names) or r"(?!)"
-    return re.compile(
-        rf"\s*(?:[A-Za-z_]\w{{0,40}}\s*=\s*)?(?P<print>print\s*\(\s*)?(?P<name>(?:(?:functions|default_api)\.)?{name})\s*\("
-    )
-
-
-def known_call(tools: ToolSchemas) -> str:
-    """A pattern for the opening of a call of a known tool."""
-    return rf"(?:(?:functions|default_api)\.)?(?:{any_of(tools.names) or r'(?!)'})\("
 
 
 def read_arguments(text: str, name: str, tools: ToolSchemas) -> Arguments:

@@ -35,14 +35,19 @@ class Region:
         found = yield from src.match(_TURN_END, 96)
         return found is not None
 
-    def swallowed_by(self, src: Source, span: Frame) -> int | None:
-        """Where the broken string of a value begins, if a closing token stands within it: the model had closed
-        the call.
+    def fail_unclosed(
+        self, src: Source, draft: Draft, span: Frame, begin: int, what: str, written: str | None = None
+    ) -> Reading[None]:
+        """Report the call that began at `begin`, whose value did not close: cut off inside `what`, or invalid; that
+        too where a closing token stands in its broken string, for then the model had closed the call.
         """
-        if span.string_at is None:
-            return None
-        text = src.text(span.string_at, span.end)
-        return span.string_at if any(token in text for token in self.closes) else None
+        text = src.text(span.string_at, span.end) if span.string_at is not None else ""
+        swallowed = span.string_at if any(token in text for token in self.closes) else None
+        if swallowed is None and (span.state == "cut" or (span.state == "open" and (yield from self.at_turn_end(src)))):
+            draft.fail("truncated", f"the answer ended inside {what}", begin, span.end, written)
+        else:
+            why = span.why or "a string is not closed"
+            yield from self.fail_and_skip(src, draft, begin, why, swallowed, at_opening=span.state == "open")
 
     def fail_and_skip(
         self, src: Source, draft: Draft, begin: int, why: str, back_to: int | None = None, at_opening: bool = False

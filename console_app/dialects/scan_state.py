@@ -15,6 +15,8 @@ from console_app.dialects.source import Match, Reading, Source
 from console_app.dialects.table import BY_NAME
 from console_app.dialects.tool_schemas import ToolSchemas
 
+MOST_CALLS = 16_000
+"""How many calls an answer may hold: what is collected for many more of them keeps the garbage collector busy."""
 _ANYTHING = re.compile(r"[\s\S]*")
 
 
@@ -24,7 +26,8 @@ class ScanState:
     the text is the body of a fence, where calls may stand on lines of their own. `blocked`: from here on
     calls are made up. `shown_section`: the token that ends a section of calls that are only shown. `level`: which
     calls count. `reasoned`: the reasoning of the answer is over. `idle`: how many openers opened no call.
-    `running`: what comes is running text, until something opens.
+    `running`: what comes is running text, until something opens. `unended`: before this offset the call that may be
+    reopened does not end. `gave_up`: why something that is too much is not read.
     """
 
     src: Source
@@ -39,6 +42,8 @@ class ScanState:
     reasoned: bool = False
     idle: int = 0
     running: bool = False
+    unended: int = 0
+    gave_up: str = ""
     draft: Draft | None = None
     reopening: Reopening | None = None
     last_row: Dialect | None = None
@@ -120,10 +125,14 @@ class ScanState:
         else:
             alone = self.level == "marked" and not draft.marked
             self.reopening = None if alone else self.reopening
+            self.unended = self.src.at
             self.output.take(draft, self.src.at, provisional, alone)
 
     def _withheld(self, draft: Draft) -> str:
         """Why what was read is no call at this level; "" when it is one, as far as is known by now."""
+        if len(draft.attempts) > MOST_CALLS:
+            self.gave_up = f"it holds more than {MOST_CALLS} calls"
+            return self.gave_up
         if self.level == "none":
             return "this model has tools of its own to call"
         if self.level == "all" or draft.marked:
@@ -137,6 +146,13 @@ class ScanState:
             for attempt in draft.attempts
         )
         return "" if fitting else "nothing marks it as one, and its arguments do not fit the tool"
+
+    def cut_off(self, dialect: str, where: str, start: int, written: str | None = None, shown: str = "") -> None:
+        """The answer ended in a call that began at `start`: all that is left of it is that call's."""
+        self.src.pos = len(self.src.buf)
+        draft = self.new_draft(dialect)
+        draft.fail("truncated", f"the answer ended {where}", start, self.src.at, written)
+        self.conclude(draft, shown=shown)
 
     def refuse(self, draft: Draft, why: str = "", written: str = "") -> None:
         """What was read up to here is text after all; `why`, where it seems to call the tool that is `written`."""

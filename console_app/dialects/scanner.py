@@ -7,6 +7,7 @@ one generator over a `Source`, so that feeding it whole or in pieces is the same
 
 import re
 from collections.abc import Generator, Sequence
+from functools import cache
 
 from console_app.dialects.bare import read_call_lines, read_list, read_object
 from console_app.dialects.fences import read_ticks
@@ -17,18 +18,24 @@ from console_app.dialects.openers import EXTENDABLE, KIND_OF, LONGEST, Openers, 
 from console_app.dialects.opening import read_opening
 from console_app.dialects.output import ScanOutput
 from console_app.dialects.patterns import partly
-from console_app.dialects.scan_state import ScanState
-from console_app.dialects.source import Match, Reading, Source
+from console_app.dialects.scan_state import MOST_CALLS, ScanState
+from console_app.dialects.source import LOOKAHEAD, Match, Reading, Source
 from console_app.dialects.table import BY_NAME
 from console_app.dialects.tool_schemas import ToolSchemas
 from console_app.dialects.vocabulary import MAY_BE_TEXT, PLAIN_THINKING, THINKING
 
 _HELD = 256
+_SLICE = 1 << 14  # characters that are taken in at once, so that what is held back is moved in small pieces
 MOST_IDLE = 20_000
-"""How many marks that open no call are looked at in one answer."""
-GAVE_UP = "the rest of the answer is not read for calls: too much before it looks like the beginning of one"
+"""How many marks that open no call are looked at in one answer; brackets that are read for it count too."""
+_BRACKETS = 25  # of them cost as much as a mark
+LONGEST_ANSWER = 4_000_000
+"""Characters of an answer that are read for calls."""
+GAVE_UP = "the rest of the answer is not read for calls"
+_IDLE = f"{GAVE_UP}: too much before it looks like the beginning of one"
+_TOO_MANY = f"{GAVE_UP}: it holds more than {MOST_CALLS} of them"
+_TOO_LONG = f"{GAVE_UP}: it is longer than {LONGEST_ANSWER} characters"
 _CLOSES_THINKING = {opener: re.compile(re.escape(closer)) for opener, closer in THINKING.items()}
-_HALF_TOKEN = re.compile(rf"{partly(sorted(KIND_OF))}|[,;|]?\s*(?:[\[{{]\s*)*(?:\"\w*\"?)?")
 _HALF_TAG = re.compile(r"<[^<>\n]*")
 
 
@@ -43,18 +50,24 @@ class Scanner:
         self._lead = openers().plain.search
         self._reading = read_answer(self._state)
         self._result: ScanResult | None = None
+        self._beyond: list[str] = []
         self.tail_events: list[ScanEvent] = []
         """What `finish` had to tell beside the result."""
 
     def feed(self, chunk: str) -> list[ScanEvent]:
         """Read on; the events that this piece of the answer causes."""
         state, src = self._state, self._state.src
+        if src.length + len(chunk) > LONGEST_ANSWER:
+            room = LONGEST_ANSWER - src.length
+            self._beyond.append(chunk[room:])
+            chunk = chunk[:room]
         plain = state.running and state.reopening is None and src.pos == len(src.buf) and state.output.mark == src.at
         if plain and not self._lead(chunk) and state.output.run_on(chunk):
             src.pass_over(chunk)
             return [VisibleText(chunk)]
-        src.feed(chunk)
-        next(self._reading)
+        for start in range(0, len(chunk), _SLICE):
+            src.feed(chunk[start : start + _SLICE])
+            next(self._reading)
         if not state.held:
             state.output.show(state.src.at)
         elif state.draft is not None:
@@ -75,6 +88,10 @@ class Scanner:
             for _ in self._reading:
                 raise AssertionError("a grammar waits for text after the end")
             state.output.show(state.src.at)
+            if any(self._beyond):
+                state.output.note(state.src.length, state.src.length, _TOO_LONG)
+                state.src.feed("".join(self._beyond))
+                state.output.show(state.src.length)
             unasked = state.prefer in BY_NAME and BY_NAME[state.prefer].marked
             self._result = state.output.finish(
                 state.tools, state.level, finish_reason in ("length", "max_tokens"), unasked
@@ -100,20 +117,23 @@ def read_answer(state: ScanState) -> Generator[None, None, None]:
         found = yield from _next_opener(state)
         if found is None:
             return
-        state.output.show(state.src.at)
-        state.held, calls = True, state.output.calls
+        if state.idle > MOST_IDLE or state.output.attempts >= MOST_CALLS:
+            yield from _give_up(state, _IDLE if state.idle > MOST_IDLE else _TOO_MANY)
+            return
+        start, calls = state.src.at, state.output.calls
+        state.output.show(start)
+        state.held = True
         yield from _handle(state, found)
         state.held = False
-        state.idle += state.output.calls == calls
-        if state.idle > MOST_IDLE:
-            yield from _give_up(state)
-            return
+        if state.output.calls == calls:
+            read = state.src.text(start, state.src.at)
+            state.idle += 1 + (read.count("{") + read.count("[")) // _BRACKETS
 
 
-def _give_up(state: ScanState) -> Reading[None]:
-    """The rest of the answer is text: nobody writes so much that opens nothing but to keep the reader busy."""
-    start = state.src.at
-    state.output.note(start, start, GAVE_UP)
+def _give_up(state: ScanState, why: str) -> Reading[None]:
+    """The rest of the answer is text: nobody writes so much but to keep the reader busy."""
+    state.gave_up = why
+    state.output.note(state.src.at, state.src.at, why)
     while not state.src.ended:
         state.src.pos = len(state.src.buf)
         yield
@@ -174,18 +194,32 @@ def _is_foreign(state: ScanState, found: Match) -> bool:
 def _reopens(state: ScanState, found: Match | None) -> bool:
     """Extend the last call if the real end of its last value comes before the next opener."""
     assert state.reopening is not None, "there is a call to reopen"
-    end = state.reopening.end.search(state.src.buf, state.src.pos)
+    src = state.src
+    begin = max(src.pos, state.unended - src.offset(0))
+    end = state.reopening.end.search(src.buf, begin)
+    state.unended = src.offset(end.start() if end else max(begin, len(src.buf) - LOOKAHEAD))
     if end is None or (found is not None and found.start() < end.start()):
         return False
     state.reopen(end)
     return True
 
 
+def prepare() -> None:
+    """Compile what the first answer needs, which takes a tenth of a second: for a thread, before there is one."""
+    openers()
+    _half_token()
+
+
+@cache
+def _half_token() -> re.Pattern[str]:
+    return re.compile(rf"{partly(sorted(KIND_OF))}|[,;|]?\s*(?:[\[{{]\s*)*(?:\"\w*\"?)?")
+
+
 def _drop_half_token(state: ScanState) -> None:
     """Half a token directly after a call, where the answer ended, is never shown."""
     src, output = state.src, state.output
     rest = (src.tail() or "").lstrip()
-    half = _HALF_TAG if output.cut_off else _HALF_TOKEN
+    half = _HALF_TAG if output.cut_off else _half_token()
     start = src.length - len(rest)
     if rest and output.attempts and half.fullmatch(rest.rstrip()) and not src.text(output.floor, start).strip():
         src.at = start
@@ -283,6 +317,8 @@ def _read_inner(outer: ScanState, text: str) -> ScanOutput:
     for _ in read_answer(state):
         raise AssertionError("a grammar waits for text after the end")
     state.output.show(state.src.at)
+    if state.gave_up:
+        outer.output.note(outer.src.at, outer.src.at, state.gave_up)
     return state.output
 
 

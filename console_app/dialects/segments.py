@@ -1,31 +1,33 @@
 """What a stretch of an answer turned out to be: text, calls, a thought, or nothing that is shown."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 from console_app.dialects.draft import CallAttempt, Reopening
 
 
-@dataclass
+@dataclass(slots=True)
 class Segment:
     """A stretch of the answer. `provisional` calls wait for the end: fenced ones for there being no other,
     whole ones (of unknown tools) for there being nothing else at all. `alone`: the calls count only if there is
     no text in the answer; so do whole ones. `led`: a line that
     ends in a colon leads to them. `after_words`: words stand before them on
     their line. `replacement` replaces the text of a segment that is shown otherwise. `follows_text`: text stands
-    anywhere before them. `longer`: the value of the last call goes on to an offset, which is decoded once, at the end.
+    anywhere before them. `in_sentence`: words stand after them on their
+    line. `longer`: the value of the last call goes on to an offset, which is decoded once, at the end.
     """
 
     kind: Literal["text", "calls", "thought", "dropped"]
     start: int
     end: int
-    attempts: list[CallAttempt] = field(default_factory=list[CallAttempt])
+    attempts: tuple[CallAttempt, ...] = ()
     provisional: Literal["", "fenced", "whole"] = ""
     alone: bool = False
     led: bool = False
     after_words: bool = False
     replacement: str | None = None
     follows_text: bool = False
+    in_sentence: bool = False
     longer: tuple[Reopening, int] | None = None
 
 

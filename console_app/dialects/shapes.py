@@ -135,7 +135,7 @@ def arguments_of(value: Any, name: str, tools: ToolSchemas, flat: bool = False) 
     if value is None or (isinstance(value, str) and not value.strip()):
         return {}, repairs
     if is_object(value):
-        if flat and not _fits(value, name, tools):
+        if flat and not fits_schema(value, name, tools):
             raise Unreadable("it has no arguments object, and its other keys are not the tool's parameters")
         return tools.coerced(name, value), repairs
     if is_list(value):
@@ -148,10 +148,6 @@ def arguments_of(value: Any, name: str, tools: ToolSchemas, flat: bool = False) 
 
 def fits_schema(arguments: Mapping[str, Any], name: str, tools: ToolSchemas) -> bool:
     """Whether every argument is a parameter of the tool and none that is required is missing."""
-    return _fits(arguments, name, tools)
-
-
-def _fits(arguments: Mapping[str, Any], name: str, tools: ToolSchemas) -> bool:
     return set(arguments) <= set(tools.properties(name)) and set(tools.required(name)) <= set(arguments)
 
 

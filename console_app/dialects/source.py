@@ -20,6 +20,9 @@ Match: TypeAlias = re.Match[str]
 LOOKAHEAD = 512
 """The longest stretch, in characters, that any bounded decision looks at."""
 
+WINDOW = 1 << 16
+"""The longest stretch that one search goes through: so long no other thread runs."""
+
 _SPACE = re.compile(r"\s*")
 
 
@@ -135,19 +138,22 @@ class Source:
         what is found.
         """
         while True:
-            found = pattern.search(self.buf, self.pos)
+            end = min(len(self.buf), self.pos + WINDOW)
+            found = pattern.search(self.buf, self.pos, end)
             if found:
                 self.pos = found.start()
                 return found
-            if self.ended:
-                self.pos = len(self.buf)
+            if self.ended and end == len(self.buf):
+                self.pos = end
                 return None
-            keep = len(self.buf)
+            keep = end
             for char in lead:
-                held = self.buf.find(char, max(self.pos, len(self.buf) - longest))
-                if 0 <= held < keep:
+                held = self.buf.find(char, max(self.pos, end - longest), keep)
+                if held >= 0:
                     keep = held
             self.pos = keep
+            if end < len(self.buf):
+                continue
             enough = len(self.buf) - keep + patience
             while not self.ended and len(self.buf) - self.pos < enough:
                 yield
@@ -161,6 +167,11 @@ class Source:
             if self.pos < len(self.buf) or self.ended:
                 return
             yield
+
+    def step(self) -> Reading[None]:
+        """Move past white space and the character that `ahead` saw behind it."""
+        yield from self.skip()
+        self.pos += 1
 
     def peek(self) -> Reading[str]:
         """The next character, or the empty text at the end."""

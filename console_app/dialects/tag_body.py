@@ -8,7 +8,7 @@ while a value is read.
 
 import re
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from console_app.dialects.draft import Draft, Reopening
@@ -107,7 +107,11 @@ class _Patterns:
             follow = rf"(?:{end})(?P<follow>\s*)(?:{self.param}|{self.done}|{self.closers})"
             tokens = rf"(?P<end>{end})|(?P<call>{self.inner})|(?P<done>{self.done})|(?P<next>{self.param})"
             self._values[end] = _ValueEnd(
-                end, compiled(f"(?P<end>{end})"), compiled(follow), compiled(tokens), self.next_call(end)
+                compiled(f"(?P<end>{end})"),
+                compiled(follow),
+                compiled(tokens),
+                self.next_call(end),
+                compiled(rf"(?:{end})\s{{0,64}}(?:{self.done})"),
             )
         return self._values[end]
 
@@ -118,15 +122,16 @@ class _Patterns:
 
 @dataclass(frozen=True, slots=True)
 class _ValueEnd:
-    """What ends a value: `written` and `alone` are its closing tag, `follow` is the tag and what may legally follow,
-    `tokens` all that matters within the value, `next_call` the tag directly before the opening of another call.
+    """What ends a value: `alone` is its closing tag, `follow` is the tag and what may legally follow, `tokens` all that
+    matters within the value, `next_call` the tag directly before the opening of another call, `reopens` the tag and
+    then the end of the call.
     """
 
-    written: str
     alone: re.Pattern[str]
     follow: re.Pattern[str]
     tokens: re.Pattern[str]
     next_call: re.Pattern[str]
+    reopens: re.Pattern[str]
 
 
 @lru_cache(maxsize=256)
@@ -148,7 +153,7 @@ class _Call:
         self.begin = begin
         self.arguments: Arguments = {}
         self.repaired: dict[str, None] = {}
-        self.last: tuple[str, Match, int, str] | None = None
+        self.last: tuple[str, Match, int, _ValueEnd] | None = None
         self.exact = tags.exact is True
         self.stray = False
         keys = tuple(draft.tools.properties(name))
@@ -169,11 +174,9 @@ class _Call:
         self.draft.done(self.name, arguments, self.begin, src.at, repaired=tuple(self.repaired))
         if self.last is not None and not self.repaired:
             key, head, start, end = self.last
+            decode = partial(_decode, self.tags, self.draft.tools, self.name, key, head, exact=self.exact)
             self.draft.reopening = Reopening(
-                start,
-                compiled(rf"(?:{end})\s{{0,64}}(?:{self.patterns.done})"),
-                self.tags.lead,
-                lambda raw: {**arguments, key: self._decode(key, head, raw)},
+                start, end.reopens, self.tags.lead, lambda raw: {**arguments, key: decode(raw)}
             )
 
     def _enter(self) -> Reading[None]:
@@ -263,8 +266,8 @@ class _Call:
         if stop.group("end") is None and not raw.startswith("\n"):
             raw = raw.removesuffix("\n").removesuffix("\r")  # what stands on the next line ends the value
         self.exact = self.exact or (self.tags.exact is None and not raw.startswith(("\n", "\r\n")))
-        self.arguments[key] = self._decode(key, head, raw)
-        self.last = (key, head, start, end.written)
+        self.arguments[key] = _decode(self.tags, self.draft.tools, self.name, key, head, raw, exact=self.exact)
+        self.last = (key, head, start, end)
         if stop.group("end") is not None:
             src.pos = stop.end()
         else:
@@ -338,20 +341,23 @@ class _Call:
         if found:
             return True
         rest = src.tail()
-        return rest is not None and compiled(rf"(?:{end.written})\s*").fullmatch(rest) is not None
+        found = end.alone.match(rest) if rest is not None else None
+        return found is not None and not found.string[found.end() :].strip()
 
-    def _decode(self, key: str, head: Match, raw: str) -> Any:
-        attributes = head.groupdict()
-        if attributes.get("string") == "true" or attributes.get("type") == "string":
+
+def _decode(tags: TagBody, tools: ToolSchemas, name: str, key: str, head: Match, raw: str, *, exact: bool) -> Any:
+    """The value of a parameter, as its tag and the schema say."""
+    attributes = head.groupdict()
+    if attributes.get("string") == "true" or attributes.get("type") == "string":
+        return raw
+    if attributes.get("string") == "false" or attributes.get("type"):
+        try:
+            return decode_json(raw)[0]
+        except Unreadable:
             return raw
-        if attributes.get("string") == "false" or attributes.get("type"):
-            try:
-                return decode_json(raw)[0]
-            except Unreadable:
-                return raw
-        if self.tags.nested and (self.tags.nested in raw or not raw.strip()):
-            return self.draft.tools.fitted(self.name, key, nested_value(raw, self.tags.nested))
-        return self.draft.tools.typed(self.name, key, raw, trim=self.tags.trim, exact=self.exact)
+    if tags.nested and (tags.nested in raw or not raw.strip()):
+        return tools.fitted(name, key, nested_value(raw, tags.nested))
+    return tools.typed(name, key, raw, trim=tags.trim, exact=exact)
 
 
 def _unnamed(pattern: str) -> str:

@@ -68,7 +68,7 @@ class ToolSchemas:
             return known
         root = self._schemas.get(name, {})
         schema = self.properties(name).get(key, root.get("additionalProperties"))
-        types = frozenset(_types(schema, root, 8) if is_object(schema) else ())
+        types = frozenset(_types(schema, root) if is_object(schema) else ())
         if key in self.properties(name):
             self._types[name, key] = types
         return types
@@ -157,7 +157,7 @@ def _fitted(value: Any, schema: Any, root: Schema) -> Any:
         properties: Any = schema.get("properties") or {}
         others = schema.get("additionalProperties")
         return {key: _fitted(item, properties.get(key, others), root) for key, item in value.items()}
-    types = frozenset(_types(schema, root, 8))
+    types = frozenset(_types(schema, root))
     if "string" in types:
         return value
     if not value.strip() and types & {"array", "object"}:
@@ -180,25 +180,28 @@ def _target(schema: Mapping[str, Any], root: Schema) -> Mapping[str, Any]:
     return target if is_object(target) else {}
 
 
-def _types(schema: Mapping[str, Any], root: Schema, depth: int) -> Iterator[str]:
-    if depth == 0:
-        return
-    named = schema.get("type")
-    if isinstance(named, str):
-        yield named
-    elif is_list(named):
-        yield from (kind for kind in named if isinstance(kind, str))
-    if "$ref" in schema:
-        target = _target(schema, root)
-        if target is not schema:
-            yield from _types(target, root, depth - 1)
-    for branch in ("anyOf", "oneOf", "allOf"):
-        for option in schema.get(branch) or ():
-            if is_object(option):
-                yield from _types(option, root, depth - 1)
-    if named is None:
-        for value in [*(schema.get("enum") or ()), *([schema["const"]] if "const" in schema else ())]:
-            yield _type_of(value)
+def _types(schema: Mapping[str, Any], root: Schema) -> Iterator[str]:
+    """The types that a schema names, each part of it looked at once however often it is referred to."""
+    waiting, seen = [schema], set[int]()
+    while waiting:
+        part = waiting.pop()
+        if id(part) in seen:
+            continue
+        seen.add(id(part))
+        named = part.get("type")
+        if isinstance(named, str):
+            yield named
+        elif is_list(named):
+            yield from (kind for kind in named if isinstance(kind, str))
+        if "$ref" in part:
+            waiting.append(_target(part, root))
+        for branch in ("anyOf", "oneOf", "allOf"):
+            options = part.get(branch)
+            waiting += [option for option in options if is_object(option)] if is_list(options) else []
+        if named is None:
+            choices = part.get("enum")
+            for value in [*(choices if is_list(choices) else ()), *([part["const"]] if "const" in part else ())]:
+                yield _type_of(value)
 
 
 def _is_of(value: Any, types: frozenset[str]) -> bool:

@@ -36,7 +36,7 @@ def apply_to_call(call: CallView, event: CallChange) -> None:
         call.news_at = event.at
     match event:
         case ev.CallArguments():
-            call.arguments_text += event.delta
+            call.arriving.add(event.delta)
         case ev.CallReady():
             _ready(call, event)
         case ev.ApprovalRequested():
@@ -142,4 +142,4 @@ def _finished(call: CallView, event: ev.CallFinished) -> None:
     call.content, call.error, call.artifacts = event.content, event.error, event.artifacts
     call.duration_ms, call.structured = event.duration_ms, event.structured
     if call.arguments is not None:
-        call.arguments_text = ""  # read, they are kept as `arguments`
+        call.arriving.set("")  # read, they are kept as `arguments`

@@ -110,6 +110,22 @@ class TodoChanged(BaseEvent):
     by: Literal["model", "user"] = "model"
 
 
+class AnswerKept(BaseEvent):
+    """What the `endpoint` wants back of the answer that is being written, as soon as it gave it: `provider_data` of the
+    call `call_id` or, without one, of the message, each in place of what came before; or a piece of reasoning.
+
+    The message that joins the history has all of it. `partial` reasoning may still grow: the next piece replaces it.
+    """
+
+    shown_only: ClassVar[bool] = True
+    type: Literal["answer.kept"] = "answer.kept"
+    endpoint: str = ""
+    call_id: str = ""
+    provider_data: dict[str, Any] = Field(default_factory=dict)
+    reasoning: Reasoning | None = None
+    partial: bool = False
+
+
 class MessageAdded(BaseEvent):
     """The exact message that joins the history."""
 
@@ -291,6 +307,7 @@ Event = (
     | TodoChanged
     | CallFinished
     | BatchFinished
+    | AnswerKept
     | MessageAdded
     | UsageReported
     | RetryScheduled

@@ -26,6 +26,8 @@ class Sampling(BaseModel, frozen=True, extra="forbid", hide_input_in_errors=True
     effort: Effort | None = None  # how much the model thinks first; which of them there are, its endpoint knows
     # Whether several calls an answer are asked for or refused by name; some endpoints take neither.
     parallel_tool_calls: Literal["send", "refuse", "omit"] | None = None
+    # Marks and keys for the provider's prompt cache: where they are known to be taken, wherever there is one, never.
+    cache: Literal["auto", "on", "off"] | None = None
     extra_body: dict[str, Any] | None = None  # goes into the request as it is, over all else
 
     @classmethod

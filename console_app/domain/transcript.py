@@ -103,6 +103,8 @@ class Transcript:
                     step.thinking_aloud.set("")
             case ev.TodoChanged():
                 self.todo = event.items
+            case ev.AnswerKept():
+                self._kept(event)
             case ev.MessageAdded():
                 self._message(event)
             case ev.UsageReported():
@@ -150,6 +152,20 @@ class Transcript:
         else:
             self.open_calls[call.id] = call
 
+    def _kept(self, event: ev.AnswerKept) -> None:
+        if (step := self.step) is None:
+            return
+        step.endpoint = event.endpoint or step.endpoint
+        if event.reasoning is not None:
+            if step.kept_partial:
+                step.kept.pop()
+            step.kept.append(event.reasoning)
+            step.kept_partial = event.partial
+        elif not event.call_id:
+            step.provider_data = event.provider_data
+        elif call := self.calls.get(event.call_id):
+            call.provider_data = event.provider_data
+
     def _message(self, event: ev.MessageAdded) -> None:
         message = event.message
         self.history.append(message)
@@ -178,6 +194,8 @@ class Transcript:
             if message.label is None:
                 step.visible.set(message.content)
             step.interrupted, step.done = message.interrupted, True
+            step.kept.clear()  # the message has them
+            step.kept_partial = False
             if not step.reasoning:
                 step.reasoned.set("\n\n".join(part.text for part in message.reasoning if part.text))
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from console_app.domain import events as ev
 from console_app.domain.deadline import ends_at
-from console_app.domain.messages import ThoughtLabel, UserMessage
+from console_app.domain.messages import Reasoning, ThoughtLabel, UserMessage
 from console_app.domain.tools import Artifact, CallOrigin, CallState, Outcome
 
 
@@ -33,6 +33,36 @@ class SupersededRun:
     duration_ms: int
 
 
+class GrowingText:
+    """A text that comes in pieces; joined only when read, so that a long one costs no more a piece than a short one."""
+
+    __slots__ = ("_pieces",)
+
+    def __init__(self, text: str = "") -> None:
+        self._pieces: list[str] = [text] if text else []
+
+    def __str__(self) -> str:
+        if len(self._pieces) > 1:
+            self._pieces[:] = ["".join(self._pieces)]
+        return self._pieces[0] if self._pieces else ""
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, GrowingText) and str(self) == str(other)
+
+    def __repr__(self) -> str:
+        return f"GrowingText({str(self)!r})"
+
+    __hash__ = None  # type: ignore[assignment]  it changes
+
+    def add(self, piece: str) -> None:
+        """More of it."""
+        self._pieces.append(piece)
+
+    def set(self, text: str) -> None:
+        """The whole text, in place of what was there."""
+        self._pieces[:] = [text]
+
+
 @dataclass(slots=True)
 class CallView:
     """One call of an answer: its panel shows this. Times are `at` of the events, None where not reached."""
@@ -46,7 +76,7 @@ class CallView:
     announced_at: float
     state: CallState = CallState.ANNOUNCED
     dialect: str = ""  # of a call that was read from text
-    arguments_text: str = ""
+    arriving: GrowingText = field(default_factory=GrowingText)  # the arguments as they come; none once they are read
     arguments: dict[str, Any] | None = None
     edited: bool = False
     written: dict[str, Any] | None = None  # the arguments as the model wrote them
@@ -75,7 +105,13 @@ class CallView:
     superseded: list[SupersededRun] = field(default_factory=list[SupersededRun])  # the oldest first
     question: str = ""  # what it asks the user, while and after it does
     options: tuple[str, ...] = ()
+    provider_data: dict[str, Any] = field(default_factory=dict[str, Any])  # what its endpoint wants back with it
     asked: list[str] = field(default_factory=list[str])  # what its server asks the user and has no answer to yet
+
+    @property
+    def arguments_text(self) -> str:
+        """The arguments so far, until they are read."""
+        return str(self.arriving)
 
     @property
     def waits_for_you(self) -> bool:
@@ -125,36 +161,6 @@ class BatchView:
         return any(call.state is not CallState.FINISHED for call in self.calls)
 
 
-class GrowingText:
-    """A text that comes in pieces; joined only when read, so that a long one costs no more a piece than a short one."""
-
-    __slots__ = ("_pieces",)
-
-    def __init__(self) -> None:
-        self._pieces: list[str] = []
-
-    def __str__(self) -> str:
-        if len(self._pieces) > 1:
-            self._pieces[:] = ["".join(self._pieces)]
-        return self._pieces[0] if self._pieces else ""
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, GrowingText) and str(self) == str(other)
-
-    def __repr__(self) -> str:
-        return f"GrowingText({str(self)!r})"
-
-    __hash__ = None  # type: ignore[assignment]  it changes
-
-    def add(self, piece: str) -> None:
-        """More of it."""
-        self._pieces.append(piece)
-
-    def set(self, text: str) -> None:
-        """The whole text, in place of what was there."""
-        self._pieces[:] = [text]
-
-
 @dataclass(slots=True)
 class StepView:
     """One answer of the model: its reasoning, its text, its calls."""
@@ -169,6 +175,11 @@ class StepView:
     visible: GrowingText = field(default_factory=GrowingText)
     thinking_aloud: GrowingText = field(default_factory=GrowingText)  # a thought that is being written
     reasoned: GrowingText = field(default_factory=GrowingText)
+    # What `endpoint` wants back, until the message that has it is there; of the last piece more may be to come.
+    endpoint: str = ""
+    provider_data: dict[str, Any] = field(default_factory=dict[str, Any])
+    kept: list[Reasoning] = field(default_factory=list[Reasoning])
+    kept_partial: bool = False
 
     @property
     def text(self) -> str:

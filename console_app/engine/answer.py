@@ -19,8 +19,8 @@ _PLAN = re.compile(r"^[ \t#*_>]*plan[ \t*_]*:[ \t*_]*", re.IGNORECASE | re.MULTI
 class Answer:
     """What has come of an answer so far. `finish` is None until the model said that it is complete.
 
-    With a `label`, its text is a thought and not for the user. `model` is PROVIDER/MODEL, `endpoint` where
-    it is reached.
+    With a `label`, its text is a thought and not for the user. `provider` gives it; which of its models answers, it
+    knows once the answer has begun.
     """
 
     def __init__(
@@ -28,15 +28,12 @@ class Answer:
         batch: Batch,
         provider_calls: ProviderCalls,
         emit: Callable[[ev.Event], None],
+        provider: ports.Provider,
         label: ThoughtLabel | None = None,
-        *,
-        model: str = "",
-        endpoint: str = "",
     ) -> None:
         self.batch = batch
         self._provider_calls = provider_calls
-        self.model = model
-        self.endpoint = endpoint
+        self._provider = provider
         self.label: ThoughtLabel | None = label
         self.finish: ports.FinishReason | None = None
         self.error: FanoutError | None = None
@@ -45,6 +42,11 @@ class Answer:
         self._text: list[str] = []
         self._reasoning: list[Reasoning] = []
         self._provider_data: dict[str, Any] = {}
+
+    @property
+    def endpoint(self) -> str:
+        """Whose answer it is."""
+        return ports.endpoint_of(self._provider)
 
     @property
     def text(self) -> str:
@@ -72,6 +74,9 @@ class Answer:
                     self._emit(ev.TextRevised(text=self._text[0]))
             case ports.ReasoningFinished():
                 self._reasoning.append(chunk.reasoning)
+                self._emit(ev.AnswerKept(endpoint=self.endpoint, reasoning=chunk.reasoning))
+            case ports.ReasoningSoFar():
+                self._emit(ev.AnswerKept(endpoint=self.endpoint, reasoning=chunk.reasoning, partial=True))
             case ports.CallOpened():
                 self.batch.opened(chunk)
             case ports.CallClosed():
@@ -89,8 +94,9 @@ class Answer:
             case ports.ProviderData():
                 if chunk.index is None:
                     self._provider_data = chunk.data
+                    self._emit(ev.AnswerKept(endpoint=self.endpoint, provider_data=chunk.data))
                 else:
-                    self.batch.kept(chunk.index, chunk.data)
+                    self.batch.kept(chunk.index, chunk.data, self.endpoint)
             case ports.UsageChunk() | ports.RetryChunk() | ports.NoticeChunk():
                 self._emit(_of_the_request(chunk))
             case _:
@@ -110,7 +116,8 @@ class Answer:
 
     def as_message(self) -> AssistantMessage | None:
         """The answer as it joins the history; None when there is nothing to keep."""
-        calls = tuple(call.as_tool_call(self.model) for call in self.batch.calls)
+        model = f"{self._provider.name}/{self._provider.model}"
+        calls = tuple(call.as_tool_call(model) for call in self.batch.calls)
         if not calls and not self.text.strip() and not self.paused:
             return None
         return AssistantMessage(

@@ -25,6 +25,7 @@ from console_app.engine.executor import Executor, Queue
 from console_app.engine.settings import Dispatch
 
 LARGEST_ARGUMENTS: Final = 8 * 2**20  # characters of one call
+LARGEST_TOGETHER: Final = 32 * 2**20  # of all calls of one answer: each is stored, shown and sent to its tool
 MOST_OPENED: Final = (
     10_000  # calls that are read of one answer; each beyond `max_calls` only to say that it doesn't run
 )
@@ -70,6 +71,7 @@ class Batch:
         self._by_index: dict[int, CallExecution] = {}
         self._beyond: set[int] = set()  # of those, the calls that are too many
         self._sizes: dict[int, int] = {}  # characters of arguments that arrived
+        self._together = 0  # of all calls
         self.overflow = ""  # why no more of the answer can be taken
         self._first: dict[tuple[str, str, str], CallExecution] = {}  # of equal calls, the one that runs
 
@@ -123,21 +125,28 @@ class Batch:
         call = self._by_index.get(index)
         if call is None or call.closed or call.result is not None or index in self._beyond:
             return
-        self._sizes[index] = size = self._sizes.get(index, 0) + len(text)
-        if size > LARGEST_ARGUMENTS:
-            self.overflow = f"the arguments of a call are larger than {LARGEST_ARGUMENTS // 2**20} MB"
-            self._refuse_size(call, "".join(call.received))
+        if problem := self._grown(index, len(text)):
+            self.overflow = problem
+            self._refuse_size(call, "".join(call.received), problem)
             return
         call.received.append(text)
         self._emit(ev.CallArguments(call_id=call.id, delta=text))
 
-    def _refuse_size(self, call: CallExecution, written: str) -> None:
+    def _grown(self, index: int, more: int) -> str:
+        """Counts arguments that came; why they are too large, or ""."""
+        self._sizes[index] = size = self._sizes.get(index, 0) + more
+        self._together += more
+        if size > LARGEST_ARGUMENTS:
+            return f"its arguments are larger than {LARGEST_ARGUMENTS // 2**20} MB"
+        if self._together > LARGEST_TOGETHER:
+            return f"the calls of the answer have more than {LARGEST_TOGETHER // 2**20} MB of arguments"
+        return ""
+
+    def _refuse_size(self, call: CallExecution, written: str, problem: str) -> None:
         call.closed = True
         call.raw = written[:RAW_KEPT]
         call.received = [call.raw]
-        self._executor.finish(
-            call, results.unreadable(f"its arguments are larger than {LARGEST_ARGUMENTS // 2**20} MB", call.raw)
-        )
+        self._executor.finish(call, results.unreadable(problem, call.raw))
 
     def closed(self, chunk: CallClosed) -> None:
         """A call's arguments are complete."""
@@ -145,8 +154,10 @@ class Batch:
         if call is None or call.closed:
             logger.warning("The end of call %d, which is not open, is ignored", chunk.index)
             return
-        if len(chunk.arguments) > LARGEST_ARGUMENTS:
-            self._refuse_size(call, chunk.arguments)
+        more = max(0, len(chunk.arguments) - self._sizes.get(chunk.index, 0))  # that no delta brought
+        if chunk.index not in self._beyond and (problem := self._grown(chunk.index, more)):
+            self.overflow = problem if self._together > LARGEST_TOGETHER else ""
+            self._refuse_size(call, chunk.arguments, problem)
             return
         call.closed = True
         try:
@@ -185,10 +196,11 @@ class Batch:
             call.raw = chunk.raw or "".join(call.received)
             self._executor.finish(call, results.unreadable(chunk.problem.rstrip("."), call.raw))
 
-    def kept(self, index: int, data: dict[str, Any]) -> None:
-        """What the endpoint wants back with a call."""
+    def kept(self, index: int, data: dict[str, Any], endpoint: str) -> None:
+        """What `endpoint` wants back with a call."""
         if (call := self._by_index.get(index)) is not None:
             call.provider_data = data
+            self._emit(ev.AnswerKept(endpoint=endpoint, call_id=call.id, provider_data=data))
 
     def dropped(self, index: int) -> None:
         """What was announced is no call after all."""
@@ -251,10 +263,12 @@ class Batch:
         self._emit(ev.BatchFinished(calls=len(calls), wall_ms=round(wall * 1000), summed_ms=round(summed * 1000)))
 
     def _unfinished(self) -> list[CallExecution]:
-        return [call for call in self.calls if not call.finished.is_set()]
+        return [call for call in self._by_index.values() if not call.finished.is_set()]
 
     def _dispatch(self, call: CallExecution, spec: ToolSpec) -> None:
-        if self._rules.policy_of(call) is CallPolicy.SINGLE and any(other.index < call.index for other in self.calls):
+        if self._rules.policy_of(call) is CallPolicy.SINGLE and any(
+            other.index < call.index for other in self._by_index.values()
+        ):
             self._executor.finish(call, results.not_single())
         elif (first := self._same(call, spec)) is not call and first.index < call.index:
             self._executor.follow(call, spec, lambda: self._by_index[first.index], self._queue_of(call))

@@ -191,7 +191,7 @@ class Executor:
             if not announced:
                 self._emit(ev.CallQueued(call_id=call.id, why=queue.why))
                 announced = True
-            await others[0].finished.wait()
+            await others[-1].finished.wait()  # the nearest: all would wake, and look again, with each of the others
 
     async def _take_slot(self, call: CallExecution, spec: ToolSpec) -> None:
         limits = limits_of(spec, call.arguments or {}, self._settings.max_parallel)

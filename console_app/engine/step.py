@@ -16,7 +16,7 @@ from console_app.domain import events as ev
 from console_app.domain.approvals import CallPolicy
 from console_app.domain.errors import AnswerInterrupted, FanoutError, ProviderError
 from console_app.domain.messages import ThoughtLabel, UserMessage
-from console_app.domain.ports.provider import SLICE, ModelRequest, endpoint_of, no_pictures
+from console_app.domain.ports.provider import SLICE, ModelRequest, no_pictures
 from console_app.domain.sampling import Sampling
 from console_app.domain.tools import ToolSpec
 from console_app.engine import results
@@ -114,21 +114,17 @@ class Step:
 
     async def run(self) -> StepResult:
         """Sends the request; returns when the answer has ended and each of its calls has its result."""
-        provider = self._session.provider
         answer = Answer(
             self.batch,
             self._owner.provider_calls,
             self._owner.emit,
+            self._session.provider,
             self._ask.label,
-            model=f"{provider.name}/{provider.model}",
-            endpoint=endpoint_of(provider),
         )
         ended = asyncio.get_running_loop().create_future()
         reader = self._owner.spawn(self._read(self._request(), answer, ended), "answer")
         try:
             await ended
-            answer.model = f"{provider.name}/{provider.model}"  # a fallback may have answered
-            answer.endpoint = endpoint_of(provider)
             self.batch.seal(answer.cut, lost=answer.finish is None)
             self._sealed = True
             await self.batch.settled()

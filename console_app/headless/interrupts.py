@@ -12,6 +12,7 @@ from typing import TypeVar
 
 EXIT_INTERRUPTED = 130
 DEADLINE = 4.5  # seconds from the first signal to the end of the process, whatever hangs
+LEAVING = 2.0  # seconds from the end of the work to that of the process, whatever thread still hangs
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 T = TypeVar("T")
 
@@ -59,8 +60,13 @@ class Interrupts:
             return
         self.asked.set()
         # Whatever hangs from here on (a server, a reader of the pipe), the process ends in time.
-        timer = threading.Timer(DEADLINE, os._exit, (EXIT_INTERRUPTED,))
-        timer.daemon = True
-        timer.start()
+        end_within(DEADLINE, EXIT_INTERRUPTED)
         if self.on_interrupt is not None:
             self.on_interrupt()
+
+
+def end_within(seconds: float, code: int) -> None:
+    """Ends the process at the latest then, past whatever thread Python would wait for."""
+    timer = threading.Timer(seconds, os._exit, (code,))
+    timer.daemon = True
+    timer.start()

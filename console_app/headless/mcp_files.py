@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from console_app.config import mcp_edit, mcp_import, trust
-from console_app.config.mcp_servers import ServerConfig, load_mcp_config
+from console_app.config.mcp_servers import load_mcp_config
 from console_app.config.paths import Paths, read_text
 from console_app.config.redaction import Redactor
 from console_app.config.secret_sources import secrets_of_arguments, secrets_of_url
@@ -166,24 +166,6 @@ def summary(fields: Mapping[str, Any]) -> str:
     words: list[Any] = [*(command if isinstance(command, list) else [command]), *(fields.get("args") or ())]
     given = [str(word) for word in words if word is not None]
     return one_line(_without_secrets(shlex.join(given), given), 100)
-
-
-def starts(server: ServerConfig) -> Iterator[str]:
-    """What trusting a server lets it run, a line each: command and arguments, or address; folder; names of variables
-    or headers, never their values."""
-    off = " (off)" if server.disabled else ""
-    yield f"{one_line(server.name, 40)}{off}"
-    if server.problem:
-        yield f"    can't be started: {one_line(server.problem, 200)}"
-    if server.url:
-        yield f"    connects to  {one_line(server.url, 400)}"
-    elif server.command:
-        yield f"    runs         {one_line(shlex.join((server.command, *server.args)), 2000)}"
-        yield f"    in           {one_line(server.cwd, 400) if server.cwd else 'the working folder'}"
-    if server.env:
-        yield f"    with         {', '.join(one_line(name, 60) for name in server.env)}"
-    if server.headers:
-        yield f"    headers      {', '.join(one_line(name, 60) for name in server.headers)}"
 
 
 def shown(fields: Mapping[str, Any]) -> str:

@@ -89,7 +89,7 @@ def definition_of(tool: Tool) -> str:
         "inputSchema": tool.input_schema,
         "annotations": tool.annotations.model_dump(by_alias=True, exclude_none=True) if tool.annotations else {},
     }
-    if measure(tool.input_schema)[0] > LARGE:  # to indent takes three times as long
+    if measure(tool.input_schema).parts > LARGE:  # to indent takes three times as long
         return json.dumps(fields, ensure_ascii=False, separators=(",\n", ": "), sort_keys=True)
     return json.dumps(fields, ensure_ascii=False, indent=2, sort_keys=True)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from console_app.mcp_client.schema_check import DEEPEST, measure
+from console_app.mcp_client.schema_check import measure
 from console_app.mcp_client.status import RejectedTool
 
 LONGEST_NAME = 256
@@ -40,8 +40,8 @@ def _check(tool: Any) -> tuple[str, str]:
         return name, "its inputSchema is not an object"
     if (kind := cast("dict[str, Any]", schema).get("type", "object")) != "object":
         return name, f"its inputSchema is of type {kind!r:.80}, not object"
-    if measure(schema)[1] > DEEPEST:
-        return name, f"its inputSchema is nested more than {DEEPEST} levels deep"
+    if problem := measure(schema).problem:
+        return name, f"its inputSchema is {problem}"
     return name, ""
 
 
@@ -51,7 +51,7 @@ def _trimmed(fields: dict[str, Any]) -> dict[str, Any]:
     expected = {"title": str, "description": str, "outputSchema": dict, "annotations": dict, "icons": list}
     wrong = {key for key, kind in expected.items() if key in fields and not isinstance(fields[key], kind)}
     wrong |= {"_meta"} if not isinstance(fields.get("_meta", {}), dict) else set()
-    if measure(fields.get("outputSchema"))[1] > DEEPEST:
+    if measure(fields.get("outputSchema")).problem:
         wrong |= {"outputSchema"}
     schema = fields["inputSchema"]
     kept = {key: value for key, value in fields.items() if key not in wrong}

@@ -20,6 +20,9 @@ INTERNALS: Final[dict[str, str]] = {
     "mcp.shared._context_streams:ContextReceiveStream.last_context": (
         "wire.py: which request a message came with, over streamable HTTP; the SDK reads it with getattr, too"
     ),
+    "async mcp.client.session:ClientSession.validate_tool_result(name, result)": (
+        "session.py puts structured_results.py in its place: the SDK's judging of a result is not bounded"
+    ),
     "async mcp.client.auth:OAuthClientProvider._initialize()": (
         "oauth.py overrides it: without expiry and endpoints an expired token would be thrown away, never refreshed"
     ),

@@ -7,7 +7,7 @@ that list alone.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence, Sized
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from mcp import MCPError
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from mcp import Client
 
 MOST_PAGES = 1000
+MOST_LISTED = 5_000  # tools, prompts or resources of one server
 T = TypeVar("T")
 
 
@@ -53,14 +54,16 @@ class _Page(Protocol):
 P = TypeVar("P", bound=_Page)
 
 
-async def every_page(fetch: Callable[[str | None], Awaitable[P]]) -> list[P]:
-    """All pages of a list; a cursor that comes again ends it."""
+async def every_page(fetch: Callable[[str | None], Awaitable[P]], listed: Callable[[P], Sized]) -> list[P]:
+    """All pages of a list, of which `listed` is what each holds; a cursor that comes again ends it, and so does the
+    page with which there are too many."""
     pages: list[P] = []
-    cursor, seen = None, set[str]()
+    cursor, seen, count = None, set[str](), 0
     for _ in range(MOST_PAGES):
         page = await fetch(cursor)
         pages.append(page)
-        cursor = page.next_cursor
+        count += len(listed(page))
+        cursor = page.next_cursor if count <= MOST_LISTED else None
         if not cursor or cursor in seen:
             break
         seen.add(cursor)
@@ -92,7 +95,7 @@ async def _listed(fetch: Callable[[], Awaitable[Sequence[T]]], what: str, proble
 
 
 async def _prompts(client: Client, server: str) -> list[ServerPrompt]:
-    pages = await every_page(lambda cursor: client.list_prompts(cursor=cursor))
+    pages = await every_page(lambda cursor: client.list_prompts(cursor=cursor), lambda page: page.prompts)
     return [
         ServerPrompt(
             server,
@@ -110,7 +113,7 @@ async def _prompts(client: Client, server: str) -> list[ServerPrompt]:
 
 
 async def _resources(client: Client, server: str) -> list[Resource]:
-    pages = await every_page(lambda cursor: client.list_resources(cursor=cursor))
+    pages = await every_page(lambda cursor: client.list_resources(cursor=cursor), lambda page: page.resources)
     return [
         Resource(server, one.uri, one.name, one.title or "", one.description or "", one.mime_type or "", one.size)
         for page in pages
@@ -119,7 +122,9 @@ async def _resources(client: Client, server: str) -> list[Resource]:
 
 
 async def _templates(client: Client, server: str) -> list[ResourceTemplate]:
-    pages = await every_page(lambda cursor: client.list_resource_templates(cursor=cursor))
+    pages = await every_page(
+        lambda cursor: client.list_resource_templates(cursor=cursor), lambda page: page.resource_templates
+    )
     return [
         ResourceTemplate(
             server,

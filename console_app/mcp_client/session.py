@@ -45,6 +45,7 @@ from console_app.mcp_client.offers import Offers, PromptMessage, ResourceContent
 from console_app.mcp_client.running_calls import WireCall, current_call
 from console_app.mcp_client.schema_check import check_schema
 from console_app.mcp_client.status import RejectedTool
+from console_app.mcp_client.structured_results import OutputSchemas
 from console_app.mcp_client.wire import Streams, Wire
 
 SESSION_TERMINATED = "Session terminated"  # the SDK's words for a 404 on a session
@@ -91,6 +92,9 @@ class ServerSession:
         self._surroundings = surroundings
         self._refusal = refusal
         self._tokens = itertools.count(1)
+        self._outputs = OutputSchemas()
+        # On the instance, which the SDK looks at: its own judging is not bounded (structured_results).
+        client.session.validate_tool_result = self._outputs.validate_tool_result
         self.changes = changes
         self.ended = wire.ended
 
@@ -118,17 +122,24 @@ class ServerSession:
         tools: dict[str, Tool] = {}
         rejected: list[RejectedTool] = []
         try:
-            pages = await reading.every_page(lambda cursor: self._client.list_tools(cursor=cursor))
+            pages = await reading.every_page(
+                lambda cursor: self._client.list_tools(cursor=cursor), lambda page: page.tools
+            )
         except MCPError as error:
             if error.code != METHOD_NOT_FOUND:
                 raise
             pages = []
         for tool in (tool for page in pages for tool in page.tools):
+            if len(tools) >= reading.MOST_LISTED:
+                rejected.append(RejectedTool(tool.name, f"its server lists more than {reading.MOST_LISTED:,} tools"))
+                break
             if tool.name in tools:
                 rejected.append(RejectedTool(tool.name, "it is listed twice"))
             else:
                 tools[tool.name] = tool
-        return await asyncio.to_thread(_checked, tools, [*self._wire.rejected, *rejected])
+        listing = await asyncio.to_thread(_checked, tools, [*self._wire.rejected, *rejected])
+        self._outputs.listed(listing.tools)
+        return listing
 
     async def offers(self) -> Offers:
         """Prompts, resources and templates, as far as the server advertises them."""

@@ -9,7 +9,7 @@ from console_app.domain.ports.provider import ModelRequest
 from console_app.providers.answer import WireAnswer
 from console_app.providers.anthropic_answer import AnthropicAnswer
 from console_app.providers.anthropic_request import anthropic_body
-from console_app.providers.cache_marks import MARK, mark_anthropic
+from console_app.providers.cache_marks import mark_anthropic, with_mark
 from console_app.providers.concessions import Concession
 from console_app.providers.endpoint_headers import headers_left_out, headers_sent
 from console_app.providers.fault_wordings import allowed_values
@@ -83,7 +83,7 @@ class AnthropicMessagesProvider(WireProvider):
             eager=self._where.is_vendor,
             images=self._sees,
         )
-        if "cache_control" not in self._dropped:
+        if "cache_control" not in self._dropped and request.sampling.cache != "off":
             mark_anthropic(body)
         self._think(body, request)
         return without(body, self._dropped)
@@ -102,14 +102,13 @@ class AnthropicMessagesProvider(WireProvider):
     @property
     def _budgeted(self) -> bool:
         """Whether its model thinks by a budget: by its name, until it was refused."""
-        return self._dropped.get("thinking by", _BUDGETED.search(self.model) is not None)
+        return bool(self._dropped.get("thinking by", _BUDGETED.search(self.model) is not None))
 
     def _answer(self, request: ModelRequest) -> WireAnswer:
         return AnthropicAnswer(request.tools, self._source)
 
     def _relax(self, body: dict[str, Any], fault: Fault) -> str | Concession:
-        marked = body if "cache_control" in self._dropped else {**body, "cache_control": MARK}
-        field = refused_field(fault, marked, _OPTIONAL)
+        field = refused_field(fault, with_mark(body), _OPTIONAL)
         if field == "output_config" and allowed_values(fault.message):
             return "effort"  # this much of it, and not effort as such
         if field in ("output_config", "thinking"):

@@ -9,6 +9,7 @@ two keep the tools and the system prompt for conversations that begin alike.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -53,6 +54,13 @@ def mark_chat(body: dict[str, Any]) -> None:
     ]
     for message in ends[-2:]:
         _mark_message(message)
+
+
+def with_mark(body: Mapping[str, Any]) -> Mapping[str, Any]:
+    """`body`, with a field that says so if something in it is marked: for whoever looks for what was refused."""
+    inside = [part for one in map(obj, arr(body.get("messages"))) for part in map(obj, arr(one.get("content")))]
+    outside = [obj(one) for name in ("tools", "system") for one in arr(body.get(name))]
+    return {**body, "cache_control": MARK} if any("cache_control" in one for one in (*inside, *outside)) else body
 
 
 def _asked(messages: list[Any]) -> list[dict[str, Any]]:

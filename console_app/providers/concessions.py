@@ -1,7 +1,7 @@
-"""What one endpoint refused for its model, and what goes to it in that place: learnt once, kept while it is open.
+"""What one endpoint refused for its model, and what goes to it in that place: learnt once.
 
 A refusal is read by its words (tables below and in `output_limits`). Each thing is given up at most once, and every one
-changes the next request, so that a request is never sent again as it was.
+changes the next request, so that a request is never sent again as it was. `config.known_refusals` remembers them.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from console_app.config.known_refusals import Refusals
 from console_app.domain.messages import AssistantMessage, Reasoning, ToolMessage, UserMessage
 from console_app.domain.ports.provider import ModelRequest
 from console_app.domain.tools import ToolCall
@@ -39,76 +40,72 @@ class Concession:
     reasoning: bool = False  # of the answers so far
 
 
-@dataclass(frozen=True, slots=True)
-class _Room:
-    """What answers may take beside an input: known of a body of `size` characters, which had `input` tokens."""
-
-    context: int
-    input: int
-    size: int
-
-    def beside(self, size: int) -> int:
-        input = self.input if size == self.size else math.ceil(self.input * size / self.size * _SPARE)
-        return max(self.context - input, 1)
+def _beside(room: tuple[int, int, int], size: int) -> int:
+    """What an answer may take beside a body of `size` characters, by what is known of another."""
+    context, input, known = room
+    return max(context - (input if size == known else math.ceil(input * size / known * _SPARE)), 1)
 
 
 class Concessions:
     """Of one endpoint and model. `apply_to` and `applied` make a request fit, `learn` takes a refusal."""
 
-    def __init__(self) -> None:
-        self.sees = True  # pictures are sent until the endpoint says that its model takes none
-        self._stale: set[str] = set()  # reasoning it no longer takes
-        self._pictures: set[str] = set()  # paths of those that it doesn't take
-        self._own_ids_refused = False
-        self._unsigned = False
-        self._keywords: set[str] = set()
-        self.largest: int | None = None  # tokens of an answer, whatever the request
-        self._room: _Room | None = None
+    def __init__(self, refused: Refusals) -> None:
+        self.refused = refused
 
     # -- what goes out
 
     def apply_to(self, request: ModelRequest) -> ModelRequest:
         """`request` without the reasoning, ids and pictures that were refused."""
-        if self.sees and not (self._stale or self._pictures or self._own_ids_refused):
+        refused = self.refused
+        if refused.sees and not (refused.reasoning or refused.pictures or refused.own_ids_refused):
             return request
         return replace(request, messages=tuple(map(self._message, request.messages)))
 
     def applied(self, body: dict[str, Any]) -> dict[str, Any]:
         """`body` with the signatures, schemas and the token limit that the endpoint takes; changed in place."""
-        if self._unsigned:
+        if self.refused.unsigned:
             _sign(body)
-        if self._keywords:
-            schema_keywords.leave_out(body, self._keywords)
-        if self.largest is not None or self._room is not None:
-            self._limit(body)
+        if self.refused.no_blanks:
+            for message in _blank(body):
+                message["content"] = ""
+        if self.refused.keywords:
+            schema_keywords.leave_out(body, self.refused.keywords)
+        self._limit(body)
         return body
+
+    @property
+    def largest(self) -> int | None:
+        """Tokens of an answer, whatever the request; None while nothing is known against any number."""
+        return min(filter(None, (self.refused.largest, self.refused.affordable)), default=None)
 
     def _message(self, message: UserMessage | AssistantMessage | ToolMessage) -> Any:
         match message:
             case AssistantMessage():
-                kept = tuple(block for block in message.reasoning if _key(block) not in self._stale)
+                kept = tuple(block for block in message.reasoning if _key(block) not in self.refused.reasoning)
                 calls = message.tool_calls
-                if self._own_ids_refused:
+                if self.refused.own_ids_refused:
                     calls = tuple(call.model_copy(update={"provider_data": _without_id(call)}) for call in calls)
                 if kept == message.reasoning and calls == message.tool_calls:
                     return message
                 return message.model_copy(update={"reasoning": kept, "tool_calls": calls})
             case UserMessage() | ToolMessage():
                 changes: dict[str, Any] = {}
-                if message.images and (not self.sees or not self._pictures.isdisjoint(message.images)):
-                    kept_paths = (path for path in message.images if path not in self._pictures)
-                    changes["images"] = tuple(kept_paths) if self.sees else ()
+                sees, refused = self.refused.sees, self.refused.pictures
+                if message.images and (not sees or not refused.isdisjoint(message.images)):
+                    changes["images"] = tuple(path for path in message.images if path not in refused) if sees else ()
                 return message.model_copy(update=changes) if changes else message
 
     def _limit(self, body: dict[str, Any]) -> None:
-        most = self.largest
-        if self._room is not None:
-            room = self._room.beside(_size(body))
-            most = room if most is None else min(most, room)
+        most, room = self.largest, self.refused.room
+        if most is None and room is None:
+            return
+        if room is not None:
+            left = _beside(room, _size(body))
+            most = left if most is None else min(most, left)
         names = [name for name in LIMIT_NAMES if name in body]
         for name in names:
             body[name] = min(int(body[name]), most or 1)
-        if not names and self._room is not None and most is not None:
+        if not names and room is not None and most is not None:
             body[LIMIT_NAMES[1] if "input" in body else LIMIT_NAMES[2]] = most
 
     # -- what came back
@@ -119,19 +116,22 @@ class Concessions:
             return self._less(limit, body)
         if fault.error.status not in _HISTORY_STATUSES:
             return None
-        words = f"{fault.code} {fault.param} {fault.message}"
+        words, refused = f"{fault.code} {fault.param} {fault.message}", self.refused
         match refused_part(words):
-            case Refused.SIGNATURE if not self._unsigned and _calls(body):
-                self._unsigned = True
+            case Refused.SIGNATURE if not refused.unsigned and _calls(body):
+                refused.unsigned = True
                 return Concession("the calls of older answers without its own signature", "with a placeholder for it")
-            case Refused.REASONING if stale := {_key(block) for block in _reasoning(request)} - self._stale:
-                self._stale |= stale
+            case Refused.REASONING if stale := {_key(block) for block in _reasoning(request)} - refused.reasoning:
+                refused.reasoning |= stale
                 return Concession("the reasoning of older answers", reasoning=True)
-            case Refused.ID if not self._own_ids_refused and _has_calls(request):
-                self._own_ids_refused = True
+            case Refused.ID if not refused.own_ids_refused and _has_calls(request):
+                refused.own_ids_refused = True
                 return Concession("ids of older calls", "with short ones")
-            case Refused.KEYWORD if found := schema_keywords.refused_in(words, body) - self._keywords:
-                self._keywords |= found
+            case Refused.BLANK if not refused.no_blanks and _blank(body):
+                refused.no_blanks = True
+                return Concession("answers without text", "with an empty one")
+            case Refused.KEYWORD if found := schema_keywords.refused_in(words, body) - refused.keywords:
+                refused.keywords |= found
                 return Concession(f"{', '.join(sorted(found))} in the tools' parameters")
             case _:
                 return self._without_pictures(fault, request, words)
@@ -142,24 +142,25 @@ class Concessions:
         if (asked is not None and asked <= limit.tokens) or (asked is None and not limit.context):
             return None
         if limit.context:
-            if asked is None and self._room is not None:
+            if asked is None and self.refused.room is not None:
                 return None
-            self._room = _Room(limit.context, limit.input, 0)
-            self._room = replace(self._room, size=_size(body))
+            self.refused.room = limit.context, limit.input, _size(body)
+        elif limit.of_account:
+            self.refused.affordable = limit.tokens
         else:
-            self.largest = limit.tokens
+            self.refused.largest = limit.tokens
         what = f"answers of up to {asked:,} tokens" if asked is not None else "answers without a limit"
         return Concession(what, f"with {limit.tokens:,}")
 
     def _without_pictures(self, fault: Fault, request: ModelRequest, words: str) -> Concession | None:
         shown = {path for one in request.messages if not isinstance(one, AssistantMessage) for path in one.images}
-        if not self.sees or not shown:
+        if not self.refused.sees or not shown:
             return None
-        if picture_refused(fault.error.status, words) and not shown <= self._pictures:
-            self._pictures |= shown
+        if picture_refused(fault.error.status, words) and not shown <= self.refused.pictures:
+            self.refused.pictures |= shown
             return Concession("a picture", "with the words about it alone")
         if images_refused(fault.error.status, words):
-            self.sees = False
+            self.refused.sees = False
             return Concession("images")
         return None
 
@@ -189,6 +190,12 @@ def _size(body: Mapping[str, Any]) -> int:
 def _calls(body: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The calls of a chat body's answers."""
     return [obj(call) for one in arr(body.get("messages")) for call in arr(obj(one).get("tool_calls"))]
+
+
+def _blank(body: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The answers of a chat body that are nothing but calls."""
+    messages = [obj(one) for one in arr(body.get("messages"))]
+    return [one for one in messages if one.get("role") == "assistant" and one.get("content", "") is None]
 
 
 def _sign(body: Mapping[str, Any]) -> None:

@@ -5,31 +5,41 @@ from __future__ import annotations
 from importlib import import_module
 from typing import assert_never
 
+from console_app.config.known_refusals import KnownRefusals
 from console_app.domain.endpoint import Api, ProviderConfig
+from console_app.providers.rate_limiter import RateLimiter
 from console_app.providers.wire_provider import WireProvider
 
 
-def open_provider(config: ProviderConfig) -> WireProvider:
-    """The provider for `config`. Cheap: the SDK is imported by the first request, or before it by `preload`."""
+def open_provider(
+    config: ProviderConfig, known: KnownRefusals | None = None, limiter: RateLimiter | None = None
+) -> WireProvider:
+    """The provider for `config`; `known` is what endpoints refused before, `limiter` is shared by all that ask the same
+    one at once. Cheap: the SDK is imported by the first request, or before it by `preload`."""
     match config.api:
         case "openai-chat":
             from console_app.providers.openai_chat import OpenAIChatProvider
 
-            return OpenAIChatProvider(config)
+            return OpenAIChatProvider(config, known=known, limiter=limiter)
         case "openai-responses":
             from console_app.providers.openai_responses import OpenAIResponsesProvider
 
-            return OpenAIResponsesProvider(config)
+            return OpenAIResponsesProvider(config, known=known, limiter=limiter)
         case "anthropic":
             from console_app.providers.anthropic_messages import AnthropicMessagesProvider
 
-            return AnthropicMessagesProvider(config)
+            return AnthropicMessagesProvider(config, known=known, limiter=limiter)
         case _:
             assert_never(config.api)
 
 
 def preload(api: Api) -> None:
-    """Imports the SDK that `api` needs (openai 0.5 s, anthropic 1.2 s): called in a thread after the first paint."""
+    """Imports the SDK that `api` needs (openai 0.5 s, anthropic 1.2 s) and compiles the patterns with which answers are
+    read for calls (0.1 s): called in a thread after the first paint.
+    """
+    from console_app.dialects.scanner import prepare
+
+    prepare()
     match api:
         case "openai-chat" | "openai-responses":
             import_module("openai")

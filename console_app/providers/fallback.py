@@ -3,6 +3,7 @@ shown, the other answers, until the turn ends. So it is taken once a turn, and e
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing, asynccontextmanager
 
@@ -16,24 +17,36 @@ from console_app.domain.ports.provider import (
     Provider,
     ReadsText,
     RetryChunk,
+    StandIn,
     effort_for,
     endpoint_of,
     no_pictures,
+    speaks,
+    stand_in,
 )
 from console_app.domain.sampling import Effort
 
 
 class WithFallback:
-    """`first`, and what `open_other` opens when it is needed: the model called `other_name`, PROVIDER/MODEL.
+    """`first`, and what `open_other` opens when it is needed: the model called `other_name`, PROVIDER/MODEL. What is
+    known of that one `describe_other` says, in a thread.
 
     Name, model and all else are those of the one that answers now.
     """
 
-    def __init__(self, first: Provider, other_name: str, open_other: Callable[[], Provider]) -> None:
+    def __init__(
+        self,
+        first: Provider,
+        other_name: str,
+        open_other: Callable[[], Provider],
+        describe_other: Callable[[], StandIn] = StandIn,
+    ) -> None:
         self._first = first
         self._other_name = other_name
         self._open_other = open_other
+        self._describe_other = describe_other
         self._other: Provider | None = None
+        self._described = StandIn()
         self._taken = False
 
     @property
@@ -57,6 +70,11 @@ class WithFallback:
         return endpoint_of(self._now)
 
     @property
+    def stand_in(self) -> StandIn | None:
+        """The other one, or what answers in its place, while that is so."""
+        return stand_in(self._now) or self._described if self._now is self._other else None
+
+    @property
     def no_pictures(self) -> str:
         """Why its model is shown no pictures."""
         return no_pictures(self._now)
@@ -64,16 +82,16 @@ class WithFallback:
     @property
     def dialect(self) -> str | None:
         """The dialect that its tools are offered in, None where the API's own are used."""
-        return self._now.dialect if isinstance(self._now, ReadsText) else None
+        return self._now.dialect if speaks(self._now, ReadsText) else None
 
     def choose(self, mode: ProtocolMode) -> None:
         """Another protocol for the first one."""
-        if isinstance(self._first, ReadsText):
+        if speaks(self._first, ReadsText):
             self._first.choose(mode)
 
     def approved(self, dialect: str) -> None:
         """A person approved a call that the one that answers wrote in `dialect`."""
-        if isinstance(self._now, ReadsText):
+        if speaks(self._now, ReadsText):
             self._now.approved(dialect)
 
     def effort_for(self, asked: Effort | None) -> str:
@@ -84,7 +102,7 @@ class WithFallback:
         """The first one is tried again."""
         self._taken = False
         for provider in (self._first, self._other):
-            if isinstance(provider, KnowsTurns):
+            if speaks(provider, KnowsTurns):
                 provider.turn_began()
 
     @asynccontextmanager
@@ -116,7 +134,9 @@ class WithFallback:
                 if shown or not error.unavailable:
                     raise
                 try:
-                    self._other = self._other or self._open_other()
+                    if self._other is None:
+                        self._other = self._open_other()
+                        self._described = await asyncio.to_thread(self._describe_other)
                 except FanoutError as problem:
                     yield NoticeChunk(f"The fallback {self._other_name} can't be used. {problem.line}", "warning")
                     raise error from problem

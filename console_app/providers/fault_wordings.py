@@ -71,6 +71,7 @@ class Refused(Enum):
     SIGNATURE = auto()  # of a call, missing or not its own (Gemini)
     REASONING = auto()
     ID = auto()  # of a call
+    BLANK = auto()  # content that is null, of an answer of nothing but calls
     KEYWORD = auto()  # of the tools' schemas
 
 
@@ -102,6 +103,14 @@ _PARTS: tuple[tuple[Refused, re.Pattern[str]], ...] = (
             r"(tool.?call.?id|tool_use_id|tool_use\.id|call_id|tool_calls\W*\d+\W*id|\binput\W*\d+\W*id)\b"
             r".{0,160}(must be a-z|too long|maximum length|length of|pattern|invalid|begins with|alphanum)"
             r"|invalid.{0,40}(tool.?call.?id|tool_use_id|call_id|tool_calls\W*\d+\W*id)\b(?!.{0,80}not found)",
+            re.IGNORECASE | re.DOTALL,
+        ),
+    ),
+    (
+        Refused.BLANK,
+        re.compile(
+            r"content\b.{0,80}(valid string|must be (a )?string|none is not|(not|cannot) be (null|none|empty)"
+            r"|received null|null, expected|null is not|str type expected)|invalid type: null, expected a string",
             re.IGNORECASE | re.DOTALL,
         ),
     ),

@@ -6,6 +6,7 @@ What a response holds is counted once it is decoded, as a little gzip can be a l
 from __future__ import annotations
 
 import ssl
+import time
 from collections.abc import AsyncGenerator
 from typing import TYPE_CHECKING, Final
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 LARGEST_ANSWER: Final = 256 * 2**20  # bytes of one response, decoded; a long answer is a few of them
 LARGEST_REFUSAL: Final = 2**20  # bytes of one with an error; only its beginning is ever shown
+LONGEST_REFUSAL: Final = 10.0  # seconds of one, from its first byte: a byte now and then would put off every time-out
 
 
 def make_http_client(config: ProviderConfig, where: EndpointAddress) -> httpx2.AsyncClient:
@@ -30,20 +32,29 @@ def make_http_client(config: ProviderConfig, where: EndpointAddress) -> httpx2.A
     client = httpx2.AsyncClient(
         timeout=timeout, follow_redirects=False, verify=verify, headers={"Accept-Encoding": "gzip, deflate"}
     )
-    client.event_hooks = {"response": [_limit]}
+    longest = min(LONGEST_REFUSAL, config.read_timeout)
+
+    async def limit(response: httpx2.Response) -> None:
+        await _limit(response, longest)
+
+    client.event_hooks = {"response": [limit]}
     return client
 
 
-async def _limit(response: httpx2.Response) -> None:
-    """Has the response count what is read of it. Before it is read, so a hook is early enough."""
+async def _limit(response: httpx2.Response, longest: float) -> None:
+    """Has the response count what is read of it, and end in `longest` seconds if it is a refusal. Before it is read, so
+    a hook is early enough."""
     import httpx2
 
     whole = response.aiter_bytes
 
     async def counted(chunk_size: int | None = None) -> AsyncGenerator[bytes]:
         size, most = 0, LARGEST_ANSWER if response.is_success else LARGEST_REFUSAL
+        until = time.monotonic() + longest
         async for piece in whole(chunk_size):
             size += len(piece)
+            if not response.is_success and time.monotonic() > until:
+                return
             if size > most and not response.is_success:
                 yield piece[: most - size]
                 return

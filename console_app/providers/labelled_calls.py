@@ -123,6 +123,11 @@ class LabelledCalls:
             call.marked = True
         return True
 
+    def incomplete(self, where: Where) -> None:
+        """The endpoint says that the call at `where` is not whole, whatever it holds."""
+        if (call := self._owner(where, ended=False)) is not None:
+            call.doubt = "the endpoint marked it incomplete"
+
     def known(self, where: Where, name: str, arguments: Any) -> bool:
         """Whether a call that a closing event names was told of before. One whose id an event left out is told by its
         place or its arguments, and answers to one closing event."""

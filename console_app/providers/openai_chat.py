@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from console_app.domain.ports.provider import ModelRequest
 from console_app.providers.answer import WireAnswer
-from console_app.providers.cache_marks import forwards_marks, mark_chat
+from console_app.providers.cache_marks import forwards_marks, mark_chat, with_mark
 from console_app.providers.faults import Fault
 from console_app.providers.openai_chat_answer import ChatAnswer
 from console_app.providers.openai_chat_request import chat_body
@@ -26,6 +26,7 @@ _OPTIONAL: dict[str, tuple[str, ...]] = {
     "messages.reasoning_details": (),
     "messages.reasoning": (),
     "messages.extra_content": (),
+    "cache_control": ("content",),  # with the marks it is a list
 }
 
 
@@ -48,7 +49,7 @@ class OpenAIChatProvider(WireProvider):
 
     def _body(self, request: ModelRequest) -> dict[str, Any]:
         # OpenAI's newer models take only the longer name, most other servers only the shorter one.
-        limit_field = self._dropped.get("limit") or _LIMITS[0 if self._where.is_vendor else 1]
+        limit_field = str(self._dropped.get("limit") or _LIMITS[0 if self._where.is_vendor else 1])
         body = chat_body(
             request,
             self._config,
@@ -57,7 +58,8 @@ class OpenAIChatProvider(WireProvider):
             limit_field=limit_field,
             images=self._sees,
         )
-        if forwards_marks(self._where.url, self.model):
+        known = request.sampling.cache != "off" and forwards_marks(self._where.url, self.model)
+        if (known or request.sampling.cache == "on") and "cache_control" not in self._dropped:
             mark_chat(body)
         return without(body, self._dropped)
 
@@ -68,6 +70,6 @@ class OpenAIChatProvider(WireProvider):
         if "limit" not in self._dropped and (limit := refused_field(fault, body, dict.fromkeys(_LIMITS, ()))):
             self._dropped["limit"] = _LIMITS[1 - _LIMITS.index(limit)]
             return limit
-        if field := refused_field(fault, body, _OPTIONAL):
+        if field := refused_field(fault, with_mark(body), _OPTIONAL):
             self._dropped[field] = None
         return field

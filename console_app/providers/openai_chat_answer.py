@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from console_app.domain.ports.provider import NoticeChunk
+from console_app.domain.ports.provider import CallClosed, Chunk, NoticeChunk, ReasoningSoFar
 from console_app.domain.tools import ToolSpec
 from console_app.providers.answer import ServerFault, WireAnswer, raise_for_error
 from console_app.providers.call_accumulator import CallAccumulator, Label
@@ -26,6 +26,7 @@ class ChatAnswer(WireAnswer):
         self._accumulated = CallAccumulator(self.chunks, self.offered)
         self._fragments = ChatCalls(self._accumulated, self.offered.names)
         self._kept = KeptFields(source)
+        self._told: list[Chunk] = []  # of what is kept, beside calls that may run already
         self._choice: Any = None  # the index of the first choice: only that is the answer
         self._message: dict[str, Any] = {}  # the newest whole message, in place of deltas or beside them
 
@@ -157,6 +158,11 @@ class ChatAnswer(WireAnswer):
             if not CALL_FIELDS.isdisjoint(fragment):
                 given = {name: fragment[name] for name in sorted(CALL_FIELDS) if fragment.get(name)}
                 self._fragments.keep(label, {"fields": given} if given else {})
+        if not self.finished and any(isinstance(chunk, CallClosed) for chunk in self.chunks):
+            kept = self._kept.so_far(ReasoningSoFar, calls=True)
+            if kept != self._told:
+                self._told = kept
+                self.chunks += kept
 
     def close_reasoning(self) -> None:
         """All reasoning of the answer, with the field it has to be sent back in, and what else goes back."""

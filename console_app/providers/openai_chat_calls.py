@@ -47,7 +47,8 @@ class ChatCalls:
             return  # the whole call, repeated at its end
         elif not (call.opened or call.tentative):
             self._grow(self._calls.named(call, label), name)
-        self._calls.add(call, text)
+        if text.strip() or not call.tentative:
+            self._calls.add(call, text)
 
     def _nameless(self, label: Label, arguments: Any) -> None:
         """More arguments; or the id alone, of a call whose name is still to come."""
@@ -70,7 +71,7 @@ class ChatCalls:
             return name == call.name or not (call.opened or self._is_another(call, name))
         if not call.whole:
             return name == call.name
-        return bool(label.id) and name == call.name and text in ("", call.arguments)
+        return bool(label.id) and name == call.name and (not text.strip() or text == call.arguments)
 
     def _ambiguous(self, call: Call | None, label: Label, name: str) -> bool:
         """Whether a name may be one of several calls', or a repeated one as well as another call's.

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from console_app.domain.messages import Reasoning
-from console_app.domain.ports.provider import Chunk, ProviderData, ReasoningFinished
+from console_app.domain.ports.provider import Chunk, ProviderData, ReasoningFinished, ReasoningSoFar
 from console_app.providers.loose_json import arr, obj, text
 
 FORMAT = "openai-chat"
@@ -90,20 +90,25 @@ class KeptFields:
 
     def chunks(self, *, calls: bool) -> list[Chunk]:
         """All that is kept, once; `calls` says whether the answer has any."""
+        out = self.so_far(ReasoningFinished, calls=calls)
+        self.__init__(self._source)
+        return out
+
+    def so_far(self, kind: type[ReasoningFinished | ReasoningSoFar], *, calls: bool) -> list[Chunk]:
+        """What is kept by now, its reasoning as a chunk of `kind`."""
         out: list[Chunk] = []
         field = self._field or (self._blank if calls else "")
         if self or field:
             data: dict[str, Any] = {"source": self._source, "field": field}
             if self._details:
-                data |= {"field": "reasoning_details", "value": list(self._details)}
+                data |= {"field": "reasoning_details", "value": [dict(detail) for detail in self._details]}
             kept = data if data["field"] else dict[str, Any]()
-            out.append(ReasoningFinished(Reasoning(provider=FORMAT, text="".join(self._shown), data=kept)))
-        given: dict[str, Any] = {"parts": [list(one) for one in self._parts]} if self._parts else {}
+            out.append(kind(Reasoning(provider=FORMAT, text="".join(self._shown), data=kept)))
+        given: dict[str, Any] = {"parts": [[before, dict(part)] for before, part in self._parts]} if self._parts else {}
         if self._extra:
-            given["fields"] = {"extra_content": self._extra}
+            given["fields"] = {"extra_content": dict(self._extra)}
         if given:
             out.append(ProviderData(given))
-        self.__init__(self._source)
         return out
 
 

@@ -52,6 +52,8 @@ class OpenAIResponsesProvider(WireProvider):
             # Without it nothing of the reasoning is shown.
             body["reasoning"] = {"summary": "auto"} | obj(body.get("reasoning"))
         body = without(body, self._dropped)
+        if request.sampling.cache == "off":
+            body.pop("prompt_cache_key", None)
         return body if body.get("reasoning", True) else without(body, ("reasoning",))
 
     def _answer(self, request: ModelRequest) -> WireAnswer:

@@ -104,6 +104,8 @@ class ResponsesAnswer(WireAnswer):
                 self._item_added(where, item)
             if complete:
                 self._calls.close(where, name, arguments)
+            elif item.get("status") == "incomplete":
+                self._calls.incomplete(where)
             return
         known = self._items.at(where, self._now)
         match kind:

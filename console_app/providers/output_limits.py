@@ -61,11 +61,13 @@ _SHARED: tuple[tuple[str, tuple[int, int]], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class OutputLimit:
-    """The largest answer. Where it is what a request's own `input` tokens left of the `context`, these are not 0."""
+    """The largest answer. Where it is what a request's own `input` tokens left of the `context`, these are not 0;
+    `of_account` where it is what is left on that."""
 
     tokens: int
     context: int = 0
     input: int = 0
+    of_account: bool = False
 
 
 def output_limit(message: str) -> OutputLimit | None:
@@ -82,7 +84,7 @@ def output_limit(message: str) -> OutputLimit | None:
         return None
     for pattern, number in _LARGEST:
         if (found := re.search(pattern, message, re.IGNORECASE)) and number(found) > 0:
-            return OutputLimit(number(found))
+            return OutputLimit(number(found), of_account="afford" in pattern)
     return None
 
 

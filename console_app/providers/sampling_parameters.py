@@ -1,5 +1,6 @@
 """The settings of a request in the words of the three wire formats: one row a field of `Sampling`, so that none is
-forgotten. `parallel_tool_calls` goes with the tools and `extra_body` over everything, where a body is built."""
+forgotten. `parallel_tool_calls` goes with the tools, `cache` marks what is built (`cache_marks`), and `extra_body`
+goes over everything."""
 
 from __future__ import annotations
 

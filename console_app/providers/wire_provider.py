@@ -12,10 +12,11 @@ import json
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import aclosing, asynccontextmanager
+from contextlib import aclosing, asynccontextmanager, nullcontext
 from dataclasses import replace
 from typing import Any, ClassVar
 
+from console_app.config.known_refusals import KnownRefusals
 from console_app.domain.endpoint import ProviderConfig, identity
 from console_app.domain.errors import AnswerInterrupted, ProviderError
 from console_app.domain.messages import UserMessage
@@ -40,11 +41,13 @@ from console_app.providers.fault_wordings import allowed_values, is_failed_call
 from console_app.providers.faults import Fault, fault_of, not_a_stream
 from console_app.providers.loose_json import arr, obj, text
 from console_app.providers.pictures import fitted
+from console_app.providers.rate_limiter import RateLimiter
 from console_app.providers.retrying import RetryPolicy
 
 log = logging.getLogger(__name__)
 
 EFFORT_FIELDS = ("reasoning_effort", "reasoning.effort", "effort")  # as the formats name what is refused of it
+_TOGETHER = 4  # times the usual tries, where others who ask the same endpoint may be why it refuses
 CONTINUE = "What came so far is kept: ask to continue."
 UNREADABLE_CALL = (
     "[Fanout: your last answer called a tool in a form that the endpoint could not read, and nothing of it came "
@@ -62,14 +65,24 @@ class WireProvider(ABC):
     path: ClassVar[str]
     models_path: ClassVar[str]
 
-    def __init__(self, config: ProviderConfig, *, retry: RetryPolicy | None = None) -> None:
+    def __init__(
+        self,
+        config: ProviderConfig,
+        *,
+        retry: RetryPolicy | None = None,
+        known: KnownRefusals | None = None,
+        limiter: RateLimiter | None = None,
+    ) -> None:
+        """`known` remembers what its endpoint refuses for its model, for others who open it and for the next start;
+        `limiter` is shared by all that ask the same endpoint at once."""
         self._config = config
+        self._limiter = limiter
         self._where = EndpointAddress(config)
         self._retry = retry or RetryPolicy(config.max_tries)
         self._source = f"{config.name} {self._where.url}"  # reasoning goes back to where it came from
-        self._dropped: dict[str, Any] = {}  # optional fields that the endpoint refused, and what to send instead
-        self._conceded = Concessions()
-        self._efforts_refused: set[str] = set()
+        self._known = known or KnownRefusals()
+        self._key = f"{identity(config)} {config.model}"
+        self._conceded = Concessions(self._known.of(self._key))
         self._client: Any = None
         self._connecting = asyncio.Lock()
 
@@ -189,22 +202,42 @@ class WireProvider(ABC):
                 )
                 continue
             tries += 1
-            most = min(self._retry.max_tries, fault.most_tries)
+            too_fast = self._limiter is not None and fault.error.status in (429, 529)
+            most = min(self._retry.max_tries * (_TOGETHER if too_fast else 1), fault.most_tries)
             if not fault.passing or tries >= most:
                 raise _last_error(fault, tries) from failure
             delay = self._retry.delay(tries, fault.error.retry_after)
+            if self._limiter is not None and too_fast:
+                self._limiter.refused(delay)
             yield RetryChunk(tries + 1, delay, fault.why, most)
             await self._retry.sleep(delay)
 
+    def forget_refusals(self) -> None:
+        """All that was refused is sent again, until it is refused again."""
+        self._conceded.refused.clear()
+        self._known.keep(self._key)
+
+    @property
+    def _dropped(self) -> dict[str, str | bool | None]:
+        """Optional fields that the endpoint refused, and what to send in their place."""
+        return self._conceded.refused.fields
+
     def _concede(self, fault: Fault, sent: ModelRequest, body: dict[str, Any]) -> Concession | None:
-        """What is given up for the request to be taken: learnt here, and told once."""
+        """What is given up for the request to be taken: learnt here, told once, and remembered."""
+        before = self._conceded.refused.lasting()
+        conceded = self._learn(fault, sent, body)
+        if self._conceded.refused.lasting() != before:
+            self._known.keep(self._key)
+        return conceded
+
+    def _learn(self, fault: Fault, sent: ModelRequest, body: dict[str, Any]) -> Concession | None:
         if (learnt := self._conceded.learn(fault, sent, body)) is not None:
             return learnt
         dropped = self._relax(body, fault) if type(fault.error) is ProviderError else ""
         if not dropped or isinstance(dropped, Concession):
             return dropped or None
         if dropped in EFFORT_FIELDS and (effort := sent.sampling.effort):
-            self._efforts_refused.add(effort)  # another one may do
+            self._conceded.refused.efforts.add(effort)  # another one may do
             self._dropped.pop(dropped, None)
         possible = allowed_values(fault.message)
         return Concession(f"{dropped} (possible: {', '.join(possible)})" if possible else dropped)
@@ -212,17 +245,17 @@ class WireProvider(ABC):
     def effort_for(self, asked: Effort | None) -> str:
         """How much the model is asked to think: as asked or configured, unless the endpoint refused that."""
         effort = asked or self._config.sampling.effort or ""
-        return "" if effort in self._efforts_refused else effort
+        return "" if effort in self._conceded.refused.efforts else effort
 
     def _with_effort(self, request: ModelRequest) -> ModelRequest:
-        if request.sampling.effort not in self._efforts_refused:
+        if request.sampling.effort not in self._conceded.refused.efforts:
             return request
         return replace(request, sampling=request.sampling.model_copy(update={"effort": None}))
 
     @property
     def _sees(self) -> bool:
         """Whether pictures are sent: until the endpoint says that its model takes none."""
-        return self._conceded.sees
+        return self._conceded.refused.sees
 
     @property
     def no_pictures(self) -> str:
@@ -238,7 +271,13 @@ class WireProvider(ABC):
     async def _try(self, body: dict[str, Any], answer: WireAnswer) -> AsyncGenerator[Chunk]:
         """One try: all chunks that could be read, also those before a failure."""
         count = 0
-        async with self._send("post", self.path, body) as response, aclosing(read_answer(response, answer)) as reads:
+        async with (
+            nullcontext() if self._limiter is None else self._limiter.request(),
+            self._send("post", self.path, body) as response,
+            aclosing(read_answer(response, answer)) as reads,
+        ):
+            if self._limiter is not None:
+                self._limiter.learned(response.headers)
             try:
                 async for _ in reads:
                     for chunk in answer.take():

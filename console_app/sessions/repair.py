@@ -78,12 +78,16 @@ class _Closing:
             self._add(ev.Thought, label=step.thinking_label, text=step.thinking)
         if step.done:
             return
+        # Of no provider, so that none sends it: a cut thought has no signature. It is kept for you to read.
+        unkept = step.reasoning.removeprefix("".join(block.text for block in step.kept))
+        cut = (Reasoning(provider="", text=unkept),) if unkept.strip() else ()
         from_drafts = AssistantMessage(
             content=step.text,
             tool_calls=tuple(_as_call(call, model) for call in step.batch.calls if call.origin != "provider"),
-            # Of no provider, so that none sends it: a cut thought has no signature. It is kept for you to read.
-            reasoning=(Reasoning(provider="", text=step.reasoning),) if step.reasoning else (),
+            reasoning=(*step.kept, *cut),
             interrupted=True,
+            endpoint=step.endpoint,
+            provider_data=step.provider_data,
         )
         if from_drafts.content or from_drafts.tool_calls or from_drafts.reasoning:
             self._add(ev.MessageAdded, **ev.MessageAdded.fields_of(from_drafts))
@@ -118,7 +122,9 @@ class _Closing:
 
 def _again(transcript: Transcript) -> str:
     """What may be done about calls that had not ended."""
-    count = sum(call.state is not CallState.FINISHED for call in transcript.open_calls.values())
+    count = sum(
+        call.state is not CallState.FINISHED and call.origin != "provider" for call in transcript.open_calls.values()
+    )
     if not count:
         return ""
     calls, them = ("1 call was", "it") if count == 1 else (f"{count} calls were", "them")
@@ -144,4 +150,5 @@ def _as_call(call: CallView, model: str) -> ToolCall:
         repaired=call.repaired,
         model=model,
         whole=call.written is not None,
+        provider_data=call.provider_data,
     )

@@ -16,7 +16,7 @@ from pydantic import Field, TypeAdapter
 from console_app.domain import events as ev
 
 TITLE_LENGTH = 80
-# Only what people look for is indexed, and of a long result only its beginning.
+# Only what people look for is indexed, and of a long result or argument only its beginning.
 INDEXED_CHARACTERS = 20_000
 _TOGETHER = 200  # events read in one go: much more would keep the keys waiting for the interpreter's lock
 
@@ -91,6 +91,30 @@ def search(db: sqlite3.Connection, words: str, limit: int) -> list[Hit]:
         "WHERE search MATCH ? ORDER BY rank LIMIT ?"
     )
     return [Hit(*row) for row in db.execute(sql, (query, limit))]
+
+
+def counts_of(db: sqlite3.Connection, session_id: str) -> tuple[int, float | None]:
+    """How many calls of a session ended, and what its requests cost in US dollars; None where no price is known."""
+    calls, cost = db.execute(
+        "SELECT sum(json_extract(body, '$.type') = 'call.finished'), sum(json_extract(body, '$.cost')) FROM events "
+        "WHERE session_id = ? AND (instr(body, '\"call.finished\"') OR instr(body, '\"usage.reported\"'))",
+        (session_id,),
+    ).fetchone()
+    return calls or 0, cost
+
+
+def glance(db: sqlite3.Connection, session_id: str, limit: int) -> list[ev.MessageAdded]:
+    """The first messages of a session and its newest, at most `limit` each; what Fanout wrote for the model is left
+    out."""
+    query = (
+        "SELECT body FROM (SELECT e.seq, e.body FROM said s JOIN events e ON e.session_id = s.session_id "
+        "AND e.seq = s.seq WHERE s.session_id = ?1 ORDER BY e.seq {order} LIMIT ?2) ORDER BY seq"
+    )
+    bodies: dict[str, None] = {}
+    for order in ("ASC", "DESC"):
+        bodies |= dict.fromkeys(body for (body,) in db.execute(query.format(order=order), (session_id, limit)))
+    found = [event for body in bodies if isinstance(event := parsed(body), ev.MessageAdded)]
+    return [event for event in found if event.role != "user" or event.origin == "user"]
 
 
 def events_of(db: sqlite3.Connection, session_id: str) -> StoredEvents:
@@ -194,7 +218,7 @@ def _follow(db: sqlite3.Connection, event: ev.Event, whole: bool) -> None:
         case ev.MessageAdded():
             if event.role == "assistant" and not whole:
                 _settle_drafts(db, event.session_id)
-            texts = [event.content[:INDEXED_CHARACTERS], *(call.arguments for call in event.tool_calls or ())]
+            texts = [event.content[:INDEXED_CHARACTERS], *_indexed_arguments(event)]
             row = db.execute(
                 "INSERT INTO said (session_id, seq, role) VALUES (?, ?, ?)", (event.session_id, event.seq, event.role)
             ).lastrowid
@@ -209,20 +233,24 @@ def _follow(db: sqlite3.Connection, event: ev.Event, whole: bool) -> None:
             pass
 
 
+def _indexed_arguments(event: ev.MessageAdded) -> Iterable[str]:
+    return (call.arguments[:INDEXED_CHARACTERS] for call in event.tool_calls or ())
+
+
 def _settle_drafts(db: sqlite3.Connection, session_id: str) -> None:
     """The message of the answer is stored: of its drafts only what no message holds is still needed.
 
-    That is reasoning, as it was seen and timed, and the arguments of calls that broke off.
+    That is reasoning, as it was seen and timed, and the arguments of calls that broke off. Which calls did not is asked
+    once and not for each draft: a draft and an event may have megabytes.
     """
     db.execute(
         """INSERT OR IGNORE INTO events
-        SELECT session_id, seq, body FROM drafts d WHERE session_id = ?1 AND (
+        SELECT session_id, seq, body FROM drafts WHERE session_id = ?1 AND (
             json_extract(body, '$.type') = 'reasoning.delta'
-            OR json_extract(body, '$.type') = 'call.arguments' AND NOT EXISTS (
-                SELECT 1 FROM events e
-                WHERE e.session_id = ?1 AND e.seq >= (SELECT min(seq) FROM drafts WHERE session_id = ?1)
-                AND json_extract(e.body, '$.type') = 'call.ready'
-                AND json_extract(e.body, '$.call_id') = json_extract(d.body, '$.call_id')
+            OR json_extract(body, '$.type') = 'call.arguments' AND json_extract(body, '$.call_id') NOT IN (
+                SELECT json_extract(body, '$.call_id') FROM events
+                WHERE session_id = ?1 AND seq >= (SELECT min(seq) FROM drafts WHERE session_id = ?1)
+                AND json_extract(body, '$.type') = 'call.ready'
             )
         )""",
         (session_id,),

@@ -15,7 +15,9 @@ from console_app.domain.steady_time import steady_time
 from console_app.tui.widgets.timing import Timing
 
 if TYPE_CHECKING:
+    from console_app.config.own_settings import OwnSettings
     from console_app.config.server_files import ServerFiles
+    from console_app.config.trust_report import ProjectTrust
     from console_app.conversation.models import Models
     from console_app.conversation.permissions import RuleFile
     from console_app.conversation.readiness import ServerView
@@ -63,6 +65,8 @@ class ConsoleServices:
     """What the servers screen asks and switches; None where there are none to speak of, as in a replay."""
     server_files: ServerFiles | None = None
     """The files that say which servers there are, for /reload."""
+    project_trust: ProjectTrust | None = None
+    """The project's files that wait for a yes, for /trust."""
     hub: Hub | None = None
     """Whose prompts and resources are offered; None where there are no servers."""
     redact: Callable[[str], str] = lambda text: text
@@ -87,6 +91,8 @@ class ConsoleServices:
     """A stored session to be played, and nothing else; `clock` is its clock then."""
 
     theme: str = "fanout-dark"
+    settings: OwnSettings | None = None
+    """Every setting, for /config; None where there are none to change, as in a replay."""
     remember_theme: Callable[[str], None] | None = None
     """Writes the picked theme to the user's configuration; None: the pick holds for this session only."""
     rules: RuleFile | None = None

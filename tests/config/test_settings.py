@@ -10,7 +10,7 @@ import pytest
 
 from console_app.config.layers import LayeredSettings, load_settings, unknown_variables
 from console_app.config.paths import Paths, project_settings
-from console_app.config.settings import Rules
+from console_app.config.settings import Rules, Settings
 from console_app.config.trust import trust
 from console_app.domain.approvals import ApprovalMode, CallPolicy
 from console_app.domain.errors import ConfigError
@@ -159,6 +159,7 @@ LOOSER = [
     "approval_timeout = 900",
     "question_timeout = 900",
     "max_steps = 1000",
+    "max_calls = 1000",
     "max_parallel = 1000",
     "max_price = 100",
     "max_result_chars = 1000000",
@@ -204,6 +205,44 @@ def test_what_a_projects_file_loosens_waits_until_that_very_file_is_trusted(
 
     other = load(user=USER, project=f"{text}  # one more")
     assert (other.settings, other.rules) == (alone.settings, alone.rules)
+
+
+# Numbers that are no limits: what a project says of them always waits.
+NO_LIMITS = {"temperature"}
+
+
+def _numbers() -> list[str]:
+    """The settings that are a number, as pydantic describes them."""
+    properties: dict[str, Any] = Settings.model_json_schema()["properties"]
+    kinds = {name: {one.get("type") for one in (rule, *rule.get("anyOf", ()))} for name, rule in properties.items()}
+    return sorted(name for name, kind in kinds.items() if kind & {"integer", "number"})
+
+
+@pytest.mark.parametrize("name", _numbers())
+def test_every_limit_of_a_project_may_be_lower_and_not_higher_whatever_it_was(load: Load, name: str) -> None:
+    mine, lower, higher = (1, 0.5, 1.5) if name == "temperature" else (10, 5, 20)
+
+    def counts(value: object) -> bool:
+        return getattr(load(user=f"{name} = {mine}", project=f"{name} = {value}").settings, name) == value
+
+    assert counts(lower) is (name not in NO_LIMITS)
+    assert not counts(higher)
+    if name in ("max_price", "call_timeout", "timeout", "approval_timeout"):
+        assert getattr(load(user=f"{name} = {mine}", project=f"{name} = 0").settings, name) == mine, "no limit at all"
+
+
+@pytest.mark.parametrize(
+    ("mine", "project", "expected"),
+    [
+        ("", "parallel", None),  # protocol xml runs one call a message where no policy was chosen
+        ("", "sequential", None),
+        ("", "single", CallPolicy.SINGLE),
+        ('policy = "parallel"', "sequential", CallPolicy.SEQUENTIAL),
+        ('policy = "single"', "sequential", CallPolicy.SINGLE),
+    ],
+)
+def test_a_projects_policy_is_never_looser(load: Load, mine: str, project: str, expected: CallPolicy | None) -> None:
+    assert load(user=mine, project=f'policy = "{project}"').settings.policy is expected
 
 
 def test_a_project_file_never_moves_keys(load: Load) -> None:

@@ -120,3 +120,20 @@ async def test_where_there_is_only_one_model_none_can_be_picked() -> None:
     await models.load()
     with pytest.raises(UsageError):
         await models.switch("openai/gpt-5")
+
+
+async def test_while_the_fallback_answers_the_window_is_its_own(server: WireServer) -> None:
+    table = {"api": "openai-chat", "base_url": server.base_url("openai-chat")}
+    models = {"first": {"context_window": 5000, "fallback": "lab/second"}, "second": {"context_window": 900}}
+    settings = Settings.model_validate({"model": "lab/first", "providers": {"lab": table | {"models": models}}})
+    talk = Talk(ConfiguredModels(settings, {}))
+    await talk.models.load()
+    assert talk.models.window == 5000
+    away = Reply.json({"error": {"message": "slow down"}}, 429, {"Retry-After": "600"})
+    server.script(away, Answer(Text("4"), usage=(700, 150, 0)))
+    assert await talk.says("2 + 2?") == "4"
+    assert (talk.models.name, talk.models.window) == ("lab/second", 900)
+    assert talk.models.window == talk.engine.window(), "what is compacted by"
+    assert await talk.says("and you?") == "I am first."
+    assert (talk.models.name, talk.models.window) == ("lab/first", 5000)
+    await talk.close()

@@ -1,4 +1,4 @@
-"""Quotation machines: sixty ways in which people write down a call that nobody means."""
+"""Quotation machines: some eighty ways in which people write down a call that nobody means."""
 
 from collections.abc import Callable
 from typing import TypeAlias
@@ -92,5 +92,18 @@ MACHINES: dict[str, Machine] = {
     "Jira": _around("{noformat}\n", "\n{noformat}"),
     "LaTeX": _around("\\begin{verbatim}\n", "\n\\end{verbatim}"),
     "Org": _around("#+BEGIN_SRC\n", "\n#+END_SRC"),
+    "text of a wiki": _around("It says <nowiki>", "</nowiki> there."),
+    "double angle brackets": _around("《", "》"),
+    "lenticular brackets": _around("它说：【", "】。"),
+    "wide quotation marks": _around("它说：＂", "＂。"),
+    "low and high quotation marks": _around("Da steht ‚", "‘."),
+    "a comment of Pascal": _around("(*\n", "\n*)"),
+    "a comment of Haskell": _around("{-\n", "\n-}"),
+    "a comment of Lua": _around("--[[\n", "\n]]"),
+    "a comment of Ruby": _around("=begin\n", "\n=end"),
+    "a list with Roman numbers": _each("ii. "),
+    "a list with numbers in brackets": _each("(1) "),
+    "a list of definitions": _in_line("Page\n: ", ""),
+    "a footnote": _in_line("[^1]: ", ""),
     "a here document": _around("cat <<'EOF'\n", "\nEOF"),
 }  # fmt: skip

@@ -57,6 +57,11 @@ def test_a_quotation_in_a_quotation_runs_nothing_in_any_pieces(
     assert result == parse(text, TOOLS, level=level)
 
 
+def test_three_quotation_marks_do_not_end_a_quotation() -> None:
+    text = f'It says "text = """\n{CALLS["hermes_json"]}\n"""" there.'
+    assert parse(text, TOOLS, level="marked").calls == ()
+
+
 @pytest.mark.parametrize("machine", ["quotation marks", "a fence", "inline code", "a list", "details"])
 def test_a_quoted_call_of_a_tool_that_exists_is_told_of(machine: str) -> None:
     result = parse(MACHINES[machine](CALLS["hermes_json"].replace("\n", " ")), TOOLS, level="marked")
@@ -118,3 +123,34 @@ def test_what_is_final_stays_whatever_follows() -> None:
     result, screen, _ = watched(f"{CALLS['gemma4']}\nno\n</think>\nDone.", TOOLS, [1])
     assert screen.final == [0]
     assert len(result.calls) == 1
+
+
+MARKED = {"hermes_json", "qwen3_coder_xml", "anthropic_invoke", "glm45", "gemma4", "lfm2", "kimi_k2", "mistral_json"}
+
+
+@pytest.mark.parametrize("after", [" and so on.", ". Then it stops.", ", as the page says", " — no"])
+@pytest.mark.parametrize("before", ["", "Sure. "])
+@pytest.mark.parametrize("dialect", sorted(MARKED & CALLS.keys()))
+def test_a_marked_call_with_words_after_it_on_its_line_is_part_of_a_sentence(
+    dialect: str, before: str, after: str
+) -> None:
+    text = f"{before}{CALLS[dialect]}{after}"
+    for level in LEVELS:
+        result, screen, _ = watched(text, TOOLS, [5], level=level)
+        assert (result.calls, screen.panels, screen.final) == ((), {}, [])
+        assert [problem.name for problem in result.problems] == ["read_file"]
+        assert "a b" in screen.text
+        assert screen.text.endswith(after)
+
+
+@pytest.mark.parametrize("dialect", ["gemma4", "lfm2"])
+def test_text_right_after_the_token_that_ends_a_call_is_what_the_model_says_next(dialect: str) -> None:
+    result, screen, _ = watched(f"{CALLS[dialect]}Done, as asked.", TOOLS, [2])
+    assert (len(result.calls), result.content, screen.final) == (1, "Done, as asked.", [0])
+
+
+def test_a_value_that_holds_a_whole_call_and_words_after_it_goes_on() -> None:
+    quoted = f"{CALLS['qwen3_coder_xml'].strip()} and so on."
+    text = render_calls("qwen3_coder_xml", [Written("write_file", {"path": "a", "content": quoted})], TOOLS)
+    result, _, _ = watched(text, TOOLS, [7], level="marked")
+    assert [call.arguments for call in result.calls] == [{"path": "a", "content": quoted}]

@@ -1,10 +1,14 @@
 """Long answers: reading takes as long as they are. What took the square of it would meet the time limit of a test."""
 
+import subprocess
+import sys
 import time
 
 import pytest
 
 from console_app.dialects import parse
+from console_app.dialects.scan_state import MOST_CALLS
+from console_app.dialects.scanner import LONGEST_ANSWER
 from tests.dialects.answers import TOOLS
 
 MEGABYTE = 1_000_000
@@ -80,6 +84,50 @@ def test_a_flood_of_openers_is_given_up_and_told_of() -> None:
     assert "the rest of the answer is not read" in result.problems[0].message.lower()
 
 
+def problems(text: str, chunk: int | None = None) -> list[str]:
+    return [problem.message for problem in parse(text, TOOLS, chunk).problems]
+
+
+@pytest.mark.parametrize("chunk", [None, 100_000])
+def test_an_answer_without_end_is_read_for_calls_up_to_a_length(chunk: int | None) -> None:
+    call = '<tool_call>\n{"name": "ping", "arguments": {}}\n</tool_call>\n'
+    text = call + repeated("words ", LONGEST_ANSWER) + "\n" + call
+    result = parse(text, TOOLS, chunk)
+    assert len(result.calls) == 1
+    assert result.content.endswith("</tool_call>")
+    assert [(one.kind, one.start) for one in result.problems] == [("ignored", LONGEST_ANSWER)]
+    assert "longer than" in result.problems[0].message
+
+
+def test_a_call_that_the_longest_answer_cuts_does_not_run() -> None:
+    text = (
+        f'<tool_call>\n{{"name": "read_file", "arguments": {{"path": "{repeated("a ", LONGEST_ANSWER)}"}}}}</tool_call>'
+    )
+    result = parse(text, TOOLS, 500_000)
+    assert (result.calls, result.error) == ((), "truncated")
+
+
+PING = '<tool_call>{"name": "ping", "arguments": {}}</tool_call>\n'
+
+
+def test_an_answer_of_too_many_calls_runs_those_that_were_read_and_says_so() -> None:
+    text = PING * (MOST_CALLS + 2)
+    result = parse(text, TOOLS, 50_000)
+    assert len(result.calls) == MOST_CALLS
+    assert [one.message for one in result.problems] == [
+        f"The rest of the answer is not read for calls: it holds more than {MOST_CALLS} of them."
+    ]
+    assert result == parse(text, TOOLS)
+
+
+@pytest.mark.parametrize("form", ["[TOOL_CALLS][{}]", "```json\n[{}]\n```", "<tool_call>[{}]</tool_call>"])
+def test_too_many_calls_in_one_place_run_not_at_all_and_are_told_of(form: str) -> None:
+    member = '{"name": "ping", "arguments": {}}'
+    text = form.format(", ".join([member] * (MOST_CALLS + 1)))
+    assert parse(text, TOOLS).calls == ()
+    assert any(str(MOST_CALLS) in message for message in problems(text))
+
+
 def seconds(text: str) -> float:
     """Processor time that reading takes, the least of three."""
 
@@ -107,6 +155,9 @@ GROWING = {
     "inline code": ("", "`a ``b ", ""),
     "empty lists of calls": ("", "<tool_call>[]</tool_call>", ""),
     "ends of reasoning": ("", "a</think>", ""),
+    "tags after a value that may go on": (f"{QWEN}a\n</parameter>\n</function>\n</tool_call>\n", "<a>", ""),
+    "code after a value that may go on": (f"{QWEN}a\n</parameter>\n</function>\n</tool_call>\n", "`a` ", ""),
+    "calls in sentences": ("", f"a {PING.strip()} b\n", ""),
 }
 
 
@@ -114,3 +165,15 @@ GROWING = {
 def test_four_times_the_text_takes_about_four_times_as_long(head: str, piece: str, end: str) -> None:
     small, large = (seconds(head + repeated(piece, size) + end) for size in (60_000, 240_000))
     assert large < 10 * max(small, 0.01), f"{small:.3f} s, then {large:.3f} s"
+
+
+def test_what_is_loaded_ahead_has_compiled_what_the_first_answer_needs() -> None:
+    program = (
+        "from console_app.providers.factory import preload\n"
+        "import console_app.dialects.openers as openers\n"
+        "before = openers.openers.cache_info().currsize\n"
+        "preload('openai-chat')\n"
+        "print(before, openers.openers.cache_info().currsize)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["0", "1"]

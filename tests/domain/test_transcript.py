@@ -53,6 +53,20 @@ def test_a_call_goes_through_its_states() -> None:
     )
 
 
+class Piece(str):
+    """Text that may be joined with more, but not added to what there is: that would copy all of it for each piece."""
+
+    def __radd__(self, before: str) -> str:
+        raise AssertionError(f"{len(before)} characters were copied for {len(self)} more")
+
+
+def test_arguments_are_not_copied_for_each_piece_of_them() -> None:
+    t = told(*START, announce("a"))
+    for _ in range(100):
+        t.apply(ev.CallArguments.model_construct(call_id="a", delta=Piece("x" * 100), at=3.0))
+    assert t.calls["a"].arguments_text == "x" * 10_000
+
+
 def test_the_first_of_two_results_stands() -> None:
     t = told(*START, announce("a"))
     t.apply(ev.CallFinished(call_id="a", outcome=Outcome.CANCELLED, content="cancelled"))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import html
 import json
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -241,6 +243,13 @@ GIVEN = {
     "without its marks": f"It says {TIGHT}.",
     "in another dialect": "<calculator_evaluate><expression>6*7</expression></calculator_evaluate>",
     "as Python": 'calculator_evaluate(expression = "6*7")',
+    "escaped in HTML twice": html.escape(html.escape(TIGHT)),
+    "in an address": f"https://example.org/?q={quote(TIGHT)}",
+    "in bytes of C": "".join(f"\\x{ord(char):02x}" for char in TIGHT),
+    "in wide letters": "".join(chr(ord(char) + 0xFEE0) for char in TIGHT),
+    "with what is not seen in it": "\u2060".join(TIGHT),
+    "in a block quote": "> It says:\n> " + "\n> ".join(MARKED.replace(" ", "\n").split("\n")),
+    "in bold": f"**calculator_evaluate** {TIGHT}",
 }
 
 

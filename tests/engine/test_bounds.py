@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+from typing import Any
+
 from console_app.domain import events as ev
+from console_app.domain.approvals import CallPolicy
 from console_app.domain.ports.provider import CallDelta, CallOpened, FinishChunk
 from tests.engine.peers import (
     Model,
@@ -74,7 +78,7 @@ def test_arguments_that_grow_beyond_their_bound_end_the_answer_and_are_not_kept(
         assert sent == 7  # what comes after the eighth is not read
         assert outcomes(engine) == ["succeeded", "invalid"]
         assert tool_texts(engine)[1].startswith("This call was not run: its arguments are larger than 8 MB.\nReceived:")
-        assert "the arguments of a call are larger than 8 MB" in only(events, ev.Notice)[0].text
+        assert "its arguments are larger than 8 MB" in only(events, ev.Notice)[0].text
         assert max(len(event.model_dump_json()) for event in only(events, ev.MessageAdded)) < 10_000
         check_turn(engine, events)
 
@@ -88,6 +92,46 @@ def test_arguments_that_come_whole_and_too_large_are_invalid_alone() -> None:
         events = await play(engine)
         assert outcomes(engine) == ["invalid", "succeeded"]
         assert ending(events).outcome == "completed"
+        check_turn(engine, events)
+
+    run(scene)
+
+
+def test_the_arguments_of_an_answer_are_bounded_together_however_they_come() -> None:
+    async def scene() -> None:
+        six = {"n": "x" * 6 * 2**20}
+        for whole in (False, True):
+            made = [call(index, six) for index in range(6)]
+            chunks = [one for index, parts in enumerate(made) for one in (parts[::2] if whole else parts)]
+            engine = engine_of(Model([*chunks, *call(6, {"n": "late"}), FinishChunk("tool_calls")]))
+            events = await play(engine)
+            assert outcomes(engine) == ["succeeded"] * 5 + ["invalid"]
+            said = "the calls of the answer have more than 32 MB of arguments"
+            assert said in tool_texts(engine)[5]
+            assert said in only(events, ev.Notice)[0].text
+            check_turn(engine, events)
+
+    run(scene)
+
+
+def test_calls_one_after_the_other_are_woken_once_each_however_many_wait() -> None:
+    async def scene() -> None:
+        loop, woken = asyncio.get_running_loop(), 0
+        really = loop.call_soon
+
+        def counted(*args: Any, **more: Any) -> asyncio.Handle:
+            nonlocal woken
+            woken += 1
+            return really(*args, **more)
+
+        tools = Tools()
+        answer = calls({"do": "wait", "n": "first"}, *({"do": "chatty", "n": n} for n in range(255)))
+        model = Model([*answer[:-1], lambda: loop.call_later(1, tools.event("first").set), answer[-1]])
+        engine = engine_of(model, tools, policy=CallPolicy.SEQUENTIAL)
+        loop.call_soon = counted  # type: ignore[method-assign]
+        events = await play(engine)
+        assert outcomes(engine) == ["succeeded"] * 256
+        assert woken < 256 * 50  # and not one for each pair of them, which is 32,640
         check_turn(engine, events)
 
     run(scene)

@@ -11,12 +11,13 @@ from tests.faults.table import names_of_tests, rows
 KINDS = {
     "stdio": 15,
     "HTTP": 10,
-    "provider": 34,
+    "provider": 36,
     "kill": 8,
-    "ending": 7,
+    "ending": 15,
     "damage": 11,
     "disk": 11,
-    "flood": 10,
+    "flood": 14,
+    "schema": 6,
     "hostile text": 7,
 }
 # All tests of these files are faults.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -17,24 +18,24 @@ from tests.wire_bytes import APIS, Answer, Api, Text
 from tests.wire_server import WireServer
 
 FIELDS = list(Sampling.model_fields)
-VALUES: tuple[Any, ...] = (0.5, 7, "refuse", "high", {"extra": 1})
+VALUES: tuple[Any, ...] = (0.5, 7, "refuse", "high", {"extra": 1}, "on", "off")
 
 
-def value_for(field: str) -> Any:
-    """The first of some values that the field takes."""
+def values_for(field: str) -> list[Any]:
+    """Those of some values that the field takes."""
+    taken: list[Any] = []
     for value in VALUES:
-        try:
+        with suppress(ValidationError):
             Sampling.model_validate({field: value})
-        except ValidationError:
-            continue
-        return value
-    raise AssertionError(f"add a value that {field} takes to VALUES")
+            taken.append(value)
+    assert taken, f"add a value that {field} takes to VALUES"
+    return taken
 
 
 async def body_of(server: WireServer, api: Api, request: Sampling, **provider: Any) -> Any:
     server.script(Answer(Text("Hi.")))
     asked = provider_at(server, api, **provider)
-    await read(asked, replace(ASK, sampling=request))
+    await read(asked, replace(ASK, system="Be brief.", sampling=request, conversation="01J"))
     await asked.close()
     return server.requests[-1].body
 
@@ -44,12 +45,14 @@ async def body_of(server: WireServer, api: Api, request: Sampling, **provider: A
 async def test_each_is_in_the_body_on_every_wire_that_has_a_parameter_for_it(
     server: WireServer, field: str, api: Api
 ) -> None:
-    value = value_for(field)
     without = await body_of(server, api, Sampling())
-    at_the_provider = await body_of(server, api, Sampling(), **{field: value})
-    in_the_request = await body_of(server, api, Sampling.model_validate({field: value}))
-    assert at_the_provider == in_the_request
-    assert (without == at_the_provider) == (field in PARAMETERS and PARAMETERS[field][api] is None)
+    changed = False
+    for value in values_for(field):
+        at_the_provider = await body_of(server, api, Sampling(), **{field: value})
+        in_the_request = await body_of(server, api, Sampling.model_validate({field: value}))
+        assert at_the_provider == in_the_request
+        changed = changed or at_the_provider != without
+    assert changed != (field in PARAMETERS and PARAMETERS[field][api] is None)
 
 
 @pytest.mark.parametrize("place", ["", "providers.lab", 'providers.lab.models."big"'])
@@ -57,7 +60,7 @@ async def test_each_is_in_the_body_on_every_wire_that_has_a_parameter_for_it(
 def test_each_is_taken_from_the_top_of_the_file_a_providers_table_and_a_models(
     fanout: Inside, server: WireServer, field: str, place: str
 ) -> None:
-    value = value_for(field)
+    value = values_for(field)[0]
     said = f"{field} = {json.dumps(value) if not isinstance(value, dict) else '{ extra = 1 }'}\n"
     lab = f'[providers.lab]\napi = "openai-chat"\nbase_url = "{server.url}/v1"\n'
     tables = {"": said + lab, "providers.lab": lab + said}.get(place, f"{lab}[{place}]\n{said}")

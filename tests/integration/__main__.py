@@ -3,7 +3,8 @@ runs our client and providers on them.
 
 The packages are pinned and go to an ignored folder, the Python ones into a venv of their own. Where a registry doesn't
 answer, the run says so and counts as skipped. `make integration ARGS=servers` leaves the proxy out, whose many packages
-take minutes to install.
+take minutes to install; `make integration-llama` runs llama.cpp's server alone, which is compiled here (a C++ compiler,
+a quarter of an hour).
 """
 
 from __future__ import annotations
@@ -43,7 +44,20 @@ def python_servers(lock: Path) -> Path:
     return folder
 
 
+def llama(arguments: list[str]) -> int:
+    os.environ.setdefault("CMAKE_ARGS", "-DGGML_NATIVE=OFF -DLLAMA_BUILD_EXAMPLES=OFF -DLLAVA_BUILD=OFF")
+    os.environ.setdefault("CMAKE_BUILD_PARALLEL_LEVEL", str(os.cpu_count() or 1))
+    try:
+        os.environ["FANOUT_TEST_LLAMA"] = str(python_servers(HERE / "llama.lock"))
+    except npm_packages.RegistryUnreachable as error:
+        print(f"SKIPPED: llama.cpp's server can't be installed, PyPI doesn't answer ({error}).")
+        return 0
+    return pytest.main([str(HERE / "live_llama.py"), "-n", "0", *arguments])
+
+
 def main() -> int:
+    if sys.argv[1:2] == ["llama"]:
+        return llama(sys.argv[2:])
     only_servers = "servers" in sys.argv[1:]
     arguments = [argument for argument in sys.argv[1:] if argument != "servers"]
     tests: list[Path] = []

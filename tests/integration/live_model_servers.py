@@ -1,30 +1,28 @@
 """Our providers on LiteLLM's proxy, which speaks all three formats and translates each to the endpoint behind it.
 
 That endpoint is the tests' own, so that what the model says is known; answers and errors that the proxy makes up itself
-are its `mock_response`.
+are its `mock_response`. A prompt names the test that it is of, since the proxy may ask again for a test that is over.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import subprocess
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import httpx2
 import pytest
 
 from console_app.domain import events as ev
 from console_app.providers.wire_provider import WireProvider
 from tests.engine.peers import Tools, ending, engine_of, only, play, spec
-from tests.patience import PATIENCE
+from tests.integration.served import served
 from tests.providers.reading import KEY, failure_of, provider_at, read, text_of
 from tests.wire_bytes import APIS, Answer, Api, Call, Text
-from tests.wire_server import Cut, Reply, Scripted, WireServer, free_port
+from tests.wire_server import Cut, Reply, Request, Scripted, WireServer
 
 CONFIG = """
 model_list:
@@ -35,16 +33,17 @@ model_list:
   - model_name: mock
     litellm_params: {{model: openai/mock, api_key: none, mock_response: Hello from the proxy.}}
 litellm_settings: {{num_retries: 0}}
+router_settings: {{num_retries: 0, disable_cooldowns: true}}
 """
 
 
 @dataclass
 class Proxy:
-    """The proxy, and what the endpoint behind it answers next."""
+    """The proxy, and what the endpoint behind it answers next to the test that a prompt names."""
 
     port: int
     behind: WireServer
-    answers: list[Scripted]
+    answers: dict[str, list[Scripted]]
 
     @asynccontextmanager
     async def provider(self, api: Api, model: str = "known") -> AsyncGenerator[WireProvider]:
@@ -63,35 +62,19 @@ class Proxy:
 @pytest.fixture(scope="module")
 def proxy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxy]:
     folder = tmp_path_factory.mktemp("litellm")
-    answers: list[Scripted] = []
-    with WireServer(lambda _: answers.pop(0) if answers else Answer(Text("I see."))) as behind:
+    answers: dict[str, list[Scripted]] = {}
+
+    def answer(request: Request) -> Scripted:
+        of_test = next((queue for name, queue in answers.items() if name.encode() in request.raw), None)
+        return of_test.pop(0) if of_test else Answer(Text("I see."))
+
+    with WireServer(answer) as behind:
         (folder / "config.yaml").write_text(CONFIG.format(url=behind.url))
-        port = free_port()
         own = {"LITELLM_LOCAL_MODEL_COST_MAP": "True", "LITELLM_MASTER_KEY": KEY, "HOME": str(folder)}
         own["LITELLM_DANGEROUSLY_PERMIT_WEAK_OR_UNSET_MASTER_KEY"] = "true"
         program = Path(os.environ["FANOUT_TEST_MODEL_SERVERS"], "bin", "litellm")
-        command = [str(program), "--config", "config.yaml", "--host", "127.0.0.1", "--port", str(port)]
-        with (folder / "log").open("wb") as log, subprocess.Popen(
-            command, cwd=folder, env={**os.environ, **own}, stdout=log, stderr=log
-        ) as process:  # fmt: skip
-            try:
-                answering(port, process)
-                yield Proxy(port, behind, answers)
-            finally:
-                process.kill()
-
-
-def answering(port: int, process: subprocess.Popen[bytes]) -> None:
-    """Returns once the proxy answers; it has no other way to say that it has begun."""
-    transport = httpx2.HTTPTransport(retries=0)
-    with httpx2.Client(transport=transport, timeout=PATIENCE) as client:
-        while process.poll() is None:
-            try:
-                client.get(f"http://127.0.0.1:{port}/health/liveliness")
-            except httpx2.ConnectError:
-                continue
-            return
-    raise AssertionError(f"the proxy ended with {process.returncode}")
+        with served([str(program), "--config", "config.yaml"], folder, own) as port:
+            yield Proxy(port, behind, answers)
 
 
 def calls(turn: int) -> Answer:
@@ -101,18 +84,19 @@ def calls(turn: int) -> Answer:
 
 @pytest.mark.parametrize("api", APIS)
 async def test_two_turns_with_two_calls(proxy: Proxy, api: Api) -> None:
-    proxy.answers[:] = [one for turn in (1, 2) for one in (calls(turn), Answer(Text(f"Done {turn}.")))]
+    name = f"two-turns-{api}"
+    proxy.answers[name] = [one for turn in (1, 2) for one in (calls(turn), Answer(Text(f"Done {turn}.")))]
     tools = Tools([spec()])
     async with proxy.provider(api) as provider:
         engine = engine_of(provider, tools)
         for turn in (1, 2):
-            seen = await play(engine, f"turn {turn}")
+            seen = await play(engine, f"{name}, turn {turn}")
             assert ending(seen).outcome == "completed", ending(seen).error
             assert sorted(str(one.arguments["n"]) for one in tools.ran) == [f"{turn}.0", f"{turn}.1"]
             assert engine.history[-1].content == f"Done {turn}."
             assert only(seen, ev.Notice) == []
             tools.ran.clear()
-    sent = proxy.behind.requests[-1].raw.decode()
+    sent = [request.raw for request in proxy.behind.requests if name.encode() in request.raw][-1].decode()
     assert all(f"result of {turn}.{n}" in sent for turn in (1, 2) for n in (0, 1))
 
 
@@ -120,11 +104,12 @@ async def test_two_turns_with_two_calls(proxy: Proxy, api: Api) -> None:
 async def test_half_a_call_of_a_broken_stream_never_runs(proxy: Proxy, api: Api) -> None:
     wire: Api = "openai-chat" if api == "openai-chat" else "openai-responses"  # of the endpoint behind the proxy
     body = calls(1).body(wire)
-    proxy.answers[:] = [Reply([body[: body.index(b"call_11")], Cut()])]
+    name = f"half-a-call-{api}"
+    proxy.answers[name] = [Reply([body[: body.index(b"call_11")], Cut()])]
     tools = Tools([spec()])
     async with proxy.provider(api) as provider:
         engine = engine_of(provider, tools)
-        seen = await play(engine)
+        seen = await play(engine, name)
     assert {str(one.arguments["n"]) for one in tools.ran} <= {"1.0"}
     # The proxy breaks off as well, or asks again itself.
     assert ending(seen).error or engine.history[-1].content == "I see."

@@ -1,10 +1,13 @@
-"""However the console ends, beside servers that end for nobody: soon, with its screen until then, and nothing left."""
+"""However the program ends, beside servers and threads that end for nobody: soon, its screen kept, and nothing left.
+
+How soon is a figure of `benchmarks/bench_limits.py`; here it is only that it ends.
+"""
 
 from __future__ import annotations
 
 import json
-import os
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -17,13 +20,14 @@ from tests.patience import PATIENCE
 from tests.program.process import Fanout
 from tests.program.terminal import Terminal
 
+READY = "Ask, or / for commands"
 SERVER = Path(__file__).parents[1] / "mcp_client" / "fixtures" / "faulty_server.py"
 SCRIPT = '[[answer]]\nsteps = [{ call = "silent.work", arguments = "{}" }]\n'
 
 
 @pytest.fixture
-def console(tmp_path: Path) -> Iterator[Terminal]:
-    """A console whose call is never answered, with a server that ignores every signal and one that left a process."""
+def fanout(tmp_path: Path) -> Fanout:
+    """With a server that never answers a call, one that ignores every signal and one that leaves a process."""
     fanout = Fanout(tmp_path)
     modes = {"silent": "never-answers", "stubborn": "stubborn", "escaping": "escaping"}
     servers = {
@@ -31,8 +35,18 @@ def console(tmp_path: Path) -> Iterator[Terminal]:
         for name, mode in modes.items()
     }
     fanout.write("home/mcp.json", json.dumps({"mcpServers": servers}))
-    script = fanout.write("script.toml", SCRIPT)
-    argv = fanout.argv("-m", f"scripted/{script}", "--approval-mode", "yolo", "--", "go")
+    fanout.write("script.toml", SCRIPT)
+    return fanout
+
+
+def _of_model(fanout: Fanout) -> list[str]:
+    return ["-m", f"scripted/{fanout.cwd / 'script.toml'}", "--approval-mode", "yolo"]
+
+
+@pytest.fixture
+def console(fanout: Fanout) -> Iterator[Terminal]:
+    """A console whose call runs."""
+    argv = fanout.argv(*_of_model(fanout), "--", "go")
     with Terminal(argv, env=fanout.environment({"TERM": "xterm-256color"}), cwd=fanout.cwd) as terminal:
         yield terminal
 
@@ -46,6 +60,13 @@ def _alive(pid: int) -> bool:
         return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
         return False
+
+
+def _until_gone(pids: list[int]) -> None:
+    until = time.monotonic() + PATIENCE
+    while any(map(_alive, pids)):
+        assert time.monotonic() < until, "a process was left behind"
+        time.sleep(0.02)
 
 
 def _quit(terminal: Terminal) -> None:
@@ -88,11 +109,158 @@ def test_nothing_is_left_and_the_screen_stays_until_the_end(console: Terminal, t
     assert all(map(_alive, pids))
     end(console)
     assert console.wait_exit() == code
-    until = time.monotonic() + PATIENCE
-    while any(map(_alive, pids)):
-        assert time.monotonic() < until, "a process was left behind"
-        time.sleep(0.02)
+    _until_gone(pids)
     if way not in ("SIGKILL", "the terminal goes"):
         said, left = console.whole().find(b"Ending"), console.whole().find(b"\x1b[?1049l")
         assert 0 < said < left
-    assert not [pid for pid in pids if os.path.exists(f"/proc/{pid}") and _alive(pid)]
+
+
+# A handler of messages that fails, as one with a fault would, from when there is a file of that name.
+CRASHING = """
+import os, sys
+from console_app.tui.main_screen.status_bar import StatusBar
+def fault(*_):
+    if os.path.exists("crash"): raise RuntimeError("the fault")
+StatusBar.on_resize = fault
+sys.argv = ["fanout", *{arguments!r}]
+from console_app.cli import main
+main()
+"""
+
+
+def test_an_internal_error_leaves_no_process(fanout: Fanout, tmp_path: Path) -> None:
+    argv = [sys.executable, "-P", "-c", CRASHING.format(arguments=[*_of_model(fanout), "--", "go"])]
+    with Terminal(argv, env=fanout.environment({"TERM": "xterm-256color"}), cwd=fanout.cwd) as terminal:
+        terminal.expect("1 running")
+        pids = _pids(tmp_path)
+        (fanout.cwd / "crash").touch()
+        terminal.resize(30, 100)
+        assert terminal.wait_exit() == 1
+        assert b"ended by an internal error" in terminal.whole()
+        _until_gone(pids)
+
+
+def _calling(fanout: Fanout) -> subprocess.Popen[bytes]:
+    """`fanout run` and what it prints, once its call runs."""
+    process = fanout.start("run", *_of_model(fanout), "--output-format", "stream-json", "go")
+    assert process.stdout is not None
+    while b'"call.started"' not in (line := process.stdout.readline()):
+        assert line, "no call was started"
+    return process
+
+
+def _closed(process: subprocess.Popen[bytes]) -> None:
+    assert process.stdout is not None
+    process.stdout.close()
+
+
+RUNS: dict[str, tuple[Callable[[subprocess.Popen[bytes]], None], int]] = {
+    **{
+        number.name: (lambda process, number=number: process.send_signal(number), code)
+        for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 130), (signal.SIGKILL, -signal.SIGKILL))
+    },
+    "nobody reads": (_closed, 1),
+}
+
+
+@pytest.mark.parametrize("way", RUNS)
+def test_a_run_leaves_no_process_however_it_ends(fanout: Fanout, tmp_path: Path, way: str) -> None:
+    end, code = RUNS[way]
+    with _calling(fanout) as process:
+        pids = _pids(tmp_path)
+        assert all(map(_alive, pids))
+        end(process)
+        assert process.wait(PATIENCE) == code
+    _until_gone(pids)
+
+
+CALL = ("call", "--approval-mode", "yolo", "stubborn.work", "{}", "escaping.work", "{}")
+COMMANDS: dict[str, tuple[Callable[[Fanout], tuple[str, ...]], bytes, int]] = {
+    "a run at its limit": (lambda fanout: ("run", *_of_model(fanout), "--timeout", "1", "go"), b"", 124),
+    "the end of piped input": (lambda fanout: ("run", "-m", "offline/rehearsal", "-"), b"hello", 0),
+    "piped input to the console": (lambda fanout: ("-p", "-m", "offline/rehearsal"), b"hello", 0),
+    "call": (lambda fanout: CALL, b"", 0),
+    "call at its limit": (lambda fanout: (CALL[0], "--timeout", "1", *CALL[1:], "silent.work", "{}"), b"", 124),
+    "mcp test": (lambda fanout: ("mcp", "test"), b"", 0),
+    "mcp list": (lambda fanout: ("mcp", "list"), b"", 0),
+}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_that_ends_by_itself_leaves_no_process(fanout: Fanout, tmp_path: Path, name: str) -> None:
+    words, stdin, code = COMMANDS[name]
+    done = fanout.run(*words(fanout), stdin=stdin)
+    assert done.code == code, done.err
+    pids = _pids(tmp_path)
+    assert len(pids) == 4
+    _until_gone(pids)
+
+
+# The real program beside something of its own that never ends; SIGUSR1 stops its event loop for good.
+HUNG = """
+import concurrent.futures, signal, sys, threading
+signal.signal(signal.SIGUSR1, lambda *_: threading.Event().wait())
+{fault}
+sys.argv = ["fanout", *{arguments!r}]
+from console_app.cli import main
+main()
+"""
+THREADS = {
+    "a thread": "threading.Thread(target=threading.Event().wait).start()",
+    "a worker": "concurrent.futures.ThreadPoolExecutor(1).submit(threading.Event().wait)",
+}
+KEYS: dict[str, Callable[[Terminal], None]] = {
+    "Ctrl+D": lambda terminal: terminal.press("ctrl+d"),
+    "/quit": lambda terminal: terminal.type("/quit\r"),
+}
+
+
+def _hung(tmp_path: Path, fault: str = "", *arguments: str) -> tuple[Fanout, list[str]]:
+    script = HUNG.format(fault=fault, arguments=[*arguments, "--no-mcp"])
+    return Fanout(tmp_path), [sys.executable, "-P", "-c", script]
+
+
+@pytest.mark.parametrize("fault", THREADS)
+@pytest.mark.parametrize("key", KEYS)
+def test_a_thread_that_never_ends_keeps_no_console(tmp_path: Path, fault: str, key: str) -> None:
+    fanout, argv = _hung(tmp_path, THREADS[fault])
+    with Terminal(argv, env=fanout.environment({"TERM": "xterm-256color"}), cwd=fanout.cwd) as terminal:
+        terminal.expect(READY)
+        KEYS[key](terminal)
+        assert terminal.wait_exit() == 0
+        assert terminal.left_changed() == []
+
+
+@pytest.mark.parametrize("way", ["Ctrl+C again and again", "SIGTERM"])
+def test_a_console_that_hangs_can_be_ended_and_gives_the_terminal_back(tmp_path: Path, way: str) -> None:
+    fanout, argv = _hung(tmp_path)
+    with Terminal(argv, env=fanout.environment({"TERM": "xterm-256color"}), cwd=fanout.cwd) as terminal:
+        terminal.expect(READY)
+        terminal.signal(signal.SIGUSR1)
+        if way == "SIGTERM":
+            terminal.signal(signal.SIGTERM)
+        else:
+            terminal.press("ctrl+c", "ctrl+c", "ctrl+c")
+        assert terminal.wait_exit() == 128 + (signal.SIGTERM if way == "SIGTERM" else signal.SIGINT)
+        assert terminal.left_changed() == []
+
+
+def test_a_key_ends_a_console_whose_terminal_takes_no_bytes(tmp_path: Path) -> None:
+    fanout, argv = _hung(tmp_path)
+    with Terminal(argv, env=fanout.environment({"TERM": "xterm-256color"}), cwd=fanout.cwd, columns=200) as terminal:
+        terminal.expect(READY)
+        terminal.stop_reading()
+        for number in range(60):  # frames enough to fill what the kernel keeps
+            terminal.resize(20 + number % 20, 200)
+        terminal.press("ctrl+d")
+        assert terminal.process.wait(PATIENCE) == 0
+
+
+@pytest.mark.parametrize("fault", THREADS)
+def test_a_thread_that_never_ends_keeps_no_run(tmp_path: Path, fault: str) -> None:
+    fanout, argv = _hung(tmp_path, THREADS[fault], "run", "-m", "offline/rehearsal", "hello")
+    done = subprocess.run(
+        argv, env=fanout.environment(), cwd=fanout.cwd, capture_output=True, text=True, timeout=PATIENCE, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "offline rehearsal model" in done.stdout

@@ -1,8 +1,9 @@
-"""`fanout mcp trust` in a terminal: what would run is shown, and a yes is typed."""
+"""`fanout mcp trust` and `/trust` in a terminal: what would run is shown, and a yes is typed."""
 
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,8 @@ from console_app.config import trust
 from console_app.config.paths import Paths
 from tests.program.process import Fanout
 from tests.program.terminal import Terminal
+
+SERVER = Path(__file__).parents[1] / "mcp_client" / "fixtures" / "faulty_server.py"
 
 
 @pytest.mark.parametrize(("typed", "code"), [("y\r", 0), ("n\r", 1), ("\r", 1)])
@@ -25,3 +28,60 @@ def test_only_a_yes_trusts_a_file(tmp_path: Path, typed: str, code: int) -> None
         terminal.type(typed)
         assert terminal.wait_exit() == code
     assert trust.is_trusted(Paths.find(environment), file) is (code == 0)
+
+
+SERVERS = {"mcpServers": {"mine": {"command": sys.executable, "args": ["-S", str(SERVER), "plain"]}}}
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Fanout:
+    """A project whose files would start a server and loosen a setting."""
+    fanout = Fanout(tmp_path)
+    fanout.write("mcp.json", json.dumps(SERVERS))
+    fanout.write(".fanout/config.toml", "max_steps = 1000\n")
+    return fanout
+
+
+def console(project: Fanout) -> Terminal:
+    environment = project.environment({"TERM": "xterm-256color"})
+    return Terminal(project.argv("-m", "offline/rehearsal"), env=environment, cwd=project.cwd)
+
+
+def trusted(project: Fanout) -> list[bool]:
+    known = Paths.find(project.environment())
+    return [trust.is_trusted(known, project.cwd / name) for name in ("mcp.json", ".fanout/config.toml")]
+
+
+def test_the_console_shows_what_waits_for_trust_and_a_y_has_it_take_effect(project: Fanout) -> None:
+    with console(project) as terminal:
+        assert "fanout mcp trust" not in terminal.expect(r"say\s+yes:\s+/trust")
+        terminal.type("/trust\r")
+        terminal.expect("Trust this project's files?")
+        terminal.expect(r"runs +\S+python\S* -S")
+        terminal.expect("max_steps = 1000")
+        terminal.decide("y", "y trusts them")
+        terminal.expect("counts from the next start on")
+        terminal.expect("added mine")
+        assert trusted(project) == [True, True]
+        terminal.type("\x04")
+        assert terminal.wait_exit() == 0
+    with console(project) as terminal:
+        terminal.expect(r"trusted, sets: max_steps = 1000")
+        terminal.type("/trust\r")
+        terminal.expect("Nothing of this project waits for your trust")
+
+
+def test_the_console_trusts_nothing_by_n_or_by_a_file_that_changed_meanwhile(project: Fanout) -> None:
+    with console(project) as terminal:
+        terminal.expect(r"say\s+yes:\s+/trust")
+        terminal.type("/trust\r")
+        terminal.expect("Trust this project's files?")
+        terminal.press("n")
+        terminal.expect_gone("Trust this project's files?")
+        terminal.type("/trust\r")
+        terminal.expect("Trust this project's files?")
+        for name in ("mcp.json", ".fanout/config.toml"):
+            (project.cwd / name).write_text((project.cwd / name).read_text() + "\n")
+        terminal.decide("y", "y trusts them")
+        terminal.expect(r"changed\s+while\s+you\s+were\s+asked")
+        assert trusted(project) == [False, False]

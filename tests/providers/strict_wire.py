@@ -97,7 +97,7 @@ def check_chat(body: dict[str, Any], rules: ChatRules | None = None) -> None:
     for field in ("tool_choice", "parallel_tool_calls"):
         _require(field not in body or "tools" in body, f"{field} is only allowed with tools")
     _require(body["messages"], "messages is empty")
-    waiting: list[str] = []
+    waiting: set[str] = set()
     for number, message in enumerate(body["messages"]):
         waiting = _chat_message(message, waiting, f"messages[{number}]", rules)
     _require(not waiting, f"tool_call_ids without a response: {waiting}")
@@ -105,19 +105,20 @@ def check_chat(body: dict[str, Any], rules: ChatRules | None = None) -> None:
     _unique(calls, "call ids")
 
 
-def _chat_message(message: dict[str, Any], waiting: list[str], what: str, rules: ChatRules) -> list[str]:
-    """Checks one message; `waiting` are ids that still need their tool message."""
+def _chat_message(message: dict[str, Any], waiting: set[str], what: str, rules: ChatRules) -> set[str]:
+    """Checks one message; `waiting` are ids that still need their tool message, and what it returns are those then."""
     role = message.get("role")
     if role == "tool":
         _fields(message, {"role", "content", "tool_call_id"}, set(), what)
         _require(isinstance(message["content"], str), f"{what}: content is no text")
         _require(message["tool_call_id"] in waiting, f"{what}: no preceding call {message['tool_call_id']!r}")
-        return [id for id in waiting if id != message["tool_call_id"]]
+        waiting.remove(message["tool_call_id"])
+        return waiting
     _require(not waiting, f"{what}: tool_call_ids without a response: {waiting}")
     if role in ("system", "user"):
         _fields(message, {"role", "content"}, set(), what)
         _require(isinstance(message["content"], str), f"{what}: content is no text")
-        return []
+        return set()
     _require(role == "assistant", f"{what}: unknown role {role!r}")
     _fields(message, {"role", "content"}, {"tool_calls", *rules.fields}, what)
     calls = message.get("tool_calls")
@@ -135,7 +136,7 @@ def _chat_message(message: dict[str, Any], waiting: list[str], what: str, rules:
         _json_object(call["function"]["arguments"], what)
     ids = [call["id"] for call in calls or []]
     _unique(ids, f"{what}: call ids")
-    return ids
+    return set(ids)
 
 
 _LENIENT = ChatRules(fields=frozenset({"reasoning_content", "reasoning", "reasoning_details"}))
@@ -174,8 +175,8 @@ def check_responses(body: dict[str, Any]) -> None:
     _unique([tool["name"] for tool in functions], "tool names")
     _require(body.get("max_output_tokens", 16) >= 16, "max_output_tokens is below 16")
     _require(body["input"], "input is empty")
-    calls: list[str] = []
-    results: list[str] = []
+    calls: set[str] = set()
+    results: set[str] = set()
     for number, item in enumerate(body["input"]):
         _responses_item(item, calls, results, f"input[{number}]")
         if item.get("type") == "reasoning":
@@ -183,10 +184,10 @@ def check_responses(body: dict[str, Any]) -> None:
             kinds = ("function_call", "reasoning", *_SERVER_ITEMS)
             follows = after.get("role") == "assistant" or after.get("type") in kinds
             _require(follows, f"input[{number}]: reasoning without its required following item")
-    _require(set(calls) == set(results), f"no tool output found for: {set(calls) - set(results)}")
+    _require(calls == results, f"no tool output found for: {calls - results}")
 
 
-def _responses_item(item: dict[str, Any], calls: list[str], results: list[str], what: str) -> None:
+def _responses_item(item: dict[str, Any], calls: set[str], results: set[str], what: str) -> None:
     match item.get("type", "message"):
         case "message":
             _fields(item, {"role", "content"}, {"type", "phase"} if item.get("role") == "assistant" else {"type"}, what)
@@ -199,13 +200,13 @@ def _responses_item(item: dict[str, Any], calls: list[str], results: list[str], 
             _require(item["call_id"] not in calls, f"{what}: duplicate call_id {item['call_id']!r}")
             _require(LEGAL_NAME.fullmatch(item["name"]), f"{what}: name {item['name']!r}")
             _json_object(item["arguments"], what)
-            calls.append(item["call_id"])
+            calls.add(item["call_id"])
         case "function_call_output":
             _fields(item, {"type", "call_id", "output"}, {"id", "status"}, what)
             _require(item["call_id"] in calls, f"{what}: no tool call found for {item['call_id']!r}")
             _require(item["call_id"] not in results, f"{what}: a second output for {item['call_id']!r}")
             _require(isinstance(item["output"], str), f"{what}: output is no text")
-            results.append(item["call_id"])
+            results.add(item["call_id"])
         case "reasoning":
             _fields(item, {"type", "id", "summary"}, {"encrypted_content", "content", "status"}, what)
             kept = item.get("encrypted_content") or item.get("content")

@@ -125,6 +125,16 @@ async def test_name_and_id_repeated_in_every_delta(server: WireServer) -> None:
     assert await calls(server, *events) == [(CALC, A)]
 
 
+@pytest.mark.parametrize(("index", "id"), [(0, "a"), (0, ""), (0, None), (None, "a")])
+async def test_blanks_behind_a_whole_object_begin_no_other_call(
+    server: WireServer, index: int | None, id: str | None
+) -> None:
+    """As llama.cpp's Python server repeats the name with each piece, and lets a grammar end in blanks."""
+    pieces = [A[:4], A[4:], " ", "", "\n", ""]
+    events = [chat_call(index, id=id, name=CALC, arguments=piece) for piece in pieces]
+    assert [(name, text.strip()) for name, text in await calls(server, *events)] == [(CALC, A)]
+
+
 async def test_a_new_id_in_every_delta(server: WireServer) -> None:
     events = [
         chat_call(0, id="a", name=CALC),

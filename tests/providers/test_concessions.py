@@ -333,7 +333,7 @@ async def test_a_limit_that_is_refused_again_as_it_was_ends_the_request(server: 
 
 def test_what_money_is_left_for() -> None:
     message = "This request requires more credits, or fewer max_tokens. You requested up to 32000 tokens, but can only "
-    assert output_limit(f"{message}afford 1234. To increase, visit the settings.") == OutputLimit(1234)
+    assert output_limit(f"{message}afford 1234. To increase, visit the settings.") == OutputLimit(1234, of_account=True)
     assert output_limit("messages: roles must alternate") is None
 
 

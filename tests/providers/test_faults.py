@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import socket
 from typing import Any
@@ -35,7 +36,7 @@ from tests.wire_bytes import (
     responses_event,
     sse,
 )
-from tests.wire_server import Cut, Hang, Reply, WireServer
+from tests.wire_server import Cut, Hang, Pause, Reply, WireServer
 
 every_api = pytest.mark.parametrize("api", APIS)
 
@@ -378,3 +379,25 @@ async def test_every_failure_is_a_provider_error(server: WireServer) -> None:
     _, error = await read(provider, ASK)
     await provider.close()
     assert isinstance(error, ProviderError)
+
+
+@every_api
+async def test_a_refusal_that_comes_a_byte_now_and_then_has_an_end(api: Api, server: WireServer) -> None:
+    server.script(*[Reply([b'{"error": {"message": "no', *[b" ", Pause(0.02)] * 5_000], 400)] * 9)
+    provider = provider_at(server, api, read_timeout=0.5)
+    _, error = await read(provider)
+    await provider.close()
+    assert isinstance(error, ProviderError)
+    await asyncio.to_thread(server.wait_closed_early)
+
+
+@every_api
+async def test_a_header_without_end_is_refused(api: Api, server: WireServer) -> None:
+    endless = [b"HTTP/1.1 200 OK\r\nX-Endless: ", *[b"x" * 65_536] * 2_000, Hang()]
+    server.script(*[Reply(before_headers=endless)] * 9)
+    provider = provider_at(server, api, Waits())
+    _, error = await read(provider)
+    await provider.close()
+    assert isinstance(error, ProviderError)
+    assert "\n" not in error.line
+    assert len(error.line) < 500

@@ -17,7 +17,7 @@ from console_app.providers.openai_chat_request import chat_messages
 from tests.prompt_cache import Counted, PromptCache, as_messages
 from tests.providers import strict_wire
 from tests.providers.reading import TOOLS, answer_to, message_of, notices_of, provider_at, read
-from tests.wire_bytes import Answer, Api, Call, Text
+from tests.wire_bytes import APIS, Answer, Api, Call, Text
 from tests.wire_server import Reply, WireServer
 
 CALLS = 64
@@ -140,3 +140,24 @@ def test_claude_behind_a_router_is_marked_in_content_parts() -> None:
 )
 def test_only_routers_that_are_known_get_marks(url: str, model: str, marked: bool) -> None:
     assert forwards_marks(url, model) is marked
+
+
+@pytest.mark.parametrize("cache", ["auto", "on", "off"])
+@pytest.mark.parametrize("api", APIS)
+async def test_the_setting_says_whether_a_host_that_is_not_known_gets_marks(
+    server: WireServer, api: Api, cache: str
+) -> None:
+    bodies = await requests_of(server, api, 2, cache=cache) if (api, cache) != ("openai-chat", "on") else []
+    marked = any("cache_control" in json.dumps(body) or "prompt_cache_key" in body for body in bodies)
+    assert marked == (cache != "off" and api != "openai-chat")
+
+
+async def test_a_host_that_refuses_marks_gets_none_any_more(server: WireServer) -> None:
+    refusal = Reply.json({"error": {"message": "messages.0: content must be a string"}}, 400)
+    server.script(refusal, Answer(Text("hi")), Answer(Text("hi")))
+    provider = provider_at(server, "openai-chat", cache="on")
+    asked = ModelRequest((UserMessage(content="Go on."),), system=SYSTEM)
+    told = [notices_of((await read(provider, asked))[0]) for _ in range(2)]
+    await provider.close()
+    assert told == [["test refuses cache_control: the request is sent again without it."], []]
+    assert [b"cache_control" in request.raw for request in server.requests] == [True, False, False]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import sqlite3
@@ -19,6 +20,7 @@ from console_app.domain.approvals import DecidedBy, Decision
 from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
 from console_app.domain.tools import Outcome, ToolCall
 from console_app.domain.transcript import Transcript
+from console_app.sessions import schema, tables
 from console_app.sessions.database import StoreError
 from console_app.sessions.recorder import to_store
 from console_app.sessions.repair import closing_events
@@ -270,3 +272,42 @@ def test_joining_deltas_changes_no_text(events: list[ev.Event]) -> None:
 
     # Progress between two deltas does not keep them apart: it is dropped.
     assert folded(told(to_store(events))) == folded(told(events))
+
+
+def test_what_a_message_leaves_of_its_drafts_is_found_by_looking_at_each_event_once() -> None:
+    """An answer of many large calls was looked through once for each of its calls."""
+    looked = 0
+
+    def json_extract(text: str, path: str) -> object:
+        nonlocal looked
+        looked += 1
+        return json.loads(text).get(path.removeprefix("$."))
+
+    db = sqlite3.connect(":memory:", isolation_level=None)
+    schema.migrate(db)
+    db.create_function("json_extract", 2, json_extract, deterministic=True)
+    calls = [f"call_{n}" for n in range(200)]
+    shown = [
+        event
+        for id in calls
+        for event in (ev.CallArguments(call_id=id, delta="{}"), ev.CallReady(call_id=id, arguments={}))
+    ]
+    broken = ev.CallArguments(call_id="broken off", delta='{"x"')
+    asked = tuple(ToolCall(id=id, name="calc_eval") for id in calls)
+    events = numbered(*shown, broken, message(AssistantMessage(content="", tool_calls=asked)))
+    tables.append(db, events, "")
+    assert [event for event in tables.events_of(db, "s1") if event.type == "call.arguments"] == [events[-2]]
+    assert db.execute("SELECT count(*) FROM drafts").fetchone() == (0,)
+    assert looked < 10 * len(calls)
+    db.close()
+
+
+def test_of_long_arguments_only_the_beginning_is_searched() -> None:
+    db = sqlite3.connect(":memory:", isolation_level=None)
+    schema.migrate(db)
+    text = json.dumps({"text": "first " + "between " * 10_000 + "last"})
+    asked = (ToolCall(id="a", name="calc_eval", arguments=text),)
+    tables.append(db, numbered(message(AssistantMessage(content="", tool_calls=asked))), "")
+    assert len(tables.search(db, "first", 9)) == 1
+    assert tables.search(db, "last", 9) == []
+    db.close()

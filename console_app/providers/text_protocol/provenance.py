@@ -10,8 +10,10 @@ from __future__ import annotations
 import html
 import json
 import re
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
+from urllib.parse import unquote
 
 from console_app.dialects import ParsedCall
 from console_app.dialects.patterns import any_of
@@ -21,8 +23,9 @@ MOST = 2_000_000
 TOO_MUCH = "the model was given more text than calls can be compared with"
 _PLACES = 100  # of one tool's name in one text
 _SHORT = 4  # characters of a value that says little alone
-_ESCAPE = re.compile(r"\\+(?:u([0-9a-fA-F]{4})|[nrtbf])")
-_NOISE = {ord(char): None for char in " \t\r\n\v\f\xa0\u200b\"'`“”‘’„«»「」\\"}
+_ESCAPE = re.compile(r"\\+(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|[nrtbf])")
+_PERCENT = re.compile(r"%[0-9a-fA-F]{2}")
+_NOISE = {ord(char): None for char in " \t\r\n\v\f\"'`“”‘’„«»「」\\*>|\xad\u200b\u200c\u200d\u200e\u200f\u2060\ufeff"}
 _NO_ARGUMENTS = re.compile(
     r"\W{0,4}(?:(?:arguments|parameters|args|input|tool_input|actioninput)\W{0,3})?(?:{}|\(\)|<)"
 )
@@ -62,11 +65,18 @@ class Provenance:
         current = {one.text for one in given}
         self._folded = {text: folded for text, folded in self._folded.items() if text in current}
 
+    def new(self) -> int:
+        """How many characters of what was given were not compared with anything yet."""
+        return sum(len(one.text) for one in self._given if one.text not in self._folded)
+
+    def prepare(self) -> None:
+        """Fold what is new; for a thread where that is much, since markup takes 0.1 µs a character."""
+        self._naming = self._naming if self._naming is not None else self._index()
+
     def where(self, call: ParsedCall) -> str:
         """Where a call stands in what was given, in words; "" where it doesn't."""
-        if self._naming is None:
-            self._naming = self._index()
-        for one, folded in self._naming.get(fold(call.name), ()):
+        self.prepare()
+        for one, folded in (self._naming or {}).get(fold(call.name), ()):
             if _stands_in(folded, call):
                 return f"it stands in {_place(one, call.name)}"
         return TOO_MUCH if sum(len(one.text) for one in self._given) > MOST else ""
@@ -115,11 +125,16 @@ def _has(text: str, name: str, value: object) -> bool:
 
 
 def fold(text: str) -> str:
-    """Without what changes when a text is laid out, quoted, or written in JSON or HTML."""
-    if "&" in text:
-        text = html.unescape(text)
+    """Without what changes when a text is laid out, quoted, or written in JSON, in HTML or in an address."""
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text)
+    for _ in range(2):  # what is quoted twice is escaped twice
+        if "&" in text:
+            text = html.unescape(text)
     if "\\" in text:
-        text = _ESCAPE.sub(lambda found: chr(int(found[1], 16)) if found[1] else "", text)
+        text = _ESCAPE.sub(lambda found: chr(int(found[1] or found[2], 16)) if found[1] or found[2] else "", text)
+    if "%" in text and _PERCENT.search(text):
+        text = unquote(text)
     return text.translate(_NOISE).lower()
 
 

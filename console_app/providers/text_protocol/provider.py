@@ -27,6 +27,8 @@ from console_app.domain.ports.provider import (
     CallOpened,
     Chunk,
     FinishChunk,
+    FinishReason,
+    LearnsRefusals,
     ModelRequest,
     NoticeChunk,
     ProtocolMode,
@@ -36,6 +38,7 @@ from console_app.domain.ports.provider import (
     effort_for,
     endpoint_of,
     no_pictures,
+    speaks,
 )
 from console_app.domain.sampling import Effort
 from console_app.domain.tools import Outcome, ToolSpec
@@ -48,7 +51,7 @@ CODE = "qwen3_coder_xml"  # values as they are: code needs no JSON escapes, whic
 XML = "roo_xml"
 SLICE = 2000  # characters that are read at once: 20 ms of whatever is written
 AT_ONCE = 64  # chunks of an answer's end that are handed on without a turn for others
-LONG = 50_000  # characters of an answer whose end is read in a thread, so that keys are answered meanwhile
+LONG = 50_000  # characters of an answer, or of what was given, that are read in a thread: keys are answered meanwhile
 
 
 class TextProtocol:
@@ -89,6 +92,11 @@ class TextProtocol:
 
     def choose(self, mode: ProtocolMode) -> None:
         """Another protocol from the next request on; what was known of the model is forgotten."""
+        if speaks(self._inner, LearnsRefusals):
+            self._inner.forget_refusals()
+        self._rewrite(mode)
+
+    def _rewrite(self, mode: ProtocolMode) -> None:
         if self._known is not None:
             self._known.drop(self._place)
         self._begin(mode)
@@ -108,7 +116,7 @@ class TextProtocol:
         """The model made a native call: it has no need of text."""
         self._called_natively = True
         if self._learnt:
-            self.choose("auto")
+            self._rewrite("auto")
 
     @property
     def _place(self) -> str:
@@ -195,6 +203,8 @@ class TextProtocol:
     async def _read(self, request: ModelRequest, dialect: str | None) -> AsyncGenerator[Chunk]:
         """One request, natively when `dialect` is None; calls are read from the text while no native one came."""
         reader = self._reader(request, dialect)
+        if reader is not None and self._provenance.new() > LONG:
+            await asyncio.to_thread(self._provenance.prepare)
         request = _told(request, self._unheard) if self._unheard else request
         sent = as_text(request, dialect) if dialect is not None else request
         finished = False
@@ -231,7 +241,7 @@ class TextProtocol:
                             yield chunk
         except ProviderError:
             if reader is not None and not finished:
-                for read in reader.finish(None)[0]:
+                for read in (await _finished(reader, None))[0]:
                     yield read
             raise
 
@@ -258,12 +268,15 @@ class TextProtocol:
         )
 
     async def _end(self, reader: AnswerReader, finish: FinishChunk) -> list[Chunk]:
-        if len(reader.raw) > LONG:
-            chunks, asked = await asyncio.to_thread(reader.finish, finish.reason)
-        else:
-            chunks, asked = reader.finish(finish.reason)
+        chunks, asked = await _finished(reader, finish.reason)
         self._unheard = reader.unheard
         return [*chunks, FinishChunk("tool_calls" if asked and finish.reason == "stop" else finish.reason)]
+
+
+async def _finished(reader: AnswerReader, reason: FinishReason | None) -> tuple[list[Chunk], bool]:
+    if len(reader.raw) > LONG:
+        return await asyncio.to_thread(reader.finish, reason)
+    return reader.finish(reason)
 
 
 def _stands_for_more(message: UserMessage | AssistantMessage | ToolMessage) -> bool:

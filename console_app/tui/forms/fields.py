@@ -17,6 +17,7 @@ Kind = Literal["text", "lines", "number", "integer", "switch", "choice", "choice
 
 DEEPEST = 6  # levels of objects and lists; what lies deeper is raw JSON
 MOST_FIELDS = 200  # of one object
+MOST_TOGETHER = 1_000  # of a form, about: references may double with each level
 _LONG_NAMES = ("content", "text", "body", "markdown", "code", "sql", "script", "prompt", "template", "diff", "patch")
 _LONG_WORDS = ("multi-line", "multiline", "markdown", "paragraph", "source code")
 _SIMPLE: Mapping[str, Kind] = {"string": "text", "number": "number", "integer": "integer", "boolean": "switch"}
@@ -91,7 +92,7 @@ class Field:
 
 def form_of(schema: Mapping[str, Any]) -> Field:
     """The arguments of a tool as one field of kind object; without readable properties, of kind json."""
-    root = _field("", schema, schema, required=True, depth=0)
+    root = _field("", schema, _Reading(schema, MOST_TOGETHER), required=True, depth=0)
     return root if root.kind == "object" else Field("", "json", required=True, schema=schema)
 
 
@@ -125,12 +126,21 @@ def _refuse(constant: str) -> Any:
     raise ValueError(f"{constant} is not JSON")
 
 
+@dataclass(slots=True)
+class _Reading:
+    """The schema that is being read, and how many fields may still be made of it."""
+
+    root: Mapping[str, Any]
+    left: int
+
+
 def _field(
-    name: str, schema: Any, root: Mapping[str, Any], *, required: bool, depth: int, seen: tuple[str, ...] = ()
+    name: str, schema: Any, reading: _Reading, *, required: bool, depth: int, seen: tuple[str, ...] = ()
 ) -> Field:
-    part, nullable, seen = _resolved(schema, root, seen)
+    part, nullable, seen = _resolved(schema, reading.root, seen)
     kind = _kind(name, part)
-    if depth >= DEEPEST and kind in ("object", "list"):
+    reading.left -= 1
+    if kind in ("object", "list") and (depth >= DEEPEST or reading.left <= 0):
         kind = "json"
     fields: tuple[Field, ...] = ()
     item: Field | None = None
@@ -139,11 +149,11 @@ def _field(
         needed_names = cast("list[Any]", needed) if isinstance(needed, list) else []
         properties = cast("dict[str, Any]", part["properties"])
         fields = tuple(
-            _field(key, value, root, required=key in needed_names, depth=depth + 1, seen=seen)
+            _field(key, value, reading, required=key in needed_names, depth=depth + 1, seen=seen)
             for key, value in list(properties.items())[:MOST_FIELDS]
         )
     elif kind == "list":
-        item = _field("", part.get("items"), root, required=True, depth=depth + 1, seen=seen)
+        item = _field("", part.get("items"), reading, required=True, depth=depth + 1, seen=seen)
     choices = tuple(cast("list[Any]", part["enum"])) if kind == "choice" and "enum" in part else ()
     if kind == "choice" and not choices:
         choices = (part["const"],)

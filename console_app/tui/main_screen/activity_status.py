@@ -68,6 +68,7 @@ class Pace:
                 | ev.CallExtended() | ev.CallRestarted() | ev.QuestionAsked() | ev.CallAsked() | ev.CallAnswered()
                 | ev.TodoChanged() | ev.CallFinished() | ev.BatchFinished() | ev.MessageAdded() | ev.UsageReported()
                 | ev.Notice() | ev.TurnFinished() | ev.TurnUndone() | ev.HistoryCompacted()
+                | ev.AnswerKept()
             ):  # fmt: skip
                 self.news_at = max(self.news_at, event.at)
             case _:

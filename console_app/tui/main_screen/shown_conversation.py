@@ -84,7 +84,7 @@ class ShownConversation:
                 | ev.CallDropped() | ev.CallReady() | ev.CallQueued() | ev.CallStarted() | ev.CallProgress()
                 | ev.CallLog() | ev.CallExtended() | ev.CallAsked() | ev.CallAnswered() | ev.BatchFinished()
                 | ev.MessageAdded() | ev.UsageReported() | ev.RetryScheduled() | ev.Notice() | ev.TurnUndone()
-                | ev.HistoryCompacted()
+                | ev.HistoryCompacted() | ev.AnswerKept()
             ):  # fmt: skip
                 pass
             case _:

@@ -4,7 +4,7 @@ Input: one byte that is no UTF-8 would end the program, and so would a key code 
 character by character (seven seconds for 5 MB); Alt+Enter, as a plain terminal sends it, arrives as Enter, and an Enter
 typed while the program still started as a new line. Output: everything passes `terminal_edge`, in UTF-8 whatever the
 locale, and a terminal that stops reading or goes away stops nothing (`terminal_writer`). End: every mode that was
-switched on is switched off, also where the event loop hangs.
+switched on is switched off, also where the event loop hangs; and then Ctrl+C, pressed again, ends the program.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from textual.message import Message
 
 from console_app.config.browser_page import page_in_use
 from console_app.tui.terminal.edge import cleaned
+from console_app.tui.terminal.hang_watch import HangWatch
 from console_app.tui.terminal.writer import TerminalWriter
 from console_app.tui.textual_internals import XTermParser
 
@@ -210,6 +211,7 @@ class ConsoleDriver(LinuxDriver):
         decode = codecs.getincrementaldecoder("utf-8")(errors="replace").decode
         feed = InputFeed(XTermParser(self._debug))
         ahead = self._typed_ahead()
+        hangs = HangWatch(self._loop, self._end_hanging)
         with selectors.SelectSelector() as selector:
             selector.register(self.fileno, selectors.EVENT_READ)
             while not self.exit_event.is_set():
@@ -222,10 +224,15 @@ class ConsoleDriver(LinuxDriver):
                         self._terminal_lost()
                         return
                     data, ahead = data[:ahead].replace(b"\n", b"\r") + data[ahead:], max(ahead - len(data), 0)
+                    hangs.typed(data)
                     for message in feed.feed(decode(data)):
                         self.process_message(message)
                 for message in feed.tick():
                     self.process_message(message)
+
+    def _end_hanging(self) -> None:
+        self.restore_now()
+        os._exit(128 + signal.SIGINT)
 
     def _typed_ahead(self) -> int:
         """How many bytes wait that were typed before the console's modes were on: in these Enter is a new line."""

@@ -29,7 +29,7 @@ class Waiting:
                 | ev.CallReady() | ev.ApprovalRequested() | ev.ApprovalResolved() | ev.CallQueued()
                 | ev.CallStarted() | ev.CallProgress() | ev.CallLog() | ev.CallExtended() | ev.CallRestarted()
                 | ev.QuestionAsked() | ev.CallAsked() | ev.CallAnswered() | ev.CallFinished() | ev.BatchFinished()
-                | ev.MessageAdded() | ev.TurnFinished() | ev.TurnUndone() | ev.HistoryCompacted()
+                | ev.AnswerKept() | ev.MessageAdded() | ev.TurnFinished() | ev.TurnUndone() | ev.HistoryCompacted()
             ):  # fmt: skip
                 if self._retry is not None:
                     self._tried(self._retry)

@@ -1,0 +1,110 @@
+"""What endpoints refused for their models: shared by all that open such a model, and kept for the next start.
+
+What holds for a model is written down. What holds for a conversation (reasoning, pictures), for an account's balance or
+for a length of requests is not: it is known while the console runs.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+from console_app.config.records import read_record, write_record
+from console_app.domain.errors import ConfigError
+
+log = logging.getLogger(__name__)
+
+MOST_MODELS = 100  # in the file; the newest
+_FLAGS = ("sees", "own_ids_refused", "unsigned", "no_blanks")
+_SETS = ("efforts", "keywords")
+
+
+@dataclass(slots=True)
+class Refusals:
+    """Of one endpoint and model."""
+
+    fields: dict[str, str | bool | None] = field(default_factory=dict[str, str | bool | None])  # left out, or changed
+    efforts: set[str] = field(default_factory=set[str])
+    keywords: set[str] = field(default_factory=set[str])  # of the tools' schemas
+    largest: int | None = None  # tokens of an answer, whatever the request
+    sees: bool = True  # pictures are sent until the endpoint says that its model takes none
+    own_ids_refused: bool = False
+    unsigned: bool = False  # calls of older answers get a placeholder for their signature
+    no_blanks: bool = False  # null for the content of an answer
+    # Not written down:
+    reasoning: set[str] = field(default_factory=set[str])  # names of blocks that it no longer takes
+    pictures: set[str] = field(default_factory=set[str])  # paths
+    affordable: int | None = None  # tokens of an answer
+    room: tuple[int, int, int] | None = None  # context and input in tokens, of a body of so many characters
+
+    def clear(self) -> None:
+        """Nothing is known any more."""
+        self.__init__()
+
+    def lasting(self) -> dict[str, Any]:
+        """What is written down; {} where there is nothing."""
+        usual = Refusals()._plain()
+        return {name: value for name, value in self._plain().items() if value != usual[name]}
+
+    def _plain(self) -> dict[str, Any]:
+        several = {name: sorted(getattr(self, name)) for name in _SETS}
+        return {"fields": dict(self.fields), "largest": self.largest, **several} | {
+            name: getattr(self, name) for name in _FLAGS
+        }
+
+    @classmethod
+    def read(cls, record: Any) -> Refusals:
+        """From what was written down; what is of another kind is passed over."""
+        found = cls()
+        given = _object(record)
+        fields = _object(given.get("fields"))
+        found.fields = {name: value for name, value in fields.items() if value is None or isinstance(value, bool | str)}
+        for name in _SETS:
+            if isinstance(words := given.get(name), list):
+                setattr(found, name, {word for word in cast("list[Any]", words) if isinstance(word, str)})
+        for name in _FLAGS:
+            if isinstance(given.get(name), bool):
+                setattr(found, name, given[name])
+        if type(given.get("largest")) is int and given["largest"] > 0:
+            found.largest = given["largest"]
+        return found
+
+
+def _object(value: Any) -> dict[str, Any]:
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+
+
+class KnownRefusals:
+    """Of all models, by `API HOST MODEL`; in the file at `path`, if any. Another `version` of Fanout begins anew, since
+    it may ask for other things."""
+
+    def __init__(self, path: Path | None = None, version: str = "") -> None:
+        self._path = path
+        self._version = version
+        self._open: dict[str, Refusals] = {}
+
+    def of(self, key: str) -> Refusals:
+        """Those of a model, the same object for all who ask."""
+        if key not in self._open:
+            self._open[key] = Refusals.read(self._written().get(key))
+        return self._open[key]
+
+    def keep(self, key: str) -> None:
+        """Writes down what is known of a model now."""
+        if self._path is None:
+            return
+        models = self._written()
+        models.pop(key, None)
+        if lasting := self.of(key).lasting():
+            models[key] = lasting
+        try:
+            newest = dict(list(models.items())[-MOST_MODELS:])
+            write_record(self._path, {"version": self._version, "models": newest})
+        except ConfigError as error:
+            log.warning("What a model's endpoint refused can't be kept: %s", error.line)
+
+    def _written(self) -> dict[str, Any]:
+        record = read_record(self._path) if self._path is not None else {}
+        return _object(record.get("models")) if record.get("version") == self._version else {}
