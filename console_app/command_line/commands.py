@@ -350,7 +350,6 @@ CONSOLE = CommandSpec(
     (
         "fanout",
         'fanout "Calculate 355/113, sqrt(2) and e^pi"',
-        "fanout --base-url http://localhost:8000/v1",
         'git diff | fanout run "Review this change"',
     ),
 )  # fmt: skip
