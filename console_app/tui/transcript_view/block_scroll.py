@@ -151,6 +151,10 @@ class BlockScroll(ScrollView):
         """Something may move from now on that no block tells of."""
         self._frames.wake()
 
+    def stand_still(self) -> None:
+        """Only `paint_frame` paints from now on: what is seen no longer depends on when a frame's turn comes."""
+        self._frames.stand_still()
+
     def paint_frame(self, live_too: bool = True) -> bool:
         """What changed, and with `live_too` what moves by itself, where it is on screen; False: nothing does."""
         if self.size.width != self._list.width:
@@ -292,6 +296,11 @@ class BlockScroll(ScrollView):
                 self._restick()
                 self._list.drop_cold(self._on_screen())
         self._frames.wake()
+
+    def watch_show_vertical_scrollbar(self, shown: bool) -> None:
+        """Textual tells a scroll bar only of scrolling that happens while it is seen."""
+        if shown:
+            self.vertical_scrollbar.position = self.scroll_y
 
     def _follow(self, following: bool) -> None:
         if following is not self.following:

@@ -38,6 +38,17 @@ async def test_the_view_follows_new_text_until_you_scroll_away_and_again_from_th
         assert screen_lines(app)[-1].endswith("The last words.")
 
 
+async def test_the_scroll_bar_is_where_the_view_is_from_its_first_sight_on() -> None:
+    app = TinyApp()
+    async with app.run_test(size=(80, 24)) as pilot:
+        app.story.turn()
+        app.story.say(LONG)
+        await painted(pilot)
+        await until(pilot, lambda: app.view.show_vertical_scrollbar)
+        assert app.view.scroll_y > 0
+        assert app.view.vertical_scrollbar.position == app.view.scroll_y
+
+
 async def test_the_wheel_releases_and_takes_up_following() -> None:
     app = TinyApp()
     async with app.run_test(size=(80, 24)) as pilot:
