@@ -19,11 +19,20 @@ KEY_CELLS = 34
 
 
 @dataclass(frozen=True, slots=True)
+class KeyRow:
+    """Keys that do the same, as people write them, and the ids that bind them anew in `[keys]`."""
+
+    keys: str
+    what: str
+    ids: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
 class KeySection:
-    """The keys of one place: (keys, what they do) in the order of the bindings."""
+    """The keys of one place, in the order of its bindings."""
 
     title: str
-    keys: Sequence[tuple[str, str]]
+    rows: Sequence[KeyRow]
 
 
 class HelpScreen(ModalScreen[None]):
@@ -56,7 +65,7 @@ class HelpScreen(ModalScreen[None]):
         lines: list[Content] = []
         for section in self._sections:
             lines += [Content.styled(section.title, "bold $primary")]
-            lines += [_row(keys, what) for keys, what in section.keys]
+            lines += [_row(row.keys, row.what) for row in section.rows]
             lines += [Content("")]
         lines += [Content.styled("Commands", "bold $primary")]
         lines += [_row(f"/{command.name} {command.argument}".rstrip(), command.about) for command in self._commands]

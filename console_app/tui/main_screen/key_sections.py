@@ -8,7 +8,7 @@ from textual.app import App
 from textual.binding import Binding, BindingsMap
 from textual.widget import Widget
 
-from console_app.tui.main_screen.help import KeySection
+from console_app.tui.main_screen.help import KeyRow, KeySection
 from console_app.tui.terminal.key_names import key_name
 from console_app.tui.textual_internals import keymap_of, own_bindings
 
@@ -30,12 +30,18 @@ def _screens() -> list[tuple[str, type[Widget]]]:
     return [("On the servers", ServersScreen), ("On the timeline", TimelineScreen), ("On a call's form", CallForm)]
 
 
-def _keys(app: App[int], kind: type[Widget], bindings: BindingsMap) -> list[tuple[str, str]]:
+def _keys(app: App[int], kind: type[Widget], bindings: BindingsMap) -> list[KeyRow]:
     """One row for what keys do, with all of them. Bindings without an id are Textual's own line editing."""
     bindings.apply_keymap(keymap_of(app))
     order = [binding.id for binding in kind.BINDINGS if isinstance(binding, Binding)]
     known = [binding for _, binding in bindings if binding.id and not binding.key.startswith("super+")]
-    rows: dict[str, list[str]] = {}
+    rows: dict[str, list[Binding]] = {}
     for binding in sorted(known, key=lambda one: order.index(one.id) if one.id in order else len(order)):
-        rows.setdefault(binding.tooltip or binding.description, []).append(key_name(binding.key))
-    return [(" · ".join(keys) if len(keys) < MANY else f"{keys[0]} … {keys[-1]}", what) for what, keys in rows.items()]
+        rows.setdefault(binding.tooltip or binding.description, []).append(binding)
+    return [_row(what, bindings) for what, bindings in rows.items()]
+
+
+def _row(what: str, bindings: Sequence[Binding]) -> KeyRow:
+    keys = [key_name(binding.key) for binding in bindings]
+    shown = " · ".join(keys) if len(keys) < MANY else f"{keys[0]} … {keys[-1]}"
+    return KeyRow(shown, what, list(dict.fromkeys(binding.id or "" for binding in bindings)))
