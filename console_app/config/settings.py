@@ -49,22 +49,24 @@ BuiltinTool = Literal["update_todo_list", "ask_followup_question", "enable_serve
 class ModelSettings(Sampling, frozen=True):
     """What can be said of one model, or of every model of a provider."""
 
-    protocol: Protocol = Field(None, description="how the model is given tools; auto: as it turns out")
-    dialect: str | None = Field(None, description="how calls are written where tools are given as text")
-    context_window: Positive | None = Field(None, description="tokens that the model can read")
-    fallback: ModelName | None = Field(None, description="answers in its place while it is overloaded or out of reach")
+    protocol: Protocol = Field(default=None, description="how the model is given tools; auto: as it turns out")
+    dialect: str | None = Field(default=None, description="how calls are written where tools are given as text")
+    context_window: Positive | None = Field(default=None, description="tokens that the model can read")
+    fallback: ModelName | None = Field(
+        default=None, description="answers in its place while it is overloaded or out of reach"
+    )
 
 
 class ProviderSettings(ModelSettings, frozen=True):
     """`[providers.NAME]`: an endpoint. A built-in provider's table changes only the keys that it names."""
 
-    api: Api | None = Field(None, description="the wire format that the endpoint speaks")
-    base_url: BaseUrl | None = Field(None, description="the endpoint: with /v1, Anthropic's without")
+    api: Api | None = Field(default=None, description="the wire format that the endpoint speaks")
+    base_url: BaseUrl | None = Field(default=None, description="the endpoint: with /v1, Anthropic's without")
     api_key_env: Annotated[str, AfterValidator(check_variable)] | None = Field(
-        None, description="the variable that holds its key"
+        default=None, description="the variable that holds its key"
     )
     headers: dict[str, str] = Field(default_factory=dict, description="sent with every request; may hold keys")
-    model: str | None = Field(None, description="the model used when only the provider is named")
+    model: str | None = Field(default=None, description="the model used when only the provider is named")
     models: dict[str, ModelSettings] = Field(
         default_factory=dict[str, ModelSettings], description="what is different for single models"
     )
@@ -73,55 +75,62 @@ class ProviderSettings(ModelSettings, frozen=True):
 class Settings(Sampling, frozen=True):
     """Everything that config.toml, FANOUT_<SETTING> and the flags can say. Times are seconds, 0 is no limit."""
 
-    model: str | None = Field(None, description="the model that answers, PROVIDER/MODEL")
-    base_url: BaseUrl | None = Field(None, description="moves the chosen provider to this endpoint")
-    fallback: ModelName | None = Field(None, description="of models that name none themselves")
-    theme: str = Field("fanout-dark", description="the colours")
-    protocol: Protocol = Field(None, description="how models are given tools; unset: what the model's own table says")
+    model: str | None = Field(default=None, description="the model that answers, PROVIDER/MODEL")
+    base_url: BaseUrl | None = Field(default=None, description="moves the chosen provider to this endpoint")
+    fallback: ModelName | None = Field(default=None, description="of models that name none themselves")
+    theme: str = Field(default="fanout-dark", description="the colours")
+    protocol: Protocol = Field(
+        default=None, description="how models are given tools; unset: what the model's own table says"
+    )
     policy: CallPolicy | None = Field(
-        None, description="how the calls of an answer run; unset: parallel, unless a protocol has a reason for another"
+        default=None,
+        description="how the calls of an answer run; unset: parallel, unless a protocol has a reason for another",
     )
     dispatch: Literal["eager", "batch"] = Field(
-        "eager", description="calls start as soon as they are complete, or when the answer has ended"
+        default="eager", description="calls start as soon as they are complete, or when the answer has ended"
     )
-    strategy: Literal["agentic", "act", "think-act", "react"] = Field("agentic", description="how a turn goes")
+    strategy: Literal["agentic", "act", "think-act", "react"] = Field(default="agentic", description="how a turn goes")
     builtin_tools: Annotated[tuple[BuiltinTool, ...], BeforeValidator(_split)] | None = Field(
-        None,
+        default=None,
         description="tools of Fanout's own, beside what the strategy needs and only where other tools are on; unset: "
         "the to-do list, asking for a server that is off, and in the console questions to you",
     )
     tool_choice: Literal["auto", "none", "required"] | None = Field(
-        None,
+        default=None,
         description="requests leave calling to the model, forbid it or demand it; unset: the strategy `act` demands it",
     )
     dedupe: bool = Field(
-        True, description="a call that only reads is not run again with the same arguments while nothing changed"
+        default=True,
+        description="a call that only reads is not run again with the same arguments while nothing changed",
     )
-    finish_todos: bool = Field(False, description="open items of the to-do list keep a turn from completing")
+    finish_todos: bool = Field(default=False, description="open items of the to-do list keep a turn from completing")
     never_parallel: Names = Field(
-        (), description="patterns of SERVER.TOOL that never run beside another call of the same tool"
+        default=(), description="patterns of SERVER.TOOL that never run beside another call of the same tool"
     )
     limits: dict[str, Positive] = Field(
         default_factory=dict, description="calls at once, by server or pattern of SERVER.TOOL"
     )
-    approval_mode: ApprovalMode = Field(ApprovalMode.ASK, description="what runs without asking")
-    max_steps: Positive = Field(25, description="answers with calls in one turn")
-    max_calls: Positive = Field(256, description="calls of one answer; the rest is not run, and each is told so")
-    max_parallel: Positive = Field(128, description="calls that run at once; the others wait")
-    max_price: Limit = Field(None, description="US dollars of a turn: no request once they are spent")
-    max_turn_tokens: Positive | None = Field(None, description="input and output of all requests of a turn")
-    max_result_chars: Positive = Field(
-        100_000, description="of a result, as the model reads it: its middle is left out, and that is said"
+    approval_mode: ApprovalMode = Field(default=ApprovalMode.ASK, description="what runs without asking")
+    max_steps: Positive = Field(default=25, description="answers with calls in one turn")
+    max_calls: Positive = Field(
+        default=256, description="calls of one answer; the rest is not run, and each is told so"
     )
-    call_timeout: Limit = Field(300.0, description="seconds that a call may go without progress")
-    timeout: Limit = Field(None, description="seconds that a whole turn may take")
-    approval_timeout: Limit = Field(None, description="seconds after which a waiting call is denied")
-    question_timeout: Limit = Field(None, description="seconds after which a server that asks gets no answer")
-    system_prompt: str | None = Field(None, description="what the model is told before everything else")
-    save_sessions: bool = Field(True, description="conversations are kept in the data folder")
-    mcp_config: Path | None = Field(None, description="the file of servers, in place of the usual mcp.json")
+    max_parallel: Positive = Field(default=128, description="calls that run at once; the others wait")
+    max_price: Limit = Field(default=None, description="US dollars of a turn: no request once they are spent")
+    max_turn_tokens: Positive | None = Field(default=None, description="input and output of all requests of a turn")
+    max_result_chars: Positive = Field(
+        default=100_000, description="of a result, as the model reads it: its middle is left out, and that is said"
+    )
+    call_timeout: Limit = Field(default=300.0, description="seconds that a call may go without progress")
+    timeout: Limit = Field(default=None, description="seconds that a whole turn may take")
+    approval_timeout: Limit = Field(default=None, description="seconds after which a waiting call is denied")
+    question_timeout: Limit = Field(default=None, description="seconds after which a server that asks gets no answer")
+    system_prompt: str | None = Field(default=None, description="what the model is told before everything else")
+    save_sessions: bool = Field(default=True, description="conversations are kept in the data folder")
+    mcp_config: Path | None = Field(default=None, description="the file of servers, in place of the usual mcp.json")
     groups: Names | None = Field(
-        None, description="groups that you are in: servers with `groups` in mcp.json are for their members; unset: all"
+        default=None,
+        description="groups that you are in: servers with `groups` in mcp.json are for their members; unset: all",
     )
     injected: dict[str, Any] = Field(
         default_factory=dict, description="values of `_atlas_user` and `_mcp_data`, for tools that name them"

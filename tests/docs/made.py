@@ -92,9 +92,10 @@ def _configuration() -> Iterator[str]:
     yield from ("# Configuration reference", "", _MADE, "")
     yield (
         "Settings are looked for on the command line, then in `FANOUT_<SETTING>` of the environment, then in the\n"
-        "project's `.fanout/config.toml` ([what it may say](security.md#what-a-rule-an-approval-and-a-trusted-file-stand-for)),\n"
-        "then in your own `config.toml`. `fanout config path` says where that is, `fanout config show` what is in force and\n"
-        "who said it, `fanout config validate` what is wrong. Times are seconds, and 0 is no limit."
+        "project's `.fanout/config.toml`\n"
+        "([what it may say](security.md#what-a-rule-an-approval-and-a-trusted-file-stand-for)), then in your own\n"
+        "`config.toml`. `fanout config path` says where that is, `fanout config show` what is in force and who said\n"
+        "it, `fanout config validate` what is wrong. Times are seconds, and 0 is no limit."
     )
     yield from ("", "## Settings", "", "| setting | values | default | means |", "|---|---|---|---|")
     yield from _rows(Settings, Sampling)
@@ -133,7 +134,8 @@ def _configuration() -> Iterator[str]:
         "",
         f"Every setting but the tables ({tables}) is `FANOUT_` and its name in",
     )
-    yield "capitals: `FANOUT_MODEL=ollama/qwen3`. Lists have commas between. `FANOUT_HOME` is one folder for all that Fanout keeps."
+    yield "capitals: `FANOUT_MODEL=ollama/qwen3`. Lists have commas between. `FANOUT_HOME` is one folder for all that"
+    yield "Fanout keeps."
 
 
 def _rows(model: type[BaseModel], base: type[BaseModel]) -> Iterator[str]:
@@ -143,7 +145,7 @@ def _rows(model: type[BaseModel], base: type[BaseModel]) -> Iterator[str]:
             continue
         said = shape["properties"][name]
         default = field.get_default(call_default_factory=True, validated_data={})
-        shown = "" if default is None or default in (()) else _code(json.dumps(default))
+        shown = "" if default in (None, (), {}) else _code(json.dumps(default))
         yield f"| {_code(name)} | {_type(said, shape)} | {shown} | {_cell(field.description or '')} |"
 
 
@@ -177,8 +179,8 @@ def _type(said: Mapping[str, Any], whole: Mapping[str, Any]) -> str:
 
 def _commands() -> Iterator[str]:
     yield from ("# Commands", "", _MADE, "")
-    yield "What `--help` says, on one page; `fanout man` is the same as a manual. A prompt is quoted, or stands behind `--`: any"
-    yield "other word that is no command is an error, and never sent to a model."
+    yield "What `--help` says, on one page; `fanout man` is the same as a manual. A prompt is quoted, or stands behind"
+    yield "`--`: any other word that is no command is an error, and never sent to a model."
     yield from (
         "",
         "## Exit codes",
@@ -199,8 +201,9 @@ def _commands() -> Iterator[str]:
 
 def _outputs() -> Iterator[str]:
     yield from ("# JSON outputs", "", _MADE, "")
-    yield "Whatever Fanout prints as JSON has a schema (draft 2020-12): `fanout schema` lists them, `fanout schema NAME` prints one."
-    yield "A field may be added at any time; one that goes or means something else raises the version, which ends the schema's `$id`."
+    yield "Whatever Fanout prints as JSON has a schema (draft 2020-12): `fanout schema` lists them, and with a name"
+    yield "prints one. A field may be added at any time; one that goes or means something else raises the version, with"
+    yield "which the schema's `$id` ends."
     for name, printed in OUTPUTS.items():
         whole = schema(name)
         yield from ("", f"## {name}", "", f"Version {printed.version}, of `fanout`: {printed.by}.")

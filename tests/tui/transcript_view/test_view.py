@@ -269,9 +269,9 @@ async def test_the_clock_stands_still_when_nothing_moves() -> None:
         app.story.turn()
         call = app.story.call(0, started=0.0)
         await painted(pilot)
-        assert app.view.is_moving
+        assert app.view.frames.running
         app.story.finish(call, 1.0)
-        await until(pilot, lambda: not app.view.is_moving)
+        await until(pilot, lambda: not app.view.frames.running)
         assert app.view.is_painted
 
 
