@@ -42,14 +42,15 @@ Limit = Annotated[Seconds | None, AfterValidator(_no_zero)]
 Positive = Annotated[int, Field(ge=1)]
 Names = Annotated[tuple[str, ...], BeforeValidator(_split)]
 ModelName = Annotated[str, Field(pattern=r"^[^/\s]+/\S+$")]  # PROVIDER/MODEL
-Protocol = Literal["auto", "native", "text", "xml"] | None
 BuiltinTool = Literal["update_todo_list", "ask_followup_question", "enable_server", "finished"]
 
 
 class ModelSettings(Sampling, frozen=True):
     """What can be said of one model, or of every model of a provider."""
 
-    protocol: Protocol = Field(default=None, description="how the model is given tools; auto: as it turns out")
+    protocol: Literal["auto", "native", "text", "xml"] | None = Field(
+        default=None, description="how the model is given tools; auto: as it turns out"
+    )
     dialect: str | None = Field(default=None, description="how calls are written where tools are given as text")
     context_window: Positive | None = Field(default=None, description="tokens that the model can read")
     fallback: ModelName | None = Field(
@@ -75,69 +76,44 @@ class ProviderSettings(ModelSettings, frozen=True):
 class Settings(Sampling, frozen=True):
     """Everything that config.toml, FANOUT_<SETTING> and the flags can say. Times are seconds, 0 is no limit."""
 
-    model: str | None = Field(default=None, description="the model that answers, PROVIDER/MODEL")
-    base_url: BaseUrl | None = Field(default=None, description="moves the chosen provider to this endpoint")
-    fallback: ModelName | None = Field(default=None, description="of models that name none themselves")
-    theme: str = Field(default="fanout-dark", description="the colours")
-    protocol: Protocol = Field(
-        default=None, description="how models are given tools; unset: what the model's own table says"
-    )
-    policy: CallPolicy | None = Field(
-        default=None,
-        description="how the calls of an answer run; unset: parallel, unless a protocol has a reason for another",
-    )
-    dispatch: Literal["eager", "batch"] = Field(
-        default="eager", description="calls start as soon as they are complete, or when the answer has ended"
-    )
-    strategy: Literal["agentic", "act", "think-act", "react"] = Field(default="agentic", description="how a turn goes")
-    builtin_tools: Annotated[tuple[BuiltinTool, ...], BeforeValidator(_split)] | None = Field(
-        default=None,
-        description="tools of Fanout's own, beside what the strategy needs and only where other tools are on; unset: "
-        "the to-do list, asking for a server that is off, and in the console questions to you",
-    )
-    tool_choice: Literal["auto", "none", "required"] | None = Field(
-        default=None,
-        description="requests leave calling to the model, forbid it or demand it; unset: the strategy `act` demands it",
-    )
-    dedupe: bool = Field(
-        default=True,
-        description="a call that only reads is not run again with the same arguments while nothing changed",
-    )
-    finish_todos: bool = Field(default=False, description="open items of the to-do list keep a turn from completing")
-    never_parallel: Names = Field(
-        default=(), description="patterns of SERVER.TOOL that never run beside another call of the same tool"
-    )
-    limits: dict[str, Positive] = Field(
-        default_factory=dict, description="calls at once, by server or pattern of SERVER.TOOL"
-    )
-    approval_mode: ApprovalMode = Field(default=ApprovalMode.ASK, description="what runs without asking")
-    max_steps: Positive = Field(default=25, description="answers with calls in one turn")
-    max_calls: Positive = Field(
-        default=256, description="calls of one answer; the rest is not run, and each is told so"
-    )
-    max_parallel: Positive = Field(default=128, description="calls that run at once; the others wait")
-    max_price: Limit = Field(default=None, description="US dollars of a turn: no request once they are spent")
-    max_turn_tokens: Positive | None = Field(default=None, description="input and output of all requests of a turn")
-    max_result_chars: Positive = Field(
-        default=100_000, description="of a result, as the model reads it: its middle is left out, and that is said"
-    )
-    call_timeout: Limit = Field(default=300.0, description="seconds that a call may go without progress")
-    timeout: Limit = Field(default=None, description="seconds that a whole turn may take")
-    approval_timeout: Limit = Field(default=None, description="seconds after which a waiting call is denied")
-    question_timeout: Limit = Field(default=None, description="seconds after which a server that asks gets no answer")
-    system_prompt: str | None = Field(default=None, description="what the model is told before everything else")
-    save_sessions: bool = Field(default=True, description="conversations are kept in the data folder")
-    mcp_config: Path | None = Field(default=None, description="the file of servers, in place of the usual mcp.json")
-    groups: Names | None = Field(
-        default=None,
-        description="groups that you are in: servers with `groups` in mcp.json are for their members; unset: all",
-    )
-    injected: dict[str, Any] = Field(
-        default_factory=dict, description="values of `_atlas_user` and `_mcp_data`, for tools that name them"
-    )
-    keys: dict[str, Keys] = Field(default_factory=dict[str, Keys], description="keys of the console, by binding")
+    model: str | None = None  # PROVIDER/MODEL
+    base_url: BaseUrl | None = None
+    fallback: ModelName | None = None  # of models that name none themselves
+    theme: str = "fanout-dark"
+    protocol: Literal["auto", "native", "text", "xml"] | None = None  # None: what the model's own table says
+    policy: CallPolicy | None = None  # None: parallel, until a protocol has a reason for another
+    dispatch: Literal["eager", "batch"] = "eager"
+    strategy: Literal["agentic", "act", "think-act", "react"] = "agentic"
+    # Offered beside what the strategy needs, and only where other tools are on; None: the to-do list, asking for
+    # a server that is off, and in the console questions to you.
+    builtin_tools: Annotated[tuple[BuiltinTool, ...], BeforeValidator(_split)] | None = None
+    # Whether requests leave calling to the model, forbid it or demand it; None: `act` demands it, the others leave it.
+    tool_choice: Literal["auto", "none", "required"] | None = None
+    # Of tools that say they only read: the same call twice in an answer runs once, and the same call again in a turn is
+    # skipped with a note, unless it is asked for once more or something ran that may have changed the answer.
+    dedupe: bool = True
+    finish_todos: bool = False  # open items of the to-do list keep a turn from completing
+    never_parallel: Names = ()  # patterns of SERVER.TOOL that never run beside another call of the same tool
+    limits: dict[str, Positive] = Field(default_factory=dict)  # server, or pattern of SERVER.TOOL -> calls at once
+    approval_mode: ApprovalMode = ApprovalMode.ASK
+    max_steps: Positive = 25
+    max_calls: Positive = 256  # of one answer: the rest is not executed, and each of it is told so
+    max_parallel: Positive = 128
+    max_price: Limit = None  # US dollars of a turn: no request once they are spent
+    max_turn_tokens: Positive | None = None  # input and output of all requests of a turn
+    max_result_chars: Positive = 100_000  # of a result, as the model reads it: its middle is left out, and that is said
+    call_timeout: Limit = 300.0
+    timeout: Limit = None  # of a whole turn
+    approval_timeout: Limit = None  # then a waiting call is denied
+    question_timeout: Limit = None  # then a server that asks gets no answer
+    system_prompt: str | None = None
+    save_sessions: bool = True  # conversations are kept in the data folder
+    mcp_config: Path | None = None
+    groups: Names | None = None  # that you are in: servers with `groups` in mcp.json are for their members; None: all
+    injected: dict[str, Any] = Field(default_factory=dict)  # `_atlas_user`, `_mcp_data`: for tools that name them
+    keys: dict[str, Keys] = Field(default_factory=dict[str, Keys])  # binding id -> keys
     providers: dict[Annotated[str, Field(pattern=_PROVIDER_NAME)], ProviderSettings] = Field(
-        default_factory=dict[str, ProviderSettings], description="endpoints, and what is different for a built-in one"
+        default_factory=dict[str, ProviderSettings]
     )
 
 

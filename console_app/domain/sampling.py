@@ -20,22 +20,15 @@ Texts = Annotated[tuple[str, ...], BeforeValidator(lambda value: (value,) if isi
 class Sampling(BaseModel, frozen=True, extra="forbid", hide_input_in_errors=True):
     """None leaves it to the endpoint. Settings inherit it: they are frozen too, and an unknown key is an error."""
 
-    max_tokens: Annotated[int, Field(ge=1)] | None = Field(default=None, description="tokens of an answer")
-    temperature: Annotated[float, Field(ge=0, le=2)] | None = Field(
-        default=None, description="how freely words are chosen"
-    )
-    stop: Texts | None = Field(default=None, description="texts that end an answer")
-    effort: Effort | None = Field(
-        default=None, description="how much the model thinks first; which of them there are, its endpoint knows"
-    )
-    parallel_tool_calls: Literal["send", "refuse", "omit"] | None = Field(
-        default=None, description="several calls an answer are asked for or refused by name, or not spoken of"
-    )
-    cache: Literal["auto", "on", "off"] | None = Field(
-        default=None,
-        description="marks and keys for the provider's prompt cache: where they are known to be taken, or always",
-    )
-    extra_body: dict[str, Any] | None = Field(default=None, description="goes into the request as it is, over all else")
+    max_tokens: Annotated[int, Field(ge=1)] | None = None  # of an answer
+    temperature: Annotated[float, Field(ge=0, le=2)] | None = None
+    stop: Texts | None = None  # texts that end an answer
+    effort: Effort | None = None  # how much the model thinks first; which of them there are, its endpoint knows
+    # Whether several calls an answer are asked for or refused by name; some endpoints take neither.
+    parallel_tool_calls: Literal["send", "refuse", "omit"] | None = None
+    # Marks and keys for the provider's prompt cache: where they are known to be taken, wherever there is one, never.
+    cache: Literal["auto", "on", "off"] | None = None
+    extra_body: dict[str, Any] | None = None  # goes into the request as it is, over all else
 
     @classmethod
     def merged(cls, *layers: Sampling) -> Self:

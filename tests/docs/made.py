@@ -14,10 +14,10 @@ from pydantic import BaseModel, TypeAdapter
 from console_app.command_line.commands import COMMANDS, CONSOLE, EXIT_CODES
 from console_app.command_line.help_text import help_of, program
 from console_app.config.layers import _TABLES  # pyright: ignore[reportPrivateUsage]
+from console_app.config.setting_list import MEANINGS
 from console_app.config.settings import ModelSettings, ProviderSettings, Rules, Settings
 from console_app.domain.sampling import Sampling
 from console_app.headless.json_outputs import OUTPUTS, schema
-from console_app.tui.commands.registry import Command
 from console_app.tui.main_screen.help import HelpScreen, KeySection
 from tests.tui import parts
 
@@ -43,8 +43,8 @@ def _code(text: str) -> str:
 # --------------------------------------------------------------------- keys
 
 
-async def live_help() -> tuple[list[KeySection], list[Command]]:
-    """What F1 shows in a console that was just opened."""
+async def live_help() -> list[KeySection]:
+    """What F1 shows in a console that was just opened: the keys by place, and the commands as the last section."""
     with tempfile.TemporaryDirectory() as folder:
         app = parts.app(Path(folder))
         async with app.run_test() as pilot:
@@ -52,37 +52,36 @@ async def live_help() -> tuple[list[KeySection], list[Command]]:
             await parts.until(pilot, lambda: isinstance(app.screen, HelpScreen))
             screen = app.screen
             assert isinstance(screen, HelpScreen)
-            return list(screen._sections), screen._commands  # pyright: ignore[reportPrivateUsage]
+            return list(screen._sections)  # pyright: ignore[reportPrivateUsage]
 
 
 def _keys() -> Iterator[str]:
-    sections, commands = asyncio.run(live_help())
+    *sections, commands = asyncio.run(live_help())
     yield from ("# Keys and slash commands", "", _MADE, "")
     yield "The keys of the console by place, as F1 shows them there. What is in the last column binds them anew:"
     yield from (
         "",
         "```toml",
         "[keys]",
-        '"panel.cancel" = "x,delete"      # keys by their names, with commas between',
+        '"panel.cancel" = "x,delete"      # keys by their names, commas between',
         "```",
     )
     for section in sections:
         yield from ("", f"## {section.title}", "", "| key | does | in `[keys]` |", "|---|---|---|")
-        for row in section.rows:
-            ids = [row.ids[0], row.ids[-1]] if len(row.ids) > 4 else row.ids
-            named = (" … " if len(row.ids) > 4 else " · ").join(map(_code, ids))
-            yield f"| {' · '.join(_code(key) for key in row.keys.split(' · '))} | {_cell(row.what)} | {named} |"
+        for (keys, what), ids in zip(section.keys, section.ids, strict=True):
+            shown = [ids[0], ids[-1]] if len(ids) > 4 else ids
+            named = (" … " if len(ids) > 4 else " · ").join(map(_code, shown))
+            yield f"| {' · '.join(_code(key) for key in keys.split(' · '))} | {_cell(what)} | {named} |"
     yield from (
         "",
         "## Slash commands",
         "",
         "Type `/` in the prompt; Tab completes.",
         "",
-        "| command | does |",
+        "| type | does |",
         "|---|---|",
     )
-    yield from (f"| {_code(f'/{one.name} {one.argument}'.rstrip())} | {_cell(one.about)} |" for one in commands)
-    yield f"| {_code('/server:prompt')} | a prompt of a server, with its arguments as words or name=value |"
+    yield from (f"| {_code(name)} | {_cell(about)} |" for name, about in commands.keys)
 
 
 # ---------------------------------------------------------- configuration
@@ -146,7 +145,8 @@ def _rows(model: type[BaseModel], base: type[BaseModel]) -> Iterator[str]:
         said = shape["properties"][name]
         default = field.get_default(call_default_factory=True, validated_data={})
         shown = "" if default in (None, (), {}) else _code(json.dumps(default))
-        yield f"| {_code(name)} | {_type(said, shape)} | {shown} | {_cell(field.description or '')} |"
+        means = field.description or MEANINGS.get(name, "")
+        yield f"| {_code(name)} | {_type(said, shape)} | {shown} | {_cell(means)} |"
 
 
 def _type(said: Mapping[str, Any], whole: Mapping[str, Any]) -> str:

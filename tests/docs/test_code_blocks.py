@@ -30,6 +30,11 @@ def of(language: str) -> list[Any]:
     return [pytest.param(block, id=block.place) for block in found]
 
 
+def bindings() -> set[str]:
+    """What can stand in `[keys]`."""
+    return {one for section in asyncio.run(live_help()) for ids in section.ids for one in ids}
+
+
 def commands(line: str) -> list[list[str]]:
     """The arguments of each `fanout` that a line of a shell runs."""
     lexer = shlex.shlex(line, posix=True, punctuation_chars="|<>&;")
@@ -78,7 +83,7 @@ def test_a_toml_block_is_toml_and_its_settings_exist(block: Block) -> None:
         read = Settings.model_validate(table)
     except ValidationError as error:
         pytest.fail(str(error))
-    ids = {one for section in asyncio.run(live_help())[0] for row in section.rows for one in row.ids}
+    ids = bindings()
     assert read.keys.keys() <= ids
 
 
@@ -89,12 +94,14 @@ def test_a_fanout_line_within_a_sentence_is_taken(capsys: pytest.CaptureFixture[
             arguments = shlex.split(text)[1:]
             bare = len(arguments) <= 2 and all(re.fullmatch("[a-z-]+", one) for one in arguments)
             said = refused([*arguments, *(["--help"] if bare else [])], capsys)  # a name alone speaks of a command
+            if "expected one argument" in said:  # an option alone speaks of the option
+                said = refused([*arguments, "1"], capsys)
             wrong += [f"{page.name}: {text}: {said}"] if said else []
     assert wrong == []
 
 
 def test_a_slash_command_that_is_named_exists() -> None:
-    known = {command.name for command in asyncio.run(live_help())[1]}
+    known = {name.split()[0].removeprefix("/") for name, _ in asyncio.run(live_help())[-1].keys}
     named = {
         (page.name, match[1]) for page, text in codes() if (match := re.fullmatch(r"/([a-z]+)( [A-Z\[].*)?", text))
     }
@@ -112,7 +119,7 @@ def test_a_variable_that_is_named_exists() -> None:
 
 
 def test_a_binding_in_the_pages_exists() -> None:
-    ids = {one for section in asyncio.run(live_help())[0] for row in section.rows for one in row.ids}
+    ids = bindings()
     places = {one.partition(".")[0] for one in ids}
     named = {text.strip('"') for _, text in codes() if re.fullmatch(r'"?[a-z]+\.[a-z_0-9]+"?', text)}
     named = {one for one in named if one.partition(".")[0] in places and not one.endswith((".py", ".md", ".json"))}

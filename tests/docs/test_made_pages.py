@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from pydantic import BaseModel
 
+from console_app.config.setting_list import MEANINGS
 from console_app.config.settings import ModelSettings, ProviderSettings, Settings
 from tests.docs.made import FOLDER, pages
 
@@ -14,5 +16,5 @@ def test_the_pages_in_the_repository_are_up_to_date() -> None:
 
 
 @pytest.mark.parametrize("model", [Settings, ProviderSettings, ModelSettings])
-def test_every_setting_says_what_it_means(model: type[Settings]) -> None:
-    assert [name for name, field in model.model_fields.items() if not field.description] == []
+def test_every_setting_says_what_it_means(model: type[BaseModel]) -> None:
+    assert [name for name, field in model.model_fields.items() if not field.description and name not in MEANINGS] == []
