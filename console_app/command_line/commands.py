@@ -153,7 +153,7 @@ _SESSIONS = CommandSpec(
                     "--format",
                     "FORM",
                     ("md", "html", "jsonl", "trace", "svg", "cast"),
-                    help="md, html, jsonl, trace (Perfetto), svg (moving) or cast",
+                    help="md, html, jsonl, trace, svg (moving) or cast",
                 ),
                 _FILE_OUT,
                 flag("--size", metavar="COLSxROWS", type=screen_size, help="svg, cast: of the screen (100x30)"),
