@@ -2,12 +2,13 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
+SITE   := .external/docs
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 # Bytecode is kept: a start without it takes twice as long.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run web test check format lint types contracts docs pictures packages faults audit sbom conformance integration integration-llama bench bench-batch lock clean help
+.PHONY: run web test check format lint types contracts docs site pictures packages faults audit sbom conformance integration integration-llama bench bench-batch lock clean help
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -34,6 +35,11 @@ contracts: $(VENV)/.dev ## who may import whom
 
 docs: $(VENV)/.dev ## the pages that are made from the code
 	$(BIN)/python -m console_app.dialects > docs/dialects.md
+	$(BIN)/python -m tests.docs
+
+site: $(SITE)/.done ## the docs as a site of its own, in build/site
+	NO_MKDOCS_2_WARNING=1 $(SITE)/bin/mkdocs build --strict
+	$(SITE)/bin/python -m tests.docs.built build/site
 
 pictures: $(VENV)/.dev ## the moving pictures of the docs (ARGS=--record plays their sessions anew)
 	$(BIN)/python -m tests.pictures $(ARGS)
@@ -77,6 +83,7 @@ bench-batch: $(VENV)/.dev ## batches of 100, 1,000 and 10,000 items
 lock: ## new exact pins with hashes (needs uv)
 	uv pip compile pyproject.toml --group build $(LOCK) -o requirements.lock
 	uv pip compile pyproject.toml --group dev --extra web $(LOCK) -o requirements-dev.lock
+	uv pip compile --group docs $(LOCK) -o requirements-docs.lock
 LOCK = --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url --quiet
 
 clean: ## what make made
@@ -96,3 +103,8 @@ $(VENV)/.dev: requirements-dev.lock pyproject.toml
 	$(PIP) install --no-deps --no-build-isolation --editable .
 	@$(BIN)/python -m compileall -q console_app
 	@touch $@ $(VENV)/.run
+
+$(SITE)/.done: requirements-docs.lock
+	$(PYTHON) -m venv $(SITE)
+	$(SITE)/bin/python -m pip --disable-pip-version-check --quiet install --require-hashes -r requirements-docs.lock
+	@touch $@

@@ -48,21 +48,29 @@ BuiltinTool = Literal["update_todo_list", "ask_followup_question", "enable_serve
 class ModelSettings(Sampling, frozen=True):
     """What can be said of one model, or of every model of a provider."""
 
-    protocol: Literal["auto", "native", "text", "xml"] | None = None
-    dialect: str | None = None
-    context_window: Positive | None = None  # tokens
-    fallback: ModelName | None = None  # answers in its place while it is overloaded or out of reach
+    protocol: Literal["auto", "native", "text", "xml"] | None = Field(
+        default=None, description="how the model is given tools; auto: as it turns out"
+    )
+    dialect: str | None = Field(default=None, description="how calls are written where tools are given as text")
+    context_window: Positive | None = Field(default=None, description="tokens that the model can read")
+    fallback: ModelName | None = Field(
+        default=None, description="answers in its place while it is overloaded or out of reach"
+    )
 
 
 class ProviderSettings(ModelSettings, frozen=True):
     """`[providers.NAME]`: an endpoint. A built-in provider's table changes only the keys that it names."""
 
-    api: Api | None = None
-    base_url: BaseUrl | None = None
-    api_key_env: Annotated[str, AfterValidator(check_variable)] | None = None
-    headers: dict[str, str] = Field(default_factory=dict)
-    model: str | None = None  # the one used when only the provider is named
-    models: dict[str, ModelSettings] = Field(default_factory=dict[str, ModelSettings])
+    api: Api | None = Field(default=None, description="the wire format that the endpoint speaks")
+    base_url: BaseUrl | None = Field(default=None, description="the endpoint: with /v1, Anthropic's without")
+    api_key_env: Annotated[str, AfterValidator(check_variable)] | None = Field(
+        default=None, description="the variable that holds its key"
+    )
+    headers: dict[str, str] = Field(default_factory=dict, description="sent with every request; may hold keys")
+    model: str | None = Field(default=None, description="the model used when only the provider is named")
+    models: dict[str, ModelSettings] = Field(
+        default_factory=dict[str, ModelSettings], description="what is different for single models"
+    )
 
 
 class Settings(Sampling, frozen=True):

@@ -89,13 +89,17 @@ _CALLS = (_Example("list_dir", {"path": "src", "recursive": True}), _Example("li
 def page() -> str:
     """The whole page, in Markdown."""
     rows = [
-        f"| [`{row.name}`](#{row.name}) | {row.models} | {_grammar(row.body)} | {_tokens(row)} | "
-        f"{'yes' if row.marked else 'no'} |"
+        f"| {_name(row)} | {row.models} | {_grammar(row.body)} | {_tokens(row)} | {'yes' if row.marked else 'no'} |"
         for row in DIALECTS
     ]
     table = "\n".join(["| dialect | written by | body | opens with | marked |", "|---|---|---|---|---|", *rows])
     examples = "\n\n".join(_section(row) for row in DIALECTS if row.form)
     return f"{_INTRODUCTION}\n## Table\n\n{table}\n\n## Two calls in each\n\n{examples}\n"
+
+
+def _name(row: Dialect) -> str:
+    """A link where the row has calls below."""
+    return f"[`{row.name}`](#{row.name})" if row.form else f"`{row.name}`"
 
 
 def _grammar(body: Body) -> str:

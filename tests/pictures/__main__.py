@@ -1,7 +1,8 @@
-"""`make pictures`: docs/pictures/*.svg, each from the session beside it; with --record that session is played anew.
+"""`make pictures`: docs/pictures/*.svg, each from the session beside it; with --record sessions and screens are new.
 
 A session is recorded in the real console: it runs in a pseudo-terminal on a scripted model and the bundled servers, and
-keys are pressed. What is drawn of it then is the same on every machine.
+keys are pressed. What is drawn of it then is the same on every machine. Stills of the screens (`screens.py`) show times
+as they were measured.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from tests.pictures import screens
 from tests.program.process import ROOT, Fanout
 from tests.program.terminal import Terminal
 
@@ -65,6 +67,8 @@ def main() -> None:
             record(script, session)
         draw(session, picture)
         print(f"{picture.relative_to(ROOT)}: {picture.stat().st_size:,} bytes")
+    if "--record" in sys.argv:
+        screens.draw(FOLDER, FOLDER / "parallel.toml", SERVERS, PROMPT)
 
 
 if __name__ == "__main__":

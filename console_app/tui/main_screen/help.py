@@ -28,6 +28,7 @@ class KeySection:
 
     title: str
     keys: Sequence[tuple[str, str]]
+    ids: Sequence[Sequence[str]] = ()  # of each row, by which `[keys]` binds it anew
 
 
 class HelpScreen(ModalScreen[None]):

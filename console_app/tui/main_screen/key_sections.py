@@ -17,8 +17,8 @@ MANY = 5  # keys of one row, from which on only the first and the last are named
 
 def key_sections(app: App[int], places: Sequence[tuple[str, Widget]]) -> list[KeySection]:
     """A section for each of `places`, widgets with keys of their own, and for the screens that have some."""
-    sections = [KeySection(title, _keys(app, type(place), own_bindings(place))) for title, place in places]
-    return sections + [KeySection(title, _keys(app, kind, BindingsMap(kind.BINDINGS))) for title, kind in _screens()]
+    sections = [_section(app, title, type(place), own_bindings(place)) for title, place in places]
+    return sections + [_section(app, title, kind, BindingsMap(kind.BINDINGS)) for title, kind in _screens()]
 
 
 def _screens() -> list[tuple[str, type[Widget]]]:
@@ -30,12 +30,18 @@ def _screens() -> list[tuple[str, type[Widget]]]:
     return [("On the servers", ServersScreen), ("On the timeline", TimelineScreen), ("On a call's form", CallForm)]
 
 
-def _keys(app: App[int], kind: type[Widget], bindings: BindingsMap) -> list[tuple[str, str]]:
+def _section(app: App[int], title: str, kind: type[Widget], bindings: BindingsMap) -> KeySection:
     """One row for what keys do, with all of them. Bindings without an id are Textual's own line editing."""
     bindings.apply_keymap(keymap_of(app))
     order = [binding.id for binding in kind.BINDINGS if isinstance(binding, Binding)]
     known = [binding for _, binding in bindings if binding.id and not binding.key.startswith("super+")]
-    rows: dict[str, list[str]] = {}
+    rows: dict[str, list[Binding]] = {}
     for binding in sorted(known, key=lambda one: order.index(one.id) if one.id in order else len(order)):
-        rows.setdefault(binding.tooltip or binding.description, []).append(key_name(binding.key))
-    return [(" · ".join(keys) if len(keys) < MANY else f"{keys[0]} … {keys[-1]}", what) for what, keys in rows.items()]
+        rows.setdefault(binding.tooltip or binding.description, []).append(binding)
+    ids = [list(dict.fromkeys(one.id or "" for one in bound)) for bound in rows.values()]
+    return KeySection(title, [(_named(bound), what) for what, bound in rows.items()], ids)
+
+
+def _named(bound: Sequence[Binding]) -> str:
+    keys = [key_name(binding.key) for binding in bound]
+    return " · ".join(keys) if len(keys) < MANY else f"{keys[0]} … {keys[-1]}"

@@ -122,6 +122,7 @@ async def record(
     screens: list[Screen] = []
     async with app.run_test(size=size):
         view = app.screen.query_one(ConversationView)
+        view.frames.stand_still()
         while not time.ended and time.now() < LONGEST:
             await time.pass_by(EVERY)
             rows = await _settled(app, view)

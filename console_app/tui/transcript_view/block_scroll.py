@@ -53,7 +53,7 @@ class BlockScroll(ScrollView):
         self._stuck = StuckLine(self._list)
         self._clock = clock
         self._palette: Palette | None = None
-        self._frames = FrameClock(self, self.paint_frame)
+        self.frames = FrameClock(self, self.paint_frame)
         self._adjusting = False
         self.most_room = 0  # the most lines that it had in this terminal
         self._terminal = Size(0, 0)
@@ -71,11 +71,6 @@ class BlockScroll(ScrollView):
     def is_painted(self) -> bool:
         """Whether every change so far is on screen, if there is room for any."""
         return not self._list.dirty or not self._list.width
-
-    @property
-    def is_moving(self) -> bool:
-        """Whether its clock runs."""
-        return self._frames.running
 
     @property
     def console_app(self) -> App[Any]:
@@ -135,16 +130,16 @@ class BlockScroll(ScrollView):
         """A block's state has changed: it is painted with the next frame. Cheap; called once a token."""
         self._list.dirty[block] = None
         self.found.changed(block)
-        self._frames.wake()
+        self.frames.wake()
 
     # ------------------------------------------------------------------ clock
 
     def on_mount(self) -> None:
         """Starts the clock at rest, and listens for themes."""
-        self._frames.start()
+        self.frames.start()
         self.console_app.theme_changed_signal.subscribe(self, self._theme_changed)
         if self._list.dirty:
-            self._frames.wake()
+            self.frames.wake()
 
     def on_beat(self, beat: Callable[[float], bool]) -> None:
         """Has `beat` called with the time of each frame; while it gives True, the clock runs on. `wake` starts it."""
@@ -152,7 +147,7 @@ class BlockScroll(ScrollView):
 
     def wake(self) -> None:
         """Something may move from now on that no block tells of."""
-        self._frames.wake()
+        self.frames.wake()
 
     def paint_frame(self, live_too: bool = True) -> bool:
         """What changed, and with `live_too` what moves by itself, where it is on screen; False: nothing does."""
@@ -294,7 +289,12 @@ class BlockScroll(ScrollView):
             else:
                 self._restick()
                 self._list.drop_cold(self._on_screen())
-        self._frames.wake()
+        self.frames.wake()
+
+    def watch_show_vertical_scrollbar(self, shown: bool) -> None:
+        """Textual tells a scroll bar only of scrolling that happens while it is seen."""
+        if shown:
+            self.vertical_scrollbar.position = self.scroll_y
 
     def _follow(self, following: bool) -> None:
         if following is not self.following:
@@ -308,12 +308,12 @@ class BlockScroll(ScrollView):
         self._follow(y >= self.max_scroll_y)
         self._held_back = False
         self._settle(shift=y - self.top)
-        self._frames.wake()
+        self.frames.wake()
 
     def on_resize(self, event: events.Resize) -> None:
         """Keeps the line at the top, or the end, in its place under another width."""
         self._lay_out()
-        self._frames.wake()
+        self.frames.wake()
 
     def _lay_out(self) -> None:
         width, height = self.size
@@ -351,7 +351,7 @@ class BlockScroll(ScrollView):
             strip = line if index < 0 else paint_selection(line, selection, index * ROWS_A_BLOCK + place, mark)
             strips.append(strip if index < 0 else self.found.paint(strip, self.blocks[index], place))
         if self._list.dirty:
-            self._frames.wake()
+            self.frames.wake()
         for line_filter in self.get_line_filters():
             background = self.background_colors[1]
             strips = [strip.apply_filter(line_filter, background) for strip in strips]

@@ -29,6 +29,12 @@ class FrameClock:
         """From now on `wake` starts it."""
         self._timer = self._widget.set_interval(FRAME, self._tick, pause=True)
 
+    def stand_still(self) -> None:
+        """No frame comes by itself any more: someone else, who drives time, paints each."""
+        if self._timer is not None:
+            self._timer.stop()
+            self._timer = None
+
     def wake(self) -> None:
         """Something may move from now on. Cheap."""
         if self._timer is None or self.running:

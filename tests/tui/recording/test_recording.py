@@ -82,6 +82,16 @@ def test_an_asciicast_shows_the_same_screens_in_a_terminal(fanout: Inside, sessi
     assert "✓ done" in seen[-1]
 
 
+def test_a_session_is_drawn_alike_every_time_and_everywhere(fanout: Inside, session: str) -> None:
+    drawn = [
+        fanout.run("sessions", "export", session, "--format", "svg", "--size", "70x15", env=env).out
+        for env in ({"TZ": "UTC"}, {"TZ": "Asia/Tokyo", "TERM": "dumb"}, {"COLORTERM": "", "COLUMNS": "40"})
+    ]
+    assert drawn[0].startswith("<svg")
+    assert drawn[1] == drawn[0]
+    assert drawn[2] == drawn[0]
+
+
 def test_known_secrets_are_not_in_a_picture(fanout: Inside) -> None:
     fanout.write("script.toml", '[[answer]]\nsteps = [{ text = "the key is sk-test-abcdefghijklmnop" }]\n')
     environment = {"OPENAI_API_KEY": "sk-test-abcdefghijklmnop"}

@@ -38,6 +38,17 @@ async def test_the_view_follows_new_text_until_you_scroll_away_and_again_from_th
         assert screen_lines(app)[-1].endswith("The last words.")
 
 
+async def test_the_scroll_bar_is_where_the_view_is_from_its_first_sight_on() -> None:
+    app = TinyApp()
+    async with app.run_test(size=(80, 24)) as pilot:
+        app.story.turn()
+        app.story.say(LONG)
+        await painted(pilot)
+        await until(pilot, lambda: app.view.show_vertical_scrollbar)
+        assert app.view.scroll_y > 0
+        assert app.view.vertical_scrollbar.position == app.view.scroll_y
+
+
 async def test_the_wheel_releases_and_takes_up_following() -> None:
     app = TinyApp()
     async with app.run_test(size=(80, 24)) as pilot:
@@ -258,9 +269,9 @@ async def test_the_clock_stands_still_when_nothing_moves() -> None:
         app.story.turn()
         call = app.story.call(0, started=0.0)
         await painted(pilot)
-        assert app.view.is_moving
+        assert app.view.frames.running
         app.story.finish(call, 1.0)
-        await until(pilot, lambda: not app.view.is_moving)
+        await until(pilot, lambda: not app.view.frames.running)
         assert app.view.is_painted
 
 

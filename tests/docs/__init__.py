@@ -1,0 +1,1 @@
+"""The documentation held to the program: pages made from code, links, code blocks, and the built site."""

@@ -1,0 +1,224 @@
+"""The pages that are made from the code: keys, settings, commands and JSON outputs. `make docs` writes them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, TypeAdapter
+
+from console_app.command_line.commands import COMMANDS, CONSOLE, EXIT_CODES
+from console_app.command_line.help_text import help_of, program
+from console_app.config.layers import _TABLES  # pyright: ignore[reportPrivateUsage]
+from console_app.config.setting_list import MEANINGS
+from console_app.config.settings import ModelSettings, ProviderSettings, Rules, Settings
+from console_app.domain.sampling import Sampling
+from console_app.headless.json_outputs import OUTPUTS, schema
+from console_app.tui.main_screen.help import HelpScreen, KeySection
+from tests.tui import parts
+
+FOLDER = Path(__file__).parents[2] / "docs"
+_MADE = "<!-- Made from the code: `make docs` writes this page. -->"
+
+
+def pages() -> dict[str, str]:
+    """Every page that is made, by its file in `docs/`."""
+    makers = {"keys.md": _keys, "configuration.md": _configuration, "commands.md": _commands, "outputs.md": _outputs}
+    return {name: "\n".join(make()) + "\n" for name, make in makers.items()}
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("<", "&lt;").replace("\n", " ")
+
+
+def _code(text: str) -> str:
+    """Code in a cell of a table."""
+    return f"`{text}`".replace("|", "\\|")
+
+
+# --------------------------------------------------------------------- keys
+
+
+async def live_help() -> list[KeySection]:
+    """What F1 shows in a console that was just opened: the keys by place, and the commands as the last section."""
+    with tempfile.TemporaryDirectory() as folder:
+        app = parts.app(Path(folder))
+        async with app.run_test() as pilot:
+            await pilot.press("f1")
+            await parts.until(pilot, lambda: isinstance(app.screen, HelpScreen))
+            screen = app.screen
+            assert isinstance(screen, HelpScreen)
+            return list(screen._sections)  # pyright: ignore[reportPrivateUsage]
+
+
+def _keys() -> Iterator[str]:
+    *sections, commands = asyncio.run(live_help())
+    yield from ("# Keys and slash commands", "", _MADE, "")
+    yield "The keys of the console by place, as F1 shows them there. What is in the last column binds them anew:"
+    yield from (
+        "",
+        "```toml",
+        "[keys]",
+        '"panel.cancel" = "x,delete"      # keys by their names, commas between',
+        "```",
+    )
+    for section in sections:
+        yield from ("", f"## {section.title}", "", "| key | does | in `[keys]` |", "|---|---|---|")
+        for (keys, what), ids in zip(section.keys, section.ids, strict=True):
+            shown = [ids[0], ids[-1]] if len(ids) > 4 else ids
+            named = (" … " if len(ids) > 4 else " · ").join(map(_code, shown))
+            yield f"| {' · '.join(_code(key) for key in keys.split(' · '))} | {_cell(what)} | {named} |"
+    yield from (
+        "",
+        "## Slash commands",
+        "",
+        "Type `/` in the prompt; Tab completes.",
+        "",
+        "| type | does |",
+        "|---|---|",
+    )
+    yield from (f"| {_code(name)} | {_cell(about)} |" for name, about in commands.keys)
+
+
+# ---------------------------------------------------------- configuration
+
+
+def _configuration() -> Iterator[str]:
+    yield from ("# Configuration reference", "", _MADE, "")
+    yield (
+        "Settings are looked for on the command line, then in `FANOUT_<SETTING>` of the environment, then in the\n"
+        "project's `.fanout/config.toml`\n"
+        "([what it may say](security.md#what-a-rule-an-approval-and-a-trusted-file-stand-for)), then in your own\n"
+        "`config.toml`. `fanout config path` says where that is, `fanout config show` what is in force and who said\n"
+        "it, `fanout config validate` what is wrong. Times are seconds, and 0 is no limit."
+    )
+    yield from ("", "## Settings", "", "| setting | values | default | means |", "|---|---|---|---|")
+    yield from _rows(Settings, Sampling)
+    yield from ("", "## What requests say", "", "At the top for all models, or in the tables below for some.", "")
+    yield from ("| setting | values | default | means |", "|---|---|---|---|")
+    yield from _rows(Sampling, BaseModel)
+    yield from (
+        "",
+        "## `[providers.NAME]`",
+        "",
+        "An endpoint, and beside these all that requests say. `openai`,",
+        "`openai-responses`, `anthropic` and `ollama` are there: a table of theirs changes only what it names.",
+        "",
+    )
+    yield from ("| key | values | default | means |", "|---|---|---|---|")
+    yield from _rows(ProviderSettings, Sampling)
+    yield from (
+        "",
+        '## `[providers.NAME.models."MODEL"]`',
+        "",
+        "One model of it, and beside these all that requests say.",
+        "",
+    )
+    yield from ("| key | values | default | means |", "|---|---|---|---|")
+    yield from _rows(ModelSettings, Sampling)
+    yield from (
+        "",
+        "## `[rules]`",
+        "",
+        f"{', '.join(map(_code, Rules.model_fields))}: lists of rules, [as written there](permissions.md#rules).",
+    )
+    tables = ", ".join(_code(name) for name in sorted(_TABLES))
+    yield from (
+        "",
+        "## In the environment",
+        "",
+        f"Every setting but the tables ({tables}) is `FANOUT_` and its name in",
+    )
+    yield "capitals: `FANOUT_MODEL=ollama/qwen3`. Lists have commas between. `FANOUT_HOME` is one folder for all that"
+    yield "Fanout keeps."
+
+
+def _rows(model: type[BaseModel], base: type[BaseModel]) -> Iterator[str]:
+    shape = TypeAdapter[Any](model).json_schema(mode="validation")
+    for name, field in model.model_fields.items():
+        if name in base.model_fields:
+            continue
+        said = shape["properties"][name]
+        default = field.get_default(call_default_factory=True, validated_data={})
+        shown = "" if default in (None, (), {}) else _code(json.dumps(default))
+        means = field.description or MEANINGS.get(name, "")
+        yield f"| {_code(name)} | {_type(said, shape)} | {shown} | {_cell(means)} |"
+
+
+def _type(said: Mapping[str, Any], whole: Mapping[str, Any]) -> str:
+    """A type of a JSON schema in words."""
+    if ref := said.get("$ref"):
+        name = ref.rpartition("/")[2]
+        target = whole["$defs"][name]
+        return _type(target, whole) if "enum" in target or "properties" not in target else name
+    if "const" in said:
+        return _code(json.dumps(said["const"]))
+    if "enum" in said:
+        return " ".join(_code(json.dumps(value)) for value in said["enum"])
+    for key in ("anyOf", "oneOf"):
+        if key in said:
+            kinds = dict.fromkeys(_type(one, whole) for one in said[key] if one.get("type") != "null")
+            null = any(one.get("type") == "null" for one in said[key]) and whole.get("$comment")
+            return " or ".join([*kinds, *(["null"] if null else [])])
+    kind = said.get("type", "anything")
+    if kind == "array":
+        items = said.get("items")
+        return f"list of {_type(items, whole)}" if items else "list"
+    if kind == "object":
+        inner = said.get("additionalProperties")
+        return f"table of {_type(inner, whole)}" if isinstance(inner, dict) and inner else "table"
+    return {"string": "text", "boolean": "true or false", "integer": "whole number"}.get(kind, str(kind))
+
+
+# --------------------------------------------------------------- commands
+
+
+def _commands() -> Iterator[str]:
+    yield from ("# Commands", "", _MADE, "")
+    yield "What `--help` says, on one page; `fanout man` is the same as a manual. A prompt is quoted, or stands behind"
+    yield "`--`: any other word that is no command is an error, and never sent to a model."
+    yield from (
+        "",
+        "## Exit codes",
+        "",
+        "| code | means |",
+        "|---|---|",
+        *(f"| {code} | {means} |" for code, means in EXIT_CODES),
+    )
+    yield from ("", "## fanout", "", "```text", help_of(CONSOLE).rstrip(), "```")
+    for command in COMMANDS.values():
+        yield from ("", f"## {program(command)}", "", "```text", help_of(command).rstrip(), "```")
+        for action in command.actions:
+            yield from ("", f"### {program(command, action)}", "", "```text", help_of(command, action).rstrip(), "```")
+
+
+# ---------------------------------------------------------------- outputs
+
+
+def _outputs() -> Iterator[str]:
+    yield from ("# JSON outputs", "", _MADE, "")
+    yield "Whatever Fanout prints as JSON has a schema (draft 2020-12): `fanout schema` lists them, and with a name"
+    yield "prints one. A field may be added at any time; one that goes or means something else raises the version, with"
+    yield "which the schema's `$id` ends."
+    for name, printed in OUTPUTS.items():
+        whole = schema(name)
+        yield from ("", f"## {name}", "", f"Version {printed.version}, of `fanout`: {printed.by}.")
+        shapes = whole.get("$defs", {})
+        if "properties" in whole:
+            yield from _fields(whole, whole)
+        for title in sorted(shapes):
+            if "properties" in shapes[title]:
+                about = shapes[title].get("description", "").partition("\n\n")[0]
+                yield from ("", f"### {name}: {title}", *(["", _cell(about)] if about else []))
+                yield from _fields(shapes[title], whole)
+
+
+def _fields(shape: Mapping[str, Any], whole: Mapping[str, Any]) -> Iterator[str]:
+    yield from ("", "| field | is |", "|---|---|")
+    for name, said in shape["properties"].items():
+        about = said.get("description", "")
+        yield f"| {_code(name)} | {_type(said, whole)}{': ' + _cell(about) if about else ''} |"

@@ -1,0 +1,20 @@
+"""Pages that are made from the code are what the code says now, and nothing in them is left unsaid."""
+
+from __future__ import annotations
+
+import pytest
+from pydantic import BaseModel
+
+from console_app.config.setting_list import MEANINGS
+from console_app.config.settings import ModelSettings, ProviderSettings, Settings
+from tests.docs.made import FOLDER, pages
+
+
+def test_the_pages_in_the_repository_are_up_to_date() -> None:
+    for name, text in pages().items():
+        assert (FOLDER / name).read_text(encoding="utf-8") == text, f"docs/{name}: run make docs"
+
+
+@pytest.mark.parametrize("model", [Settings, ProviderSettings, ModelSettings])
+def test_every_setting_says_what_it_means(model: type[BaseModel]) -> None:
+    assert [name for name, field in model.model_fields.items() if not field.description and name not in MEANINGS] == []

@@ -1,0 +1,120 @@
+"""Every screen of the console as a still: the real program in a pseudo-terminal, keys pressed, its screen kept."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from pyte.screens import Char
+
+from console_app.tui.recording.screens import Look, Recording, Row, Screen, StyledRun
+from console_app.tui.recording.svg import as_svg
+from tests.program.process import Fanout
+from tests.program.terminal import Terminal
+
+SIZE = (88, 28)  # columns and rows
+_ANSI = {
+    "black": "000000", "red": "cd3131", "green": "0dbc79", "brown": "e5e510", "blue": "2472c8", "magenta": "bc3fbc",
+    "cyan": "11a8cd", "white": "e5e5e5", "default": "",
+}  # fmt: skip
+# What is pressed from the main screen, what is then seen, and what leads back.
+_DIALOGS: dict[str, tuple[tuple[str, ...], str, tuple[str, ...]]] = {
+    "timeline": (("ctrl+t",), r"Timeline", ("escape",)),
+    "servers": (("ctrl+l",), r"─ Servers", ("escape",)),
+    "help": (("f1",), r"─ Help", ("escape",)),
+    "commands": (("/",), r"/model", ("escape", "ctrl+c")),
+    "model": (("/model", "enter"), r"offline/rehearsal", ("escape",)),
+    "permissions": (("/permissions", "enter"), r"Permissions", ("escape",)),
+    "sessions": (("/sessions", "enter"), r"^ *│.*Work out.*│$|just now|turn", ("escape",)),
+    "call": (("/call calculator.evaluate", "enter"), r"Expression|expression +", ("escape",)),
+    "theme": (("/theme", "enter"), r"Theme", ("escape",)),
+}
+
+
+def still(terminal: Terminal) -> str:
+    """What the terminal shows now, as an SVG."""
+    terminal.text()
+    rows = tuple(_row(terminal, line) for line in range(terminal.rows))
+    return as_svg(Recording(terminal.columns, terminal.rows, (Screen(0.0, rows),), 1.0))
+
+
+def _row(terminal: Terminal, line: int) -> Row:
+    cells = terminal.screen.buffer[line]
+    runs: list[StyledRun] = []
+    for column in range(terminal.columns):
+        char = cells[column]
+        if not char.data:
+            continue  # the second half of a wide character
+        look = _look(char)
+        wide = column + 1 < terminal.columns and not cells[column + 1].data
+        if runs and runs[-1].look == look:
+            last = runs.pop()
+            runs.append(StyledRun(last.at, last.cells + 1 + wide, last.text + char.data, look))
+        else:
+            runs.append(StyledRun(column, 1 + wide, char.data, look))
+    return tuple(runs)
+
+
+def _look(char: Char) -> Look:
+    ink, ground = _hex(char.fg), _hex(char.bg)
+    if char.reverse:
+        ink, ground = ground or "#101010", ink or "#d0d0d0"
+    return Look(ink, ground, char.bold, char.italics, char.underscore, char.strikethrough)
+
+
+def _hex(colour: str) -> str:
+    value = _ANSI.get(colour.removeprefix("bright"), colour)
+    return f"#{value}" if value else ""
+
+
+def stills(script: Path, servers: str, prompt: str) -> Iterator[tuple[str, str]]:
+    """The name and the picture of each screen, in the order in which they are met."""
+    with tempfile.TemporaryDirectory() as folder:
+        fanout = Fanout(Path(folder))
+        fanout.write("servers.json", servers)
+        (fanout.cwd / ".git").mkdir()
+        allowed = ("--allow-tool", "calculator.*", "--allow-tool", "demo.*")
+        argv = fanout.argv("-m", f"scripted/{script}", "--mcp-config", "servers.json", *allowed)
+        environment = fanout.environment({"TERM": "xterm-256color", "COLORTERM": "truecolor"})
+        with Terminal(argv, env=environment, cwd=fanout.cwd, rows=SIZE[1], columns=SIZE[0]) as terminal:
+            yield from _walk(terminal, prompt)
+
+
+def _walk(terminal: Terminal, prompt: str) -> Iterator[tuple[str, str]]:
+    terminal.expect("3 servers · 10 tools")
+    terminal.expect("Ask, or /")
+    yield "empty", still(terminal)
+    terminal.type(prompt)
+    terminal.expect(prompt[-12:])
+    terminal.press("enter")
+    terminal.expect("allow once")
+    terminal.expect("2 done|3 done")
+    yield "approval", still(terminal)
+    terminal.decide("y", "y allow once")
+    terminal.expect(r"✓ done ·")
+    yield "answer", still(terminal)
+    terminal.press("alt+up")
+    terminal.expect("o open")
+    terminal.press("o")
+    terminal.expect("^ *│ +arguments")
+    yield "panel", still(terminal)
+    terminal.press("o")
+    terminal.expect_gone("^ *│ +arguments")
+    terminal.press("escape")
+    terminal.expect_gone("esc back")
+    for name, (keys, seen, back) in _DIALOGS.items():
+        for key in keys:
+            terminal.press(key)
+        terminal.expect(seen)
+        yield name, still(terminal)
+        terminal.press(*back)
+        terminal.expect_gone(seen)
+
+
+def draw(folder: Path, script: Path, servers: dict[str, object], prompt: str) -> None:
+    """Draws all of them into `folder`."""
+    for name, picture in stills(script, json.dumps(servers), prompt):
+        (folder / f"{name}.svg").write_text(picture, encoding="utf-8")
+        print(f"{folder.name}/{name}.svg: {len(picture):,} bytes")
