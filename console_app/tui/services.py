@@ -17,6 +17,7 @@ from console_app.tui.widgets.timing import Timing
 if TYPE_CHECKING:
     from console_app.config.server_files import ServerFiles
     from console_app.config.trust_report import ProjectTrust
+    from console_app.conversation.connecting import Connecting
     from console_app.conversation.models import Models
     from console_app.conversation.permissions import RuleFile
     from console_app.conversation.readiness import ServerView
@@ -89,6 +90,8 @@ class ConsoleServices:
     replay: Replay | None = None
     """A stored session to be played, and nothing else; `clock` is its clock then."""
 
+    connecting: Connecting | None = None
+    """Finds endpoints, tries models and keeps one, for /connect; None where no other model can answer."""
     theme: str = "fanout-dark"
     remember_theme: Callable[[str], None] | None = None
     """Writes the picked theme to the user's configuration; None: the pick holds for this session only."""
