@@ -31,7 +31,6 @@ def console_of(folder: Path, ports: Mapping[int, str]) -> tuple[FanoutApp, Conso
         theme_dirs=[THEMES],
         working_folder=folder,
         connecting=behind.connecting,
-        close=lambda: engine.provider.close(),  # that of the end
     )
     return FanoutApp(services), behind
 
@@ -73,6 +72,7 @@ async def test_a_model_on_this_machine_is_two_times_enter(tmp_path: Path) -> Non
             await pilot.press(*"hello", "enter")
             await until(pilot, lambda: not chat(console).conversation.busy)
             await see(pilot, "ready")
+            await chat(console).services.engine.provider.close()
 
 
 async def test_a_key_is_never_seen_and_the_field_takes_another(tmp_path: Path) -> None:

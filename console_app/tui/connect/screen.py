@@ -13,7 +13,7 @@ from typing import ClassVar
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
+from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.screen import ModalScreen
 from textual.types import CSSPathType
@@ -75,12 +75,16 @@ class ConnectScreen(ModalScreen[str | None]):
         """Three fields, the list, a line of what came of it."""
         with Vertical(id="box") as dialog:
             dialog.border_title = "Connect a model"
-            yield Static("Address", classes="label")
-            yield Input(id="address", placeholder="http://127.0.0.1:1234/v1, or one of the list", select_on_focus=False)
-            yield Static("Key", classes="label")
-            yield Input(id="key", placeholder="where it asks for one", password=True, select_on_focus=False)
-            yield Static("Model", classes="label")
-            yield Input(id="model", placeholder="listed once the address answers", select_on_focus=False)
+            with Horizontal(classes="row"):
+                yield Static("Address", classes="label")
+                hint = "http://127.0.0.1:1234/v1, or one of the list"
+                yield Input(id="address", placeholder=hint, select_on_focus=False)
+            with Horizontal(classes="row"):
+                yield Static("Key", classes="label")
+                yield Input(id="key", placeholder="where it asks for one", password=True, select_on_focus=False)
+            with Horizontal(classes="row"):
+                yield Static("Model", classes="label")
+                yield Input(id="model", placeholder="listed once the address answers", select_on_focus=False)
             options = OptionList(id="places", markup=False)
             options.can_focus = False
             yield options
