@@ -7,7 +7,7 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # Bytecode is kept: a start without it takes twice as long.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test check format lint types contracts docs pictures packages faults audit sbom conformance integration integration-llama bench lock clean help
+.PHONY: run test check format lint types contracts docs pictures packages faults audit sbom conformance integration integration-llama bench bench-batch lock clean help
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -66,6 +66,9 @@ bench: $(VENV)/.dev ## the benchmarks, on this machine
 	$(BIN)/python -m benchmarks.bench_cache
 	$(BIN)/python -m benchmarks.bench_wire
 	$(BIN)/python -m benchmarks.bench_limits
+
+bench-batch: $(VENV)/.dev ## batches of 100, 1,000 and 10,000 items
+	$(BIN)/python -m benchmarks.bench_batch $(ARGS)
 
 lock: ## new exact pins with hashes (needs uv)
 	uv pip compile pyproject.toml --group build $(LOCK) -o requirements.lock

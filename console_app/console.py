@@ -17,12 +17,13 @@ from typing import TYPE_CHECKING
 
 from console_app import resources, wiring
 from console_app.config.crash_report import write_report
-from console_app.config.remember import remember
+from console_app.config.own_settings import OwnSettings
 from console_app.config.server_choice import ServerChoice
 from console_app.config.server_files import ServerFiles
 from console_app.config.trust import IN_A_SHELL, IN_THE_CONSOLE
 from console_app.config.trust_report import ProjectTrust
 from console_app.config.written_rules import UserRules
+from console_app.config.written_settings import write_setting
 from console_app.conversation.connecting import Connecting
 from console_app.conversation.model_source import warm_up
 from console_app.conversation.models import Models
@@ -30,7 +31,7 @@ from console_app.conversation.question_queue import QuestionQueue
 from console_app.domain.errors import ConfigError, ProviderError, ToolError, UsageError
 from console_app.domain.ports.provider import Chunk, ModelRequest
 from console_app.domain.ports.toolset import CallReporter, Invocation
-from console_app.domain.tools import Frozen, ToolResult, ToolSpec
+from console_app.domain.tools import ToolResult, ToolSpec
 from console_app.engine.engine import Engine
 from console_app.tui.main_screen.warm_up import WarmUp
 from console_app.tui.servers.switches import HubSwitches
@@ -39,6 +40,7 @@ from console_app.tui.widgets.timing import Timing
 from console_app.wiring import Setup
 
 if TYPE_CHECKING:
+    from console_app.config.layers import LayeredSettings
     from console_app.domain.events import Event
     from console_app.sessions.replay import Replay
     from console_app.sessions.tables import SessionInfo
@@ -211,7 +213,8 @@ class ConsoleParts:
             calls_path=setup.paths.calls,
             connecting=self._connecting,
             theme=setup.settings.theme,
-            remember_theme=lambda name: remember(setup.paths, "theme", name),
+            settings=OwnSettings(setup.paths.settings, self._settings, partial(wiring.apply_setting, self._engine)),
+            remember_theme=self._remember_theme,
             keymap=setup.settings.keys,
             rules=UserRules(setup.paths),
             working_folder=setup.cwd,
@@ -223,6 +226,13 @@ class ConsoleParts:
             library=self._library,
             resume=self._resume,
         )
+
+    def _remember_theme(self, name: str) -> None:
+        write_setting(self._setup.paths.settings, "theme", name)
+
+    def _settings(self) -> LayeredSettings:
+        setup = self._setup
+        return wiring.read_settings(setup.paths, setup.cwd, setup.arguments, setup.environ)
 
     async def find_session(self) -> None:
         """Which session -c or -r names: told before the console opens when there is none."""
@@ -256,7 +266,7 @@ class ConsoleParts:
     async def _connect(self) -> None:
         warm = asyncio.ensure_future(asyncio.to_thread(self._load_ahead))
         warm.add_done_callback(_warm)
-        await asyncio.gather(self._hub.ready(ANY_SERVER, stragglers=OTHER_SERVERS), _build_models(Frozen))
+        await asyncio.gather(self._hub.ready(ANY_SERVER, stragglers=OTHER_SERVERS), wiring.build_models())
         await wiring.remember_tools(self._setup, self._hub)
 
     def _load_ahead(self) -> None:
@@ -283,15 +293,6 @@ class ConsoleParts:
             self._switches.changed()
         if self._listener is not None:
             self._listener()
-
-
-async def _build_models(base: type[Frozen]) -> None:
-    """Events and messages are built when first used, a third of a millisecond each: all of them now, keys in between,
-    and on the loop, since two threads must not build one."""
-    for model in base.__subclasses__():
-        model.model_rebuild()
-        await asyncio.sleep(0)
-        await _build_models(model)
 
 
 def _warm(warm: asyncio.Future[None]) -> None:

@@ -11,12 +11,12 @@ from typing import Any
 from console_app import wiring
 from console_app.config.trust_report import files_to_trust, to_trust, trust_as_shown
 from console_app.domain.errors import UsageError
+from console_app.domain.json_text import json_line
 from console_app.domain.safe_text import one_line
 from console_app.headless import mcp_files, server_report, servers
 from console_app.headless.asking import agreed
 from console_app.headless.interrupts import Interrupts
 from console_app.headless.json_outputs import ServerEntry
-from console_app.headless.json_text import json_line
 from console_app.headless.mcp_files import ServerFile
 from console_app.headless.output import OutputStreams
 from console_app.headless.run import EXIT_DONE, EXIT_FAILED, RunEnding

@@ -6,6 +6,7 @@ loads Textual.
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import logging
 import os
@@ -31,6 +32,7 @@ from console_app.config.system_prompt import DEFAULT
 from console_app.conversation.model_source import ConfiguredModels
 from console_app.domain.approvals import CallPolicy
 from console_app.domain.errors import ConfigError, UsageError
+from console_app.domain.tools import Frozen
 from console_app.engine.approval_gate import ApprovalGate, Rule
 from console_app.engine.engine import Engine
 from console_app.engine.rule_bindings import RuleBindings, RuleKey
@@ -89,14 +91,30 @@ def prepare(arguments: Namespace, environ: Mapping[str, str] = os.environ) -> Se
             raise
         log_nowhere()  # a home that can't be written can be read; what is not kept says so itself
     make_private_again(paths)
-    chosen = vars(arguments)
-    flags = {name: chosen[name] for name in Settings.model_fields if name in chosen}
-    rules = rules_of_flags(allow=chosen.get("allow_tool") or (), deny=chosen.get("deny_tool") or ())
-    layered = load_settings(paths, cwd=cwd, flags=flags, rules=rules, environ=environ)
+    layered = read_settings(paths, cwd, arguments, environ)
     for name in unknown_variables(environ):
         logger.warning("the environment variable %s is no setting", name)
     redactor.add(*secrets_of_settings(layered.settings, environ))
     return Setup(arguments, paths, cwd, environ, layered, log_path, redactor)
+
+
+def read_settings(paths: Paths, cwd: Path, arguments: Namespace, environ: Mapping[str, str]) -> LayeredSettings:
+    """All layers as they are now. Raises ConfigError or UsageError for the first thing wrong."""
+    chosen = vars(arguments)
+    flags = {name: chosen[name] for name in Settings.model_fields if name in chosen}
+    rules = rules_of_flags(allow=chosen.get("allow_tool") or (), deny=chosen.get("deny_tool") or ())
+    return load_settings(paths, cwd=cwd, flags=flags, rules=rules, environ=environ)
+
+
+def apply_setting(engine: Engine, name: str, settings: Settings) -> bool:
+    """Has one changed setting hold from the next answer on; False for one that is not the engine's."""
+    known = {field.name for field in fields(EngineSettings)}
+    names = {"timeout": ("turn_timeout",), "policy": ("policy", "text_single")}.get(name, (name,))
+    if not known.issuperset(names):
+        return False
+    now = engine_settings(settings, headless=False)
+    engine.settings = replace(engine.settings, **{one: getattr(now, one) for one in names})
+    return True
 
 
 def model_source(setup: Setup) -> ConfiguredModels:
@@ -134,6 +152,15 @@ def freeze_collector() -> None:
     """
     gc.freeze()
     gc.enable()
+
+
+async def build_models(base: type[Frozen] = Frozen) -> None:
+    """Events and messages are built when first used, a third of a millisecond each: all of them now, others in between,
+    and on the loop, since two threads must not build one."""
+    for model in base.__subclasses__():
+        model.model_rebuild()
+        await asyncio.sleep(0)
+        await build_models(model)
 
 
 def choose_servers(setup: Setup) -> ServerChoice:
@@ -276,13 +303,14 @@ def build_engine(
     no_model: bool = False,
 ) -> Engine:
     """An engine under the settings' limits. With `no_model` the calls are given: no strategy, no built-in tools."""
-    settings = _engine_settings(setup.settings, headless=gate.headless)
+    settings = engine_settings(setup.settings, headless=gate.headless)
     if no_model:
         settings = replace(settings, strategy="agentic", builtin_tools=frozenset())
     return Engine(provider=provider, toolset=toolset, settings=settings, gate=gate, servers=servers)
 
 
-def _engine_settings(settings: Settings, *, headless: bool) -> EngineSettings:
+def engine_settings(settings: Settings, *, headless: bool) -> EngineSettings:
+    """The limits and habits of engines, as the settings have them."""
     builtin_tools = settings.builtin_tools
     if builtin_tools is None:  # a question that nobody can answer need not be offered
         builtin_tools = ("update_todo_list", "enable_server")

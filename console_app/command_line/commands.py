@@ -57,6 +57,7 @@ class CommandSpec:
 
 _ID = Words("ID", help="a session; the beginning of its ID will do", least=1, most=1, completes="session")
 _FILE_OUT = flag("-o", "--output", metavar="FILE", completes="file", help="a new file, not standard output")
+_CALLS_FROM = flag("--from", metavar="FILE", completes="file", dest="from_file", help="calls in bulk, one a line")
 _JUNIT = flag("--junit", metavar="FILE", completes="file", help="a JUnit report too, as CI reads it")
 
 _MCP = CommandSpec(
@@ -151,8 +152,8 @@ _SESSIONS = CommandSpec(
                 one_of(
                     "--format",
                     "FORM",
-                    ("md", "html", "jsonl", "svg", "cast"),
-                    help="md, html, jsonl, svg (moving) or cast",
+                    ("md", "html", "jsonl", "trace", "svg", "cast"),
+                    help="md, html, jsonl, trace (Perfetto), svg (moving) or cast",
                 ),
                 _FILE_OUT,
                 flag("--size", metavar="COLSxROWS", type=screen_size, help="svg, cast: of the screen (100x30)"),
@@ -205,6 +206,8 @@ _AUTH = CommandSpec(
         CommandSpec("list", "the names of the keys that are kept", None, (of.JSON, *of.GENERAL)),
     ),
 )
+_SETTING = Words("NAME", help="as max_steps or limits.files", least=1, most=1, completes="setting")
+_PROJECT = switch("--project", help="the file of this project, .fanout/config.toml")
 _CONFIG = CommandSpec(
     "config",
     "where the configuration is, what it says, what is wrong",
@@ -216,6 +219,16 @@ _CONFIG = CommandSpec(
             Words("SETTING", help="only these", completes="setting"),
             (of.JSON, *of.SETTINGS, of.THEME, *of.GENERAL),
         ),
+        CommandSpec("list", "every setting with what it means", None, (of.JSON, *of.SETTINGS, of.THEME, *of.GENERAL)),
+        CommandSpec("get", "the value of one", _SETTING, (of.JSON, *of.SETTINGS, of.THEME, *of.GENERAL)),
+        CommandSpec(
+            "set",
+            "write one into your file",
+            Words("NAME VALUE", help="as max_steps 9, limits.files 2", least=2, most=2, completes="setting"),
+            (_PROJECT, *of.GENERAL),
+        ),
+        CommandSpec("unset", "take one out of your file", _SETTING, (_PROJECT, *of.GENERAL)),
+        CommandSpec("edit", "your file in $VISUAL or $EDITOR", None, (_PROJECT, *of.GENERAL)),
         CommandSpec("validate", "what is wrong with it", None, (of.JSON, *of.MODEL, *of.SERVERS, *of.GENERAL)),
     ),
 )
@@ -230,10 +243,17 @@ COMMANDS: dict[str, CommandSpec] = {
             ('git diff | fanout run "Review this"',),
         ),
         CommandSpec(
+            "batch",
+            "answer thousands of prompts at once, each a whole turn",
+            Words("ITEMS", help="files of items; or status|show|stop [NAME]", least=1, completes="file"),
+            (*of.ITEMS, *of.BULK, *of.MODEL, *of.CALLS, *of.TURN[:-1], *of.APPROVALS, *of.SERVERS, *of.GENERAL),
+            ('fanout batch items.jsonl --prompt "Summarise {text}" -o results.jsonl',),
+        ),
+        CommandSpec(
             "call",
             "run tools yourself, several in parallel; no model",
-            Words("SERVER.TOOL JSON", help="a tool and its arguments; {} if left out", least=1, completes="tool"),
-            (*of.CALLS, *of.APPROVALS, *of.SERVERS, *of.OUTPUT, *of.GENERAL),
+            Words("SERVER.TOOL JSON", help="a tool and its arguments; {} if left out", completes="tool"),
+            (_CALLS_FROM, *of.BULK, *of.CALLS, *of.APPROVALS, *of.SERVERS, *of.OUTPUT, *of.GENERAL),
             ('fanout call demo.fail \'{"message": "no"}\' calculator.evaluate \'{"expression": "1+1"}\'',),
         ),
         CommandSpec(

@@ -132,6 +132,31 @@ TURN = (
     flag("--max-steps", metavar="N", type=count, help="answers with calls in one turn (25)"),
     flag("--max-price", metavar="USD", type=dollars, help="dollars a turn may cost; 0: any"),
 )
+# Of `batch` and of `call --from`.
+BULK = (
+    flag("-o", "--output", metavar="FILE", completes="file", help="the results; what it holds isn't run again"),
+    flag("--jobs", metavar="N", type=count, help="items at once (by the rate limit, else 32)"),
+    one_of("--retry", "failed", ("failed",), help="run again what failed"),
+    switch("--fail-fast", help="stop everything at the first failure"),
+    flag("--limit", metavar="N", type=count, help="no more than N of the items that are left"),
+    switch("--shuffle", help="in any order"),
+    flag("--name", metavar="NAME", help="what other terminals call it"),
+    switch("--plain", help="lines in a terminal too, and no screen"),
+    flag("--report", metavar="FILE", completes="file", help="at the end, one HTML page of it all"),
+)
+ITEMS = (
+    flag("--prompt", metavar="TEXT", help="of each item: {field} is one of its fields"),
+    flag("--system", metavar="TEXT", help="the system prompt, fields in it too"),
+    flag("--schema", metavar="FILE", completes="file", help="a JSON Schema that answers have to fit"),
+    one_of("--format", "FORM", ("jsonl", "csv", "lines"), help="items: jsonl, csv or lines"),
+    flag("--each", metavar="FIELD=A,B", action="append", help="an item a value, as model=a/b,c/d"),
+    flag("--repeat", metavar="N", type=count, default=1, help="each item N times"),
+    flag("--max-price", metavar="USD", type=dollars, dest="batch_price", help="dollars all of it may cost"),
+    flag("--max-tokens", metavar="N", type=count, dest="batch_tokens", help="tokens all of it may take"),
+    flag("--events", metavar="DIR", completes="folder", help="keep each item's conversation there"),
+    switch("--dry-run", help="check it, say what it would cost, ask nothing"),
+    switch("--json", help="status, show: a JSON object a line"),
+)
 SAVING = (
     switch("-c", "--continue", dest="resume_newest", help="go on with this folder's newest session"),
     flag("-r", "--resume", metavar="ID", completes="session", help="go on with a session; ID may be shortened"),

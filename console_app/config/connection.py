@@ -6,7 +6,6 @@ the store of keys, bound to the address.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,10 +14,10 @@ from urllib.parse import urlsplit
 from console_app.config.endpoint import check_base_url
 from console_app.config.model_choice import OFFLINE, SCRIPTED, known_providers
 from console_app.config.paths import Paths, read_text
-from console_app.config.remember import remember_all
 from console_app.config.settings import ProviderSettings, Settings
 from console_app.config.stored_keys import StoredKeys, WithStoredKeys, address_of
 from console_app.config.toml_text import parse_toml
+from console_app.config.written_settings import write_setting
 from console_app.domain.endpoint import VENDOR_URLS, Api, origin
 from console_app.domain.errors import UsageError
 
@@ -49,18 +48,16 @@ class Connection:
         """Writes it down, `model` as the one that answers; in words where the key is, "" without one. Raises
         ConfigError when it can't be kept."""
         place = StoredKeys(paths).set(self.variable, self.key, self.url) if self.key else ""
-        values = {"model": f"{self.provider}/{model}"}
-        written = parse_toml(read_text(paths.settings), paths.settings) if paths.settings.exists() else {}
-        if "base_url" in written:  # it is the address of the model that is written beside it
-            values["base_url"] = self.url
-        remember_all(paths, values, self._table() if self.new else "")
+        path = paths.settings
+        if self.new:
+            own = self.settings.providers[self.provider]
+            for name, value in (("api", own.api), ("base_url", own.base_url), ("api_key_env", own.api_key_env)):
+                if value:
+                    write_setting(path, f"providers.{self.provider}.{name}", value)
+        if path.exists() and "base_url" in parse_toml(read_text(path), path):
+            write_setting(path, "base_url", self.url)  # it is the address of the model that stands beside it
+        write_setting(path, "model", f"{self.provider}/{model}")
         return place
-
-    def _table(self) -> str:
-        own = self.settings.providers[self.provider]
-        named = {"api": own.api or "", "base_url": own.base_url or "", "api_key_env": own.api_key_env or ""}
-        head = f"[providers.{json.dumps(self.provider) if '.' in self.provider else self.provider}]\n"
-        return head + "".join(f"{name} = {json.dumps(value)}\n" for name, value in named.items() if value)
 
 
 def checked_url(text: str) -> str:

@@ -114,6 +114,11 @@ class Paths:
         return self.state / "dialects.json"
 
     @property
+    def batches(self) -> Path:
+        """How far each batch is, for other terminals."""
+        return self.state / "batches"
+
+    @property
     def refusals(self) -> Path:
         """What each endpoint refused for a model."""
         return self.state / "refusals.json"

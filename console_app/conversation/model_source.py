@@ -6,7 +6,7 @@ Nothing is imported here before it is needed: a console paints first, and an SDK
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from console_app.domain.ports.provider import Provider
 
 PATIENCE = 15.0  # seconds for an endpoint to list its models
+Wires = Callable[[ModelChoice], "Provider"]  # what speaks to the endpoint of a choice
 _ANSWER = 'One `word`.\n<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>'
 
 
@@ -102,8 +103,9 @@ class ConfiguredModels:
         name = f"{choice.provider}/{usual if usual in names else talking[0]}"
         return choose_model(self.settings, self.environ, name=name, source=choice.why)
 
-    def open(self, choice: ModelChoice) -> Provider:
-        """See ModelSource: SDKs are imported by `load`, or by the first request."""
+    def open(self, choice: ModelChoice, wires: Wires | None = None) -> Provider:
+        """See ModelSource: SDKs are imported by `load`, or by the first request. `wires` are those that conversations
+        share; the provider isn't closed then."""
         if choice.provider == OFFLINE:
             from console_app.providers.offline import OfflineProvider
 
@@ -116,14 +118,15 @@ class ConfiguredModels:
         protocol, dialect = choice.settings.protocol or "auto", choice.settings.dialect
         known = KnownDialects(self.dialects) if self.dialects is not None else None
         at = choice.config.url if choice.config is not None else ""
-        provider = TextProtocol(
-            _wire_provider(choice, self.refusals), protocol, dialect=dialect, official=official, known=known, at=at
-        )
+        wire = _wire_provider(choice, self.refusals) if wires is None else wires(choice)
+        provider = TextProtocol(wire, protocol, dialect=dialect, official=official, known=known, at=at)
         if not (other := choice.settings.fallback):
             return provider
         from console_app.providers.fallback import WithFallback
 
-        return WithFallback(provider, other, lambda: self.open(self.choose(other)), lambda: self._described(other))
+        return WithFallback(
+            provider, other, lambda: self.open(self.choose(other), wires), lambda: self._described(other)
+        )
 
     def _described(self, name: str) -> StandIn:
         choice = self.choose(name)

@@ -14,7 +14,7 @@ from typing import Any
 
 from console_app.domain import events as ev
 from console_app.domain.approvals import DecidedBy, Decision
-from console_app.domain.ports.provider import ReadsText
+from console_app.domain.ports.provider import ReadsText, speaks
 from console_app.domain.ports.toolset import Toolset
 from console_app.domain.tools import ToolResult, ToolSpec
 from console_app.engine import arguments as args
@@ -201,7 +201,7 @@ class Approvals:
         """Keeps the answer and tells it."""
         call.resolution = resolution
         approved = resolution.decision is Decision.ALLOW and resolution.by is DecidedBy.USER
-        if approved and call.dialect and isinstance(self._provider, ReadsText):
+        if approved and call.dialect and speaks(self._provider, ReadsText):
             self._provider.approved(call.dialect)
         self._emit(
             ev.ApprovalResolved(

@@ -24,6 +24,7 @@ from console_app.engine.manual_calls import ManualCall, session_for
 from console_app.engine.rerun import Rerun, prepare, prepare_all
 from console_app.engine.session import Session
 from console_app.engine.settings import EngineSettings
+from console_app.engine.slots import Slots
 from console_app.engine.stamping import EventT, Stamper
 from console_app.engine.strategies import STRATEGIES
 from console_app.engine.turn import ManualTurn, Turn, as_message
@@ -37,7 +38,7 @@ class Engine:
     """A conversation. `provider`, `settings`, `gate` and `window` are settable; the next answer goes by them.
 
     `transcript` is that of a stored session to go on with; it is the engine's own from then on. `servers` are those
-    that a model may ask for.
+    that a model may ask for. Engines that share their servers share `slots`, the limits of app, server and tool.
     """
 
     def __init__(
@@ -50,6 +51,7 @@ class Engine:
         transcript: Transcript | None = None,
         servers: ServerSwitch | None = None,
         session_id: str | None = None,
+        slots: Slots | None = None,
         clock: Callable[[], float] = steady_time,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -65,6 +67,7 @@ class Engine:
             transcript=transcript,
             monotonic=monotonic,
             servers=servers,
+            slots=slots or Slots(),
         )
 
     @property

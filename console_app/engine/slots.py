@@ -47,13 +47,13 @@ class Ticket:
 
 
 class Slots:
-    """The limits in use across a session. Every ticket must be given back, granted or not."""
+    """The limits in use across a session, or across all that share their servers. Every ticket must be given back,
+    granted or not."""
 
     def __init__(self) -> None:
         self._used: Counter[tuple[str, str]] = Counter()
         self._lines: Counter[tuple[str, str]] = Counter()  # keys that somebody waits for in order
-        self._queue: dict[int, Ticket] = {}
-        self._next = 0
+        self._queue: dict[Ticket, None] = {}  # the oldest first
 
     def ask(self, limits: Sequence[Limit]) -> Ticket:
         """A ticket, granted at once where everything is free."""
@@ -63,8 +63,7 @@ class Slots:
             self._grant(ticket)
         else:
             ticket.why = waits.why
-            self._next += 1
-            self._queue[self._next] = ticket
+            self._queue[ticket] = None
             self._lines.update(limit.key for limit in limits if limit.in_order)
         return ticket
 
@@ -73,22 +72,21 @@ class Slots:
         if ticket.held:
             ticket.held = False
             _less(self._used, [limit.key for limit in ticket.limits])
+        elif ticket in self._queue:
+            self._leave_line(ticket)
         else:
-            place = next((place for place, waiting in self._queue.items() if waiting is ticket), None)
-            if place is None:
-                return
-            self._leave_line(place)
+            return
         self._serve()
 
     def _serve(self) -> None:
         passed: set[tuple[str, str]] = set()
-        for place, ticket in list(self._queue.items()):
+        for ticket in list(self._queue):
             if any(self._is_taken(limit) or limit.key in passed for limit in ticket.limits):
                 passed.update(limit.key for limit in ticket.limits if limit.in_order)
                 if ticket.limits and ticket.limits[0].key == APP and self._is_taken(ticket.limits[0]):
                     return  # the app itself is full: nobody behind can run either
                 continue
-            self._leave_line(place)
+            self._leave_line(ticket)
             self._grant(ticket)
 
     def _is_taken(self, limit: Limit) -> bool:
@@ -100,8 +98,8 @@ class Slots:
         if not ticket.granted.done():
             ticket.granted.set_result(None)
 
-    def _leave_line(self, place: int) -> None:
-        ticket = self._queue.pop(place)
+    def _leave_line(self, ticket: Ticket) -> None:
+        del self._queue[ticket]
         _less(self._lines, [limit.key for limit in ticket.limits if limit.in_order])
 
 

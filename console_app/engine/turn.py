@@ -22,7 +22,7 @@ from typing import Any
 from console_app.domain import events as ev
 from console_app.domain.approvals import Decision
 from console_app.domain.messages import AssistantMessage, ThoughtLabel, UserMessage
-from console_app.domain.ports.provider import KnowsTurns
+from console_app.domain.ports.provider import KnowsTurns, speaks
 from console_app.domain.safe_text import encodable
 from console_app.domain.tools import Outcome
 from console_app.engine import compaction, results
@@ -74,7 +74,7 @@ class Turn(Activity):
         if limit is not None:
             self._deadline = asyncio.get_running_loop().call_later(limit, self._time_is_up, limit)
         self._session.calls.clear()
-        if isinstance(self._session.provider, KnowsTurns):
+        if speaks(self._session.provider, KnowsTurns):
             self._session.provider.turn_began()
         self.emit(ev.TurnStarted(prompt=self.prompt.source or self.prompt.content))
         self.join(self.prompt)

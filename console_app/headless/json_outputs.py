@@ -10,6 +10,8 @@ from typing import Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
+from console_app.domain.batch import ItemResult
+from console_app.domain.batch_progress import BatchSnapshot
 from console_app.domain.events import Event, TurnOutcome
 from console_app.domain.messages import Message
 from console_app.domain.tools import Artifact, Outcome
@@ -220,6 +222,24 @@ class SettingEntry(Output):
     source: str
 
 
+class ListedSetting(Output):
+    """A setting with what it may be and what it means. `waits_for_trust` is what the project's file would set."""
+
+    name: str
+    value: Any
+    source: str
+    kind: str
+    choices: tuple[str, ...]
+    meaning: str
+    waits_for_trust: str | None
+
+
+class SettingListReport(Output):
+    """Every setting."""
+
+    settings: tuple[ListedSetting, ...]
+
+
 class RuleEntry(Output):
     """A rule of the settings."""
 
@@ -276,6 +296,8 @@ OUTPUTS: dict[str, Printed] = {
         "a line of run --output-format stream-json, sessions show --json and export --format jsonl", Event
     ),
     "run": Printed("run and call --output-format json", RunReport),
+    "result": Printed("a line of the results of batch and call --from", ItemResult),
+    "batch": Printed("a line of batch status --json and show --json", BatchSnapshot),
     "parse": Printed("parse, and a line of parse --jsonl", ParseReport),
     "servers": Printed("mcp list --json, mcp test --json", ServersReport),
     "server": Printed("mcp get --json", ServerEntry),
@@ -288,6 +310,7 @@ OUTPUTS: dict[str, Printed] = {
     "keys": Printed("auth list --json", KeysReport),
     "places": Printed("config path --json", PlacesReport),
     "settings": Printed("config show --json", SettingsReport),
+    "setting_list": Printed("config list --json", SettingListReport),
     "validation": Printed("config validate --json", ValidationReport),
     "schemas": Printed("schema --json", SchemasReport),
 }

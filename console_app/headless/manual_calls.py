@@ -20,6 +20,8 @@ from console_app.mcp_client.hub import Hub
 
 def read_calls(words: Sequence[str]) -> list[ManualCall]:
     """`SERVER.TOOL JSON SERVER.TOOL JSON ...` as calls; JSON left out is {}. Raises UsageError."""
+    if not words:
+        raise UsageError("call needs SERVER.TOOL JSON", 'As: fanout call calculator.evaluate \'{"expression": "1+1"}\'')
     calls: list[ManualCall] = []
     for number, word in enumerate(words):
         if word.lstrip().startswith("{"):

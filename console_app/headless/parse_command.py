@@ -12,7 +12,7 @@ from console_app.config.paths import read_text
 from console_app.dialects.model import ReadingLevel, ToolSignature
 from console_app.dialects.report import UnusableInput, report, report_line, signatures
 from console_app.domain.errors import ConfigError, UsageError
-from console_app.headless.json_text import json_line
+from console_app.domain.json_text import json_line
 
 _LEVELS: dict[str, ReadingLevel] = {"auto": "marked", "native": "none", "text": "all", "xml": "all"}
 """What each protocol reads of an answer's text."""

@@ -7,8 +7,8 @@ import sys
 from argparse import Namespace
 
 from console_app.domain.errors import UsageError
+from console_app.domain.json_text import json_line
 from console_app.headless.json_outputs import OUTPUTS, SchemaEntry, SchemasReport, schema
-from console_app.headless.json_text import json_line
 
 
 def run_schema(arguments: Namespace) -> int:

@@ -12,18 +12,17 @@ from pathlib import Path
 from typing import Any
 
 from console_app.domain.errors import UsageError
+from console_app.domain.json_text import json_line
 from console_app.headless import session_text
 from console_app.headless.interrupts import Interrupts
-from console_app.headless.json_text import json_line
 from console_app.headless.output import OutputStreams
-from console_app.sessions.export import export, imported, write_new
+from console_app.sessions.export import FORMATS, export, imported, write_new
 from console_app.sessions.library import Library
 from console_app.sessions.places import end_of_turn
 from console_app.sessions.recent import SHORT_ID
 from console_app.sessions.replay import Replay
 from console_app.sessions.store import new_session_id
 
-FORMATS = {"md": "markdown", "html": "html", "jsonl": "jsonl"}
 MOVING = ("svg", "cast")
 _MOST_LISTED = 100_000
 
@@ -98,7 +97,7 @@ class SessionCommand:
         target = Path(self._arguments.output).expanduser() if self._arguments.output else None
         ending = target.suffix.removeprefix(".") if target is not None else ""
         form = self._arguments.format or (ending if ending in FORMATS else "md")
-        text = await asyncio.to_thread(export, events, FORMATS[form], info.title, self._library.redactor)
+        text = await asyncio.to_thread(export, events, form, info.title, self._library.redactor)
         if target is not None:
             self._print(str(await asyncio.to_thread(write_new, target, text)))
         elif form == "jsonl":

@@ -111,8 +111,9 @@ class RunningCalls:
         """A call has its answer, or nobody waits for it any more: questions that were only its are withdrawn."""
         self._calls.pop(call.token, None)
         call.flush()
-        for question in call.questions - {asked for other in self._calls.values() for asked in other.questions}:
-            question.cancel()
+        if call.questions:  # or each end would look at all the others
+            for question in call.questions - {asked for other in self._calls.values() for asked in other.questions}:
+                question.cancel()
         if abandoned:
             self._quiet_until = asyncio.get_running_loop().time() + _ABANDONED_SECONDS
 

@@ -7,25 +7,28 @@ from typing import assert_never
 
 from console_app.config.known_refusals import KnownRefusals
 from console_app.domain.endpoint import Api, ProviderConfig
+from console_app.providers.rate_limiter import RateLimiter
 from console_app.providers.wire_provider import WireProvider
 
 
-def open_provider(config: ProviderConfig, known: KnownRefusals | None = None) -> WireProvider:
-    """The provider for `config`; `known` is what endpoints refused before. Cheap: the SDK is imported by the first
-    request, or before it by `preload`."""
+def open_provider(
+    config: ProviderConfig, known: KnownRefusals | None = None, limiter: RateLimiter | None = None
+) -> WireProvider:
+    """The provider for `config`; `known` is what endpoints refused before, `limiter` is shared by all that ask the same
+    one at once. Cheap: the SDK is imported by the first request, or before it by `preload`."""
     match config.api:
         case "openai-chat":
             from console_app.providers.openai_chat import OpenAIChatProvider
 
-            return OpenAIChatProvider(config, known=known)
+            return OpenAIChatProvider(config, known=known, limiter=limiter)
         case "openai-responses":
             from console_app.providers.openai_responses import OpenAIResponsesProvider
 
-            return OpenAIResponsesProvider(config, known=known)
+            return OpenAIResponsesProvider(config, known=known, limiter=limiter)
         case "anthropic":
             from console_app.providers.anthropic_messages import AnthropicMessagesProvider
 
-            return AnthropicMessagesProvider(config, known=known)
+            return AnthropicMessagesProvider(config, known=known, limiter=limiter)
         case _:
             assert_never(config.api)
 

@@ -21,6 +21,7 @@ from console_app.domain.ports.provider import (
     effort_for,
     endpoint_of,
     no_pictures,
+    speaks,
     stand_in,
 )
 from console_app.domain.sampling import Effort
@@ -81,16 +82,16 @@ class WithFallback:
     @property
     def dialect(self) -> str | None:
         """The dialect that its tools are offered in, None where the API's own are used."""
-        return self._now.dialect if isinstance(self._now, ReadsText) else None
+        return self._now.dialect if speaks(self._now, ReadsText) else None
 
     def choose(self, mode: ProtocolMode) -> None:
         """Another protocol for the first one."""
-        if isinstance(self._first, ReadsText):
+        if speaks(self._first, ReadsText):
             self._first.choose(mode)
 
     def approved(self, dialect: str) -> None:
         """A person approved a call that the one that answers wrote in `dialect`."""
-        if isinstance(self._now, ReadsText):
+        if speaks(self._now, ReadsText):
             self._now.approved(dialect)
 
     def effort_for(self, asked: Effort | None) -> str:
@@ -101,7 +102,7 @@ class WithFallback:
         """The first one is tried again."""
         self._taken = False
         for provider in (self._first, self._other):
-            if isinstance(provider, KnowsTurns):
+            if speaks(provider, KnowsTurns):
                 provider.turn_began()
 
     @asynccontextmanager

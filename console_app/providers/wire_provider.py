@@ -12,7 +12,7 @@ import json
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import aclosing, asynccontextmanager
+from contextlib import aclosing, asynccontextmanager, nullcontext
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -41,11 +41,13 @@ from console_app.providers.fault_wordings import allowed_values, is_failed_call
 from console_app.providers.faults import Fault, fault_of, not_a_stream
 from console_app.providers.loose_json import arr, obj, text
 from console_app.providers.pictures import fitted
+from console_app.providers.rate_limiter import RateLimiter
 from console_app.providers.retrying import RetryPolicy
 
 log = logging.getLogger(__name__)
 
 EFFORT_FIELDS = ("reasoning_effort", "reasoning.effort", "effort")  # as the formats name what is refused of it
+_TOGETHER = 4  # times the usual tries, where others who ask the same endpoint may be why it refuses
 CONTINUE = "What came so far is kept: ask to continue."
 UNREADABLE_CALL = (
     "[Fanout: your last answer called a tool in a form that the endpoint could not read, and nothing of it came "
@@ -64,10 +66,17 @@ class WireProvider(ABC):
     models_path: ClassVar[str]
 
     def __init__(
-        self, config: ProviderConfig, *, retry: RetryPolicy | None = None, known: KnownRefusals | None = None
+        self,
+        config: ProviderConfig,
+        *,
+        retry: RetryPolicy | None = None,
+        known: KnownRefusals | None = None,
+        limiter: RateLimiter | None = None,
     ) -> None:
-        """`known` remembers what its endpoint refuses for its model, for others who open it and for the next start."""
+        """`known` remembers what its endpoint refuses for its model, for others who open it and for the next start;
+        `limiter` is shared by all that ask the same endpoint at once."""
         self._config = config
+        self._limiter = limiter
         self._where = EndpointAddress(config)
         self._retry = retry or RetryPolicy(config.max_tries)
         self._source = f"{config.name} {self._where.url}"  # reasoning goes back to where it came from
@@ -193,10 +202,13 @@ class WireProvider(ABC):
                 )
                 continue
             tries += 1
-            most = min(self._retry.max_tries, fault.most_tries)
+            too_fast = self._limiter is not None and fault.error.status in (429, 529)
+            most = min(self._retry.max_tries * (_TOGETHER if too_fast else 1), fault.most_tries)
             if not fault.passing or tries >= most:
                 raise _last_error(fault, tries) from failure
             delay = self._retry.delay(tries, fault.error.retry_after)
+            if self._limiter is not None and too_fast:
+                self._limiter.refused(delay)
             yield RetryChunk(tries + 1, delay, fault.why, most)
             await self._retry.sleep(delay)
 
@@ -259,7 +271,13 @@ class WireProvider(ABC):
     async def _try(self, body: dict[str, Any], answer: WireAnswer) -> AsyncGenerator[Chunk]:
         """One try: all chunks that could be read, also those before a failure."""
         count = 0
-        async with self._send("post", self.path, body) as response, aclosing(read_answer(response, answer)) as reads:
+        async with (
+            nullcontext() if self._limiter is None else self._limiter.request(),
+            self._send("post", self.path, body) as response,
+            aclosing(read_answer(response, answer)) as reads,
+        ):
+            if self._limiter is not None:
+                self._limiter.learned(response.headers)
             try:
                 async for _ in reads:
                     for chunk in answer.take():

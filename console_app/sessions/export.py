@@ -1,4 +1,5 @@
-"""A session as a file for people: Markdown, a page of HTML that needs nothing else, or JSON lines for programs.
+"""A session as a file for people: Markdown, a page of HTML that needs nothing else; or for programs: JSON lines, or its
+calls as a trace.
 
 The JSON lines are the events as they were stored, so what was exported can be imported again. Foreign text is never
 markup here: HTML is escaped, and fences in Markdown are longer than any run of backticks they hold.
@@ -21,8 +22,9 @@ from console_app.domain.errors import FanoutError
 from console_app.domain.safe_text import one_line, visible
 from console_app.domain.transcript import Transcript
 from console_app.domain.transcript_parts import CallView, StepView, TurnView
+from console_app.sessions.trace_events import as_trace
 
-FORMATS = ("markdown", "html", "jsonl")
+FORMATS = ("md", "html", "jsonl", "trace")
 
 
 class ExportError(FanoutError):
@@ -45,6 +47,8 @@ def export(events: Sequence[ev.Event], form: str, title: str, redactor: Redactor
     transcript = Transcript()
     for event in events:
         transcript.apply(event)
+    if form == "trace":
+        return as_trace(transcript.turns, events[-1].at if events else 0.0, redactor)
     return redactor.without_known(_html(transcript, title) if form == "html" else _markdown(transcript, title))
 
 

@@ -10,7 +10,6 @@ import asyncio
 import logging
 import os
 import signal
-import sys
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
@@ -18,10 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import events
-from textual.app import SystemCommand
 from textual.binding import Binding, BindingType
 from textual.dom import DOMNode
-from textual.driver import Driver
 from textual.filter import LineFilter
 from textual.screen import Screen
 from textual.worker import WorkerFailed
@@ -29,13 +26,13 @@ from textual.worker import WorkerFailed
 from console_app.tui.main_screen.first_paint import StartupApp, StartupParts
 from console_app.tui.main_screen.survival import Survival, line_of
 from console_app.tui.terminal.background import is_light_by_environment
+from console_app.tui.terminal.driver_choice import driver_class
 from console_app.tui.terminal.edge import EDGE
 from console_app.tui.textual_internals import driver_of, end_by_error
 from console_app.tui.themes import LoadedTheme, load_themes, themes_named
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
-    from textual.command import Provider
 
     from console_app.tui.main_screen.screen import ChatScreen
     from console_app.tui.services import ConsoleServices
@@ -52,20 +49,13 @@ ENDING_SIGNALS = ("SIGTERM", "SIGHUP", "SIGQUIT", "SIGINT")  # in the program's 
 log = logging.getLogger(__name__)
 
 
-def _commands() -> type[Provider]:
-    from console_app.tui.commands.palette_provider import SlashCommands
-
-    return SlashCommands
-
-
 class FanoutApp(StartupApp[int]):
     """The console. Its result is the exit code: 0, or 128 and the number of the signal that ended it."""
 
     TITLE = "fanout"
     AUTO_FOCUS = "#prompt"
-    COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {_commands}
+    ENABLE_COMMAND_PALETTE = False  # ours is a list like the others
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+p", "command_palette", "commands", id="app.commands", priority=True),
         Binding("ctrl+z", "suspend_process", "to the shell", id="app.suspend", priority=True, show=False),
     ]
 
@@ -73,7 +63,7 @@ class FanoutApp(StartupApp[int]):
         """Opens on services that are there, or, with `StartupParts`, at once; they are loaded after the first paint."""
         parts = start if isinstance(start, StartupParts) else None
         # The main screen's sheet is named here because Textual reads none for a default screen.
-        super().__init__(parts, driver_class=_driver(), css_path=["app.tcss", "main_screen/main_screen.tcss"])
+        super().__init__(parts, driver_class=driver_class(), css_path=["app.tcss", "main_screen/main_screen.tcss"])
         self._services: ConsoleServices | None = None
         self._prompt = prompt
         self._few_colours = False
@@ -131,10 +121,6 @@ class FanoutApp(StartupApp[int]):
         if self.theme in (DEFAULT_THEME, LIGHT_THEME):
             self._is_light = light
             self._apply_theme(DEFAULT_THEME)
-
-    def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
-        """None of Textual's own: the palette holds the slash commands."""
-        return ()
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Textual's own, and behind them the gate to the terminal."""
@@ -262,12 +248,3 @@ class FanoutApp(StartupApp[int]):
         restore: Callable[[], None] | None = getattr(driver_of(self), "restore_now", None)
         if restore is not None:
             restore()
-
-
-def _driver() -> type[Driver] | None:
-    """Our driver on a POSIX terminal; Textual's choice elsewhere, and where the environment names one."""
-    if sys.platform == "win32" or "TEXTUAL_DRIVER" in os.environ:
-        return None
-    from console_app.tui.terminal.driver import ConsoleDriver
-
-    return ConsoleDriver

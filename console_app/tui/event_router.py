@@ -196,7 +196,7 @@ class EventRouter:
                 self._view.changed(answer)
         elif event.role == "user":
             if event.origin == "fanout":
-                self._view.add_notice("info", event.content)
+                pass  # written for the model; what a person has to know of it is a notice or the end of the turn
             elif self._prompt is not None:  # shown since the turn began; now with what servers gave for it
                 if event.source or event.attachments:
                     self._prompt.carry(event.content, event.attachments, event.source)

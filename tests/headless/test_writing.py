@@ -14,8 +14,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from console_app.domain.json_text import json_line
 from console_app.domain.safe_text import is_safe, visible
-from console_app.headless.json_text import json_line
 from console_app.headless.output import OutputStreams
 from console_app.headless.safe_stream import SafeStream
 from tests.patience import PATIENCE

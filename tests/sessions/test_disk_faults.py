@@ -229,5 +229,5 @@ def test_a_session_with_holes_can_be_gone_on_with(kept: list[bool]) -> None:
         transcript.apply(event)
     assert transcript.turn is None or transcript.turn.outcome is not None or not events
     check_messages(normalise([*transcript.history, UserMessage(content="go on")]))
-    for form in ("markdown", "html", "jsonl"):
+    for form in ("md", "html", "jsonl"):
         export([*events, *closing_events(events)], form, "x")

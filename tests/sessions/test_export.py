@@ -44,7 +44,7 @@ def test_what_servers_wrote_into_a_prompt_is_exported_with_it() -> None:
         ev.MessageAdded(**ev.MessageAdded.fields_of(message)),
         ev.TurnFinished(outcome="completed"),
     )
-    text = export(events, "markdown", "x")
+    text = export(events, "md", "x")
     order = ["/notes:review python", "Review this python.", "attached: notes note://1", "the note"]
     assert [part for part in order if part not in text] == []
     page = export(events, "html", "x")
@@ -53,13 +53,13 @@ def test_what_servers_wrote_into_a_prompt_is_exported_with_it() -> None:
 
 
 def test_markdown_tells_the_conversation_in_order() -> None:
-    text = export(numbered(*TURN), "markdown", "Weather")
+    text = export(numbered(*TURN), "md", "Weather")
     order = ["# Weather", "Compare the weather in Oslo", "I'll look that up.", '"x": 1', "fine", "minus four degrees"]
     places = [text.index(part) for part in order]
     assert places == sorted(places)
 
 
-@pytest.mark.parametrize("form", ["markdown", "html"])
+@pytest.mark.parametrize("form", ["md", "html"])
 def test_thoughts_steering_summaries_and_cuts_are_exported_where_they_came(form: str) -> None:
     events = numbered(
         ev.TurnStarted(prompt="Look at it.", turn=1),
@@ -91,7 +91,7 @@ def test_html_holds_foreign_text_as_text() -> None:
 
 
 def test_a_fence_in_a_result_does_not_end_its_fence() -> None:
-    text = export(hostile(), "markdown", "x")
+    text = export(hostile(), "md", "x")
     assert "`````\n" in text
     assert "\x1b" not in text
 
@@ -114,3 +114,33 @@ def test_a_broken_line_is_named(lines: list[str]) -> None:
 def test_an_empty_file_is_no_session() -> None:
     with pytest.raises(ImportFailed, match="holds no events"):
         imported([""], "file.jsonl", "new")
+
+
+def test_a_trace_has_a_process_a_turn_a_line_a_call_and_a_bar_a_phase() -> None:
+    trace = json.loads(export(hostile_and_slow(), "trace", "x"))
+    bars = [event for event in trace["traceEvents"] if event["ph"] == "X"]
+    assert [(bar["cat"], bar["pid"], bar["tid"], bar["ts"], bar["dur"]) for bar in bars] == [
+        ("arguments", 1, 1, 0, 500_000),
+        ("queue", 1, 1, 500_000, 1_500_000),
+        ("run", 1, 1, 2_000_000, 3_000_000),
+    ]
+    assert bars[-1]["args"]["outcome"] == "failed"
+    assert '"x"' in bars[-1]["args"]["arguments"]
+    names = {event["name"] for event in trace["traceEvents"] if event["ph"] == "M"}
+    assert names == {"process_name", "thread_name", "thread_sort_index"}
+    assert "\x1b" not in json.dumps(trace, ensure_ascii=False)
+
+
+def test_a_trace_of_nothing_and_of_what_never_ran_is_whole() -> None:
+    for events in ([], numbered(*TURN), hostile()):
+        assert json.loads(export(events, "trace", "x"))["displayTimeUnit"] == "ms"
+
+
+def hostile_and_slow() -> list[ev.Event]:
+    told = hostile()
+    told.insert(4, ev.CallStarted(call_id="a"))
+    times = (0.0, 0.0, 1.0, 1.5, 3.0, 6.0, 7.0)
+    return [
+        event.model_copy(update={"seq": n, "turn": 1, "at": 1_750_000_000.0 + at})
+        for n, (event, at) in enumerate(zip(told, times, strict=True))
+    ]

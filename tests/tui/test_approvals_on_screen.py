@@ -331,7 +331,7 @@ async def test_a_finished_call_runs_again_in_its_open_batch_and_after_it(tmp_pat
 async def test_the_policy_changes_while_a_turn_runs(tmp_path: Path) -> None:
     async with waiting(tmp_path) as (pilot, _board):
         await pilot.press(*"/policy sequential", "enter")
-        await see(pilot, "agentic · sequential")
+        await see(pilot, "sequential")
         (toast,) = pilot.app._notifications  # pyright: ignore[reportPrivateUsage]
         assert toast.message == "Policy: sequential, from the next answer on."
         assert outcomes(pilot) == ["None"] * 3

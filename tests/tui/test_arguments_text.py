@@ -18,9 +18,9 @@ VALUES = st.recursive(
 ARGUMENTS = st.dictionaries(st.text(), VALUES, max_size=4)
 
 
-@given(ARGUMENTS, st.none() | ARGUMENTS, st.integers(20, 120))
-def test_every_row_fits_and_is_safe(arguments: dict[str, object], before: dict[str, object] | None, width: int) -> None:
-    for row in rows(argument_lines(arguments, before), width):
+@given(ARGUMENTS, st.integers(20, 120))
+def test_every_row_fits_and_is_safe(arguments: dict[str, object], width: int) -> None:
+    for row in rows(argument_lines(arguments), width):
         assert cell_len(row.name) + cell_len(row.text) + 5 <= width + max(24, 8)
         assert is_safe(row.text)
         assert is_safe(row.name)
@@ -28,38 +28,18 @@ def test_every_row_fits_and_is_safe(arguments: dict[str, object], before: dict[s
         assert not (row.name and row.wrapped)
 
 
-@given(ARGUMENTS)
-def test_the_same_arguments_again_carry_no_mark(arguments: dict[str, object]) -> None:
-    assert {line.mark for line in argument_lines(arguments, arguments)} <= {" "}
-
-
 def test_a_value_can_not_look_like_another_argument() -> None:
-    shown = argument_lines({"a": "x\npath  │ safe.txt", "path": "/etc/passwd"}, None)
+    shown = argument_lines({"a": "x\npath  │ safe.txt", "path": "/etc/passwd"})
     assert [(line.name, line.text) for line in shown] == [
         ("a", "x"),
         ("", "path  │ safe.txt"),
         ("path", "/etc/passwd"),
     ]
-    wrapped = rows(argument_lines({"a": "x" * 8 + "path  safe"}, None), 14)
+    wrapped = rows(argument_lines({"a": "x" * 8 + "path  safe"}), 14)
     assert [(row.name, row.text, row.wrapped) for row in wrapped] == [
         ("a", "xxxxxxxx", False),
         ("", "path  sa", True),
         ("", "fe", True),
-    ]
-
-
-def test_what_changed_against_the_last_call_is_marked() -> None:
-    before = {"path": "a.md", "content": "one\ntwo\nthree", "gone": 1}
-    now = {"path": "b.md", "content": "one\n2\nthree", "new": True}
-    assert [(line.mark, line.name, line.text) for line in argument_lines(now, before)] == [
-        ("+", "path", "b.md"),
-        ("-", "", "a.md"),
-        (" ", "content", "one"),
-        ("+", "", "2"),
-        ("-", "", "two"),
-        (" ", "", "three"),
-        ("+", "new", "true"),
-        ("-", "gone", "1"),
     ]
 
 

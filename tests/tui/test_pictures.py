@@ -128,8 +128,8 @@ def test_forty_calls_that_wait(snap_compare: Compare, tmp_path: Path, size: tupl
     ("keys", "shows"),
     [
         (("slash",), "choose the model"),
-        (("f1",), "In the prompt"),
-        (("ctrl+p",), "/policy"),
+        (("f1",), "Everywhere"),
+        (("ctrl+p",), "keys and commands"),
         ((*"/theme", "enter"), "Warm orange"),
         ((*"/model", "enter"), "anthropic/claude-opus"),
         (("ctrl+r",), "compare the weather in Oslo"),

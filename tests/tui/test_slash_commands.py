@@ -5,8 +5,14 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from console_app.domain.approvals import CallPolicy
+from console_app.domain.safe_text import one_line
 from console_app.tui.commands.registry import parse
+from console_app.tui.main_screen.help import KeySection, help_lines
 from console_app.tui.prompt.completion_popup import CompletionPopup
 from tests.tui.parts import Server, WrittenModel, app, chat, say, see, seen, until
 
@@ -30,7 +36,7 @@ async def test_commands_are_completed_as_you_type(tmp_path: Path) -> None:
         await see(pilot, "sequential")
         await pilot.press(*"seq", "enter")
         await until(pilot, lambda: chat(pilot.app).services.engine.policy is CallPolicy.SEQUENTIAL)
-        await see(pilot, "agentic · sequential · auto")
+        await see(pilot, "auto   sequential")
 
 
 async def test_escape_closes_the_list_and_nothing_else(tmp_path: Path) -> None:
@@ -83,7 +89,9 @@ async def test_the_effort_is_set_by_name_and_picked_from_a_list(tmp_path: Path) 
 async def test_the_palette_holds_the_same_commands(tmp_path: Path) -> None:
     async with app(tmp_path).run_test(size=(100, 40)) as pilot:
         await pilot.press("ctrl+p")
-        await see(pilot, "/policy")
+        await see(pilot, "/help")
+        assert seen(pilot.app).count("/help") == 1, "no command twice"
+        assert "keys and commands · f1" in seen(pilot.app)
         await pilot.press(*"servers")
         await see(pilot, "/mcp")
         await pilot.press("enter")
@@ -99,6 +107,35 @@ async def test_help_is_made_from_the_live_bindings(tmp_path: Path) -> None:
         assert re.search(r"ctrl\+l\s+servers", text) is None
         for name in chat(pilot.app).commands:
             assert f"/{name.name}" in text
+
+
+@pytest.mark.parametrize("size", [(60, 15), (80, 24), (120, 40), (200, 60)])
+async def test_help_begins_with_what_matters_and_is_filtered_by_typing(tmp_path: Path, size: tuple[int, int]) -> None:
+    async with app(tmp_path).run_test(size=size) as pilot:
+        await pilot.press("f1")
+        await see(pilot, "Everywhere")
+        assert "esc close" in seen(pilot.app)
+        first = seen(pilot.app).index("Everywhere")
+        assert "In the prompt" not in seen(pilot.app)[:first]
+        await pilot.press(*"deny")
+        await see(pilot, "deny all")
+        assert "timeline" not in seen(pilot.app).split("Help")[1].split("deny")[-1].split("\n")[0]
+        await pilot.press(*"zzz")
+        await see(pilot, "Nothing here is called that.")
+        await pilot.press("escape")
+        await until(pilot, lambda: pilot.app.screen is chat(pilot.app))
+        assert chat(pilot.app).prompt.text == ""
+
+
+@given(
+    st.lists(st.tuples(st.text(max_size=40), st.text(max_size=60)), max_size=30), st.text(max_size=3),
+    st.integers(24, 200),
+)  # fmt: skip
+def test_no_line_of_help_is_wider_than_its_room(keys: list[tuple[str, str]], wanted: str, width: int) -> None:
+    rows = [(one_line(key), one_line(what)) for key, what in keys]
+    sections = [KeySection(f"Place {n}", rows[n : n + 7]) for n in range(0, len(rows), 7)]
+    for line in help_lines(sections, wanted, width):
+        assert line.cell_length <= width
 
 
 async def test_a_theme_is_shown_while_moving_and_put_back_on_escape(tmp_path: Path) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from console_app.domain.approvals import ApprovalMode
 from console_app.engine.approval_gate import ApprovalGate
-from console_app.tui.main_screen.status_bar import Status, pieces, tokens
+from console_app.tui.main_screen.status_bar import Status, fitting, pieces, tokens
 from tests.tui.parts import Server, Tools, WrittenModel, app, calls, echo, say, see, seen
 
 
@@ -21,13 +22,15 @@ def test_tokens_are_short(count: int, text: str) -> None:
     assert tokens(count) == text
 
 
-def test_everything_is_said_in_order() -> None:
+def test_everything_is_said_in_order_and_what_is_usual_is_not() -> None:
     status = Status("gpt-4o", "openai", servers_ready=4, tools=31, context=12_400, context_window=128_000, cost=0.031)
     line = "   ".join(part.plain for part in pieces(status))
     assert line == (
-        "fanout   gpt-4o · openai   agentic · parallel · ask   ● 4 servers · 31 tools   native"
-        "   context ▰▱▱▱▱▱▱▱▱▱ 12.4k / 128k   $0.031"
+        "fanout   gpt-4o · openai   ask   ● 4 servers · 31 tools   context ▰▱▱▱▱▱▱▱▱▱ 12.4k of 128k   $0.031"
     )
+    other = replace(status, strategy="react", policy="sequential", protocol="hermes")
+    line = "   ".join(part.plain for part in pieces(other))
+    assert "ask   react · sequential   ● 4 servers · 31 tools   hermes   context" in line
 
 
 def test_yolo_is_red_and_a_failed_server_has_its_own_glyph() -> None:
@@ -36,8 +39,26 @@ def test_yolo_is_red_and_a_failed_server_has_its_own_glyph() -> None:
     assert parts[3].plain.startswith("✗ 1/2 servers")
 
 
+@pytest.mark.parametrize("width", range(20, 140, 4))
+def test_what_does_not_fit_goes_by_importance(width: int) -> None:
+    status = Status(
+        "qwen3-coder", "localhost:8000", "react", "", "single", ApprovalMode.AUTO, 4, 0, 0, 31, "hermes", 41_000,
+        128_000, 0.031,
+    )  # fmt: skip
+    parts = [part.plain for part in fitting(status, width, 2)]
+    line = "  ".join(parts)
+    goes = ("react", "servers", "hermes", "localhost", "$0.031", "tools", "▰")
+    there = [word in line for word in goes]
+    assert there == sorted(there), "what matters less went first"
+    if width >= 34:
+        assert len(line) <= width
+    assert "qwen3-coder" in line
+    assert "auto" in parts
+    assert "41k" in line
+
+
 @pytest.mark.parametrize("width", [60, 80, 100, 120])
-async def test_what_does_not_fit_drops_from_the_right(tmp_path: Path, width: int) -> None:
+async def test_model_mode_and_context_are_said_at_every_width(tmp_path: Path, width: int) -> None:
     model = WrittenModel(say("Hi."), model="qwen3-coder")
     console = app(tmp_path, model, server_statuses=lambda: [Server("a"), Server("b")], context_window=128_000)
     async with console.run_test(size=(width, 30)) as pilot:
@@ -45,9 +66,10 @@ async def test_what_does_not_fit_drops_from_the_right(tmp_path: Path, width: int
         await see(pilot, "Hi.")
         line = seen(console).split("\n")[0]
         assert len(line) <= width
-        assert "qwen3-coder · lab" in line
-        assert ("servers" in line) is (width >= 80)
-        assert ("context" in line) is (width >= 120)
+        assert "qwen3-coder" in line
+        assert "auto" in line
+        assert "▰▱▱" in line
+        assert ("servers" in line) is (width >= 100)
         assert not line.endswith("·")
 
 
@@ -60,21 +82,19 @@ async def test_the_mode_is_always_said(tmp_path: Path, width: int, model: str) -
         await see(pilot, "yolo")
         line = seen(console).split("\n")[0]
         assert f"fanout  {model[:8]}" in line.replace("   ", "  ")
-        assert "agentic · parallel · yolo" in line
 
 
 async def test_what_the_bar_names_is_changed_by_a_click(tmp_path: Path) -> None:
     console = app(tmp_path, WrittenModel(say("Hi.")))
     async with console.run_test(size=(120, 30)) as pilot:
-        await see(pilot, "parallel")
+        await pilot.press(*"/policy sequential", "enter")
+        await see(pilot, "auto   sequential")
         line = seen(console).split("\n")[0]
-        await pilot.click(offset=(line.index("parallel") + 2, 0))
+        await pilot.click(offset=(line.index("sequential") + 2, 0))
         await see(pilot, "one after the other, in order")
-        await pilot.press("down", "enter")
-        await see(pilot, "agentic · sequential")
-        line = seen(console).split("\n")[0]
+        await pilot.press("escape")
         await pilot.click(offset=(line.index("auto") + 1, 0))
-        await see(pilot, "sequential · yolo")
+        await see(pilot, "yolo   sequential")
         await pilot.click(offset=(line.index("servers") + 2, 0))
         await see(pilot, "No server is configured")
 
@@ -84,7 +104,7 @@ async def test_from_the_second_step_on_the_steps_are_counted(tmp_path: Path) -> 
     model = WrittenModel(calls(("lab_echo", "{}")), [going, *say("Done.")])
     async with app(tmp_path, model, Tools({("lab", "echo"): echo})).run_test(size=(60, 30)) as pilot:
         await pilot.press("h", "enter")
-        await see(pilot, "step 2/25 · enter queue · ctrl+s send now · esc stop")
+        await see(pilot, "step 2/25 · enter queue · ctrl+s send now")
         going.set()
         await see(pilot, "enter send")
 

@@ -38,6 +38,7 @@ from console_app.domain.ports.provider import (
     effort_for,
     endpoint_of,
     no_pictures,
+    speaks,
 )
 from console_app.domain.sampling import Effort
 from console_app.domain.tools import Outcome, ToolSpec
@@ -91,7 +92,7 @@ class TextProtocol:
 
     def choose(self, mode: ProtocolMode) -> None:
         """Another protocol from the next request on; what was known of the model is forgotten."""
-        if isinstance(self._inner, LearnsRefusals):
+        if speaks(self._inner, LearnsRefusals):
             self._inner.forget_refusals()
         self._rewrite(mode)
 

@@ -1,15 +1,14 @@
 """All arguments of a call, as lines in which no value can look like a name, a mark or a line of ours.
 
 Values stand in a column of their own, also where they wrap; what is invisible or turns the direction of text is made
-visible; and what differs from the same tool's last call is marked, as in a diff.
+visible. Marks are only those of a diff: against the file that is changed, or the tool's definition that was trusted.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
-from difflib import SequenceMatcher
 from typing import Any, Literal, cast
 
 from rich.cells import cell_len
@@ -19,13 +18,11 @@ from console_app.domain.safe_text import is_safe, one_line, visible
 Mark = Literal[" ", "+", "-"]
 DEFINITION = "what it is"  # in the column of names, before a tool's difference
 WIDEST_NAME = 24  # cells; a longer name has a line of its own
-MOST_COMPARED = 2000  # lines of a value that are compared one by one
-OLD_LINES = 12  # lines of the last call's value that are shown where they are gone
 
 
 @dataclass(frozen=True, slots=True)
 class ArgumentLine:
-    """One line: `name` is set on the first of a value. `+` is new against the last call, `-` is what that had."""
+    """One line: `name` is set on the first of a value. `+` is new, `-` is what was."""
 
     text: str
     name: str = ""
@@ -42,19 +39,14 @@ class ArgumentRow:
     wrapped: bool
 
 
-def argument_lines(arguments: Mapping[str, Any], before: Mapping[str, Any] | None) -> list[ArgumentLine]:
-    """The lines of all arguments; `before` are those of the same tool's last call, None when there was none."""
-    lines = [
-        line
-        for name, value in arguments.items()
-        for line in _value_lines(
-            one_line(str(name)), value_text(value), None if before is None else _before(before, name)
-        )
-    ]
-    for name in before or ():
-        if name not in arguments:
-            lines += _removed(one_line(str(name)), value_text((before or {})[name]))
-    return lines or [ArgumentLine("(no arguments)")]
+def argument_lines(arguments: Mapping[str, Any], said: Collection[str] = ()) -> list[ArgumentLine]:
+    """The lines of all arguments but those that are `said` otherwise."""
+    lines: list[ArgumentLine] = []
+    for name, value in arguments.items():
+        if name not in said:
+            first, *others = value_text(value).split("\n")
+            lines += [ArgumentLine(first, one_line(str(name))), *(ArgumentLine(line) for line in others)]
+    return lines or ([] if said else [ArgumentLine("(no arguments)")])
 
 
 def difference_lines(difference: str) -> list[ArgumentLine]:
@@ -97,49 +89,6 @@ def _texts(value: object) -> Iterator[str]:
     elif isinstance(value, list):
         for one in cast("list[object]", value):
             yield from _texts(one)
-
-
-def _before(before: Mapping[str, Any], name: str) -> str:
-    return value_text(before[name]) if name in before else ""
-
-
-def _value_lines(name: str, text: str, old: str | None) -> list[ArgumentLine]:
-    new_lines = text.split("\n")
-    marks: list[tuple[Mark, str]]
-    if old is None or old == text:
-        marks = [(" ", line) for line in new_lines]
-    else:
-        marks = list(_compared(old.split("\n") if old else [], new_lines))
-    lines = [ArgumentLine(line, "", mark) for mark, line in marks]
-    first = next((n for n, line in enumerate(lines) if line.mark != "-"), 0)
-    lines[first] = ArgumentLine(lines[first].text, name, lines[first].mark)
-    return lines[first:][:1] + lines[:first] + lines[first + 1 :] if first else lines
-
-
-def _compared(old: list[str], new: list[str]) -> Iterator[tuple[Mark, str]]:
-    new_mark: Mark = "+"
-    if len(old) > MOST_COMPARED or len(new) > MOST_COMPARED:
-        for line in new:
-            yield new_mark, line
-        return
-    for what, i1, i2, j1, j2 in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        mark: Mark = " " if what == "equal" else "+"
-        for line in new[j1:j2]:
-            yield mark, line
-        if what != "equal":
-            yield from _gone(old[i1:i2])
-
-
-def _gone(lines: list[str]) -> Iterator[tuple[Mark, str]]:
-    for line in lines[:OLD_LINES]:
-        yield "-", line
-    if len(lines) > OLD_LINES:
-        yield "-", f"… {len(lines) - OLD_LINES:,} more lines"
-
-
-def _removed(name: str, text: str) -> list[ArgumentLine]:
-    gone = list(_gone(text.split("\n")))
-    return [ArgumentLine(line, "" if n else name, mark) for n, (mark, line) in enumerate(gone)]
 
 
 def name_column(lines: list[ArgumentLine]) -> int:

@@ -20,6 +20,7 @@ from console_app.tui.approvals.arguments_text import (
     name_column,
     rows,
 )
+from console_app.tui.approvals.file_change import FileChange
 
 _MARKS = re.compile(r"<U\+[0-9A-F]{4,6}>|[\u2400-\u2421\u240d]")
 
@@ -49,11 +50,19 @@ class ArgumentsView(ScrollView, can_focus=False):
         super().__init__(id=id)
         self._lines: list[ArgumentLine] = []
         self._rows: list[ArgumentRow] = []
+        self._hunks: list[int] = []  # the lines at which the parts of a diff begin
         self._laid_out_for = 0
 
-    def show(self, arguments: Mapping[str, Any], before: Mapping[str, Any] | None, difference: str = "") -> None:
-        """Other arguments, from their first line on; before them, how the tool differs from what was trusted."""
-        self._lines = difference_lines(difference) + argument_lines(arguments, before)
+    def show(self, arguments: Mapping[str, Any], difference: str = "", change: FileChange | None = None) -> None:
+        """Other arguments, from their first line on; before them, how the tool differs from what was trusted, behind
+        them, what they change in a file."""
+        lines = difference_lines(difference) + argument_lines(arguments, change.said if change is not None else ())
+        self._hunks = [len(lines) + hunk for hunk in change.hunks] if change is not None else []
+        if change is not None:
+            lines += change.lines
+        if lines == self._lines:
+            return
+        self._lines = lines
         self._laid_out_for = 0
         self.lay_out(self.scrollable_content_region.width)
         self.scroll_to(y=0, animate=False, immediate=True)
@@ -78,7 +87,24 @@ class ArgumentsView(ScrollView, can_focus=False):
         if count <= height:
             return ""
         first = int(self.scroll_offset.y)
+        if len(starts := self._starts()) > 1:
+            here = max(sum(start < first + height for start in starts), 1)
+            return f"change {here} of {len(starts)}"
         return f"{first + 1}-{min(first + height, count)} of {count:,} lines"
+
+    def _starts(self) -> list[int]:
+        """The rows at which the parts of a diff begin."""
+        first: dict[int, int] = {}
+        for row, one in enumerate(self._rows):
+            first.setdefault(id(one.line), row)
+        return [first[id(self._lines[hunk])] for hunk in self._hunks if id(self._lines[hunk]) in first]
+
+    def page(self, direction: int) -> None:
+        """A page on or back; on, to where a part of a diff begins that is in the next page, so nothing is passed by."""
+        here, height = int(self.scroll_offset.y), max(self.size.height - 1, 1)
+        ahead = [start for start in self._starts() if here < start <= here + height]
+        goal = ahead[-1] if direction > 0 and ahead else here + direction * height
+        self.scroll_to(y=max(goal, 0), animate=False, immediate=True)
 
     def render_line(self, y: int) -> Strip:
         """One row of the screen."""

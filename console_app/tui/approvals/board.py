@@ -8,11 +8,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 from typing import ClassVar, Literal
 
 from textual import events, getters, on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.message import Message
@@ -23,7 +25,9 @@ from console_app.domain.safe_text import one_line
 from console_app.domain.steady_time import steady_time
 from console_app.tui.approvals.arguments_text import hidden_characters
 from console_app.tui.approvals.arguments_view import ArgumentsView
-from console_app.tui.approvals.board_lines import header, keys, row, rule_lines
+from console_app.tui.approvals.board_keys import KEYS
+from console_app.tui.approvals.board_lines import header, keys, row, row_sizes, rule_lines, says_all
+from console_app.tui.approvals.file_change import FileChanges
 from console_app.tui.approvals.selection import ApprovalDecision, ApprovalSelection, PendingApproval
 from console_app.tui.widgets.settled_keys import ALONE, SETTLE
 from console_app.tui.widgets.timing import Timing
@@ -34,6 +38,7 @@ SHARE = 0.6  # of the screen's height that the board may take
 AIRY = 14  # lines beside which an empty one, between the rows and what is selected, takes nothing away
 WHY_NOT = "Why not? The model reads this. Enter denies, escape goes back."
 COMMENT = "For the model, beside the result. Enter keeps it; then y runs the call, n denies it."
+NOT_THERE = Content.styled("! the text to replace is not in the file as it is now", "bold $warning")
 LOWEST = 4  # lines, below which nothing can be read and so nothing decided
 
 log = logging.getLogger(__name__)
@@ -57,28 +62,10 @@ class ApprovalBoard(Vertical, can_focus=True):
     ApprovalBoard > Input:focus { border: round $warning; background-tint: $foreground 0%; }
     ApprovalBoard.-words > Input { display: block; }
     ApprovalBoard.-rule > .board--rule { display: block; }
-    ApprovalBoard.-rule > ArgumentsView { display: none; }
+    ApprovalBoard.-rule > ArgumentsView, ApprovalBoard > ArgumentsView.-in-row { display: none; }
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("y", "press('once')", "allow once", id="board.once", show=False),
-        Binding("a", "press('session')", "allow for session", id="board.session", show=False),
-        Binding("A", "press('always')", "always allow: shows the rule first", id="board.always", show=False),
-        Binding("n", "press('deny')", "deny", id="board.deny", show=False),
-        Binding("f", "press('words')", "deny with a comment", id="board.say_why", show=False),
-        Binding("c", "press('comment')", "say something to the model", id="board.comment", show=False),
-        Binding("e", "press('edit')", "edit the arguments", id="board.edit", show=False),
-        Binding("Y", "press('all')", "allow all", id="board.all", show=False),
-        Binding("R", "press('reads')", "allow all that only read", id="board.reads", show=False),
-        Binding("N", "press('none')", "deny all", id="board.none", show=False),
-        Binding("enter", "confirm", "confirm the rule", id="board.confirm", show=False),
-        Binding("j,down,tab", "move(1)", "next", id="board.next", show=False),
-        Binding("k,up,shift+tab", "move(-1)", "previous", id="board.previous", show=False),
-        *(Binding(str(n), f"go({n})", f"row {n}", id=f"board.row{n}", show=False) for n in range(1, 10)),
-        Binding("pagedown,space", "scroll_arguments(1)", "more of the arguments", id="board.more", show=False),
-        Binding("pageup", "scroll_arguments(-1)", "back in the arguments", id="board.back", show=False),
-        Binding("escape", "leave", "decide later", id="board.later", show=False),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = KEYS
 
     @dataclass
     class Decided(Message):
@@ -105,6 +92,7 @@ class ApprovalBoard(Vertical, can_focus=True):
         self,
         *,
         timing: Timing,
+        folder: Path | None = None,
         id: str | None = None,
         now: Callable[[], float] = steady_time,
     ) -> None:
@@ -115,6 +103,8 @@ class ApprovalBoard(Vertical, can_focus=True):
         self._now = now
         self._first = 0  # row at the top
         self._broken: set[str] = set()  # calls that can't be shown, and so not approved
+        self._changes = FileChanges(folder or Path())
+        self._compared: PendingApproval | None = None  # the call whose file was looked at last
         self._clockwork: Timer | None = None
 
     def compose(self) -> ComposeResult:
@@ -138,7 +128,10 @@ class ApprovalBoard(Vertical, can_focus=True):
             return
         if stage != self.selection.stage:
             self._leave_stage()
-        self._broken &= {approval.call.id for approval in waiting}
+        ids = {approval.call.id for approval in waiting}
+        self._broken &= ids
+        self._changes.keep(ids)
+        self._compared = None  # a call that was decided may have changed the file
         self.set_class(bool(waiting), "-waiting")
         self._keep_time(any(approval.until is not None for approval in waiting))
         self._changed()
@@ -222,8 +215,7 @@ class ApprovalBoard(Vertical, can_focus=True):
 
     def action_scroll_arguments(self, direction: int) -> None:
         """A page of the arguments."""
-        view = self.query_one(ArgumentsView)
-        view.scroll_relative(y=direction * max(view.size.height - 1, 1), animate=False, immediate=True)
+        self.query_one(ArgumentsView).page(direction)
         self._paint_place()
 
     def action_leave(self) -> None:
@@ -323,10 +315,13 @@ class ApprovalBoard(Vertical, can_focus=True):
         width = max(self.content_size.width, 20)
         arguments = approval.call.arguments or {}
         room = max(int(self.screen.size.height * SHARE) - 3 - self._paint_keys(), 3)
-        head = header(approval, hidden_characters(arguments), width, selection.comment)
+        many = len(selection.waiting) > 1
+        change = self._changes.of(approval.call)
+        head = header(approval, hidden_characters(arguments), width, selection.comment, many=many)
+        if change is not None and change.missing:
+            head.append(NOT_THERE)
         room -= len(head)
         self.query_one(".board--header", Static).update(Content("\n").join(head))
-        many = len(selection.waiting) > 1
         airy = many and room >= AIRY
         self.query_one(".board--rows", Static).styles.margin = (0, 0, int(airy), 0)
         room -= airy
@@ -337,14 +332,33 @@ class ApprovalBoard(Vertical, can_focus=True):
         self.query_one(".board--rows", Static).display = many
         self._paint_rows(shown)
         view = self.query_one(ArgumentsView)
-        view.show(arguments, approval.before, approval.changed)
+        view.set_class(
+            many
+            and not approval.changed
+            and change is None
+            and says_all(approval, row_sizes(selection.waiting, width), self._now()),
+            "-in-row",
+        )
+        view.show(arguments, approval.changed, change)
         lines = view.lay_out(width - 1)
         view.styles.height = max(min(lines, room - shown), 1)
+        self._compare(approval)
         if selection.stage == "rule":
             self.query_one(".board--rule", Static).update(
                 Content("\n").join(rule_lines(approval, selection.rule_choice, self.rules_path, width))
             )
         self.call_after_refresh(self._paint_place)
+
+    def _compare(self, approval: PendingApproval) -> None:
+        """Looks up, off the event loop, what the selected call would change in a file as that is now."""
+        if approval is not self._compared:
+            self._compared = approval
+            self.run_worker(partial(self._look_up, approval), group="change", exclusive=True)
+
+    async def _look_up(self, approval: PendingApproval) -> None:
+        if await self._changes.look_up(approval.call) and approval is self.selection.current:
+            self.selection.keys.changed()
+            self._changed()
 
     def _paint_rows(self, shown: int | None = None) -> None:
         selection = self.selection
@@ -352,11 +366,9 @@ class ApprovalBoard(Vertical, can_focus=True):
             return
         rows = self.query_one(".board--rows", Static)
         count = shown if shown is not None else rows.size.height
-        label = max(len(one_line(approval.call.label, 40)) for approval in selection.waiting)
-        width, now = max(self.content_size.width, 20), self._now()
+        sizes, now = row_sizes(selection.waiting, max(self.content_size.width, 20)), self._now()
         visible = list(enumerate(selection.waiting))[self._first : self._first + count]
-        alike = len({approval.call.why for approval in selection.waiting}) == 1
-        lines = [row(n, approval, n == selection.selected, label, width, now, alike) for n, approval in visible]
+        lines = [row(n, approval, n == selection.selected, sizes, now) for n, approval in visible]
         rows.update(Content("\n").join(lines))
         title = f"Approve {selection.selected + 1} of {len(selection.waiting)}"
         until = selection.waiting[selection.selected].until

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
+from rich.cells import cell_len
 from textual.content import Content
 
-from console_app.domain.safe_text import one_line
+from console_app.domain.safe_text import is_safe, one_line
 from console_app.tui.approvals.risk import RISK_COLOURS, WORD
 from console_app.tui.approvals.selection import PendingApproval
 from console_app.tui.transcript_view.json_view import brief_arguments
@@ -14,6 +16,7 @@ from console_app.tui.widgets.key_lines import key_lines
 
 MOST_OTHERS = 2  # rules that are for another server
 MOST_LABEL = 40  # cells of `server · tool` in a row
+PLAIN = 40  # characters of a text that a row says whole
 
 _CHOOSING = (
     ("y", "allow once"),
@@ -34,42 +37,81 @@ _WORDS = (("enter", "deny"), ("esc", "back"))
 _COMMENT = (("enter", "keep it: it goes along with what you decide"), ("esc", "back"))
 
 
-def row(
-    number: int, approval: PendingApproval, selected: bool, label: int, width: int, now: float, alike: bool
-) -> Content:
-    """One waiting call in `width` cells; `label` are those of the longest name. Why it asks is said where the calls are
-    not `alike` in that."""
+@dataclass(frozen=True, slots=True)
+class RowSizes:
+    """Cells of a row and of its longest name; whether all rows ask for the same reason, which none says then."""
+
+    width: int
+    label: int
+    alike: bool
+
+
+def row_sizes(waiting: Sequence[PendingApproval], width: int) -> RowSizes:
+    """What the rows of these calls have in common."""
+    label = max(len(one_line(approval.call.label, MOST_LABEL)) for approval in waiting)
+    return RowSizes(width, label, len({approval.call.why for approval in waiting}) == 1)
+
+
+def row(number: int, approval: PendingApproval, selected: bool, sizes: RowSizes, now: float) -> Content:
+    """One waiting call in a line."""
     call = approval.call
-    name = f"{one_line(call.label, MOST_LABEL):<{min(label, MOST_LABEL)}}"
-    left = "" if approval.until is None else f"  {max(approval.until - now, 0):.0f} s"
-    why = "" if alike else one_line(call.why, max(width // 3, 12))
+    name = f"{one_line(call.label, MOST_LABEL):<{sizes.label}}"
+    why, left = _beside(approval, sizes, now)
     line = Content.styled(f"{'▸' if selected else ' '} {number + 1:>2} ", "bold $warning" if selected else "$muted")
     line += Content.styled(f"{approval.risk.word:<{WORD}}  ", RISK_COLOURS[approval.risk.word])
     line += Content.styled(name, "bold $foreground" if selected else "$foreground")
-    room = width - line.cell_length - len(why) - len(left) - 4
+    room = _room(sizes, why, left)
     brief = one_line(brief_arguments(call.arguments or {}, room), room) if room >= 8 else ""
     line += Content.styled(f"  {brief}", "$foreground" if selected else "$muted")
-    pad = width - line.cell_length - len(why) - len(left)
+    pad = sizes.width - line.cell_length - len(why) - len(left)
     if pad >= 2:
         line += Content(" " * pad) + Content.styled(why, "$warning" if selected else "$muted")
     return line + Content.styled(left, "$warning")
 
 
-def header(approval: PendingApproval, hidden: bool, width: int, comment: str = "") -> list[Content]:
-    """What the selected call is, why it asks, what to look out for, and your words for the model."""
+def says_all(approval: PendingApproval, sizes: RowSizes, now: float) -> bool:
+    """Whether a call's row says every argument whole, as it is."""
+    arguments = approval.call.arguments or {}
+    for name, value in arguments.items():
+        plain = isinstance(value, bool | int | float) or (isinstance(value, str) and len(value) <= PLAIN)
+        if not plain or not all(is_safe(text) and text.isprintable() for text in (str(name), str(value))):
+            return False
+    return cell_len(brief_arguments(arguments, 1000)) <= _room(sizes, *_beside(approval, sizes, now))
+
+
+def _beside(approval: PendingApproval, sizes: RowSizes, now: float) -> tuple[str, str]:
+    """What stands at the end of a row: why it asks, and how long it still does."""
+    left = "" if approval.until is None else f"  {max(approval.until - now, 0):.0f} s"
+    return "" if sizes.alike else one_line(approval.call.why, max(sizes.width // 3, 12)), left
+
+
+def _room(sizes: RowSizes, why: str, left: str) -> int:
+    """Cells for the arguments."""
+    return sizes.width - 5 - WORD - 2 - sizes.label - len(why) - len(left) - 4
+
+
+def header(
+    approval: PendingApproval, hidden: bool, width: int, comment: str = "", *, many: bool = False
+) -> list[Content]:
+    """What its row does not say of the selected call: why it asks, who says what it may do, what it runs, what to look
+    out for, and your words for the model. Without rows, what it is, too."""
     call = approval.call
-    line = Content.styled(one_line(call.label, 60), "bold $foreground")
-    line += Content.styled(f"  {one_line(call.why, 200)}", "$warning")
-    line += Content.styled(" · ", "$muted") + Content.styled(approval.risk.word, RISK_COLOURS[approval.risk.word])
-    line += Content.styled(f" ({approval.risk.by})", "$muted")
+    dot = Content.styled(" · ", "$muted")
+    line = Content.styled(one_line(call.why, 200), "$warning")
+    if not many:
+        line = Content.styled(one_line(call.label, 60), "bold $foreground") + Content("  ") + line
+        line += dot + Content.styled(approval.risk.word, RISK_COLOURS[approval.risk.word])
+    line += dot + Content.styled(approval.risk.by, "$muted")
     if not approval.rules and not approval.changed:
-        line += Content.styled(" · always asks", "$warning")
+        line += dot + Content.styled("always asks", "$warning")
     lines = [line]
     if approval.runs:
-        lines.append(Content.styled(_middle_cut(f"runs  {one_line(approval.runs)}", width), "$muted"))
+        runs = f"runs  {one_line(approval.runs)}"
+        if line.cell_length + len(runs) + 3 <= width:
+            lines[0] += dot + Content.styled(runs, "$muted")
+        else:
+            lines.append(Content.styled(_middle_cut(runs, width), "$muted"))
     marks = Content.styled("+", "$success") + Content.styled(" new  - was", "$muted")
-    if approval.before is not None and approval.before != call.arguments:
-        lines[0] += Content("   ") + marks if line.cell_length + 16 <= width else Content("")
     for other in approval.others[:MOST_OTHERS]:
         rule = f"! {one_line(str(other.rule), 60)}"
         words = (

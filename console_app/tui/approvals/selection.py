@@ -7,9 +7,9 @@ cursor, which stays with its call; a new call stands at the end, so that nothing
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
 from console_app.conversation.permissions import ApprovalDecision, Scope
 from console_app.domain.approvals import Decision
@@ -26,7 +26,6 @@ class PendingApproval:
     """A waiting call, and what there is to say of it. `until` is when it is denied by itself, as `at` of events."""
 
     call: CallView
-    before: Mapping[str, Any] | None = None  # arguments of the same tool's last call
     risk: Risk = UNKNOWN
     rules: tuple[str, ...] = ()  # rules that would let it run, the closest first; none when it always asks
     until: float | None = None

@@ -24,16 +24,22 @@ class MainScreen(Screen[None]):
     HORIZONTAL_BREAKPOINTS = TooSmall.BREAKPOINTS_ACROSS
     VERTICAL_BREAKPOINTS = TooSmall.BREAKPOINTS_DOWN
     BINDINGS: ClassVar[list[BindingType]] = [
-        # Two bindings of one key: the first that is enabled acts, and only what stops a turn is named in the hints.
-        Binding("escape", "stop", "stop", tooltip="stop the turn", id="chat.stop"),
+        # Two bindings of one key: the first that is enabled acts. The line that says what runs names it.
+        Binding("escape", "stop", "stop", tooltip="stop the turn", id="chat.stop", show=False),
         Binding("escape", "close", "close what is open", id="chat.close", show=False),
-        Binding("ctrl+s", "steer", "steer", tooltip="send into the running turn", id="chat.steer"),
+        Binding("ctrl+s", "steer", "send now", tooltip="send into the running turn", id="chat.steer"),
         Binding("alt+up", "move_cursor(-1)", "previous panel", id="chat.panel_up", show=False),
         Binding("alt+down", "move_cursor(1)", "next panel", id="chat.panel_down", show=False),
         *(
             Binding(f"alt+{n}", f"call_number({n})", "a call of the newest batch", id=f"chat.call_{n}", show=False)
             for n in range(1, 10)
         ),
+        Binding("ctrl+f", "command('find')", "find", tooltip="find in the conversation", id="chat.find", show=False),
+        Binding("alt+pageup", "jump('turn', -1)", "previous turn", id="chat.turn_up", show=False),
+        Binding("alt+pagedown", "jump('turn', 1)", "next turn", id="chat.turn_down", show=False),
+        Binding("alt+e", "jump('failed', -1)", "previous call that failed", id="chat.failed_up", show=False),
+        Binding("alt+E,alt+shift+e", "jump('failed', 1)", "next call that failed", id="chat.failed_down", show=False),
+        Binding("alt+0", "call_failed", "the next call that failed", id="chat.call_failed", show=False),
         Binding("shift+tab", "cycle_mode", "approvals", tooltip="approval mode: ask, auto, yolo", id="chat.mode"),
         Binding("tab", "go_on", "next pending approval, or next panel", id="chat.next", show=False),
         Binding("ctrl+o", "toggle_all", "open all", tooltip="open or fold all results", id="chat.toggle_all"),
@@ -42,6 +48,7 @@ class MainScreen(Screen[None]):
         Binding("ctrl+r", "search_history", "search the prompt history", id="chat.history", show=False),
         Binding("ctrl+g", "command('editor')", "write in $EDITOR", id="chat.editor", show=False),
         Binding("f1", "command('help')", "help", id="chat.help"),
+        Binding("ctrl+p", "commands", "commands", id="app.commands"),
         Binding("ctrl+d", "quit_if_empty", "quit on an empty prompt", id="chat.quit", show=False),
         Binding("ctrl+c,super+c", "interrupt", "clear, stop, quit", id="chat.interrupt", show=False),
     ]

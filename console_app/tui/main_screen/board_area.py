@@ -54,7 +54,7 @@ class BoardArea(Vertical):
         """Top to bottom."""
         timing = self._services.timing
         yield TodoPane()
-        yield ApprovalBoard(timing=timing, now=self._services.clock)
+        yield ApprovalBoard(timing=timing, folder=self._services.working_folder, now=self._services.clock)
         yield HumanBoard(model=lambda: self._services.engine.provider.model, timing=timing)
         yield QuestionBoard(timing=timing)
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from console_app.conversation.permissions import helpful_rules
 from console_app.conversation.question_queue import PendingQuestion, QuestionQueue
@@ -119,7 +117,6 @@ class WaitingBoards:
         until = None if limit is None else call.news_at + limit
         return PendingApproval(
             call,
-            self._before(call),
             risk_of(spec, call.arguments or {}),
             helpful_rules(self._engine.gate, spec, call.arguments or {}) if spec and not call.always_asks else (),
             until if known is None else known.until,
@@ -128,16 +125,6 @@ class WaitingBoards:
             tuple(self._engine.gate.other_servers(spec, call.arguments or {})) if spec else (),
             fingerprint,
         )
-
-    def _before(self, call: CallView) -> Mapping[str, Any] | None:
-        """The arguments of the same tool's last call before this one."""
-        last: Mapping[str, Any] | None = None
-        for other in self._transcript.calls.values():
-            if other is call:
-                break
-            if other.name == call.name and other.arguments is not None:
-                last = other.arguments
-        return last
 
     def _watch(self) -> None:
         if self._timer is None:

@@ -10,10 +10,10 @@ from textual.widget import Widget
 
 from console_app.conversation.conversation import MANUAL, Conversation
 from console_app.conversation.permissions import Permissions
-from console_app.conversation.sessions import EXPORT_FORMATS, READ_ONLY, Sessions
+from console_app.conversation.sessions import EXPORTS_ABOUT, READ_ONLY, Sessions
 from console_app.domain.approvals import CallPolicy
 from console_app.domain.errors import FanoutError, UsageError
-from console_app.domain.ports.provider import ProtocolMode, ReadsText, protocol_label
+from console_app.domain.ports.provider import ProtocolMode, ReadsText, protocol_label, speaks
 from console_app.domain.safe_text import one_line
 from console_app.domain.sampling import EFFORTS
 from console_app.tui.approvals.mode_switch import ModeSwitch
@@ -120,7 +120,7 @@ def protocol_command(ui: ConsoleUi, services: ConsoleServices) -> Command:
 
     def protocol(rest: str) -> None:
         provider = services.engine.provider
-        if not isinstance(provider, ReadsText):
+        if not speaks(provider, ReadsText):
             ui.toast(f"{provider.name} has tools of its own: there is nothing to choose.")
         elif not rest:
             ui.toast(f"Tools are offered by protocol {protocol_label(provider)}.")
@@ -171,12 +171,15 @@ def session_commands(
     def undo(_rest: str) -> None:
         ui.open(sessions.undo)
 
+    def rewind(rest: str) -> None:
+        ui.open(sessions.rewind_to, rest)
+
     def export(rest: str) -> None:
-        """[md|html|jsonl] [PATH]: what the path ends in says the form too."""
+        """[md|html|jsonl|trace] [PATH]: what the path ends in says the form too."""
         form, _, path = rest.partition(" ")
-        if form not in EXPORT_FORMATS:
+        if form not in EXPORTS_ABOUT:
             path, suffix = rest, Path(rest).suffix.removeprefix(".")
-            form = suffix if suffix in EXPORT_FORMATS else "md"
+            form = suffix if suffix in EXPORTS_ABOUT else "md"
         ui.open(sessions.export, form, path.strip())
 
     return [
@@ -185,13 +188,14 @@ def session_commands(
         Command("resume", "resume a session", resume, "[ID]"),
         Command("rename", "give this session a title", rename, "[TITLE]"),
         Command("fork", "go on with a copy of this session, from any message on", fork, "[TURN]"),
+        Command("rewind", "go back to before one of your messages, and say it otherwise", rewind, "[WORDS]"),
         Command("undo", "take the last turn back", undo),
         Command(
             "export",
             "write this session to a file",
             export,
-            "[md|html|jsonl] [PATH]",
-            lambda: list(EXPORT_FORMATS),
+            "[md|html|jsonl|trace] [PATH]",
+            lambda: list(EXPORTS_ABOUT),
         ),
     ]
 
@@ -218,13 +222,10 @@ def conversation_commands(
             ui.view.clear()
             ui.toast("Cleared. The model still knows the conversation; /new starts another.")
 
-    def copy(_rest: str) -> None:
-        turns = reversed(ui.shown.transcript.turns)
-        answer = next((step.text for turn in turns for step in reversed(turn.steps) if step.text), None)
-        if answer is None:
-            ui.toast("There is no answer to copy yet.")
-        else:
-            ui.copy(answer)
+    def copy(rest: str) -> None:
+        from console_app.tui.main_screen.copying import copy_answer
+
+        ui.open(copy_answer, ui, rest)
 
     def context(_rest: str) -> None:
         ui.open(dialogs.text, "Context", report)
@@ -258,7 +259,7 @@ def conversation_commands(
     return [
         Command("call", "call tools yourself, without a model", call, "[SERVER.TOOL [JSON] ...]", tools),
         Command("clear", "clear the screen; the model still knows the conversation", clear),
-        Command("copy", "copy the last answer", copy),
+        Command("copy", "copy the last answer, or a code block, a table or a result", copy, "[WHAT]"),
         Command("context", "what the model reads, and how full its window is", context),
         Command("compact", "put a summary in place of older turns, for the model", compact, "[undo]"),
     ]
@@ -293,6 +294,7 @@ def screen_commands(
     dialogs: Dialogs,
     boards: BoardArea,
     places: Sequence[tuple[str, Widget]],
+    themes: Sequence[LoadedTheme],
 ) -> list[Command]:
     """What shows a part of the screen, or leaves it. `places` have keys of their own, which help names."""
 
@@ -304,7 +306,11 @@ def screen_commands(
 
         ui.app.push_screen(PermissionsScreen(permissions, modes, ui.changed))
 
+    def config(rest: str) -> None:
+        ui.open(dialogs.settings, themes, permissions.use_mode, rest)
+
     return [
+        Command("config", "every setting: its value, who set it, changed in place", config, "[WORDS]"),
         Command("help", "keys and commands", show_help),
         Command("keys", "keys and commands, as /help", show_help),
         Command("permissions", "the mode and every rule: what may run without asking", show_permissions),

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from rich.cells import cell_len, chop_cells
+from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.screen import ModalScreen
-from textual.widgets import Static
+from textual.widgets import Input, Static
 
 from console_app.tui.commands.registry import Command
 
-KEY_CELLS = 34
+MOST_KEYS = 24  # cells of the keys, beyond which what they do stands below
+BESIDE = 96  # cells from which on there are two columns
+APART = 3  # cells between them
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,53 +31,110 @@ class KeySection:
 
 
 class HelpScreen(ModalScreen[None]):
-    """Keys by place, then commands."""
+    """Keys by place, then commands; what is typed filters them."""
 
     CSS_PATH = "../widgets/dialog.tcss"
     DEFAULT_CLASSES = "dialog -tall"
-    AUTO_FOCUS = "VerticalScroll"
+    AUTO_FOCUS = "Input"
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q,f1,question_mark", "leave", "close", id="help.close"),
-        Binding("j", "scroll(1)", "down", id="help.down", show=False),
-        Binding("k", "scroll(-1)", "up", id="help.up", show=False),
+        Binding("escape,f1", "leave", "close", id="help.close"),
+        Binding("down", "scroll(1)", "down", id="help.down", show=False, priority=True),
+        Binding("up", "scroll(-1)", "up", id="help.up", show=False, priority=True),
+        Binding("pagedown", "scroll(10)", "page down", id="help.page_down", show=False, priority=True),
+        Binding("pageup", "scroll(-10)", "page up", id="help.page_up", show=False, priority=True),
     ]
 
     def __init__(self, sections: Sequence[KeySection], commands: Iterable[Command]) -> None:
         super().__init__()
-        self._sections = sections
-        self._commands = list(commands)
+        written = [(f"/{one.name} {one.argument}".rstrip(), one.about) for one in commands]
+        named = [
+            ("/server:prompt", "a prompt of a server, with its arguments as words or name=value"),
+            ("@path", 'attaches a file, picture or folder; @"a name.txt", lines as @path:10-40'),
+            ("@server:uri", "attaches a resource of a server"),
+        ]
+        self._sections = [*sections, KeySection("Commands", [*written, *named])]
 
     def compose(self) -> ComposeResult:
-        """One long text, scrolled."""
+        """The filter, and one long text that scrolls."""
         with Vertical(id="box") as box:
             box.border_title = "Help"
-            box.border_subtitle = "esc closes"
-            with VerticalScroll():
-                yield Static(self._text())
+            box.border_subtitle = "↑↓ scroll · esc close"
+            yield Input(placeholder="Type to filter")
+            with VerticalScroll(can_focus=False):
+                yield Static()
 
-    def _text(self) -> Content:
-        lines: list[Content] = []
-        for section in self._sections:
-            lines += [Content.styled(section.title, "bold $primary")]
-            lines += [_row(keys, what) for keys, what in section.keys]
-            lines += [Content("")]
-        lines += [Content.styled("Commands", "bold $primary")]
-        lines += [_row(f"/{command.name} {command.argument}".rstrip(), command.about) for command in self._commands]
-        lines += [_row("/server:prompt", "a prompt of a server, with its arguments as words or name=value")]
-        lines += [_row("@path", 'attaches a file, picture or folder; @"a name.txt", lines as @path:10-40')]
-        lines += [_row("@server:uri", "attaches a resource of a server")]
-        return Content("\n").join(lines)
+    def on_resize(self) -> None:
+        """The width decides about columns."""
+        self.call_after_refresh(self._show)
 
-    def action_scroll(self, direction: int) -> None:
-        """j, k."""
-        self.query_one(VerticalScroll).scroll_relative(y=direction, animate=False)
+    @on(Input.Changed)
+    def _show(self) -> None:
+        width = self.query_one(VerticalScroll).scrollable_content_region.width
+        if width:
+            lines = help_lines(self._sections, self.query_one(Input).value, width)
+            self.query_one(Static).update(Content("\n").join(lines))
+
+    def action_scroll(self, lines: int) -> None:
+        """Up, down, by page."""
+        self.query_one(VerticalScroll).scroll_relative(y=lines, animate=False)
 
     def action_leave(self) -> None:
         """Escape."""
         self.dismiss(None)
 
 
-def _row(keys: str, what: str) -> Content:
-    gap = " " * max(KEY_CELLS - len(keys), 2)
-    return Content.styled(f"  {keys}", "bold $foreground") + Content.styled(gap + what, "$muted")
+def help_lines(sections: Sequence[KeySection], wanted: str, width: int) -> list[Content]:
+    """The rows whose keys or words hold what is wanted, in two columns where there is room."""
+    words = wanted.lower().split()
+    found = [
+        KeySection(section.title, [row for row in section.keys if all(word in " ".join(row).lower() for word in words)])
+        for section in sections
+    ]
+    found = [section for section in found if section.keys]
+    if not found:
+        return [Content.styled("Nothing here is called that.", "$muted").truncate(width, ellipsis=True)]
+    if width < BESIDE:
+        return [line for section in found for line in _section(section, width)]
+    cells = (width - APART) // 2
+    left = [line for section in found for line in _section(section, cells)]
+    right: list[Content] = []
+    while len(found) > 1 and (moved := _section(found[-1], cells)) and len(left) - len(moved) >= len(right):
+        left, right = left[: -len(moved)], [*moved, *right]
+        found.pop()
+    rows = max(len(left), len(right))
+    left += [Content("")] * (rows - len(left))
+    right += [Content("")] * (rows - len(right))
+    return [
+        one + Content(" " * (cells + APART - one.cell_length)) + other for one, other in zip(left, right, strict=True)
+    ]
+
+
+def _section(section: KeySection, width: int) -> list[Content]:
+    room = min(max(cell_len(keys) for keys, _ in section.keys), MOST_KEYS, width // 2)
+    rows = [line for keys, what in section.keys for line in _row(keys, what, room, width)]
+    return [Content.styled(section.title, "bold $primary"), *rows, Content("")]
+
+
+def _row(keys: str, what: str, room: int, width: int) -> Iterator[Content]:
+    """What keys do, beside them, or below keys that are too long; what doesn't fit goes on in its own column."""
+    said = list(_wrapped(what, max(width - room - 4, 8)))
+    head = Content.styled(f"  {keys}", "bold $foreground")
+    if cell_len(keys) > room:
+        yield head.truncate(width, ellipsis=True)
+    else:
+        yield head + Content.styled(" " * (room - cell_len(keys) + 2) + said.pop(0), "$muted")
+    for line in said:
+        yield Content.styled(" " * (room + 4) + line, "$muted")
+
+
+def _wrapped(text: str, width: int) -> Iterator[str]:
+    line = ""
+    words = [piece for word in text.split() for piece in chop_cells(word, width)]
+    for word in words:
+        if line and cell_len(line) + 1 + cell_len(word) > width:
+            yield line
+            line = word
+        else:
+            line = f"{line} {word}".strip()
+    yield line

@@ -1,8 +1,11 @@
-"""The line at the top: which model answers, how calls are run, what it costs. What doesn't fit drops from the right."""
+"""The line at the top: which model answers, how calls are approved, how full its context is, what it costs.
+
+What is as it is everywhere is not said. What doesn't fit goes by importance: model, approval mode and context last.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 
 from textual import events
 from textual.content import Content
@@ -17,7 +20,9 @@ from console_app.domain.safe_text import one_line
 
 BAR_CELLS = 10
 NAME = Content.styled("fanout", "bold $primary")
-LEAST_NAME = 6  # cells of it that are worth showing
+LEAST_NAME = 6  # cells of a model's name that are worth showing
+USUAL_STRATEGY, USUAL_POLICY = "agentic", "parallel"
+USUAL_PROTOCOLS = ("native", "offline")
 PART = "status part"  # in the style of what can be clicked
 NAME_CELLS = 28  # of a model's or provider's name
 
@@ -43,21 +48,56 @@ class Status:
     storage: str = ""  # why this session is not being written, in a few words
 
 
-def pieces(status: Status) -> list[Content]:
-    """The parts of the bar, in order."""
-    parts = [
-        NAME,
-        *((Content.styled(f"! {status.storage}", "bold $warning"),) if status.storage else ()),
-        _model(status),
-        _how(status),
-        _part(_servers(status), "mcp"),
-        Content.styled(status.protocol, "$accent" if status.protocol == "native" else "$warning"),
-    ]
+@dataclass(frozen=True, slots=True)
+class Room:
+    """Which parts there is room for; they go in the order of `NARROWER`."""
+
+    how: bool = True  # strategy and policy
+    words: bool = True  # `servers`, `context`
+    protocol: bool = True
+    provider: bool = True
+    cost: bool = True
+    servers: bool = True
+    bar: bool = True
+    name: bool = True
+
+
+NARROWER = tuple(field.name for field in fields(Room))
+
+
+def pieces(status: Status, room: Room | None = None) -> list[Content]:
+    """The parts of the bar, in order, with what there is room for."""
+    room = room or Room()
+    parts = [NAME] if room.name else []
+    if status.storage:
+        parts.append(Content.styled(f"! {status.storage}", "bold $warning"))
+    parts += [_model(status, provider=room.provider), _part(_line(_mode(status.mode)), "mode")]
+    if room.how and (how := _how(status)):
+        parts.append(how)
+    if room.servers:
+        parts.append(_part(_servers(status, words=room.words), "mcp"))
+    if room.protocol and status.protocol not in USUAL_PROTOCOLS:
+        parts.append(Content.styled(status.protocol, "$warning"))
     if status.context or status.context_window:
-        parts.append(_part(_context(status), "context"))
-    if status.cost is not None:
+        parts.append(_part(_context(status, words=room.words, bar=room.bar), "context"))
+    if status.cost is not None and room.cost:
         parts.append(Content.styled(f"${status.cost:.3f}" if status.cost < 10 else f"${status.cost:.2f}", "$muted"))
     return parts
+
+
+def fitting(status: Status, width: int, gap: int) -> list[Content]:
+    """As many parts as fit, with `gap` cells between them."""
+    room, parts = Room(), pieces(status)
+    for part in NARROWER:
+        if _taken(parts, gap) <= width:
+            break
+        room = replace(room, **{part: False})
+        parts = pieces(status, room)
+    return parts
+
+
+def _taken(parts: list[Content], gap: int) -> int:
+    return sum(part.cell_length + gap for part in parts) - gap
 
 
 def _part(content: Content, name: str) -> Content:
@@ -65,17 +105,23 @@ def _part(content: Content, name: str) -> Content:
     return content.stylize(Style.from_meta({PART: name}))
 
 
-def _model(status: Status) -> Content:
-    name, provider = one_line(status.model, NAME_CELLS), one_line(status.provider, NAME_CELLS)
-    model = _part(_line((name, "$foreground"), (f" · {provider}", "$muted")), "model")
+def _model(status: Status, *, provider: bool = True) -> Content:
+    name, host = one_line(status.model, NAME_CELLS), one_line(status.provider, NAME_CELLS)
+    model = _line((name, "$foreground"), *(((f" · {host}", "$muted"),) if host and provider else ()))
+    model = _part(model, "model")
     if not status.effort:
         return model
     return model + _line((" · ", "$muted")) + _part(_line((f"effort {status.effort}", "$muted")), "effort")
 
 
-def _how(status: Status) -> Content:
-    policy, mode = _part(_line((status.policy, "$muted")), "policy"), _part(_line(_mode(status.mode)), "mode")
-    return _line((status.strategy, "$foreground"), (" · ", "$muted")) + policy + _line((" · ", "$muted")) + mode
+def _how(status: Status) -> Content | None:
+    """Strategy and policy, where they are not the usual ones."""
+    parts: list[Content] = []
+    if status.strategy != USUAL_STRATEGY:
+        parts.append(_line((status.strategy, "$foreground")))
+    if status.policy != USUAL_POLICY:
+        parts.append(_part(_line((status.policy, "$foreground")), "policy"))
+    return Content.styled(" · ", "$muted").join(parts) if parts else None
 
 
 def _line(*parts: tuple[str, str]) -> Content:
@@ -92,7 +138,7 @@ def _mode(mode: ApprovalMode) -> tuple[str, str]:
             return "yolo", "bold $error"
 
 
-def _servers(status: Status) -> Content:
+def _servers(status: Status, *, words: bool = True) -> Content:
     ready, starting, failed = status.servers_ready, status.servers_starting, status.servers_failed
     known = ready + starting + failed
     if failed:
@@ -103,32 +149,26 @@ def _servers(status: Status) -> Content:
         dot, count = ("●", "$success") if ready else ("○", "$muted"), str(ready)
     return _line(
         dot,
-        (f" {count} server{'' if known == 1 else 's'}", "$muted"),
+        (f" {count}" + (f" server{'' if known == 1 else 's'}" if words else ""), "$muted"),
         (f" · {status.tools} tool{'' if status.tools == 1 else 's'}", "$muted"),
     )
 
 
-def _context(status: Status) -> Content:
+def _context(status: Status, *, words: bool = True, bar: bool = True) -> Content:
+    name = (("context ", "$foreground"),) if words else ()
     window = status.context_window
     if not window:
-        return _line(("context ", "$foreground"), (tokens(status.context), "$muted"))
+        return _line(*name, (f"{tokens(status.context)}{'' if words else ' tokens'}", "$muted"))
     share = min(status.context / window, 1.0)
     filled = min(BAR_CELLS, round(share * BAR_CELLS) or (1 if status.context else 0))
     colour = "$error" if share > 0.9 else "$warning" if share > 0.75 else "$secondary"
+    drawn = (("▰" * filled, colour), ("▱" * (BAR_CELLS - filled), "$muted"), (" ", "$muted")) if bar else ()
     return _line(
-        ("context ", "$foreground"),
-        ("▰" * filled, colour),
-        ("▱" * (BAR_CELLS - filled), "$muted"),
-        (f" {tokens(status.context)} / {tokens(window)}", "$muted"),
-    )
-
-
-def _give_way(parts: list[Content], model: int, gap: int, width: int) -> None:
-    """Shortens the model's part, so that the one behind it fits: the approval mode is always said."""
-    over = sum(part.cell_length + gap for part in parts[: model + 2]) - gap - width
-    if over > 0:
-        left = parts[model].cell_length - over
-        parts[model : model + 1] = [parts[model].truncate(left, ellipsis=True)] if left >= LEAST_NAME else []
+        *name,
+        *drawn,
+        (f"{tokens(status.context)} of {tokens(window)}" if words else f"{tokens(status.context)}/{tokens(window)}",
+         "$muted" if share <= 0.75 else colour),
+    )  # fmt: skip
 
 
 class StatusBar(Widget):
@@ -154,15 +194,18 @@ class StatusBar(Widget):
             self.post_message(self.Clicked(part))
 
     def render(self) -> Content:
-        """The parts that fit."""
+        """The parts that fit; what it costs stands at the end of the line."""
         status, width = self.status, self.content_size.width
-        parts = [NAME] if status is None else pieces(status)
-        gap = 3 if sum(part.cell_length + 3 for part in parts) - 3 <= width else 2
-        if status is not None:
-            _give_way(parts, 2 if status.storage else 1, gap, width)
-        line = parts[0]
-        for part in parts[1:]:
-            if line.cell_length + gap + part.cell_length > width:
-                break
-            line += Content(" " * gap) + part
-        return line
+        if status is None:
+            return NAME
+        gap = 3 if _taken(pieces(status), 3) <= width else 2
+        parts = fitting(status, width, gap)
+        over = _taken(parts, gap) - width
+        if over > 0:  # a model of a long name gives way to the mode
+            model = int(bool(status.storage))
+            parts[model] = parts[model].truncate(max(parts[model].cell_length - over, LEAST_NAME), ellipsis=True)
+        *before, last = parts
+        line = Content(" " * gap).join(before)
+        priced = status.cost is not None and last.plain.startswith("$")
+        room = width - line.cell_length - last.cell_length if priced else gap
+        return line + Content(" " * max(room, gap if before else 0)) + last

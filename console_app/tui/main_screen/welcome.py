@@ -25,13 +25,13 @@ class Example:
 
 
 ABOUT = (
-    "Fanout runs many tool calls at once. Each has a panel of its own: watch it, approve it,\n"
-    "change it, stop it or run it again, while the others go on."
+    "Fanout runs many tool calls at once. Each has a panel of its own: watch it,\n"
+    "approve, change, stop it or run it again, while the others go on."
 )
 EXAMPLES = (
     Example("Calculate these three things: (1) 355/113, (2) sqrt(2), (3) e^pi", "three calls at once"),
     Example(
-        "Run three long tasks of 4, 6 and 8 seconds, and show status updates with 5 stages",
+        "Run three long tasks of 4, 6 and 8 seconds, and show status updates",
         "four calls with progress; alt+up goes to them, x stops one",
     ),
     Example('Make a call fail with "on purpose", and calculate sqrt(144)', "one that fails beside one that works"),

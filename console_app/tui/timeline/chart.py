@@ -5,17 +5,18 @@ Phases differ by their glyph and not only by colour, so that the chart reads the
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rich.cells import cell_len
 from rich.style import Style
 
+from console_app.domain.call_spans import Phase, Span, figures, spans_of, step_figures, steps_with_calls
 from console_app.domain.safe_text import one_line
 from console_app.domain.transcript_parts import CallView, StepView, TurnView
 from console_app.tui.timeline.axis import Window, ticks
-from console_app.tui.timeline.spans import Phase, Span, figures, spans_of, step_figures, steps_with_calls
-from console_app.tui.transcript_view.call_group import brief_of
+from console_app.tui.transcript_view.call_group import brief_of, telling
 from console_app.tui.transcript_view.call_lane import state_style
 from console_app.tui.transcript_view.wording import measured, plural, seconds, state_of
 from console_app.tui.widgets.lines import Line, Piece, crop, fit, pieces_width
@@ -67,19 +68,34 @@ class ChartColumns:
     time: int
 
     @classmethod
-    def for_width(cls, width: int, rows: Sequence[Row]) -> ChartColumns:
+    def for_width(cls, width: int, labels: Labels) -> ChartColumns:
         """As wide a label as the calls need, a third of the line at most; the bar gets what is left."""
         time = TIME_CELLS if width >= 50 else 7
-        longest = max((cell_len(label_of(row.call)) for row in rows if isinstance(row, CallRow)), default=10)
+        longest = max((cell_len(labels.of(call)) for call in labels.calls), default=10)
         label = max(min(longest + 2, width // 3, 44), 8)
         return cls(label, max(width - label - time - 4, 4), time)
 
 
-def label_of(call: CallView) -> str:
-    """`server.tool` and the arguments in brief, safe and in one line."""
-    name = f"{call.server}.{call.tool}" if call.server else call.name
-    brief = brief_of(call, 30)
-    return f"{one_line(name, 40)} {brief}".rstrip()
+class Labels:
+    """What the calls of a chart are called, so that they are told apart: what is common to all of them comes last, or
+    not at all."""
+
+    def __init__(self, rows: Sequence[Row]) -> None:
+        self.calls = [row.call for row in rows if isinstance(row, CallRow)]
+        self._telling = telling(self.calls)
+        tools = {(call.server, call.tool) for call in self.calls}
+        self._shared = Counter(tool for _, tool in tools)  # names that tools of several servers have
+        self._one_tool = len(self.calls) > 1 and len({call.name for call in self.calls}) == 1
+
+    def of(self, call: CallView) -> str:
+        """Tool and arguments in brief, safe and in one line."""
+        name = one_line(call.tool if call.server else call.name, 40)
+        brief = brief_of(call, 40, self._telling.get(call.name, ()))
+        if self._one_tool and brief:
+            return f"{brief}  {name}"
+        if call.server and self._shared[call.tool] > 1:
+            name = f"{one_line(call.server, 24)}.{name}"
+        return f"{name} {brief}".rstrip()
 
 
 def bar_cells(call: CallView, window: Window, cells: int, now: float) -> list[tuple[str, Span | None]]:
@@ -115,12 +131,20 @@ def phase_style(phase: Phase, call: CallView, palette: Palette) -> Style:
 
 
 def paint_call(
-    call: CallView, columns: ChartColumns, width: int, window: Window, now: float, palette: Palette, *, chosen: bool
+    call: CallView,
+    label: str,
+    columns: ChartColumns,
+    width: int,
+    window: Window,
+    now: float,
+    palette: Palette,
+    *,
+    chosen: bool,
 ) -> Line:
     """One call."""
     glyph, _ = state_of(call, now)
-    label = crop([(label_of(call), palette.strong if chosen else palette.base)], columns.label - 2)
-    pieces: list[Piece] = [("▌" if chosen else " ", palette.primary), (f"{glyph} ", state_style(call, palette)), *label]
+    name = crop([(label, palette.strong if chosen else palette.base)], columns.label - 2)
+    pieces: list[Piece] = [("▌" if chosen else " ", palette.primary), (f"{glyph} ", state_style(call, palette)), *name]
     pieces.append((" " * (columns.label + 2 - pieces_width(pieces)), palette.base))
     for glyph, span in bar_cells(call, window, columns.bar, now):
         if span is None:

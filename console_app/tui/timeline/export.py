@@ -1,4 +1,4 @@
-"""The chart of a turn as a file: text for a terminal or a ticket, SVG for a page."""
+"""The chart of a turn as a file: text for a terminal or a ticket, SVG for a page, a trace for Perfetto."""
 
 from __future__ import annotations
 
@@ -7,21 +7,23 @@ from pathlib import Path
 from typing import Literal
 from xml.sax.saxutils import escape
 
+from console_app.config.redaction import Redactor
+from console_app.domain.call_spans import PHASES, WORDS, Phase, figures, reach, spans_of
 from console_app.domain.errors import FanoutError
 from console_app.domain.safe_text import one_line
 from console_app.domain.tools import Outcome
 from console_app.domain.transcript_parts import CallView, TurnView
+from console_app.sessions.trace_events import as_trace
 from console_app.tui.timeline.axis import Window, ticks
 from console_app.tui.timeline.chart import (
     GLYPHS,
     CallRow,
     ChartColumns,
+    Labels,
     bar_cells,
-    label_of,
     rows_of,
     time_of,
 )
-from console_app.tui.timeline.spans import PHASES, WORDS, Phase, figures, reach, spans_of
 from console_app.tui.transcript_view.wording import measured, plural, state_of
 
 TEXT_WIDTH = 120
@@ -48,9 +50,19 @@ class TimelineExportError(FanoutError):
     title = "Export"
 
 
-def write(turn: TurnView, now: float, kind: Literal["svg", "txt"], folder: Path) -> Path:
-    """Writes the chart into `folder` under a name that is free there. Raises TimelineExportError."""
-    text = as_svg(turn, now) if kind == "svg" else as_text(turn, now)
+Kind = Literal["svg", "txt", "trace.json"]
+
+
+def write(turn: TurnView, now: float, kind: Kind, folder: Path, redactor: Redactor | None = None) -> Path:
+    """Writes the chart into `folder` under a name that is free there, without the secrets that `redactor` knows.
+    Raises TimelineExportError."""
+    match kind:
+        case "svg":
+            text = (redactor or Redactor()).without_known(as_svg(turn, now))
+        case "txt":
+            text = (redactor or Redactor()).without_known(as_text(turn, now))
+        case "trace.json":
+            text = as_trace([turn], now, redactor)
     for number in range(1, 1000):
         path = folder / f"timeline-{turn.number}{'' if number == 1 else f'-{number}'}.{kind}"
         try:
@@ -69,7 +81,8 @@ def write(turn: TurnView, now: float, kind: Literal["svg", "txt"], folder: Path)
 def as_text(turn: TurnView, now: float, width: int = TEXT_WIDTH) -> str:
     """The chart in plain characters."""
     rows, window = rows_of(turn), Window.whole(*reach(turn, now))
-    columns = ChartColumns.for_width(width, rows)
+    labels = Labels(rows)
+    columns = ChartColumns.for_width(width, labels)
     axis = [" "] * columns.bar
     for cell, label in ticks(window, columns.bar):
         axis[cell : cell + len(label) + 1] = f"|{label}"
@@ -78,7 +91,7 @@ def as_text(turn: TurnView, now: float, width: int = TEXT_WIDTH) -> str:
     for row in rows:
         if isinstance(row, CallRow):
             bar = "".join(glyph for glyph, _ in bar_cells(row.call, window, columns.bar, now))
-            label = _padded(f"{state_of(row.call, now)[0]} {label_of(row.call)}", columns.label)
+            label = _padded(f"{state_of(row.call, now)[0]} {labels.of(row.call)}", columns.label)
             lines.append(f" {label} {bar} {time_of(row.call, now):>{columns.time}}  {state_of(row.call, 0.0)[1]}")
         else:
             lines.append(f" Answer {row.number}")
@@ -103,10 +116,11 @@ def as_svg(turn: TurnView, now: float) -> str:
         x = LABEL + cell
         parts.append(f'<path d="M{x} {TOP - 6}V{TOP + ROW * len(rows)}" stroke="{COLOURS["grid"]}"/>')
         parts.append(_text(x + 3, TOP - 8, label, fill="muted", size=11))
+    labels = Labels(rows)
     for number, row in enumerate(rows):
         y = TOP + number * ROW
         if isinstance(row, CallRow):
-            parts += _svg_call(row.call, window, bar, y, now)
+            parts += _svg_call(row.call, labels.of(row.call), window, bar, y, now)
         else:
             parts.append(_text(8, y + 15, f"Answer {row.number}", weight="bold"))
     x = 8
@@ -118,8 +132,8 @@ def as_svg(turn: TurnView, now: float) -> str:
     return "\n".join([*parts, "</svg>"]) + "\n"
 
 
-def _svg_call(call: CallView, window: Window, bar: int, y: int, now: float) -> list[str]:
-    parts = [_text(8, y + 15, one_line(label_of(call), 36))]
+def _svg_call(call: CallView, label: str, window: Window, bar: int, y: int, now: float) -> list[str]:
+    parts = [_text(8, y + 15, one_line(label, 36))]
     for span in spans_of(call, now):
         start, stop = window.cell(span.begin, bar), window.cell(span.end, bar)
         tall = 14 if span.phase == "run" else 6

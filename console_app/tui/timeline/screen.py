@@ -17,14 +17,16 @@ from textual.timer import Timer
 from textual.types import CSSPathType
 from textual.widget import Widget
 
+from console_app.config.redaction import Redactor
+from console_app.domain.call_spans import PHASES, WORDS, is_live, reach, spans_of, steps_with_calls
 from console_app.domain.errors import FanoutError
 from console_app.domain.safe_text import one_line
 from console_app.domain.transcript import Transcript
 from console_app.domain.transcript_parts import CallView, TurnView
 from console_app.tui.timeline import chart, export
 from console_app.tui.timeline.axis import Window
-from console_app.tui.timeline.chart import CallRow, ChartColumns, Row
-from console_app.tui.timeline.spans import PHASES, WORDS, is_live, reach, spans_of, steps_with_calls
+from console_app.tui.timeline.chart import CallRow, ChartColumns, Labels, Row
+from console_app.tui.transcript_view.call_group import brief_of
 from console_app.tui.transcript_view.wording import measured, state_of
 from console_app.tui.widgets.key_hints import KeyHints
 from console_app.tui.widgets.lines import Line, Piece, crop, fit
@@ -46,13 +48,14 @@ class TimelineChart(RowList):
         super().__init__()
         self.turn: TurnView | None = None
         self.rows: list[Row] = []
+        self.labels = Labels(())
         self.window = Window.whole(0.0, 1.0)
         self.now = 0.0
 
     @property
     def columns(self) -> ChartColumns:
         """Where label, bar and time are."""
-        return ChartColumns.for_width(self.size.width, self.rows)
+        return ChartColumns.for_width(self.size.width, self.labels)
 
     def show(self, turn: TurnView | None, now: float) -> None:
         """The rows of a turn as they are now."""
@@ -65,7 +68,7 @@ class TimelineChart(RowList):
         if len(rows) != len(self.rows) or self.cursor < 0:
             self.rows = rows
             self.set_count(len(rows))
-        self.rows = rows
+        self.rows, self.labels = rows, Labels(rows)
         self.refresh()
 
     @property
@@ -82,7 +85,10 @@ class TimelineChart(RowList):
         found = self.rows[row]
         if isinstance(found, CallRow):
             chosen = row == self.cursor
-            return chart.paint_call(found.call, self.columns, width, self.window, self.now, palette, chosen=chosen)
+            label = self.labels.of(found.call)
+            return chart.paint_call(
+                found.call, label, self.columns, width, self.window, self.now, palette, chosen=chosen
+            )
         return chart.paint_step(found, width, self.now, palette)
 
 
@@ -111,20 +117,24 @@ class TimelineScreen(ModalScreen[TimelineResult | None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "go('open')", "panel", tooltip="go to the call's panel", id="timeline.open"),
         Binding("i", "go('inspect')", "inspect", id="timeline.inspect"),
-        Binding("left,h", "pan(-1)", "earlier", tooltip="earlier, when zoomed in", id="timeline.left", show=False),
-        Binding("right,l", "pan(1)", "later", tooltip="later, when zoomed in", id="timeline.right", show=False),
-        Binding("plus,equals_sign,shift+right", "zoom(1)", "zoom in", id="timeline.zoom_in"),
-        Binding("minus,shift+left", "zoom(-1)", "zoom out", id="timeline.zoom_out"),
-        Binding("0", "whole", "all of it", id="timeline.whole", show=False),
-        Binding("left_square_bracket", "turn(-1)", "turn before", id="timeline.previous"),
-        Binding("right_square_bracket", "turn(1)", "turn after", id="timeline.next"),
         Binding("s", "export('svg')", "SVG", tooltip="write it as SVG", id="timeline.svg"),
         Binding("t", "export('txt')", "text", tooltip="write it as text", id="timeline.text"),
+        Binding("e", "export('trace.json')", "trace", tooltip="write it as a trace for Perfetto", id="timeline.trace"),
+        Binding("plus,equals_sign,shift+right", "zoom(1)", "zoom", tooltip="zoom in", id="timeline.zoom_in"),
+        Binding("minus,shift+left", "zoom(-1)", "zoom out", id="timeline.zoom_out", show=False),
+        Binding("left_square_bracket", "turn(-1)", "turn before", id="timeline.previous"),
+        Binding("right_square_bracket", "turn(1)", "turn after", id="timeline.next", show=False),
+        Binding("0", "whole", "all of it", id="timeline.whole", show=False),
+        Binding("left,h", "pan(-1)", "earlier", tooltip="earlier, when zoomed in", id="timeline.left", show=False),
+        Binding("right,l", "pan(1)", "later", tooltip="later, when zoomed in", id="timeline.right", show=False),
         Binding("escape,q,ctrl+t", "leave", "close", id="timeline.close"),
     ]
 
-    def __init__(self, transcript: Transcript, clock: Callable[[], float], folder: Path) -> None:
+    def __init__(
+        self, transcript: Transcript, clock: Callable[[], float], folder: Path, redactor: Redactor | None = None
+    ) -> None:
         super().__init__()
+        self._redactor = redactor
         self._transcript = transcript
         self._clock = clock
         self._folder = folder
@@ -205,6 +215,7 @@ class TimelineScreen(ModalScreen[TimelineResult | None]):
         pieces: list[Piece] = [
             (f" {one_line(call.label, 50)}", palette.strong),
             (f" {state_of(call, 0.0)[1]}", palette.muted),
+            (f"  {brief_of(call, max(width // 3, 16))}", palette.base),
         ]
         for span in spans_of(call, self._chart.now):
             again = " (before)" if span.superseded else ""
@@ -280,12 +291,12 @@ class TimelineScreen(ModalScreen[TimelineResult | None]):
         if (call := self._chart.call) is not None:
             self.dismiss((what, call.id))
 
-    def action_export(self, kind: Literal["svg", "txt"]) -> None:
-        """s, t: a file in the working folder."""
+    def action_export(self, kind: export.Kind) -> None:
+        """s, t, e: a file in the working folder."""
         if (turn := self._chart.turn) is None or not self._chart.rows:
             return
         try:
-            path = export.write(turn, self._chart.now, kind, self._folder)
+            path = export.write(turn, self._chart.now, kind, self._folder, self._redactor)
         except FanoutError as error:
             self.notify(error.line, severity="error", markup=False)
         else:

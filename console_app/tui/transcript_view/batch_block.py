@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
 
 from rich.style import Style
 
-from console_app.domain.transcript_parts import CallView
+from console_app.domain.call_times import covered, elapsed, runs
 from console_app.tui.transcript_view.block import Block, framed, gutter_of, margin_of
 from console_app.tui.transcript_view.call_group import CallGroup
 from console_app.tui.transcript_view.wording import COUNTED, NEEDS, counted, counted_as, measured, seconds
@@ -95,33 +94,10 @@ class BatchBlock(Block):
         return palette.secondary if word == "running" else palette.muted
 
     def _times(self, now: float) -> tuple[float | None, float]:
-        """Wall time in seconds, None before anything ran, and how much longer one after the other would have taken."""
-        batch = self.group.batch
-        begin = batch.started_at
-        if begin is None:
+        """How long it took in seconds, None before anything ran, and how much longer one after the other would have
+        taken. What only waited for a person is in neither."""
+        calls = self.group.calls
+        ran = [stretch for call in calls for stretch in runs(call, now)]
+        if not ran:
             return None, 0.0
-        runs = [stretch for call in batch.calls for stretch in _runs(call, now)]
-        wall = max(end for _, end in runs) - begin if batch.wall_ms is None else batch.wall_ms / 1000
-        return max(wall, 0.0), sum(end - since for since, end in runs) - _covered(runs)
-
-
-def _runs(call: CallView, now: float) -> Iterator[tuple[float, float]]:
-    """When a call ran, without the time in which it waited for a person: nothing is saved by waiting."""
-    if call.started_at is None:
-        return
-    at, end = call.started_at, now if call.finished_at is None else call.finished_at
-    for since, until in call.waits:
-        stop = end if until is None else until
-        if stop > at and since < end:
-            yield at, max(since, at)
-            at = stop
-    yield at, max(end, at)
-
-
-def _covered(stretches: Sequence[tuple[float, float]]) -> float:
-    """The time in which at least one of them goes on."""
-    total, reached = 0.0, float("-inf")
-    for begin, end in sorted(stretches):
-        total += max(end - max(begin, reached), 0.0)
-        reached = max(reached, end)
-    return total
+        return elapsed(calls, now), sum(end - since for since, end in ran) - covered(ran)

@@ -8,12 +8,13 @@ from typing import Any, cast
 
 from rich.cells import cell_len
 
+from console_app.domain.call_times import OwnTime, only_waiting
 from console_app.domain.safe_text import one_line
 from console_app.domain.tools import CallState
 from console_app.domain.transcript_parts import BatchView, CallView
 from console_app.tui.transcript_view.block import Block
 from console_app.tui.transcript_view.json_view import brief_arguments
-from console_app.tui.transcript_view.wording import state_of
+from console_app.tui.transcript_view.wording import COUNTED, counted_as, state_of
 
 FRAMED_HEIGHT = 3  # lines of a folded framed panel
 MAX_SERVER, MAX_TOOL = 24, 48
@@ -70,12 +71,15 @@ class CallGroup:
         self.ended = False  # no call of it will come or run any more, but one that you run again
         self.settled = False  # a later turn has begun: panels fold to a line
         self.newest = False  # no other batch came after it: keys reach its calls by their numbers
+        self.only: str = ""  # the word of the calls that are shown, all others folded; "": no such choice
         self.version = 0
         self.header: Block | None = None
         self.panels: list[Panel] = []  # in call order
         self.fold: Fold | None = None
         self._outgrown = False
+        self._telling: tuple[int, dict[str, tuple[str, ...]]] | None = None
         self._widths: tuple[int, Widths] | None = None
+        self._scale = (-1, 0.0, OwnTime(0.0, 0.0))  # for a version and a moment
         self._known: tuple[int, float, float, bool] | None = None  # version, begin, end, open
 
     @property
@@ -95,15 +99,20 @@ class CallGroup:
 
     @property
     def compact(self) -> bool:
-        """Whether panels are a line each: framed, they would fill more than the view; or their turn is over.
+        """Whether panels are a line each: framed, they would fill more than half the view; or their turn is over.
 
         Once there are too many for the terminal they stay so: text must not move under the eye. A board that comes and
         goes under the view takes its lines only for as long as it is there.
         """
-        needed = len(self.batch.calls) * FRAMED_HEIGHT + 3
+        needed = len(self.batch.calls) * FRAMED_HEIGHT
         if not self._outgrown:
-            self._outgrown = 0 < max(self.room, self.most_room) < needed
-        return self.settled or self._outgrown or 0 < self.room < needed
+            self._outgrown = 0 < self._for_frames(max(self.room, self.most_room)) < needed
+        return self.settled or self._outgrown or 0 < self._for_frames(self.room) < needed
+
+    @staticmethod
+    def _for_frames(room: int) -> int:
+        """How many of so many lines frames may fill."""
+        return max((room + 1) // 2, FRAMED_HEIGHT) if room else 0
 
     @property
     def members(self) -> Sequence[Block]:
@@ -124,14 +133,24 @@ class CallGroup:
         self.version += 1
         return True
 
+    def show_only_next(self) -> None:
+        """Shows the calls of the next state alone that there are calls of, and behind the last of them all again."""
+        found = {counted_as(call) for call in self.calls}
+        words = ["", *(word for word in COUNTED if word in found)]
+        self.only = words[(words.index(self.only) + 1) % len(words)] if self.only in words else ""
+        self.changed()
+
     def changed(self) -> None:
         """A call was announced or changed its state: columns and scale may move, rows fold or unfold."""
         self.version += 1
 
-    def scale(self, now: float) -> tuple[float, float]:
-        """When the lanes of the batch begin and end, in seconds since the epoch."""
-        _, begin, end, is_open = self._facts()
-        return begin, max(now if is_open else end, begin + 0.001)
+    def scale(self, now: float) -> OwnTime:
+        """The time that the lanes of the batch show: all but what only waited for a person."""
+        version, begin, end, is_open = self._facts()
+        if self._scale[:2] != (version, now):
+            left_out = tuple(only_waiting(self.calls, now))
+            self._scale = (version, now, OwnTime(begin, now if is_open else end, left_out))
+        return self._scale[2]
 
     def _facts(self) -> tuple[int, float, float, bool]:
         """What holds until a call changes its state; hundreds of panels ask for it each frame."""
@@ -147,6 +166,12 @@ class CallGroup:
             self._widths = (self.version, self._measured())
         return self._widths[1]
 
+    def brief(self, call: CallView, limit: int) -> str:
+        """The arguments of a call in brief, what tells it apart from its neighbours first."""
+        if self._telling is None or self._telling[0] != self.version:
+            self._telling = (self.version, telling(self.calls))
+        return brief_of(call, limit, self._telling[1].get(call.name, ()))
+
     def _measured(self) -> Widths:
         word, label, tool, brief = 7, 4, 4, 0
         for call in self.calls:
@@ -155,7 +180,7 @@ class CallGroup:
             word = max(word, cell_len(state_of(call, 0.0)[1]))
             tool = max(tool, cell_len(name) + extra)
             label = max(label, cell_len(name) + extra + (cell_len(server) + 3 if server else 0))
-            brief = max(brief, cell_len(brief_of(call, MAX_BRIEF)))
+            brief = max(brief, cell_len(self.brief(call, MAX_BRIEF)))
         one_server = len(self.calls) > 1 and len({call.server for call in self.calls}) == 1
         timed = any(call.started_at is not None for call in self.calls)
         return Widths(word, label, tool, min(brief, MAX_BRIEF), one_server, timed)
@@ -183,10 +208,27 @@ def badges(call: CallView) -> list[str]:
     ]
 
 
-def brief_of(call: CallView, limit: int) -> str:
-    """The arguments of a call in brief; while they arrive, as far as they can be read."""
+def telling(calls: Sequence[CallView]) -> dict[str, tuple[str, ...]]:
+    """For each tool that several of the calls are of, the names of the arguments that tell them apart."""
+    by_tool: dict[str, list[dict[str, Any]]] = {}
+    for call in calls:
+        if call.arguments is not None:
+            by_tool.setdefault(call.name, []).append(call.arguments)
+    none = object()
+    found: dict[str, tuple[str, ...]] = {}
+    for tool, (first, *others) in by_tool.items():
+        names = dict.fromkeys(name for one in (first, *others) for name in one)
+        found[tool] = tuple(
+            name for name in names if any(one.get(name, none) != first.get(name, none) for one in others)
+        )
+    return found
+
+
+def brief_of(call: CallView, limit: int, first: Sequence[str] = ()) -> str:
+    """The arguments of a call in brief, those named in `first` before others; while they arrive, as far as they can be
+    read."""
     if call.arguments is not None:
-        return brief_arguments(call.arguments, limit)
+        return brief_arguments(call.arguments, limit, first)
     text = call.arguments_text
     if not text or call.state is CallState.FINISHED or len(text) > 4096:
         return one_line(text[:200], limit)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from rich.style import Style
 
+from console_app.domain.call_times import OwnTime
 from console_app.domain.tools import CallState, Outcome
 from console_app.domain.transcript_parts import CallView
 from console_app.tui.transcript_view.call_group import lane_start
 from console_app.tui.widgets.lines import Piece
 from console_app.tui.widgets.palette import Palette
 
-IDLE, QUEUE, WAIT, RUN = "╌", "┈", "╍", "━"
+IDLE, QUEUE, WAIT, RUN = " ", "┈", "╍", "─"
 _MARKS = {  # of a call that has not started
     CallState.ANNOUNCED: IDLE,
     CallState.WAITING: WAIT,
@@ -18,7 +19,7 @@ _MARKS = {  # of a call that has not started
     CallState.RUNNING: QUEUE,
     CallState.FINISHED: IDLE,
 }
-RUN_LATE, RUN_EARLY = "╺", "╸"  # the halves of a cell, where a run begins or ends in its middle
+RUN_LATE, RUN_EARLY = "╶", "╴"  # the halves of a cell, where a run begins or ends in its middle
 
 
 def state_style(call: CallView, palette: Palette) -> Style:
@@ -32,24 +33,24 @@ def state_style(call: CallView, palette: Palette) -> Style:
     return palette.secondary if call.state is CallState.RUNNING else palette.muted
 
 
-def lane(call: CallView, width: int, scale: tuple[float, float], now: float, palette: Palette) -> list[Piece]:
-    """The lane as pieces that fill exactly `width` cells."""
+def lane(call: CallView, width: int, scale: OwnTime, now: float, palette: Palette) -> list[Piece]:
+    """The lane as pieces that fill exactly `width` cells. Nothing stands where the call was not there, or is over: a
+    line with a rail under it would be read as how far it is."""
     if width <= 0:
         return []
-    begin, end = scale
-    unit = (width * 2) / (end - begin)  # half cells a second
 
     def place(at: float) -> int:
-        return min(max(round((at - begin) * unit), 0), width * 2)
+        return round(scale.share(at) * width * 2)  # in half cells
 
-    ready = place(lane_start(call)) // 2
+    ready = min(place(lane_start(call)) // 2, width - 1)
     stop = place(now if call.finished_at is None else call.finished_at)
     if call.started_at is None:
         mark = _MARKS[call.state]
-        style = palette.warning if mark is WAIT else palette.faint if mark is IDLE else palette.muted
-        reach = max(min(stop // 2, width), ready)
-        return _pieces([(IDLE * ready, palette.faint), (mark * (reach - ready), style),
-                        (IDLE * (width - reach), palette.faint)])  # fmt: skip
+        style = palette.warning if mark is WAIT else palette.faint
+        reach = max(min(stop // 2, width), ready + (mark is WAIT))
+        return _pieces(
+            [(" " * ready, palette.base), (mark * (reach - ready), style), (" " * (width - reach), palette.base)]
+        )
     start = min(place(call.started_at), width * 2 - 1)
     stop = min(max(stop, start + 1), width * 2)
     first, last = start // 2, (stop + 1) // 2
@@ -62,11 +63,17 @@ def lane(call: CallView, width: int, scale: tuple[float, float], now: float, pal
         run = RUN_EARLY
     before = min(ready, first)
     return _pieces([
-        (IDLE * before, palette.faint),
-        (QUEUE * (first - before), palette.muted),
-        (run, state_style(call, palette)),
-        (IDLE * (width - last), palette.faint),
+        (" " * before, palette.base),
+        (QUEUE * (first - before), palette.faint),
+        (run, _run_style(call, palette)),
+        (" " * (width - last), palette.base),
     ])  # fmt: skip
+
+
+def _run_style(call: CallView, palette: Palette) -> Style:
+    """What runs or went wrong has the colour of its state; what is over stands back."""
+    style = state_style(call, palette)
+    return palette.faint if call.outcome is not None and style != palette.error else style
 
 
 def _pieces(pieces: list[Piece]) -> list[Piece]:

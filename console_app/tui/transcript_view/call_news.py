@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from rich.style import Style
 
 from console_app.domain.safe_text import one_line
@@ -17,6 +19,7 @@ from console_app.tui.widgets.palette import Palette
 QUIET_AFTER = 30.0  # seconds without progress after which a call is said to take long
 ENDING_IN = 30.0  # seconds that are left without news, below which they are counted down
 METER = 5
+USUAL_WHY = "not pre-approved"  # why most calls ask, which the state says already
 _FULL, _EMPTY = "▰", "▱"
 _PULSE_RATE = 5
 _BRIEF_SOURCE = 4000  # characters of a result that its one line is made from
@@ -28,7 +31,7 @@ def news(call: CallView, room: int, palette: Palette, now: float, detail: CallDe
         case CallState.ANNOUNCED:
             pieces = _arriving(call, palette)
         case CallState.WAITING:
-            pieces = [(one_line(call.why, 200), palette.muted)]
+            pieces = [("" if call.why == USUAL_WHY else one_line(call.why, 200), palette.muted)]
         case CallState.QUEUED:
             pieces = [(one_line(call.why, 200) or "in line", palette.muted)]
         case CallState.RUNNING if call.asks:
@@ -63,8 +66,8 @@ def _running(call: CallView, room: int, palette: Palette, now: float) -> list[Pi
         share = min(max(call.progress / call.total, 0.0), 1.0)
         full = int(share * meter + 0.5)
         pieces += [(_FULL * full, palette.secondary), (_EMPTY * (meter - full), palette.faint),
-                   (f"{' ' if meter else ''}{int(share * 100):>2} %  ", palette.strong), *message]  # fmt: skip
-        pieces.append((f"{' ' if message else ''}({number(call.progress)} of {number(call.total)})", palette.muted))
+                   (f"{' ' if meter else ''}{int(share * 100):>2} %  ", palette.strong)]  # fmt: skip
+        pieces += _counted(call.progress, call.total, message, room - pieces_width(pieces), palette)
     elif call.progress is not None:
         pieces += [*_pulse(now, palette), (f" {number(call.progress)}  ", palette.strong), *message]
     elif message:
@@ -83,6 +86,18 @@ def _running(call: CallView, room: int, palette: Palette, now: float) -> list[Pi
     elif quiet > QUIET_AFTER:
         pieces = [("taking longer than expected", palette.warning), ("  ", palette.base), *pieces]
     return pieces
+
+
+def _counted(done: float, total: float, message: list[Piece], room: int, palette: Palette) -> list[Piece]:
+    """The message and `3 of 40`: once where the message says so itself, and first where it would be cut off."""
+    count = f"{number(done)} of {number(total)}"
+    said = "".join(text for text, _ in message).replace("/", " of ").replace("  ", " ")
+    if not message:
+        return [(count, palette.muted)]
+    if pieces_width(message) > room:
+        return [(f"{count}  ", palette.base), *message]
+    return message if re.search(rf"(?<![\d.,]){re.escape(count)}(?![\d.,]*\d)", said) else [
+        *message, (f"  {count}", palette.muted)]  # fmt: skip
 
 
 def _pulse(now: float, palette: Palette) -> list[Piece]:
@@ -116,14 +131,21 @@ def _brief(
 ) -> tuple[list[Piece], list[Piece]]:
     """The result or the error in one line, and how much more there is. An error's line is worth more than that."""
     if call.outcome is not Outcome.SUCCEEDED:
-        source = (call.error or call.content)[:_BRIEF_SOURCE]
+        source = (call.error or _in_your_words(call) or call.content)[:_BRIEF_SOURCE]
         line = next((part for part in source.split("\n") if part.strip()), "")
         said = AnsiPainter(style, palette).line(line.strip()[:600])
-        return said, _rest(call, max(room - pieces_width(said), 0), palette, detail)
+        return said, [] if line == _in_your_words(call) else _rest(
+            call, max(room - pieces_width(said), 0), palette, detail
+        )
     body = detail.body
     said = brief(body, call.arguments, call.structured, palette, style)
     whole = says_all(body) or (body.found.kind == "json" and body.page.bytes < 400 and pieces_width(said) <= room)
     return said, [] if whole else _rest(call, room // 2, palette, detail)
+
+
+def _in_your_words(call: CallView) -> str:
+    """What is said of your own choice, which the result tells the model at length; "" for all else."""
+    return "by you" if call.outcome in (Outcome.CANCELLED, Outcome.DENIED) else ""
 
 
 def _rest(call: CallView, room: int, palette: Palette, detail: CallDetail) -> list[Piece]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from console_app.domain.tools import CallState, Outcome
 from console_app.domain.transcript_parts import CallView
 from console_app.tui.transcript_view.call_detail import CallDetail
-from console_app.tui.transcript_view.call_group import CallGroup, Widths, badges, brief_of, label_of
+from console_app.tui.transcript_view.call_group import CallGroup, Widths, badges, label_of
 from console_app.tui.transcript_view.call_lane import lane, state_style
 from console_app.tui.transcript_view.call_news import news
 from console_app.tui.transcript_view.wording import measured, seconds, state_of
@@ -65,15 +65,19 @@ def row(call: CallView, group: CallGroup, room: int, palette: Palette, now: floa
     pieces: list[Piece] = [(head, state_style(call, palette))]
     pieces += _filled(label_pieces(call, palette, server=wide.server), wide.label, palette)
     if wide.brief:
-        pieces += _filled([(brief_of(call, wide.brief), palette.muted)], wide.brief, palette)
+        pieces += _filled([(group.brief(call, wide.brief), palette.muted)], wide.brief, palette)
     if wide.lane:
         pieces += [*lane(call, wide.lane, group.scale(now), now, palette), (" ", palette.base)]
     if wide.time:
         pieces.append((f"{took(call, now):>{wide.time - 2}}  ", palette.base))
+    said: list[Piece] = []
     if not wide.word and (call.waits_for_you or call.outcome not in (None, Outcome.SUCCEEDED)):
-        pieces.append((f"{word} · ", state_style(call, palette)))
-    left = room - pieces_width(pieces)
-    return [*pieces, *news(call, left, palette, now, detail, opened=False)] if left > 0 else crop(pieces, room)
+        said = [(word, state_style(call, palette)), (" · ", palette.faint)]
+    left = room - pieces_width([*pieces, *said])
+    newest = news(call, left, palette, now, detail, opened=False) if left > 0 else []
+    if not any(text for text, _ in newest):
+        return crop([*pieces, *said[:1]], room)
+    return [*pieces, *said, *newest]
 
 
 def label_pieces(call: CallView, palette: Palette, *, server: bool = True) -> list[Piece]:

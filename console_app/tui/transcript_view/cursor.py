@@ -60,6 +60,38 @@ class Cursor:
         ahead = [block for block in stops if (block.index > here.index) == (delta > 0)]
         return (ahead[0] if delta > 0 else ahead[-1]) if ahead else here
 
+    def next_failed(self) -> Block | None:
+        """The next call behind the selected one that failed, and behind the last the first again."""
+        blocks = self._blocks()
+        failed = [block for block in blocks if isinstance(block, CallBlock) and _failed(block)]
+        here = -1 if self.at is None else self.at.index
+        if here < 0 and (group := newest_group(blocks)) is not None:
+            here = group.panels[0].index - 1
+        return next((block for block in failed if block.index > here), failed[0] if failed else None)
+
+    def allows(self, action: str, parameters: tuple[object, ...]) -> bool:
+        """Whether a key of the view does something now, on what is selected."""
+        block = self.at
+        match action:
+            case "cursor" | "leave":
+                return block is not None or self.takes_letters
+            case "filter":
+                return isinstance(block, CallBlock | FoldBlock) and block.group.has_header
+            case "failed":
+                return isinstance(block, CallBlock | FoldBlock) and self.next_failed() is not None
+            case "call":
+                return isinstance(block, CallBlock) and block.allows(str(parameters[0]))
+            case "toggle_block":
+                return block is not None and block.opens
+            case "copy":
+                return block is not None
+            case "files":
+                return block is not None and bool(block.files)
+            case "result":
+                return isinstance(block, CallBlock) and block.open and str(parameters[0]) in block.detail.keys
+            case _:
+                return True
+
     def newest_calls(self) -> list[Panel]:
         """The panels of the newest batch, in call order."""
         group = newest_group(self._blocks())
@@ -69,6 +101,10 @@ class Cursor:
 def newest_group(blocks: Sequence[Block]) -> CallGroup | None:
     """The calls that came last."""
     return next((block.group for block in reversed(blocks) if isinstance(block, CallBlock)), None)
+
+
+def _failed(block: CallBlock) -> bool:
+    return block.call.outcome is not None and block.call.outcome.is_error
 
 
 def _rank(block: Panel) -> int:

@@ -21,7 +21,8 @@ AROUND = 2  # lines that are not rows: the counts, and this one
 
 
 class FoldBlock(Fold):
-    """Decides which rows of its batch are folded, and counts them. Opened, it shows them all."""
+    """Decides which rows of its batch are folded, and counts them. Opened, it shows them all; where only calls of one
+    state are to be seen, all others are folded, also when the batch has ended."""
 
     def __init__(self, group: CallGroup) -> None:
         super().__init__()
@@ -31,13 +32,18 @@ class FoldBlock(Fold):
 
     def hides(self, call: CallView) -> bool:
         """See Fold."""
+        if self.group.only:
+            return counted_as(call) != self.group.only
         if self._known != self.group.version:
             self._known = self.group.version
             self._shown = None if self.open or not self._folds else self._chosen()
         return self._shown is not None and call.id not in self._shown
 
     def toggle(self) -> None:
-        super().toggle()
+        if self.group.only:
+            self.group.only = ""
+        else:
+            super().toggle()
         self.group.changed()
 
     @property
@@ -60,7 +66,7 @@ class FoldBlock(Fold):
         return self.group.room_changed(height, most)  # how many rows there is room for
 
     def look(self) -> tuple[object, ...]:
-        return self._folds, self._folded() if self._folds else None
+        return self._folds, self.group.only, self._folded() if self._folds else None
 
     def estimate(self, width: int) -> int:
         return int(self._folds)
@@ -72,8 +78,11 @@ class FoldBlock(Fold):
         gutter = gutter_of(width)
         room = max(width - gutter - margin_of(width), 1)
         counts = ", ".join(counted(count, word) for word, count in self._folded())
-        head: list[Piece] = [(f"+ {counts}" if counts else "all calls are shown", ink.muted)]
-        keys: list[Piece] = [("o", ink.strong), (" show" if counts else " fold", ink.muted)]
+        only = self.group.only
+        head: list[Piece] = [(f"only {only} · ", ink.warning)] if only else []
+        head.append((f"+ {counts}" if counts else "all calls are shown", ink.muted))
+        keys: list[Piece] = [("t", ink.strong), (" next state  ", ink.muted)] if only else []
+        keys += [("o", ink.strong), (" show" if counts else " fold", ink.muted)]
         gap = room - pieces_width(head) - pieces_width(keys)
         if gap > 1:
             head += [(" " * gap, ink.base), *keys]
@@ -86,6 +95,8 @@ class FoldBlock(Fold):
     @property
     def _folds(self) -> bool:
         group = self.group
+        if group.only:
+            return True
         return not group.ended and group.compact and 0 < group.room < len(group.calls) + 2
 
     def _chosen(self) -> frozenset[str]:

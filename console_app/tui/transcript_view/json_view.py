@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.cells import cell_len
@@ -16,7 +16,7 @@ from console_app.tui.widgets.palette import Palette
 _TOKEN = re.compile(
     r'("(?:[^"\\]|\\.)*")(\s*:)?|(-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)|\b(true|false|null)\b|([{}\[\],:]+)'
 )
-_PLAIN = re.compile(r"[\w./:@%+~#*^()\-]+(?: [\w./:@%+~#*^()\-]+)*\Z")
+_PLAIN = re.compile(r"…?[\w./:@%+~#*^()\-]+(?: [\w./:@%+~#*^()\-]+)*\Z")
 
 
 def dump(value: Any) -> str:
@@ -53,7 +53,7 @@ def paint(line: str, palette: Palette) -> list[Piece]:
 def brief_value(value: Any, limit: int) -> str:
     """A value in a few words: text as it is where that is clear, everything else as compact JSON."""
     if isinstance(value, str):
-        text = one_line(value, limit)
+        text = _path_end(value, limit) or one_line(value, limit)
         return text if text and _PLAIN.match(text) else f'"{text}"'
     try:
         return one_line(json.dumps(value, ensure_ascii=False, default=str), limit)
@@ -61,15 +61,26 @@ def brief_value(value: Any, limit: int) -> str:
         return one_line(str(value), limit)
 
 
-def brief_arguments(arguments: Mapping[str, Any], limit: int = 120) -> str:
-    """Arguments as `name=value` pairs, side by side, up to about `limit` cells."""
+def _path_end(text: str, limit: int) -> str:
+    """A path or an address that is too long, cut so that its end is seen, which tells it apart; "" for other text."""
+    if len(text) <= limit or "/" not in text or not text.isascii() or not text.isprintable() or " " in text:
+        return ""
+    return f"…{text[-(limit - 1) :]}"
+
+
+def brief_arguments(arguments: Mapping[str, Any], limit: int = 120, first: Sequence[str] = ()) -> str:
+    """Arguments as `name=value` pairs, side by side, up to about `limit` cells; `first` before others."""
     parts: list[str] = []
     room = limit
-    for name, value in arguments.items():
+    ahead = [name for name in first if name in arguments]
+    order = [*ahead, *(name for name in arguments if name not in ahead)]
+    for place, name in enumerate(order, 1):
         if room <= 0:
             parts.append("…")
             break
-        part = f"{one_line(str(name), 40)}={brief_value(value, max(min(room, 60), 12))}"
+        shown = one_line(str(name), 40)
+        left = room - cell_len(shown) - (1 if place == len(order) else 4)  # with room to say that there are more
+        part = f"{shown}={brief_value(arguments[name], max(min(left, 60), 8))}"
         parts.append(part)
         room -= cell_len(part) + 2
     return "  ".join(parts)

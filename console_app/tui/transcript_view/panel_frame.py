@@ -35,7 +35,7 @@ class PanelFrame:
         lead = f"{self._top_left}{self._flat} " if shown else f"{self._top_left}{self._flat}{self._flat}"
         rest = max(self.inner - used - 1, 0)
         tail = f"{' ' if shown else self._flat}{self._flat * rest}{self._top_right}"
-        number: list[Piece] = [(f"{beside:<{self._left}}"[: self._left], self._palette.faint)] if self._left else []
+        number: list[Piece] = [(f"{beside:<{self._left}}"[: self._left], self._palette.muted)] if self._left else []
         pieces = [*number, (lead, self._edge), *shown, (tail, self._edge)]
         start = self._left + len(lead)
         end = start + sum(len(text) for text, _ in shown)

@@ -21,6 +21,7 @@ from console_app.tui.transcript_view.block_scroll import BlockScroll
 from console_app.tui.transcript_view.call_block import PROVIDERS_OWN, CallBlock
 from console_app.tui.transcript_view.call_detail import ResultKey
 from console_app.tui.transcript_view.cursor import Cursor
+from console_app.tui.transcript_view.fold_block import FoldBlock
 from console_app.tui.transcript_view.markdown_inline import is_web_link
 from console_app.tui.transcript_view.notice_blocks import NoticeBlock
 from console_app.tui.transcript_view.panel_keys import KEYS
@@ -124,6 +125,10 @@ class ConversationView(BlockScroll, can_focus=True):
         calls = self._cursor.newest_calls()
         return self._enter(calls[number - 1] if 0 < number <= len(calls) else None)
 
+    def action_failed(self) -> bool:
+        """Takes the focus and selects the next call that failed, in any turn; False: none did."""
+        return self._enter(self._cursor.next_failed())
+
     def go_to_call(self, call: CallView) -> None:
         """Takes the focus and selects a call."""
         self._enter(next((block for block in self.blocks if isinstance(block, CallBlock) and block.call is call), None))
@@ -131,6 +136,27 @@ class ConversationView(BlockScroll, can_focus=True):
     def forget_selection(self) -> None:
         """Another turn begins: what was selected before it is no longer what the keys mean."""
         self._put_cursor(None)
+
+    @property
+    def first_visible(self) -> int:
+        """The position of the block at the top of the view."""
+        return self._list.find(self.top)[0]
+
+    def reveal(self, block: Block, line: int = 0) -> None:
+        """Selects a block, and scrolls to a line of it with some above it, where that is not in view."""
+        self._put_cursor(block)
+        self._flush()
+        self._follow(False)
+        if not self._is_seen(at := self._list.top_of(block) + line):
+            self._scroll_by_hand(at - self.size.height // 3)
+
+    def put_on_top(self, block: Block) -> None:
+        """Scrolls a block's first line to the top, as far as there is something below it."""
+        self._scroll_by_hand(self._list.top_of(block) + block.gap)
+
+    def _is_seen(self, line: int) -> bool:
+        first, past = self._stuck.uncovered(self.top, self.size.height)
+        return first <= line < past
 
     def _enter(self, block: Block | None) -> bool:
         if block is None:
@@ -226,12 +252,9 @@ class ConversationView(BlockScroll, can_focus=True):
         if self.cursor is not None:
             self._mark(self.cursor)
         if self.console_app.app_focus:
-            self._leave()
-
-    def _leave(self) -> None:
-        self._cursor.leave()
-        if self._held_back:
-            self.action_scroll_end()
+            self._cursor.leave()
+            if self._held_back:
+                self.action_scroll_end()
 
     def _arrive(self) -> None:
         """Coming by key, the cursor goes to the newest batch."""
@@ -253,29 +276,14 @@ class ConversationView(BlockScroll, can_focus=True):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Only what the block under the cursor allows is offered."""
-        block = self.cursor
-        match action:
-            case "cursor" | "leave":
-                return block is not None or self._cursor.takes_letters
-            case "call":
-                return isinstance(block, CallBlock) and block.allows(str(parameters[0]))
-            case "toggle_block":
-                return block is not None and block.opens
-            case "copy":
-                return block is not None
-            case "files":
-                return block is not None and bool(block.files)
-            case "result":
-                return isinstance(block, CallBlock) and block.open and str(parameters[0]) in block.detail.keys
-            case _:
-                return True
+        return self._cursor.allows(action, parameters)
 
     # ---------------------------------------------------------------- actions
 
     def action_toggle_block(self) -> None:
         """Opens or folds the block under the cursor."""
         if (block := self._acts_on()) is not None and block.opens:
-            self._toggle(block)
+            self.turn_block(block)
 
     def action_call(self, action: Action) -> None:
         """Asks the app for something on the call under the cursor."""
@@ -311,17 +319,22 @@ class ConversationView(BlockScroll, can_focus=True):
         """Selects the block so many stops on, and shows it."""
         self._select(self._cursor.stepped(delta))
 
+    def action_filter(self) -> None:
+        """Shows only the calls of a state in the batch of the selected call."""
+        block = self._acts_on()
+        if isinstance(block, CallBlock | FoldBlock):
+            block.group.show_only_next()
+            for one in block.group.members:
+                self.changed(one)
+            self._select(block)
+
     def action_leave(self) -> None:
         """Asks for the focus to go back."""
         self.post_message(self.Left())
 
-    def action_page_up(self) -> None:
-        """A screenful back."""
-        self._scroll_by_hand(self.top - max(self.size.height - 2, 1))
-
-    def action_page_down(self) -> None:
-        """A screenful on."""
-        self._scroll_by_hand(self.top + max(self.size.height - 2, 1))
+    def action_page(self, delta: int) -> None:
+        """So many screenfuls on."""
+        self._scroll_by_hand(self.top + delta * max(self.size.height - 2, 1))
 
     def action_scroll_home(self) -> None:
         """To the first line."""
@@ -333,22 +346,17 @@ class ConversationView(BlockScroll, can_focus=True):
         self._settle()
         self.wake()
 
-    def action_scroll_up(self) -> None:
-        """A line back."""
-        self._scroll_by_hand(self.top - 1)
+    def action_line(self, delta: int) -> None:
+        """So many lines on."""
+        self._scroll_by_hand(self.top + delta)
 
-    def action_scroll_down(self) -> None:
-        """A line on."""
-        self._scroll_by_hand(self.top + 1)
-
-    def _toggle(self, block: Block) -> None:
+    def turn_block(self, block: Block) -> None:
         """Opens or folds a block where it stands: its first line stays, so the view no longer follows the end."""
         self._follow(False)
         block.toggle()
         self._changed_with(block)
         self._flush()
-        first, past = self._stuck.uncovered(self.top, self.size.height)
-        if not first <= self._list.top_of(block) < past:
+        if not self._is_seen(self._list.top_of(block)):
             self._show(block)
         self._follow(self.top >= self.max_scroll_y)
         self.refresh_bindings()
@@ -387,4 +395,4 @@ class ConversationView(BlockScroll, can_focus=True):
             block.detail.turn(*event.style.meta[FOLD_META])
             self._reshaped(block)
         elif again and block.opens:
-            self._toggle(block)
+            self.turn_block(block)

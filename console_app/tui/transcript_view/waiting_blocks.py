@@ -45,7 +45,7 @@ class RetryBlock(NoticeBlock):
         if self.live:
             left = self._due - now
             when = f"in {left:.1f} s" if 0 < left < 10 else f"in {math.ceil(left)} s" if left > 0 else "now"
-            self.text = f"{self._why}. Retrying {when} ({self._attempt}) · esc stop"
+            self.text = f"{self._why}. Retrying {when} ({self._attempt})"
         return super().paint(width, palette, now)
 
 

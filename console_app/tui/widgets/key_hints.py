@@ -10,7 +10,7 @@ from textual.widget import Widget
 from console_app.tui.terminal.key_names import key_name
 
 GAP = "  "
-KEPT = (".help", ".close", ".back")  # how the ids of help and of closing end
+KEPT = (".help", ".close", ".back", ".leave")  # how the ids of help and of closing end
 
 
 class KeyHints(Widget):

@@ -33,7 +33,8 @@ class Choice:
 class PickList(ModalScreen[str | None]):
     """Typing filters, arrows move, Enter picks, Escape leaves with None.
 
-    With `free_text` what was typed is a result of its own where nothing fits.
+    With `free_text` what was typed is a result of its own where nothing fits; with `told` what is said of a choice is
+    searched too.
     """
 
     CSS_PATH = Path(__file__).with_name("dialog.tcss")  # whole: subclasses stand in other folders
@@ -57,6 +58,7 @@ class PickList(ModalScreen[str | None]):
         hint: str = "type to search",
         note: str = "",
         free_text: bool = False,
+        told: bool = False,
     ) -> None:
         super().__init__()
         self._title = title
@@ -66,6 +68,7 @@ class PickList(ModalScreen[str | None]):
         self._hint = hint
         self._note = note
         self._free_text = free_text
+        self._told = told
 
     def compose(self) -> ComposeResult:
         """The field, the list, and a line of what there is to say."""
@@ -136,7 +139,11 @@ class PickList(ModalScreen[str | None]):
 
     def _fill(self, query: str) -> None:
         by_value = {choice.value: choice for choice in self._choices}
-        self._shown = [by_value[value] for value in best(query, by_value, MOST_SHOWN)]
+        found = dict.fromkeys(best(query, by_value, MOST_SHOWN))
+        if self._told and query:
+            about = [choice.value for choice in self._choices if query.lower() in choice.about.lower()]
+            found |= dict.fromkeys(about[: MOST_SHOWN - len(found)])
+        self._shown = [by_value[value] for value in found]
         options = self.query_one(OptionList)
         options.clear_options()
         widest = min(max((len(one_line(c.value, 60)) for c in self._shown), default=0), 44)

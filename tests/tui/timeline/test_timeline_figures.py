@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from console_app.domain import events as ev
+from console_app.domain.call_spans import figures, reach, spans_of
 from console_app.tui.timeline import export
 from console_app.tui.timeline.axis import Window, ticks
-from console_app.tui.timeline.chart import CallRow, bar_cells, rows_of
-from console_app.tui.timeline.spans import figures, reach, spans_of
+from console_app.tui.timeline.chart import CallRow, Labels, bar_cells, rows_of
 from tests.tui.timeline.turns import START, Told, weather
 
 
@@ -121,12 +121,40 @@ def test_ticks_are_round() -> None:
 def test_the_files_say_what_the_screen_says(tmp_path: Path) -> None:
     turn = weather().transcript.turns[0]
     text = export.write(turn, START + 9, "txt", tmp_path).read_text()
-    assert "weather.forecast city=Lima" in text
+    assert "forecast city=Lima" in text
     assert "elapsed 5.8 s · total 8.6 s · 2.8 s saved" in text
     first = export.write(turn, START + 9, "svg", tmp_path)
     assert (first.name, export.write(turn, START + 9, "svg", tmp_path).name) == ("timeline-1.svg", "timeline-1-2.svg")
     drawing = ElementTree.fromstring(first.read_text())
     assert sum("runs 2.8 s" in (title.text or "") for title in drawing.iter("{http://www.w3.org/2000/svg}title")) == 1
+
+
+def test_what_tells_calls_apart_comes_before_what_is_common() -> None:
+    told = Told()
+    told.begin(0, "Go")
+    for n in range(3):
+        told.run(told.call("demo.long_task", {"duration_seconds": 4, "task": f"task {n}"}, 1, 1), 1, 2)
+    rows = rows_of(told.transcript.turns[0])
+    labels = Labels(rows)
+    assert [labels.of(call) for call in labels.calls] == [
+        f"task=task {n}  duration_seconds=4  long_task" for n in range(3)
+    ]
+    told.run(told.call("demo.fail", {"message": "boom"}, 1, 1), 1, 2)
+    labels = Labels(rows_of(told.transcript.turns[0]))
+    assert labels.of(labels.calls[-1]) == "fail message=boom"
+    assert labels.of(labels.calls[0]).startswith("long_task task=task 0")
+
+
+def test_waiting_for_a_person_is_neither_elapsed_nor_total() -> None:
+    told = Told()
+    told.begin(0, "Go")
+    first, late = (told.call("demo.do", {"x": n}, 1, 1) for n in range(2))
+    told.run(first, 1, 2)
+    told.wait(late, 1, 900)
+    told.run(late, 900, 902)
+    sums = figures(told.transcript.turns[0], START + 903)
+    assert (sums.wall, sums.summed, sums.saved) == pytest.approx((3, 3, 0))
+    assert sums.waited == pytest.approx(899)
 
 
 def test_hostile_text_can_not_break_the_drawing(tmp_path: Path) -> None:

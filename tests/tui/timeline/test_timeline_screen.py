@@ -75,16 +75,16 @@ async def test_earlier_turns_are_a_key_away(tmp_path: Path) -> None:
         await pilot.press("left_square_bracket")
         await see(pilot, "turn 1 (1 of 2)")
         await pilot.press("right_square_bracket", "right_square_bracket")
-        await see(pilot, "ferries.next")
+        await see(pilot, "· next")
 
 
-@pytest.mark.parametrize(("key", "name"), [("s", "timeline-1.svg"), ("t", "timeline-1.txt")])
-async def test_it_is_written_to_the_working_folder(tmp_path: Path, key: str, name: str) -> None:
+@pytest.mark.parametrize(("key", "ending"), [("s", "svg"), ("t", "txt"), ("e", "trace.json")])
+async def test_it_is_written_to_the_working_folder(tmp_path: Path, key: str, ending: str) -> None:
     console_app = console(tmp_path, weather())
     async with console_app.run_test(size=(120, 24), notifications=True) as pilot:
         await pilot.press("ctrl+t", key)
         await see(pilot, "Written to")
-        assert "weather.forecast" in (tmp_path / name).read_text()
+        assert "forecast" in (tmp_path / f"timeline-1.{ending}").read_text()
 
 
 async def test_enter_goes_to_the_panel_and_i_inspects_while_the_turn_runs(tmp_path: Path) -> None:
@@ -106,7 +106,7 @@ async def test_enter_goes_to_the_panel_and_i_inspects_while_the_turn_runs(tmp_pa
             pilot, lambda: any(call.started_at for call in chat(console_app).ui.shown.transcript.calls.values())
         )
         await pilot.press("ctrl+t")
-        await see(pilot, "a.slow")
+        await see(pilot, "slow")
         clock[0] += 42
         await see(pilot, "42.0 s")
         hold.set()
@@ -155,6 +155,6 @@ async def test_hostile_text_is_shown_as_text(tmp_path: Path) -> None:
 def test_pictures_of_the_timeline(snap_compare: Callable[..., bool], tmp_path: Path, size: tuple[int, int]) -> None:
     async def run(pilot: Pilot[Any]) -> None:
         await pilot.press("ctrl+t", "down", "down")
-        await see(pilot, "weather.f")
+        await see(pilot, "forecast")
 
     assert snap_compare(console(tmp_path, weather()), terminal_size=size, run_before=run)

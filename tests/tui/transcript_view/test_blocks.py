@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import unicodedata
 from typing import Any
 
@@ -95,8 +96,34 @@ def test_what_you_declined_is_neutral_and_what_failed_is_in_the_error_colour(out
 
 def test_a_running_panel_shows_percent_count_and_newest_line() -> None:
     call = a_call(progress=31, total=50, message="fetching", news_at=START)
-    assert "62 %  fetching (31 of 50)" in shown(panel(call))
+    assert "62 %  fetching  31 of 50" in shown(panel(call))
     assert "2.5 s" in shown(panel(call))
+
+
+@pytest.mark.parametrize("message", ["step 3 of 40", "part 3/40: fetching"])
+def test_how_far_a_call_is_is_said_once(message: str) -> None:
+    call = a_call(progress=3, total=40, message=message, news_at=START)
+    text = shown(panel(call))
+    assert message in text
+    assert text.count("40") == 1
+    call.message = "step 13 of 40"
+    assert "13 of 40  3 of 40" in shown(panel(call))
+
+
+def test_a_message_that_is_cut_off_does_not_take_the_count_along() -> None:
+    call = a_call(progress=3, total=40, message="a long story of what goes on " * 9, news_at=START)
+    assert "3 of 40  a long story" in shown(panel(call), 80)
+
+
+def test_what_tells_calls_apart_comes_first_and_a_path_shows_its_end() -> None:
+    calls = [a_call() for _ in range(6)]
+    for n, call in enumerate(calls):
+        call.id = f"call_{n}"
+        call.arguments = {"encoding": "utf-8", "path": f"/home/somebody/work/a-project/source/part_{n}.py"}
+    group = CallGroup(BatchView(calls))
+    group.room = 6
+    for n, call in enumerate(calls):
+        assert f"part_{n}.py" in shown(CallBlock(call, group), 80)
 
 
 def test_a_call_of_no_time_says_milliseconds() -> None:
@@ -162,9 +189,21 @@ def test_lanes_show_what_overlapped() -> None:
     group = CallGroup(BatchView([early, late]))
     group.room = 100
     rows = [CallBlock(call, group).render(90, PALETTE, START + 9)[1].text for call in (early, late)]
-    assert rows[0].index("━") < rows[1].index("━")
-    assert rows[0].rindex("━") < rows[1].index("━")
-    assert "┈" in rows[1]
+    bars = [row[5:28] for row in rows]
+    assert bars[0].rindex("─") < bars[1].index("─")
+    assert "┈" in bars[1]
+    assert set(bars[0][bars[0].rindex("─") + 2 :]) == {" "}, "no rail that a bar could fill"
+
+
+def test_waiting_for_a_person_is_in_no_lane() -> None:
+    first = a_call(CallState.FINISHED, outcome=Outcome.SUCCEEDED, started_at=START, finished_at=START + 2)
+    late = a_call(CallState.FINISHED, outcome=Outcome.SUCCEEDED, started_at=START + 900, finished_at=START + 902)
+    late.waits.append((START, START + 900))
+    group = CallGroup(BatchView([first, late]))
+    group.room = 100
+    bars = [CallBlock(call, group).render(90, PALETTE, START + 950)[1].text[5:28] for call in (first, late)]
+    assert all(8 <= len(re.findall("[─╶╴]", bar)) <= 12 for bar in bars), "two seconds of four each"
+    assert shown(BatchBlock(group), 120).strip().startswith("2 calls · 2 done · 4.0 s")
 
 
 def test_many_calls_become_a_line_each_and_one_opens_in_place() -> None:
@@ -417,4 +456,4 @@ def test_what_waits_for_a_person_is_not_counted_as_saved() -> None:
         call.started_at, call.finished_at = START, START + 92
         call.waits.append((START + 1, START + 91))
     group = CallGroup(BatchView(calls, wall_ms=92_000, summed_ms=276_000))
-    assert shown(BatchBlock(group), 120).strip() == "3 calls · 3 done · 1 m 32 s · 4.0 s faster than sequential"
+    assert shown(BatchBlock(group), 120).strip() == "3 calls · 3 done · 2.0 s · 4.0 s faster than sequential"

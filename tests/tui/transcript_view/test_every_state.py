@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import console_app
+from console_app.domain.call_times import OwnTime
 from console_app.domain.tools import CallState, Outcome
 from console_app.domain.transcript_parts import CallView
 from console_app.tui.approvals.board_lines import keys
@@ -28,7 +29,7 @@ def test_every_state_has_a_glyph_a_word_a_colour_and_is_counted(call: CallView) 
     assert word != "ended"
     assert counted_as(call) in COUNTED
     assert state_style(call, PALETTE)
-    assert sum(len(text) for text, _ in lane(call, 20, (1.0, 2.0), 1.5, PALETTE)) == 20
+    assert sum(len(text) for text, _ in lane(call, 20, OwnTime(1.0, 2.0), 1.5, PALETTE)) == 20
 
 
 @pytest.mark.parametrize("outcome", Outcome)

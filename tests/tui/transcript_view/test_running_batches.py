@@ -189,3 +189,37 @@ async def resized(pilot: Pilot[None], height: int) -> None:
     app = pilot.app
     assert isinstance(app, TinyApp)
     await painted(pilot)
+
+
+@pytest.mark.parametrize("size", [(60, 15), (80, 24)])
+async def test_rows_are_filtered_by_state_and_failed_calls_are_a_key_away(size: tuple[int, int]) -> None:
+    app = TinyApp()
+    async with app.run_test(size=size) as pilot:
+        ids = many(app, 500, running=4)
+        for n in (0, 1):
+            app.story.finish(ids[n], 1.0, content=f"broken {n}", outcome=Outcome.FAILED)
+        app.story.finish(ids[2], 1.0, content="fine")
+        await painted(pilot)
+        app.view.focus()
+        await pilot.press("exclamation_mark")
+        assert (block := app.view.cursor) is not None
+        assert block.copy_text == "broken 0"
+        await pilot.press("exclamation_mark", "exclamation_mark", "exclamation_mark")
+        assert app.view.cursor is not None
+        assert app.view.cursor.copy_text == "broken 1"
+        await pilot.press("t")  # running
+        await painted(pilot)
+        assert "only running" in seen(app)
+        await pilot.press("t", "t", "t")  # queued, done, failed
+        await painted(pilot)
+        assert "only failed" in seen(app)
+        assert "broken 0" in seen(app)
+        assert "broken 1" in seen(app)
+        assert "fine" not in seen(app)
+        app.story.send(ev.BatchFinished, 6, calls=500, wall_ms=6000, summed_ms=17000)
+        await painted(pilot)
+        assert "fine" not in seen(app), "what was chosen holds when the batch has ended"
+        await pilot.press("t")
+        await painted(pilot)
+        assert app.view.virtual_size.height > 500
+        assert app.view.cursor.copy_text == "broken 1"

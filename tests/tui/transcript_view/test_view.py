@@ -387,7 +387,7 @@ def test_pictures_of_framed_panels(snap_compare: object) -> None:
         app.view.focus()
         await painted(pilot)
 
-    assert snap_compare(TinyApp(), terminal_size=(100, 48), run_before=before)  # type: ignore[operator]
+    assert snap_compare(TinyApp(), terminal_size=(100, 76), run_before=before)  # type: ignore[operator]
 
 
 def test_pictures_of_panels_in_a_line_each(snap_compare: object) -> None:

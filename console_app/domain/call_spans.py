@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from console_app.domain.call_times import elapsed, runs
 from console_app.domain.tools import CallState
 from console_app.domain.transcript_parts import CallView, StepView, TurnView
 
@@ -39,7 +40,8 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Sums over calls, in seconds. `wall` is from the first start to the last end of each answer, added up."""
+    """Sums over calls, in seconds. `wall` is from the first start to the last end of each answer, added up, and
+    `summed` how long they ran; what only waited for a person is in neither."""
 
     calls: int
     wall: float
@@ -108,9 +110,9 @@ def figures(turn: TurnView, now: float) -> Figures:
 def step_figures(calls: Sequence[CallView], now: float) -> Figures:
     """The sums of the calls of one answer."""
     spans = [span for call in calls for span in spans_of(call, now)]
-    runs = [span for span in spans if span.phase == "run" and not span.superseded]
-    wall = max(run.end for run in runs) - min(run.begin for run in runs) if runs else 0.0
-    return Figures(len(calls), wall, _total(spans, "run"), _total(spans, "wait"), _total(spans, "queue"))
+    ran = [stretch for call in calls for stretch in runs(call, now)]
+    summed = sum(end - begin for begin, end in ran)
+    return Figures(len(calls), elapsed(calls, now), summed, _total(spans, "wait"), _total(spans, "queue"))
 
 
 def _total(spans: Iterable[Span], phase: Phase) -> float:

@@ -1,0 +1,75 @@
+"""Answers that have to be JSON of a given shape: how the model is asked for them, and what is wrong with one."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, NoReturn, cast
+
+from console_app.domain.safe_text import one_line
+
+_FENCED = re.compile(r"\A```[\w-]*\s*\n(.*?)\n?```\Z", re.DOTALL)
+_LONGEST = 500  # characters of a complaint
+
+
+class NotFitting(ValueError):
+    """An answer that isn't what its schema says; the message says where, in one line."""
+
+
+def request(schema: dict[str, Any]) -> str:
+    """What the system prompt says of it."""
+    text = json.dumps(schema, ensure_ascii=False)
+    return f"Your last message has to be one JSON value that fits this JSON Schema, and nothing else:\n{text}"
+
+
+def again(reason: str) -> str:
+    """What the model is told of an answer that doesn't fit."""
+    return f"That answer doesn't fit the JSON Schema: {reason}. Answer again, with the JSON value alone."
+
+
+def read(answer: str, schema: dict[str, Any]) -> Any:
+    """The value of an answer, which a code fence may enclose. Raises NotFitting."""
+    library = _library()
+    text = answer.strip()
+    fenced = _FENCED.match(text)
+    try:
+        value: Any = json.loads(fenced[1] if fenced else text, parse_constant=_no_constant)
+    except (ValueError, RecursionError) as error:
+        raise NotFitting(f"it is not JSON: {one_line(str(error), 120)}") from None
+    validator = library.validators.validator_for(schema, library.Draft202012Validator)(schema)
+    if (wrong := library.exceptions.best_match(validator.iter_errors(value))) is not None:
+        where = "".join(f"[{part!r}]" for part in wrong.absolute_path)
+        raise NotFitting(one_line(f"{where}: {wrong.message}" if where else str(wrong.message), _LONGEST))
+    return value
+
+
+def problem_of(schema: Any) -> str:
+    """Why something is no JSON Schema, "" where it is one; a reference to another document, as none is read."""
+    if not isinstance(schema, dict):
+        return "it is no JSON object"
+    library, schema = _library(), cast("dict[str, Any]", schema)
+    try:
+        library.validators.validator_for(schema, library.Draft202012Validator).check_schema(schema)
+    except library.SchemaError as error:
+        return one_line(str(error.message), _LONGEST)
+    return next((f"it refers to {ref}" for ref in _references(schema) if not ref.startswith("#")), "")
+
+
+def _references(value: Any) -> list[str]:
+    if isinstance(value, dict):
+        fields = cast("dict[str, Any]", value)
+        ref: Any = fields.get("$ref")
+        return [ref] * isinstance(ref, str) + [one for inner in fields.values() for one in _references(inner)]
+    inners = cast("list[Any]", value) if isinstance(value, list) else []
+    return [one for inner in inners for one in _references(inner)]
+
+
+def _library() -> Any:
+    """60 ms to import, and only where a schema is asked for; it has no types."""
+    import jsonschema
+
+    return jsonschema
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON value")

@@ -1,0 +1,150 @@
+"""The engine of one process: each item is a task on this loop, and all share its servers and limits."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Callable
+from typing import Protocol
+
+from console_app.domain.batch import BatchEvent, ItemResult, WorkItem
+
+_TOGETHER = 2  # items that begin in one round of the loop
+CLOSING = 3.0  # seconds that items get to end, within the deadline of an interrupted run
+_MOST_EVENTS = 10_000  # that nobody has read
+
+
+class ItemWorker(Protocol):
+    """Runs single items."""
+
+    async def run(self, item: WorkItem, tell: Callable[[BatchEvent], None]) -> ItemResult:
+        """One item to its end; cancelling the task ends it with a result."""
+        ...
+
+    def watch(self, item_id: str | None) -> None:
+        """Whose turn events are told."""
+        ...
+
+
+class LocalEngine:
+    """A BatchEngine. `capacity` gives how many items may run at once now."""
+
+    def __init__(self, worker: ItemWorker, capacity: Callable[[], int]) -> None:
+        self._worker = worker
+        self._capacity = capacity
+        self._waiting: deque[WorkItem] = deque()
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._starting = False
+        self._results = _Stream(None)
+        self._events = _Stream(_MOST_EVENTS)
+
+    @property
+    def capacity(self) -> int:
+        """See BatchEngine."""
+        return max(self._capacity(), 1)
+
+    def submit(self, item: str) -> None:
+        """See BatchEngine."""
+        self._waiting.append(WorkItem.model_validate_json(item))
+        self._start()
+
+    def results(self) -> AsyncIterator[str]:
+        """See BatchEngine."""
+        return self._results.read()
+
+    def events(self) -> AsyncIterator[str]:
+        """See BatchEngine."""
+        return self._events.read()
+
+    def watch(self, item_id: str | None) -> None:
+        """See BatchEngine."""
+        self._worker.watch(item_id)
+
+    def cancel(self, item_id: str | None = None) -> None:
+        """See BatchEngine."""
+        for item in [one for one in self._waiting if item_id in (None, one.id)]:
+            self._waiting.remove(item)
+            self._give(cancelled(item))
+        for name, task in self._tasks.items():
+            if item_id in (None, name):
+                task.cancel()
+
+    async def close(self) -> None:
+        """See BatchEngine."""
+        self.cancel()
+        if self._tasks:
+            await asyncio.wait(self._tasks.values(), timeout=CLOSING)
+        self._results.end()
+        self._events.end()
+
+    def _start(self) -> None:
+        """Starts what there is room for, a few in each round of the loop, or all would hold it up together."""
+        for _ in range(_TOGETHER):
+            if not self._waiting or len(self._tasks) >= self.capacity:
+                return
+            item = self._waiting.popleft()
+            self._tasks[item.id] = task = asyncio.create_task(self._run(item), name=f"item {item.id}")
+            task.add_done_callback(lambda done, item=item: self._ended(done, item))
+        if not self._starting and self._waiting:
+            self._starting = True
+            asyncio.get_running_loop().call_later(0, self._go_on)
+
+    def _go_on(self) -> None:
+        self._starting = False
+        self._start()
+
+    async def _run(self, item: WorkItem) -> None:
+        self._give(await self._worker.run(item, self._tell))
+
+    def _ended(self, task: asyncio.Task[None], item: WorkItem) -> None:
+        del self._tasks[item.id]
+        if task.cancelled():  # before its first step
+            self._give(cancelled(item))
+        elif (error := task.exception()) is not None:
+            self._give(cancelled(item).model_copy(update={"status": "failed", "error": _words(error)}))
+        self._start()
+
+    def _give(self, result: ItemResult) -> None:
+        self._results.put(result.model_dump_json())
+
+    def _tell(self, event: BatchEvent) -> None:
+        self._events.put(event.model_dump_json())
+
+
+def cancelled(item: WorkItem) -> ItemResult:
+    """The result of an item that was stopped before it began."""
+    now = time.time()
+    return ItemResult(
+        id=item.id, item=item.digest, status="cancelled", source=item.source, started_at=now, finished_at=now
+    )
+
+
+def _words(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error} (see the log)"
+
+
+class _Stream:
+    """Texts for one reader; with `most`, the oldest of more than that go unread."""
+
+    def __init__(self, most: int | None) -> None:
+        self._texts: deque[str] = deque(maxlen=most)
+        self._changed = asyncio.Event()
+        self._ended = False
+
+    def put(self, text: str) -> None:
+        self._texts.append(text)
+        self._changed.set()
+
+    def end(self) -> None:
+        self._ended = True
+        self._changed.set()
+
+    async def read(self) -> AsyncIterator[str]:
+        while True:
+            while self._texts:
+                yield self._texts.popleft()
+            if self._ended:
+                return
+            self._changed.clear()
+            await self._changed.wait()

@@ -1,0 +1,126 @@
+"""A run as one HTML page that needs nothing else: its summary, its failures and its results, as far as they fit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from html import escape
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from console_app.domain.batch import ItemResult
+from console_app.domain.batch_progress import BatchSnapshot
+from console_app.domain.batch_words import duration, money
+from console_app.domain.errors import UsageError
+from console_app.domain.safe_text import visible
+
+_MOST = 2_000  # results of a page, those that failed first
+_LONGEST = 2_000  # characters of an answer
+_STYLE = """
+:root { color-scheme: light dark; --line: #8884; --bar: #4a8; --bad: #c33; }
+body { font: 15px/1.5 system-ui, sans-serif; max-width: 70rem; margin: 2rem auto; padding: 0 1rem; }
+table { border-collapse: collapse; width: 100%; } th, td { text-align: left; vertical-align: top; padding: .3rem .6rem;
+border-bottom: 1px solid var(--line); } td.n { text-align: right; font-variant-numeric: tabular-nums; }
+pre { white-space: pre-wrap; overflow-wrap: anywhere; margin: 0; font: inherit; } .bad { color: var(--bad); }
+.bar { background: var(--bar); height: .9rem; } dl { display: grid; grid-template-columns: max-content 1fr;
+gap: .1rem 1rem; } dd { margin: 0; } summary { cursor: pointer; }
+"""
+
+
+def write_report(path: Path, run: BatchSnapshot, results: Path) -> None:
+    """Writes the page of a run whose results are in `results`. Blocks. Raises UsageError."""
+    try:
+        with open(path, "w", encoding="utf-8", errors="backslashreplace") as file:
+            file.writelines(f"{line}\n" for line in _page(run, _chosen(results)))
+    except OSError as error:
+        raise UsageError(f"--report {path}: {error.strerror or error}") from None
+
+
+def _chosen(path: Path) -> list[ItemResult]:
+    """The newest result of each item, as many as fit."""
+    failed: dict[str, ItemResult] = {}
+    good: dict[str, ItemResult] = {}
+    with open(path, "rb") as file:
+        for line in file:
+            try:
+                result = ItemResult.model_validate_json(line)
+            except ValidationError:
+                continue
+            failed.pop(result.id, None)
+            good.pop(result.id, None)
+            kept = good if result.ok else failed
+            if len(kept) < _MOST:
+                kept[result.id] = result
+    return [*failed.values(), *good.values()][:_MOST]
+
+
+def _page(run: BatchSnapshot, results: list[ItemResult]) -> Iterator[str]:
+    title = f"Batch {run.name}"
+    yield f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{_text(title)}</title>'
+    yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
+    yield "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
+    yield f"<style>{_STYLE}</style></head><body><h1>{_text(title)}</h1><dl>"
+    for name, value in _facts(run):
+        yield f"<dt>{_text(name)}</dt><dd>{_text(value)}</dd>"
+    yield "</dl>"
+    if run.histogram:
+        yield "<h2>Durations</h2><table>"
+        most = max(bar.count for bar in run.histogram)
+        for bar in run.histogram:
+            drawn = f'<div class="bar" style="width:{bar.count / most * 100:.1f}%"></div>'
+            yield f'<tr><td class="n">up to {duration(bar.up_to)}</td><td class="n">{bar.count}</td>'
+            yield f'<td style="width:70%">{drawn}</td></tr>'
+        yield "</table>"
+    if run.causes:
+        yield "<h2>Failures by cause</h2><table><tr><th>Items</th><th>Status</th><th>Cause</th><th>As</th></tr>"
+        for cause in run.causes:
+            yield f'<tr><td class="n">{cause.count}</td><td class="bad">{cause.status}</td>'
+            yield f"<td>{_text(cause.words)}</td><td>{_text(cause.example)}</td></tr>"
+        yield "</table>"
+    yield "<h2>Results</h2><table><tr><th>Item</th><th>Status</th><th>Time</th><th>Calls</th><th>Answer</th></tr>"
+    for result in results:
+        yield from _row(result)
+    yield "</table>"
+    if (more := run.total - len(results)) > 0:
+        yield f"<p>{more} more are not shown here: {_text(run.results)} has all that have ended.</p>"
+    yield "</body></html>"
+
+
+def _facts(run: BatchSnapshot) -> Iterator[tuple[str, str]]:
+    yield "Items", f"{run.ended + run.earlier} of {run.total} done" + (f", {run.earlier} before" if run.earlier else "")
+    for status, count in run.counts.items():
+        yield status.replace("_", " "), str(count)
+    if run.ending:
+        yield "Stopped", run.ending
+    yield "Began", datetime.fromtimestamp(run.started_at, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    yield "Took", duration(max(run.at - run.started_at, 0.0))
+    yield "Calls", f"{run.calls}, {run.failed_calls} without success"
+    yield "Tokens", f"{run.usage.input_tokens:,} in, {run.usage.output_tokens:,} out"
+    yield "Cost", money(run.usage.cost) or "not known"
+    if run.slowest:
+        yield "Slowest", ", ".join(f"{one.id} ({duration(one.seconds)})" for one in run.slowest)
+    for notice in run.notices:
+        yield "Note", notice
+
+
+def _row(result: ItemResult) -> Iterator[str]:
+    bad = "" if result.ok else ' class="bad"'
+    yield f"<tr><td>{_text(result.id)}</td><td{bad}>{result.status.replace('_', ' ')}</td>"
+    yield f'<td class="n">{duration(result.seconds)}</td><td class="n">{len(result.calls)}</td><td>'
+    if result.error:
+        yield f"<pre{bad}>{_text(result.error)}</pre>"
+    if result.answer:
+        yield f"<pre>{_text(result.answer)}</pre>"
+    if result.calls:
+        yield "<details><summary>calls</summary><table>"
+        for call in result.calls:
+            yield f"<tr><td>{_text(f'{call.server}.{call.tool}')}</td><td>{call.outcome}</td>"
+            yield f'<td class="n">{call.duration_ms} ms</td><td><pre>{_text(call.content)}</pre></td></tr>'
+        yield "</table></details>"
+    yield "</td></tr>"
+
+
+def _text(value: str) -> str:
+    cut = f"{value[:_LONGEST]} […]" if len(value) > _LONGEST else value
+    return escape(visible(cut))

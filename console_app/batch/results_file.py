@@ -1,0 +1,204 @@
+"""The file of results: a line an item, written as it ends, and the memory of what need not run again.
+
+What was written is what is done. A line goes to the disk as a whole before its item counts; one that a killed process
+left half-written is cut off when the run goes on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import os
+import queue
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from console_app.config.paths import PRIVATE_FILE
+from console_app.domain.batch import RESULT_VERSION, ItemResult, ItemStatus, WorkItem
+from console_app.domain.errors import FanoutError, UsageError
+from console_app.domain.json_text import json_line
+
+_BEGINNING = b'{"version":'
+_OTHER = "Name another file with -o, or move that one away."
+_PATIENCE = 1.0  # seconds between two tries to write
+_Line = tuple[str, asyncio.Future[bool]]
+
+
+class ResultsError(FanoutError):
+    """The results can't be read or written."""
+
+    title = "Results"
+
+
+@dataclass(slots=True)
+class Earlier:
+    """What a results file holds already: the newest result of each id counts. Tokens and money are of all of them."""
+
+    statuses: dict[str, ItemStatus] = field(default_factory=dict[str, ItemStatus])
+    tokens: int = 0
+    cost: float = 0.0
+
+
+class ResultsFile:
+    """Open for one run at a time. Writing is done by a thread, which `close` ends."""
+
+    def __init__(self, path: Path) -> None:
+        """Opens the file, or makes it, and locks it. Raises ResultsError."""
+        self.path = path
+        self.earlier = Earlier()
+        self.problem = ""  # why the newest write failed; "" once it went through
+        self.unwritten: list[str] = []  # after `close`: lines that the disk would not take
+        self._digests: dict[str, tuple[str, int]] = {}
+        try:
+            flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
+            self._descriptor = os.open(path, flags, PRIVATE_FILE)
+        except OSError as error:
+            raise ResultsError(f"can't write {path}: {error.strerror or error}", "Name another with -o.") from None
+        try:
+            self._lock()
+            self._read()
+        except BaseException:
+            os.close(self._descriptor)
+            raise
+        self._lines: queue.SimpleQueue[_Line | None] = queue.SimpleQueue()
+        self._giving_up = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def check(self, items: Sequence[WorkItem]) -> None:
+        """Raises UsageError where the file holds the result of an item that isn't one of `items`."""
+        digests = {item.id: item for item in items}
+        for name, (digest, line) in self._digests.items():
+            item = digests.get(name)
+            if item is None:
+                raise UsageError(f"{self.path}:{line} is of another run: there is no item “{name}”", _OTHER)
+            if item.digest != digest:
+                raise UsageError(
+                    f"{self.path}:{line} is of another run: its item “{name}” was another than {item.source}", _OTHER
+                )
+
+    def append(self, result: ItemResult) -> asyncio.Future[bool]:
+        """Done once the line is in the file; False where the disk would not take it. `problem` says why that waits."""
+        loop = asyncio.get_running_loop()
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._work, args=(loop,), name="results", daemon=True)
+            self._thread.start()
+        written: asyncio.Future[bool] = loop.create_future()
+        self._lines.put((json_line(result.model_dump(mode="json")) + "\n", written))
+        return written
+
+    def give_up(self) -> None:
+        """Nothing waits for the disk any more: what it doesn't take at once is in `unwritten`."""
+        self._giving_up.set()
+
+    async def close(self) -> None:
+        """Writes what waits, and lets go of the file."""
+        self.give_up()
+        if self._thread is not None:
+            self._lines.put(None)
+            await asyncio.to_thread(self._thread.join)
+        os.close(self._descriptor)
+
+    # At the start
+
+    def _lock(self) -> None:
+        try:
+            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise ResultsError(f"another run writes to {self.path}", "Wait for it, or name another with -o.") from None
+        except OSError:
+            pass  # a file system without locks
+
+    def _read(self) -> None:
+        end = 0
+        for number, line in enumerate(self._whole_lines(), 1):
+            if not line.endswith(b"\n"):
+                self._mend(line, end, number)
+                return
+            end += len(line)
+            self._take(line, number)
+
+    def _whole_lines(self) -> Iterator[bytes]:
+        with open(self._descriptor, "rb", closefd=False) as file:
+            yield from file
+
+    def _mend(self, torn: bytes, end: int, number: int) -> None:
+        """The last line has no end: its writer was killed, or an editor took it. No other file is touched."""
+        whole = True
+        try:
+            ItemResult.model_validate_json(torn)
+        except ValidationError:
+            whole = False
+        if not whole and not torn.startswith(_BEGINNING[: len(torn)]):
+            raise UsageError(f"{self.path} is no file of results", _OTHER)
+        try:
+            if whole:
+                os.write(self._descriptor, b"\n")
+            else:
+                os.ftruncate(self._descriptor, end)
+        except OSError as error:
+            raise ResultsError(f"can't write {self.path}: {error.strerror or error}") from None
+        if whole:
+            self._take(torn, number)
+
+    def _take(self, line: bytes, number: int) -> None:
+        try:
+            result = ItemResult.model_validate_json(line)
+        except ValidationError:
+            raise UsageError(f"{self.path}:{number} is no result of a batch", _OTHER) from None
+        if result.version > RESULT_VERSION:
+            raise UsageError(f"{self.path}:{number} was written by a newer Fanout (version {result.version})", _OTHER)
+        self._digests[result.id] = (result.item, number)
+        self.earlier.statuses[result.id] = result.status
+        self.earlier.tokens += result.usage.input_tokens + result.usage.output_tokens
+        self.earlier.cost += result.usage.cost or 0.0
+
+    # In the thread
+
+    def _work(self, loop: asyncio.AbstractEventLoop) -> None:
+        ended = False
+        while not ended:
+            lines = [self._lines.get()]
+            while not self._lines.empty():  # what came meanwhile goes to the disk together
+                lines.append(self._lines.get())
+            entries = [line for line in lines if line is not None]
+            ended = len(entries) < len(lines)
+            whole = not entries or self._write("".join(text for text, _ in entries).encode())
+            if not whole:
+                self.unwritten += [text for text, _ in entries]
+            if entries:
+                loop.call_soon_threadsafe(_done, [written for _, written in entries], whole)
+
+    def _write(self, data: bytes) -> bool:
+        """Whether all of it is in the file: what the disk took stays, and the rest follows."""
+        rest = memoryview(data)
+        while True:
+            try:
+                while rest:
+                    rest = rest[os.write(self._descriptor, rest) :]
+                os.fdatasync(self._descriptor)
+                self.problem = ""
+                return True
+            except OSError as error:
+                if not rest:
+                    return True  # a file that can't be synced, as a pipe
+                self.problem = f"can't write {self.path}: {error.strerror or error}"
+                if self._giving_up.wait(_PATIENCE):
+                    self._cut(len(data) - len(rest))
+                    return False
+
+    def _cut(self, written: int) -> None:
+        """Nothing stays of lines that are given back whole."""
+        try:
+            os.ftruncate(self._descriptor, os.fstat(self._descriptor).st_size - written)
+        except OSError:
+            pass  # the next run cuts off the one that has no end
+
+
+def _done(written: Sequence[asyncio.Future[bool]], whole: bool) -> None:
+    for one in written:
+        if not one.done():
+            one.set_result(whole)

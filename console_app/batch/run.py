@@ -1,0 +1,196 @@
+"""A run of a batch: hands items to an engine, writes what comes of them, and stops when it has to.
+
+An item counts as done when its line is in the results file. An item that a stop cut short has no line, and runs again
+the next time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from console_app.batch.engine import BatchEngine
+from console_app.batch.results_file import ResultsFile
+from console_app.domain.batch import BATCH_EVENT, BatchEvent, ItemResult, WorkItem
+from console_app.domain.batch_progress import BatchProgress
+from console_app.domain.errors import FanoutError
+from console_app.domain.steady_time import steady_time
+
+DISK_PATIENCE = 30.0  # seconds that a full disk may take to have room again
+_LOOK = 1.0  # seconds between two looks at what else may be submitted
+Stop = Literal["drain", "now"]
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """When a run stops early. Money in US dollars, and tokens of input and output, are those of all results in the
+    file, earlier runs included."""
+
+    max_price: float | None = None
+    max_tokens: int | None = None
+    fail_fast: bool = False
+
+
+class BatchRun:
+    """See the module. `seen` is told every event, `fault` is what the engine died of."""
+
+    def __init__(
+        self,
+        engine: BatchEngine,
+        items: Sequence[WorkItem],
+        results: ResultsFile,
+        progress: BatchProgress,
+        limits: Limits,
+        disk_patience: float = DISK_PATIENCE,
+    ) -> None:
+        self.progress = progress
+        self.fault = ""
+        self._engine = engine
+        self._todo = deque(items)
+        self._results = results
+        self._limits = limits
+        self.seen: Callable[[BatchEvent | ItemResult], None] = lambda _: None
+        self._out: dict[str, WorkItem] = {}  # submitted, and without a result
+        self._writing: set[str] = set()  # of these, those whose result is on its way to the disk
+        self._stopped_items: set[str] = set()
+        self._stopping: Stop | None = None
+        self._price, self._tokens = results.earlier.cost, results.earlier.tokens
+        self._unpriced_told = False
+        self._full_since: float | None = None
+        self._disk_patience = disk_patience
+        self._changed = asyncio.Event()
+
+    async def run(self) -> None:
+        """All items, or as many as there are before the run stops. Raises nothing that an item or an engine did."""
+        self.progress.begin(steady_time())
+        reading = [
+            asyncio.create_task(self._read_results(), name="batch results"),
+            asyncio.create_task(self._read_events(), name="batch events"),
+        ]
+        try:
+            while self._out or (self._todo and not self._stopping):
+                self._submit()
+                self._changed.clear()
+                if self.fault or not self._out:
+                    break
+                try:
+                    await asyncio.wait_for(self._changed.wait(), _LOOK)
+                except TimeoutError:
+                    self._notice_disk()
+        finally:
+            self.progress.state = "ended"
+            await self._engine.close()
+            await asyncio.wait(reading)
+
+    def stop(self, how: Stop, why: str) -> None:
+        """No more items begin; with `now` those that run are stopped too, and run again another time."""
+        if self._stopping is None:
+            self.progress.ending = why
+            self.progress.state = "stopping"
+        if how == "now" and self._stopping != "now":
+            self._stopping = how
+            self._results.give_up()
+            self._engine.cancel()
+        self._stopping = self._stopping or how
+        self._changed.set()
+
+    def stop_item(self, item_id: str) -> bool:
+        """Stops one item for good: its result says `cancelled`. False when it doesn't run."""
+        if item_id not in self._out:
+            return False
+        self._stopped_items.add(item_id)
+        self._engine.cancel(item_id)
+        return True
+
+    def watch(self, item_id: str | None) -> None:
+        """Has the turn events of one item among those that are seen."""
+        self._engine.watch(item_id)
+
+    def _submit(self) -> None:
+        while self._todo and not self._stopping and len(self._out) < self._engine.capacity:
+            if why := self._spent():
+                self.stop("drain", why)
+                return
+            item = self._todo.popleft()
+            if self._limits.max_price is not None:
+                item = item.model_copy(update={"max_price": max(self._limits.max_price - self._price, 0.0)})
+            self._out[item.id] = item
+            self._engine.submit(item.model_dump_json(exclude_defaults=True))
+
+    def _spent(self) -> str:
+        most = self._limits.max_price
+        if most is not None and self._price >= most:
+            return f"the price limit is reached: ${self._price:.4f} of ${most:.4f} (--max-price)"
+        if (tokens := self._limits.max_tokens) is not None and self._tokens >= tokens:
+            return f"the token limit is reached: {self._tokens:,} of {tokens:,} (--max-tokens)"
+        return ""
+
+    async def _read_results(self) -> None:
+        await self._guarded(self._engine.results(), self._finished)
+
+    async def _read_events(self) -> None:
+        await self._guarded(self._engine.events(), self._happened)
+
+    async def _guarded(self, texts: AsyncIterator[str], take: Callable[[str], None]) -> None:
+        try:
+            async for text in texts:
+                take(text)
+        except FanoutError as error:
+            self.fault = error.line
+        except Exception as error:
+            log.exception("the batch failed")
+            self.fault = f"{type(error).__name__}: {error} (see the log)"
+        self._changed.set()
+
+    def _happened(self, text: str) -> None:
+        event = BATCH_EVENT.validate_json(text)
+        self.progress.apply(event)
+        self.seen(event)
+
+    def _finished(self, text: str) -> None:
+        result = ItemResult.model_validate_json(text)
+        if result.id not in self._out or result.id in self._writing:
+            return  # a second one of an item that a lost worker had run
+        if result.status == "cancelled" and result.id not in self._stopped_items:
+            del self._out[result.id]  # the run stopped it: it runs again another time
+            self.progress.forget(result.id)
+            self._changed.set()
+        else:
+            self._writing.add(result.id)
+            self._results.append(result).add_done_callback(lambda _: self._written(result))
+
+    def _written(self, result: ItemResult) -> None:
+        self._writing.discard(result.id)
+        del self._out[result.id]
+        self._count(result)
+        self._changed.set()
+
+    def _count(self, result: ItemResult) -> None:
+        self.progress.finished(result)
+        self._price += result.usage.cost or 0.0
+        self._tokens += result.usage.input_tokens + result.usage.output_tokens
+        if self._limits.max_price is not None and result.usage.cost is None and result.usage.input_tokens:
+            self._unpriced()
+        self.seen(result)
+        if self._limits.fail_fast and not result.ok:
+            self.stop("now", f"item “{result.id}” {result.status} (--fail-fast)")
+
+    def _unpriced(self) -> None:
+        if not self._unpriced_told:
+            self._unpriced_told = True
+            self.progress.notice("The price of a model isn't known, so --max-price can't be kept.")
+
+    def _notice_disk(self) -> None:
+        now = asyncio.get_running_loop().time()
+        if not self._results.problem:
+            self._full_since = None
+        elif self._full_since is None:
+            self._full_since = now
+            self.stop("drain", self._results.problem)
+        elif now - self._full_since >= self._disk_patience and len(self._writing) == len(self._out):
+            self._results.give_up()

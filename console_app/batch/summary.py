@@ -1,0 +1,62 @@
+"""What there is to say of a batch that has ended, in a few lines, and of an item that runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from console_app.domain.batch_progress import BatchSnapshot, RunningItem
+from console_app.domain.batch_words import duration, money
+from console_app.domain.safe_text import one_line
+from console_app.domain.tools import CallState, Outcome
+
+_BAR = 30  # characters of the longest bar
+_CAUSES = 8
+_STATES = {
+    CallState.ANNOUNCED: "·",
+    CallState.WAITING: "?",
+    CallState.QUEUED: "…",
+    CallState.RUNNING: "●",
+    CallState.FINISHED: "✓",
+}
+
+
+def lanes(item: RunningItem) -> str:
+    """The calls of a running item, a character each, and what the newest open one is."""
+    marks = "".join(
+        "✗" if lane.outcome is not None and lane.outcome is not Outcome.SUCCEEDED else _STATES[lane.state]
+        for lane in item.lanes
+    )
+    open_ones = [lane.label for lane in item.lanes if lane.state is not CallState.FINISHED]
+    return f"{marks} {open_ones[-1]}" if open_ones else marks
+
+
+def lines(run: BatchSnapshot) -> Iterator[str]:
+    """A run that has ended: how many, how long, what failed and why, what it took."""
+    counts = ", ".join(f"{count} {status.replace('_', ' ')}" for status, count in run.counts.items())
+    before = f" ({run.earlier} from before)" if run.earlier else ""
+    yield f"{run.ended + run.earlier} of {run.total} items done{before}: {counts or 'none ran'}."
+    if run.ending:
+        yield f"Stopped: {run.ending}."
+    if run.ended:
+        took = duration(max(run.at - run.started_at, 0.0))
+        rate = f", {run.rate:.1f} items a second" if run.rate else ""
+        yield f"It took {took}{rate}; {run.calls} calls, {run.failed_calls} of them without success."
+    if run.usage.input_tokens or run.usage.output_tokens:
+        priced = f", {money(run.usage.cost)}" if run.usage.cost is not None else ", price not known"
+        yield f"Tokens: {run.usage.input_tokens:,} in, {run.usage.output_tokens:,} out{priced}."
+    if run.histogram:
+        yield "Durations:"
+        most = max(bar.count for bar in run.histogram)
+        for bar in run.histogram:
+            drawn = "█" * max(round(bar.count / most * _BAR), 1 if bar.count else 0)
+            yield f"  up to {duration(bar.up_to):>8} {bar.count:>7} {drawn}"
+    if run.slowest:
+        yield "Slowest: " + ", ".join(f"{one_line(one.id, 40)} {duration(one.seconds)}" for one in run.slowest) + "."
+    if run.causes:
+        yield "Failures:"
+        for cause in run.causes[:_CAUSES]:
+            status = cause.status.replace("_", " ")
+            yield f"  {cause.count:>5} {status}: {cause.words} (as {one_line(cause.example, 40)})"
+        if (more := len(run.causes) - _CAUSES) > 0:
+            yield f"  and {more} other causes"
+    yield from (f"Note: {one_line(text, 200)}" for text in run.notices)

@@ -1,0 +1,314 @@
+"""Runs single items, each a conversation of its own with one turn (or the calls it was given), on shared servers."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from typing import Any
+
+from console_app.batch import answer_schema
+from console_app.batch.event_files import EventFiles
+from console_app.batch.models import SharedModels
+from console_app.domain import events as ev
+from console_app.domain.batch import (
+    BatchEvent,
+    ItemCall,
+    ItemCallChanged,
+    ItemResult,
+    ItemStarted,
+    ItemStatus,
+    ItemTurnEvent,
+    ItemUsage,
+    WorkItem,
+)
+from console_app.domain.errors import FanoutError
+from console_app.domain.messages import AssistantMessage, Attachment, UserMessage
+from console_app.domain.ports.provider import SLICE
+from console_app.domain.ports.toolset import CallReporter, Invocation, Toolset
+from console_app.domain.steady_time import steady_time
+from console_app.domain.tools import CallState, Outcome, ToolResult, ToolSpec
+from console_app.domain.transcript_parts import CallView
+from console_app.engine.approval_gate import ApprovalGate
+from console_app.engine.engine import Engine
+from console_app.engine.manual_calls import ManualCall, ManualCallsProvider, TypedCallsGate, find_tools
+from console_app.engine.settings import EngineSettings
+from console_app.engine.slots import Slots
+from console_app.engine.turn import Turn
+
+_STATES: dict[type[ev.Event], CallState] = {
+    ev.CallQueued: CallState.QUEUED,
+    ev.CallStarted: CallState.RUNNING,
+    ev.CallFinished: CallState.FINISHED,
+}
+# Items whose conversations, full of cycles, are collected together: left to itself the collector waits for hundreds,
+# and holds the loop up for a fifth of a second.
+_COLLECTED = 80
+Tell = Callable[[BatchEvent], None]
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class SharedParts:
+    """What all items of a process have in common. `attach` reads what goes with an item, and may raise FanoutError;
+    `instructions` gives what the servers say of themselves."""
+
+    models: SharedModels
+    toolset: Toolset
+    settings: EngineSettings
+    gate: ApprovalGate
+    attach: Callable[[Sequence[str]], Awaitable[tuple[Attachment, ...]]]
+    instructions: Callable[[], str] = lambda: ""
+    event_files: EventFiles | None = None
+    slots: Slots = field(default_factory=Slots)
+
+
+class TurnWorker:
+    """An ItemWorker. Any number of items run at once."""
+
+    def __init__(self, shared: SharedParts) -> None:
+        self._shared = shared
+        self._running: dict[str, _Running] = {}
+        self._watched: str | None = None
+        self._ended = 0
+
+    async def run(self, item: WorkItem, tell: Tell) -> ItemResult:
+        """One item to its end. Whatever goes wrong is in the result; cancelling the task makes it `cancelled`."""
+        running = self._running[item.id] = _Running(item, tell, watched=self._watched == item.id)
+        try:
+            return await self._result(running)
+        finally:
+            del self._running[item.id]
+            self._ended += 1
+            if self._ended % _COLLECTED == 0:
+                gc.collect()
+
+    def watch(self, item_id: str | None) -> None:
+        """Tells the turn events of this item from now on, those that there were first."""
+        if (before := self._running.get(self._watched or "")) is not None:
+            before.watched = False
+        self._watched = item_id
+        if (running := self._running.get(item_id or "")) is not None:
+            running.show_all()
+
+    async def _result(self, running: _Running) -> ItemResult:
+        item = running.item
+        running.tell(ItemStarted(item=item.id, model=item.model, at=running.began))
+        try:
+            engine = self._engine(item)
+            message = await self._message(item)
+        except FanoutError as error:
+            return running.result("failed", error=error.line)
+        running.engine = engine
+        try:
+            try:
+                return await self._answered(running, engine, message)
+            except asyncio.CancelledError:
+                return running.result("cancelled")
+            except Exception as error:  # a fault of ours ends this item alone
+                log.exception("item %s failed", item.id)
+                return running.result("failed", error=f"{type(error).__name__}: {error} (see the log)")
+        finally:
+            if self._shared.event_files is not None:
+                await self._shared.event_files.write(item.id, running.events)
+
+    async def _answered(self, running: _Running, engine: Engine, message: UserMessage) -> ItemResult:
+        item, schema = running.item, running.item.answer_schema
+        running.keep(engine.session_event())
+        turn = await self._turn(running, engine.start(message))
+        status, error = _ending(turn)
+        if status != "completed" or schema is None:
+            failed = [call for call in engine.transcript.calls.values() if call.outcome is not Outcome.SUCCEEDED]
+            if status == "completed" and item.calls and failed:
+                return running.result("failed", error=failed[0].error or f"{failed[0].label} {failed[0].outcome}")
+            return running.result(status, error=error)
+        try:
+            return running.result("completed", structured=answer_schema.read(running.answer, schema))
+        except answer_schema.NotFitting as wrong:
+            reason = str(wrong)
+        running.tries = 2
+        turn = await self._turn(running, engine.start(UserMessage(content=answer_schema.again(reason))))
+        status, error = _ending(turn)
+        if status != "completed":
+            return running.result(status, error=error)
+        try:
+            return running.result("completed", structured=answer_schema.read(running.answer, schema))
+        except answer_schema.NotFitting as wrong:
+            return running.result("invalid", error=f"the answer doesn't fit its schema: {wrong}")
+
+    async def _turn(self, running: _Running, turn: Turn) -> Turn:
+        async with turn:
+            while events := await turn.next_slice(SLICE):
+                for event in events:
+                    running.keep(event)
+        return turn
+
+    # What an item runs on
+
+    def _engine(self, item: WorkItem) -> Engine:
+        shared = self._shared
+        toolset: Toolset = shared.toolset
+        if item.allowed_tools is not None:
+            toolset = AllowedTools(toolset, item.allowed_tools)
+        if item.calls:
+            calls = [ManualCall(call.tool, call.arguments) for call in item.calls]
+            gate = TypedCallsGate(shared.gate.mode, shared.gate.rules, headless=True, bindings=shared.gate.bindings)
+            settings = replace(shared.settings, strategy="agentic", builtin_tools=frozenset())
+            provider = ManualCallsProvider(calls, find_tools(calls, toolset.tools()))
+            return Engine(provider=provider, toolset=toolset, settings=settings, gate=gate, slots=shared.slots)
+        parts = [shared.settings.system_prompt if item.system is None else item.system, shared.instructions()]
+        if item.answer_schema is not None:
+            parts.append(answer_schema.request(item.answer_schema))
+        settings = replace(
+            shared.settings,
+            system_prompt="\n\n".join(filter(None, parts)),
+            max_price=shared.settings.max_price if item.max_price is None else item.max_price,
+        )
+        provider = shared.models.open(item.model)
+        return Engine(provider=provider, toolset=toolset, settings=settings, gate=shared.gate, slots=shared.slots)
+
+    async def _message(self, item: WorkItem) -> UserMessage:
+        message = UserMessage(content=item.prompt)
+        if item.attachments:
+            message = message.model_copy(update={"attachments": await self._shared.attach(item.attachments)})
+        return message
+
+
+class _Running:
+    """An item that runs, and what was told of it."""
+
+    def __init__(self, item: WorkItem, tell: Tell, *, watched: bool) -> None:
+        self.item = item
+        self.tell = tell
+        self.watched = watched
+        self.began = steady_time()
+        self.engine: Engine | None = None
+        self.tries = 1
+        self.events: list[ev.Event] = []  # without those that are only shown
+
+    def keep(self, event: ev.Event) -> None:
+        """An event of its turn happened."""
+        if not event.shown_only:
+            self.events.append(event)
+        if self.watched:
+            self._show(event)
+        if (state := _STATES.get(type(event))) is not None and self.engine is not None:
+            call = self.engine.transcript.calls.get(event.call_id)  # type: ignore[union-attr]  of the four above
+            if call is not None:
+                self._changed(call, state)
+
+    def show_all(self) -> None:
+        """From now on it is watched."""
+        self.watched = True
+        step = self.engine.transcript.step if self.engine is not None else None
+        begun = next((event for event in reversed(self.events) if isinstance(event, ev.StepStarted)), None)
+        for event in self.events:
+            self._show(event)
+            if event is begun and step is not None and step.text and not step.done:
+                self._show(ev.TextDelta(text=step.text))  # what it has said so far
+
+    def _show(self, event: ev.Event) -> None:
+        self.tell(ItemTurnEvent(item=self.item.id, event=event.model_dump(mode="json")))
+
+    def _changed(self, call: CallView, state: CallState) -> None:
+        spec = self.engine.spec(call.name) if self.engine is not None else None
+        label = f"{call.server}.{call.tool}" if call.server else call.name
+        read_only = spec is not None and (spec.builtin or spec.annotations.read_only)
+        self.tell(
+            ItemCallChanged(
+                item=self.item.id,
+                call_id=call.id,
+                label=label,
+                state=state,
+                outcome=call.outcome if state is CallState.FINISHED else None,
+                read_only=read_only,
+                at=steady_time(),
+            )
+        )
+
+    @property
+    def answer(self) -> str:
+        """The text of the newest answer; of given calls what came of them."""
+        if self.engine is None:
+            return ""
+        if self.item.calls:
+            return "\n\n".join(call.content for call in self.engine.transcript.calls.values())
+        for message in reversed(self.engine.history):
+            if isinstance(message, AssistantMessage) and message.label is None and message.content:
+                return message.content
+        return ""
+
+    def result(self, status: ItemStatus, *, error: str | None = None, structured: Any = None) -> ItemResult:
+        """What came of it."""
+        transcript = self.engine.transcript if self.engine is not None else None
+        model, usage = self.item.model, ItemUsage()
+        if transcript is not None and self.engine is not None:
+            model = "" if self.item.calls else f"{self.engine.provider.name}/{self.engine.provider.model}"
+            spent = transcript.usage
+            usage = ItemUsage(
+                input_tokens=spent.input_tokens,
+                output_tokens=spent.output_tokens,
+                cached_tokens=spent.cached_tokens,
+                cost=spent.cost,
+            )
+        return ItemResult(
+            id=self.item.id,
+            item=self.item.digest,
+            status=status,
+            answer=self.answer,
+            structured=structured,
+            error=error,
+            model=model,
+            calls=tuple(_kept(call) for call in transcript.calls.values()) if transcript is not None else (),
+            usage=usage,
+            started_at=round(self.began, 3),
+            finished_at=round(steady_time(), 3),
+            tries=self.tries,
+            source=self.item.source,
+        )
+
+
+class AllowedTools:
+    """The tools of another toolset whose SERVER.TOOL one of `patterns` fits."""
+
+    def __init__(self, inner: Toolset, patterns: Sequence[str]) -> None:
+        self._inner = inner
+        self._patterns = patterns
+
+    def tools(self) -> Sequence[ToolSpec]:
+        """See Toolset."""
+        return [
+            spec for spec in self._inner.tools() if any(fnmatchcase(spec.label, pattern) for pattern in self._patterns)
+        ]
+
+    async def call(self, invocation: Invocation, reporter: CallReporter) -> ToolResult:
+        """See Toolset."""
+        return await self._inner.call(invocation, reporter)
+
+
+def _ending(turn: Turn) -> tuple[ItemStatus, str | None]:
+    if turn.timed_out:
+        return "timed_out", turn.error
+    if turn.outcome == "failed":
+        return "failed", turn.error
+    if turn.approval_needed:
+        missed = sorted({one.tool for one in turn.approvals_missed})
+        return "approval", f"a call needed an approval and nobody could give it: {', '.join(missed)}"
+    if turn.outcome in ("step_limit", "cancelled"):
+        return turn.outcome, turn.error
+    return "completed", None
+
+
+def _kept(call: CallView) -> ItemCall:
+    return ItemCall(
+        server=call.server,
+        tool=call.tool or call.name,
+        arguments=call.arguments,
+        outcome=call.outcome or Outcome.INTERRUPTED,
+        content=call.content,
+        error=call.error,
+        duration_ms=call.duration_ms,
+    )

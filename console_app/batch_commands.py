@@ -1,0 +1,290 @@
+"""What `fanout batch` does, and `fanout call --from`: items read and checked, run, shown and summed up."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import random
+from argparse import Namespace
+from collections.abc import AsyncGenerator, Generator, Sequence
+from contextlib import asynccontextmanager, contextmanager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from console_app import batch_worker, wiring
+from console_app.batch import answer_schema, pricing, status_files, summary
+from console_app.batch.items import ItemPlan, given_calls, make_items, read_each
+from console_app.batch.local_engine import LocalEngine
+from console_app.batch.report import write_report
+from console_app.batch.results_file import ResultsFile
+from console_app.batch.rows import read_rows
+from console_app.batch.run import BatchRun, Limits
+from console_app.batch.status_files import StatusFile
+from console_app.batch.telling import Telling
+from console_app.batch.template import Template
+from console_app.batch_worker import OpenWorker
+from console_app.config.server_choice import ServerChoice
+from console_app.domain.batch import BatchEvent, ItemResult, ItemTurnEvent, WorkItem
+from console_app.domain.batch_progress import BatchProgress, BatchSnapshot
+from console_app.domain.batch_words import duration, line
+from console_app.domain.errors import FanoutError, UsageError
+from console_app.domain.events import EVENT
+from console_app.domain.json_text import json_line
+from console_app.domain.safe_text import one_line, visible
+from console_app.engine.manual_calls import ManualCall, find_tools
+from console_app.headless import servers
+from console_app.headless.interrupts import EXIT_INTERRUPTED, Interrupts
+from console_app.headless.manual_calls import needed_servers
+from console_app.headless.output import OutputStreams
+from console_app.headless.run import EXIT_DONE, EXIT_FAILED, RunEnding
+from console_app.wiring import Setup
+
+ACTIONS = ("status", "show", "stop")
+DONE = RunEnding(EXIT_DONE)
+
+
+async def batch(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> RunEnding:
+    """`fanout batch`."""
+    words: Sequence[str] = setup.arguments.words
+    if words[0] in ACTIONS:
+        return _other_run(setup, output, words[0], words[1:])
+    plan = _plan(setup)
+    items = await asyncio.to_thread(lambda: make_items(read_rows(words, setup.arguments.format), plan))
+    return await _Command(setup, output, interrupts, items, wiring.choose_servers(setup)).run()
+
+
+async def calls(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> RunEnding:
+    """`fanout call --from`."""
+    if setup.arguments.words:
+        raise UsageError("--from takes its calls from the file alone", "Leave out the others.")
+    path: str = setup.arguments.from_file
+    vars(setup.arguments).update(dry_run=False, events=None, batch_price=None, batch_tokens=None)
+    items = await asyncio.to_thread(lambda: given_calls(read_rows([path], "jsonl")))
+    chosen = wiring.choose_servers(setup)
+    for item in items:  # each by itself, so that the line of the one that is wrong can be told
+        with _told_at(item):
+            needed_servers(chosen, _given(item))
+    chosen = needed_servers(chosen, [call for item in items for call in _given(item)])
+    return await _Command(setup, output, interrupts, items, chosen, calls=True).run()
+
+
+def _plan(setup: Setup) -> ItemPlan:
+    arguments = setup.arguments
+    return ItemPlan(
+        prompt=None if arguments.prompt is None else Template(arguments.prompt, "--prompt"),
+        system=None if arguments.system is None else Template(arguments.system, "--system"),
+        schema=_schema(arguments.schema),
+        each=read_each(arguments.each or ()),
+        repeat=arguments.repeat,
+        folder=setup.cwd,
+    )
+
+
+def _schema(path: str | None) -> dict[str, Any] | None:
+    if path is None:
+        return None
+    try:
+        schema: Any = json.loads(Path(path).read_text(encoding="utf-8-sig"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise UsageError(f"--schema {path}: {one_line(str(error), 200)}") from None
+    if problem := answer_schema.problem_of(schema):
+        raise UsageError(f"--schema {path}: {problem}")
+    return schema
+
+
+def _other_run(setup: Setup, output: OutputStreams, action: str, names: Sequence[str]) -> RunEnding:
+    """`status`, `show` and `stop`: of runs in other terminals."""
+    folder = setup.paths.batches
+    if action != "status" and len(names) != 1:
+        raise UsageError(f"{action} needs the name of one batch", "fanout batch status lists them.")
+    runs = [status_files.named(folder, name) for name in names] if names else status_files.known(folder)
+    if action == "stop":
+        status_files.ask_to_stop(folder, names[0])
+        output.report(f"{names[0]}: asked to stop.")
+        return DONE
+    for run in runs:
+        if setup.arguments.json:
+            output.report(json_line(run.model_dump(mode="json")))
+        else:
+            for text in _told(run) if action == "show" else [f"{run.name}: {run.state} · {line(run)}"]:
+                output.report(visible(text))
+    if not runs:
+        output.error_line("No batch has run here.")
+    return DONE
+
+
+def _told(run: BatchSnapshot) -> list[str]:
+    if run.state == "ended":
+        return [f"{run.name}: ended · {run.results}", *summary.lines(run)]
+    running = [
+        f"  {one.id}  {duration(max(run.at - one.started_at, 0.0))}  {one.model}  {summary.lanes(one)}"
+        for one in run.running
+    ]
+    failures = [f"  {cause.count} {cause.status}: {cause.words} (as {cause.example})" for cause in run.causes]
+    return [f"{run.name}: {run.state} · {run.results}", line(run), *running, *failures]
+
+
+@dataclass(slots=True)
+class _Command:
+    """One run from the command line."""
+
+    setup: Setup
+    output: OutputStreams
+    interrupts: Interrupts
+    items: list[WorkItem]
+    servers: ServerChoice
+    calls: bool = False
+
+    @property
+    def arguments(self) -> Namespace:
+        return self.setup.arguments
+
+    async def run(self) -> RunEnding:
+        for note in (*self.setup.layered.notes, *self.servers.notes):
+            self.output.error_line(note)
+        if self.arguments.dry_run:
+            return await self._price()
+        if self.arguments.output is None:
+            raise UsageError("it isn't said where the results go", "Name a file with -o, as -o results.jsonl.")
+        path = self.setup.cwd / Path(self.arguments.output).expanduser()
+        results = await asyncio.to_thread(ResultsFile, path)
+        try:
+            await asyncio.to_thread(results.check, self.items)
+            return await self._missing(results)
+        finally:
+            await results.close()
+            for text in results.unwritten:  # so that nothing is lost
+                self.output.out(text)
+            if results.unwritten:
+                self.output.error_line(f"fanout: {results.problem}: {len(results.unwritten)} results are on stdout.")
+
+    async def _missing(self, results: ResultsFile) -> RunEnding:
+        done = results.earlier.statuses
+        again = self.arguments.retry == "failed"
+        todo = [one for one in self.items if one.id not in done or (again and done[one.id] != "completed")]
+        earlier = len(self.items) - len(todo)
+        if not todo:
+            failed = sum(status != "completed" for status in done.values())
+            hint = f", {failed} of them failed (--retry failed runs those again)" if failed else ""
+            self.output.error_line(f"Nothing is left to do: all {earlier} items have a result{hint}.")
+            return RunEnding(EXIT_FAILED if failed else EXIT_DONE)
+        if self.arguments.shuffle:
+            random.shuffle(todo)
+        todo = todo[: self.arguments.limit]
+        progress = BatchProgress(earlier + len(todo), earlier)
+        async with self._worker(todo) as worker:
+            return await self._run(worker, results, todo, progress)
+
+    @asynccontextmanager
+    async def _worker(self, items: Sequence[WorkItem]) -> AsyncGenerator[OpenWorker]:
+        """Servers and models, ready; what an item asks for and isn't there is told with its line."""
+        events = None if self.arguments.events is None else self.setup.cwd / Path(self.arguments.events).expanduser()
+        opening = batch_worker.open_worker(self.setup, self.servers, events=events, named_servers=self.calls)
+        async with opening as worker:
+            await self.interrupts.race(worker.ready(lambda hub: servers.settled(hub, self.output)))
+            if self.calls:
+                for item in items:
+                    with _told_at(item):
+                        find_tools(_given(item), worker.hub.tools())
+            else:
+                first: dict[str, WorkItem] = {}
+                for item in items:
+                    first.setdefault(item.model, item)
+                for name, item in first.items():
+                    with _told_at(item) if name else nullcontext():
+                        await self.interrupts.race(worker.models.load(name))
+            yield worker
+
+    async def _price(self) -> RunEnding:
+        items = self.items[: self.arguments.limit]
+        async with self._worker(items) as worker:
+            settings = wiring.engine_settings(self.setup.settings, headless=True)
+            prompt = "\n\n".join(filter(None, (settings.system_prompt, worker.hub.instructions())))
+            tools = worker.hub.tools()
+            for one in await asyncio.to_thread(pricing.estimate, items, worker.models.choice, prompt, tools):
+                self.output.report(one.line)
+        self.output.error_line("For one request an item: calls add steps, and each step sends all before it again.")
+        return DONE
+
+    async def _run(
+        self, worker: OpenWorker, results: ResultsFile, todo: list[WorkItem], progress: BatchProgress
+    ) -> RunEnding:
+        jobs: int | None = self.arguments.jobs
+        engine = LocalEngine(worker.worker, lambda: jobs or worker.models.jobs)
+        limits = Limits(self.arguments.batch_price or None, self.arguments.batch_tokens, self.arguments.fail_fast)
+        run = BatchRun(engine, todo, results, progress, limits)
+        name = self.arguments.name or results.path.stem
+        status = await asyncio.to_thread(StatusFile, self.setup.paths.batches, name)
+        self.interrupts.on_interrupt = lambda: run.stop("now", "interrupted")
+        if self.interrupts.asked.is_set():
+            run.stop("now", "interrupted")
+        try:
+            telling = Telling(run, status, str(results.path), lambda: worker.models.paused)
+            if self.on_screen:
+                ended = await self._shown(run, telling)
+            else:
+                ended = await telling.until_ended(self.output.error_line)
+        finally:
+            self.interrupts.on_interrupt = None
+            status.close()
+        now = {item.id for item in todo}
+        failed = any(status != "completed" for name, status in results.earlier.statuses.items() if name not in now)
+        return await self._ending(run, ended, failed=failed)
+
+    @property
+    def on_screen(self) -> bool:
+        """Whether a terminal is there to show it on."""
+        term = self.setup.environ.get("TERM", "")
+        return os.isatty(0) and os.isatty(1) and os.isatty(2) and term not in ("", "dumb") and not self.arguments.plain
+
+    async def _shown(self, run: BatchRun, telling: Telling) -> BatchSnapshot:
+        from console_app import resources
+        from console_app.tui.batch.app import BatchApp  # with Textual, 0.2 s, which a pipe doesn't need
+
+        theme_dirs = (resources.themes_dir(), self.setup.paths.themes)
+        app = BatchApp(telling, self.setup.settings.theme, theme_dirs)
+
+        def seen(event: BatchEvent | ItemResult) -> None:
+            if isinstance(event, ItemTurnEvent):
+                app.happened(event.item, EVENT.validate_python(event.event))
+
+        run.seen = seen
+        showing = asyncio.create_task(app.run_async(), name="batch screen")
+        running = asyncio.create_task(telling.until_ended(None), name="batch run")
+        try:
+            await asyncio.wait((showing, running), return_when=asyncio.FIRST_COMPLETED)
+            if not running.done():  # the screen is gone, with its terminal or by a fault of ours
+                telling.stop_all()
+            return await running
+        finally:
+            if not showing.done():
+                app.exit()
+            await asyncio.wait((showing,))
+
+    async def _ending(self, run: BatchRun, ended: BatchSnapshot, *, failed: bool) -> RunEnding:
+        """`failed` says that an earlier run left an item that did."""
+        for text in summary.lines(ended):
+            self.output.error_line(text)
+        if self.arguments.report:
+            report = self.setup.cwd / Path(self.arguments.report).expanduser()
+            await asyncio.to_thread(write_report, report, ended, Path(ended.results))
+        if self.interrupts.asked.is_set():
+            return RunEnding(EXIT_INTERRUPTED, "Interrupted.")
+        if run.fault:
+            return RunEnding(EXIT_FAILED, run.fault)
+        return RunEnding(EXIT_FAILED if failed or ended.failed or ended.left or ended.ending else EXIT_DONE)
+
+
+def _given(item: WorkItem) -> list[ManualCall]:
+    return [ManualCall(call.tool, call.arguments) for call in item.calls]
+
+
+@contextmanager
+def _told_at(item: WorkItem) -> Generator[None]:
+    """An error of the item names its line."""
+    try:
+        yield
+    except FanoutError as error:
+        raise type(error)(f"{item.source}: {error.detail}", error.hint) from error

@@ -1,0 +1,76 @@
+"""Opens what runs items in this process: its servers, its models, its limits. One a process, for any engine."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from console_app import wiring
+from console_app.batch.event_files import EventFiles
+from console_app.batch.models import SharedModels
+from console_app.batch.turn_worker import SharedParts, TurnWorker
+from console_app.config.server_choice import ServerChoice
+from console_app.domain.errors import AttachmentError
+from console_app.domain.messages import Attachment
+from console_app.wiring import Setup
+
+if TYPE_CHECKING:
+    from console_app.mcp_client.hub import Hub
+
+
+class OpenWorker:
+    """A worker with its servers, started and settled once `ready` returns."""
+
+    def __init__(self, hub: Hub, models: SharedModels, worker: TurnWorker, servers: ServerChoice) -> None:
+        self.hub = hub
+        self.models = models
+        self.worker = worker
+        self._servers = servers
+
+    async def ready(self, settled: Callable[[Hub], Awaitable[None]]) -> None:
+        """Waits with `settled` for the servers."""
+        if self._servers.servers:
+            await asyncio.to_thread(wiring.preload_servers)
+        await asyncio.gather(settled(self.hub), wiring.build_models())
+        wiring.freeze_collector()
+
+
+@asynccontextmanager
+async def open_worker(
+    setup: Setup, servers: ServerChoice, *, events: Path | None = None, named_servers: bool = False
+) -> AsyncGenerator[OpenWorker]:
+    """A worker under the settings of `setup`; its connections are closed at the end. `events` is where each item's
+    events are kept, `named_servers` says that `servers` are the ones that calls name. Raises FanoutError."""
+    models = SharedModels(wiring.model_source(setup))
+    hub = wiring.build_hub(setup, servers, picks=None if named_servers else wiring.picks(setup))
+    shared = SharedParts(
+        models=models,
+        toolset=hub,
+        settings=wiring.engine_settings(setup.settings, headless=True),
+        gate=wiring.build_gate(setup, servers, headless=True),
+        attach=_attaching(setup.cwd, setup.paths.files),
+        instructions=hub.instructions,
+        event_files=EventFiles(events, setup.redactor) if events is not None else None,
+    )
+    await hub.start()
+    try:
+        yield OpenWorker(hub, models, TurnWorker(shared), servers)
+    finally:
+        await asyncio.gather(hub.close(), models.close())
+
+
+def _attaching(folder: Path, saved: Path) -> Callable[[Sequence[str]], Awaitable[tuple[Attachment, ...]]]:
+    async def attach(paths: Sequence[str]) -> tuple[Attachment, ...]:
+        from console_app.conversation.attachments import Attachments
+        from console_app.conversation.file_mentions import written_path
+
+        named = " ".join(f"@{written_path(path)}" for path in paths)
+        composed = await Attachments(folder, saved, None, lambda: "").compose("", named)
+        if composed.notices:
+            raise AttachmentError(composed.notices[0])
+        return composed.message.attachments
+
+    return attach

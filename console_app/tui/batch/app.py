@@ -1,0 +1,144 @@
+"""The app of a batch in a terminal: how far it is, what runs, what failed. It ends when the batch does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+from textual.app import App, ComposeResult, SystemCommand
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.filter import LineFilter
+from textual.screen import Screen
+from textual.widgets import ProgressBar, Static
+
+from console_app.domain.batch_progress import BatchSnapshot
+from console_app.domain.batch_words import line
+from console_app.domain.events import Event
+from console_app.domain.safe_text import one_line
+from console_app.tui.batch.feed import BatchFeed
+from console_app.tui.batch.item_screen import ItemScreen
+from console_app.tui.batch.running_list import RunningList
+from console_app.tui.terminal.driver_choice import driver_class
+from console_app.tui.terminal.edge import EDGE
+from console_app.tui.textual_internals import driver_of
+from console_app.tui.themes import load_themes
+from console_app.tui.widgets.key_hints import KeyHints
+
+_LOOK = 0.25  # seconds between two looks at the run
+_CAUSES = 3
+_DEFAULT_THEME = "fanout-dark"
+
+
+class BatchApp(App[None]):
+    """Shows a run. `theme_dirs` are where `theme` may be found."""
+
+    CSS = """
+    Screen { background: $background; color: $foreground; }
+    Toast { background: $panel; color: $foreground; }
+    #head { height: auto; padding: 0 1; background: $panel; }
+    #head Static { height: 1; text-wrap: nowrap; }
+    #bar { padding: 0 1; height: 1; background: $panel; }
+    #bar Bar { width: 1fr; }
+    #running { margin: 0 1; }
+    #causes { height: auto; max-height: 4; padding: 0 1; color: $error; text-wrap: nowrap; }
+    """
+    ENABLE_COMMAND_PALETTE = False
+    AUTO_FOCUS = "RunningList"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "open", "open", id="batch.open"),
+        Binding("s", "stop_item", "stop item", id="batch.stop_item"),
+        Binding("q,ctrl+c", "stop_all", "stop all", id="batch.stop_all", priority=True),
+    ]
+
+    def __init__(self, feed: BatchFeed, theme: str, theme_dirs: Sequence[Path]) -> None:
+        super().__init__(driver_class=driver_class())
+        self._feed = feed
+        themes, _ = load_themes(theme_dirs)
+        for entry in themes:
+            self.register_theme(entry.theme)
+        self.theme = next(name for name in (theme, _DEFAULT_THEME, "textual-dark") if name in self.available_themes)
+        self._list = RunningList()
+        self._stopping = False
+
+    def compose(self) -> ComposeResult:
+        """How far it is, what runs, why items failed, the keys."""
+        yield Static(id="head", markup=False)
+        yield ProgressBar(id="bar", show_eta=False)
+        yield self._list
+        yield Static(id="causes", markup=False)
+        yield KeyHints()
+
+    def on_mount(self) -> None:
+        """Looks at once, and goes on looking."""
+        self._look()
+        self.set_interval(_LOOK, self._look)
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """Textual's own, and behind them the gate to the terminal."""
+        return [*super().get_line_filters(), EDGE]
+
+    def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
+        """None of Textual's own."""
+        return ()
+
+    async def run_async(self, **options: Any) -> Any:
+        """Runs until `exit`; the terminal is as it was before."""
+        try:
+            return await super().run_async(**options)
+        finally:
+            driver = driver_of(self)
+            if driver is not None:
+                driver.close()
+            restore: Callable[[], None] | None = getattr(driver, "restore_now", None)
+            if restore is not None:
+                restore()
+
+    def happened(self, item_id: str, event: Event) -> None:
+        """An event of the turn of the item that is watched."""
+        if self.is_running and isinstance(self.screen, ItemScreen) and self.screen.item_id == item_id:
+            self.screen.happened(event)
+
+    def _look(self) -> None:
+        now = self._feed.snapshot()
+        base = self.screen_stack[0]
+        base.query_one("#head", Static).update(Content(f"{one_line(now.name, 40)} · {line(now)}"))
+        base.query_one(ProgressBar).update(total=max(now.total, 1), progress=now.ended + now.earlier)
+        base.query_one("#causes", Static).update(Content("\n".join(_causes(now))))
+        self._list.show(now.running, now.at)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """The keys of the list are for the list."""
+        return action not in ("open", "stop_item") or len(self.screen_stack) == 1
+
+    def action_open(self) -> None:
+        """The item under the cursor, as a conversation."""
+        if (item := self._list.selected) is not None:
+            self.push_screen(ItemScreen(self._feed, item))
+
+    def action_stop_item(self) -> None:
+        """Ends the item under the cursor."""
+        if (item := self._list.selected) is not None:
+            self._feed.stop_item(item)
+
+    def action_stop_all(self) -> None:
+        """Ends the run, asked for twice."""
+        if self._stopping:
+            self._feed.stop_all()
+            return
+        self._stopping = True
+        self.notify("Again to stop the whole batch; the same command goes on with it later.", markup=False, timeout=4)
+        self.set_timer(4, self._forget)
+
+    def _forget(self) -> None:
+        self._stopping = False
+
+    def on_running_list_clicked(self, event: RunningList.Clicked) -> None:
+        """A second click opens."""
+        if event.again:
+            self.action_open()
+
+
+def _causes(run: BatchSnapshot) -> list[str]:
+    return [f"✗ {cause.count} {cause.status.replace('_', ' ')}: {cause.words}" for cause in run.causes[:_CAUSES]]

@@ -1,0 +1,67 @@
+"""One running item as the conversation that it is, to be read while it goes on."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.screen import Screen
+from textual.widgets import Static
+
+from console_app.domain.events import Event
+from console_app.domain.safe_text import one_line
+from console_app.domain.transcript import Transcript
+from console_app.tui.batch.feed import BatchFeed
+from console_app.tui.event_router import EventRouter
+from console_app.tui.transcript_view.view import ConversationView
+from console_app.tui.widgets.key_hints import KeyHints
+
+
+class ItemScreen(Screen[None]):
+    """Shows what `happened` is told; when the item ends, it stays as it was."""
+
+    DEFAULT_CSS = """
+    ItemScreen { background: $background; }
+    ItemScreen > #title { height: 1; padding: 0 1; background: $panel; color: $foreground; text-wrap: nowrap; }
+    """
+    AUTO_FOCUS = "ConversationView"
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("s", "stop", "stop this item", id="batch.stop_item"),
+        Binding("escape,q", "leave", "back", id="batch.back", priority=True),
+    ]
+
+    def __init__(self, feed: BatchFeed, item_id: str) -> None:
+        super().__init__()
+        self.item_id = item_id
+        self._feed = feed
+        self._view = ConversationView()
+        self._router = EventRouter(self._view, Transcript())
+
+    def compose(self) -> ComposeResult:
+        """Which item, what was said, the keys."""
+        yield Static(f"Item {one_line(self.item_id, 60)}", id="title", markup=False)
+        yield self._view
+        yield KeyHints()
+
+    def on_mount(self) -> None:
+        """From now on its events come."""
+        self._feed.watch(self.item_id)
+
+    def on_unmount(self) -> None:
+        """Nobody looks any more."""
+        self._feed.watch(None)
+
+    def happened(self, event: Event) -> None:
+        """An event of its turn."""
+        self._router.show(event)
+
+    def action_stop(self) -> None:
+        """Ends this item alone."""
+        if not self._feed.stop_item(self.item_id):
+            self.notify("It doesn't run any more.", markup=False)
+
+    def action_leave(self) -> None:
+        """Back to the list."""
+        self.dismiss()

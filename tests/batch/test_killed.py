@@ -1,0 +1,183 @@
+"""Runs as processes of their own: killed at any instant, interrupted, looked at and stopped from another terminal."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import threading
+from collections import Counter
+from pathlib import Path
+
+from tests.batch.conftest import results
+from tests.batch.models import calculating
+from tests.patience import PATIENCE
+from tests.program.process import Fanout
+from tests.wire_bytes import Answer, Text
+from tests.wire_server import Gate, Reply, Request, WireServer
+
+COUNT = 30
+
+
+class Gated:
+    """Answers until `most` items have had theirs; the rest waits at a gate until it is opened."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.gate = Gate()
+        self.answered: Counter[str] = Counter()
+
+    def __call__(self, prompt: str, request: Request) -> Answer | Reply | None:
+        if sum(self.answered.values()) >= self.most:
+            return Reply([self.gate])
+        self.answered[prompt] += 1
+        return Answer(Text(f"answer to {prompt}"))
+
+
+def arguments(server: WireServer, *more: str) -> tuple[str, ...]:
+    model = ("-m", "openai/test-model", "--base-url", server.base_url("openai-chat"), "--no-mcp")
+    return ("batch", "items.txt", "-o", "r.jsonl", "--jobs", "4", *model, *more)
+
+
+def write_items(program: Fanout) -> Path:
+    program.write("items.txt", "".join(f"p{n}\n" for n in range(COUNT)))
+    return program.cwd / "r.jsonl"
+
+
+def wait_for_lines(path: Path, count: int) -> None:
+    """Waits until the file has that many lines."""
+    waiting = threading.Event()
+    for _ in range(int(PATIENCE / 0.02)):
+        if path.exists() and path.read_bytes().count(b"\n") >= count:
+            return
+        waiting.wait(0.02)
+    raise TimeoutError(f"{path} has not {count} lines")
+
+
+def end(process: subprocess.Popen[bytes]) -> tuple[int, str]:
+    _, said = process.communicate(timeout=PATIENCE)
+    return process.returncode, said.decode()
+
+
+def test_kill_minus_9_loses_what_was_in_flight_and_runs_nothing_twice(program: Fanout) -> None:
+    path = write_items(program)
+    gated = Gated(11)
+    with WireServer(calculating(gated)) as server:
+        process = program.start(*arguments(server))
+        wait_for_lines(path, 11)
+        process.send_signal(signal.SIGKILL)
+        end(process)
+        done = set(results(path))
+        with path.open("ab") as file:
+            file.write(b'{"version":1,"id":"12","item":"ab')  # a write that was cut short
+        gated.most = COUNT * 2
+        gated.gate.open()
+        again = program.run(*arguments(server))
+    assert again.code == 0
+    there = results(path)
+    assert {one["answer"] for one in there.values()} == {f"answer to p{n}" for n in range(COUNT)}
+    assert len(done) == 11
+    assert path.read_bytes().count(b"\n") == COUNT
+    assert set(gated.answered.values()) == {1}
+    assert "30 of 30 items done (11 from before): 19 completed." in again.err
+
+
+def test_an_interrupt_keeps_what_is_done_and_leaves_the_rest_for_the_next_time(program: Fanout) -> None:
+    path = write_items(program)
+    gated = Gated(5)
+    with WireServer(calculating(gated)) as server:
+        process = program.start(*arguments(server))
+        wait_for_lines(path, 5)
+        process.send_signal(signal.SIGINT)
+        code, said = end(process)
+        assert code == 130
+        assert "5 of 30 items done: 5 completed." in said
+        assert "Stopped: interrupted." in said
+        assert "Traceback" not in said
+        assert len(results(path)) == 5
+        gated.most = COUNT * 2
+        gated.gate.open()
+        assert program.run(*arguments(server)).code == 0
+    assert set(gated.answered.values()) == {1}
+    assert len(results(path)) == COUNT
+
+
+def test_a_run_is_seen_and_stopped_from_another_terminal(program: Fanout) -> None:
+    path = write_items(program)
+    with WireServer(calculating(Gated(3))) as server:
+        process = program.start(*arguments(server))
+        wait_for_lines(path, 3)
+        server.wait_requests(3 + 4)
+        waiting = threading.Event()
+        for _ in range(int(PATIENCE / 0.2)):
+            told = json.loads(program.run("batch", "status", "r", "--json").out)
+            if told["counts"] == {"completed": 3} and len(told["running"]) == 4:
+                break
+            waiting.wait(0.2)
+        assert (told["state"], told["pid"]) == ("running", process.pid)
+        shown = program.run("batch", "show", "r").out
+        assert "3/30 done" in shown
+        assert "openai/test-model" not in shown.splitlines()[0]
+        assert program.run("batch", "stop", "r").out == "r: asked to stop.\n"
+        code, said = end(process)
+    assert code == 1
+    assert "Stopped: asked to, from another terminal." in said
+    assert json.loads(program.run("batch", "status", "r", "--json").out)["state"] == "ended"
+    assert program.run("batch", "stop", "r").code == 2
+
+
+def test_a_run_that_was_killed_is_told_as_ended(program: Fanout) -> None:
+    path = write_items(program)
+    with WireServer(calculating(Gated(1))) as server:
+        process = program.start(*arguments(server))
+        wait_for_lines(path, 1)
+        process.send_signal(signal.SIGKILL)
+        end(process)
+    shown = program.run("batch", "show", "r")
+    assert "its process was ended from outside" in shown.out
+
+
+def test_two_runs_on_one_file_are_told_apart(program: Fanout) -> None:
+    path = write_items(program)
+    with WireServer(calculating(Gated(1))) as server:
+        process = program.start(*arguments(server))
+        wait_for_lines(path, 1)
+        other = program.run(*arguments(server))
+        process.send_signal(signal.SIGTERM)
+        code, _ = end(process)
+    assert (other.code, code) == (1, 130)
+    assert "another run writes to" in other.err
+
+
+def test_a_pipe_gets_a_line_for_what_changes(program: Fanout) -> None:
+    path = write_items(program)
+    gated = Gated(COUNT)
+    with WireServer(calculating(gated)) as server:
+        process = program.start(*arguments(server))
+        code, said = end(process)
+    assert code == 0
+    assert len(results(path)) == COUNT
+    lines = said.splitlines()
+    assert lines[0].startswith("0/30 done")
+    assert os.linesep.join(lines).isprintable() or all(line.isprintable() for line in lines)
+
+
+def test_an_endpoint_that_wants_a_rest_is_told_of(program: Fanout) -> None:
+    write_items(program)
+
+    def odd(prompt: str, request: Request) -> Reply:
+        return Reply.json({"error": {"message": "slow down"}}, 429, {"retry-after": "50"})
+
+    with WireServer(calculating(odd)) as server:
+        process = program.start(*arguments(server))
+        waiting = threading.Event()
+        for _ in range(int(PATIENCE / 0.2)):
+            told = json.loads(program.run("batch", "status", "r", "--json").out or "{}")
+            if told.get("paused"):
+                break
+            waiting.wait(0.2)
+        process.send_signal(signal.SIGINT)
+        _, said = end(process)
+    assert 1 < told["paused"] <= 50
+    assert " · asked to wait " in said

@@ -1,0 +1,146 @@
+"""What a waiting call would change in a file is shown as a diff against the file as it is."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from console_app.domain.approvals import ApprovalMode
+from console_app.domain.safe_text import is_safe
+from console_app.engine.approval_gate import ApprovalGate
+from console_app.tui.approvals.file_change import change_of
+from tests.tui.parts import Tools, WrittenModel, app, calls, chat, decide, echo, see, seen, until
+
+TEXT = "".join(f"line {n}\n" for n in range(1, 41))
+
+
+def shown(folder: Path, tool: str, **arguments: Any) -> list[tuple[str, str, str]]:
+    change = change_of(tool, arguments, folder)
+    assert change is not None
+    return [(line.mark, line.name, line.text) for line in change.lines]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "a.txt").write_text(TEXT)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("write_file", {"path": "a.txt", "content": TEXT.replace("line 20", "LINE 20")}),
+        ("edit_file", {"path": "a.txt", "old_text": "line 20", "new_text": "LINE 20"}),
+        ("str_replace", {"file_path": "a.txt", "old_string": "line 20\n", "new_string": "LINE 20\n"}),
+        ("edit", {"path": "a.txt", "edits": [{"oldText": "line 20", "newText": "LINE 20"}]}),
+    ],
+)
+def test_an_edit_and_a_write_are_a_diff_with_the_lines_numbers(
+    folder: Path, tool: str, arguments: dict[str, Any]
+) -> None:
+    assert shown(folder, tool, **arguments) == [
+        (" ", "18", "line 18"),
+        (" ", "19", "line 19"),
+        ("-", "20", "line 20"),
+        ("+", "20", "LINE 20"),
+        (" ", "21", "line 21"),
+        (" ", "22", "line 22"),
+    ]
+
+
+def test_changes_far_apart_are_parts_of_their_own(folder: Path) -> None:
+    change = change_of("edit", {"path": "a.txt", "edits": [
+        {"oldText": "line 3\n", "newText": ""}, {"oldText": "line 38\n", "newText": "x\ny\n"}]}, folder)  # fmt: skip
+    assert change is not None
+    assert len(change.hunks) == 2
+    assert [line.text for line in change.lines if line.mark == "-"] == ["line 3", "line 38"]
+    assert [line.text for line in change.lines if line.mark == "+"] == ["x", "y"]
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("append_file", {"path": "a.txt", "content": "more"}),
+        ("read_file", {"path": "a.txt", "content": "x"}),
+        ("write_file", {"path": "new.txt", "content": "x"}),
+        ("write_file", {"path": "pipe", "content": "x"}),
+        ("write_file", {"path": ".", "content": "x"}),
+        ("write_file", {"path": "binary", "content": "x"}),
+        ("write_file", {"path": "a\0b", "content": "x"}),
+        ("edit", {"path": "a.txt", "edits": [{"oldText": "line 3", "newText": "", "hidden": 1}]}),
+        ("edit", {"path": 3, "old_text": "a", "new_text": "b"}),
+    ],
+)
+def test_what_is_no_plain_change_to_a_text_is_shown_as_arguments(
+    folder: Path, tool: str, arguments: dict[str, Any]
+) -> None:
+    os.mkfifo(folder / "pipe")
+    (folder / "binary").write_bytes(b"\xff\xfe\x00")
+    assert change_of(tool, arguments, folder) is None
+
+
+def test_a_text_that_is_not_in_the_file_is_said(folder: Path) -> None:
+    change = change_of("edit", {"path": "a.txt", "old_text": "nowhere", "new_text": ""}, folder)
+    assert change is not None
+    assert change.missing
+
+
+lines = st.lists(st.text(max_size=8), max_size=12)
+
+
+@given(lines, lines)
+def test_a_diff_says_every_line_that_changes_and_nothing_that_can_not_be_seen(
+    tmp_path_factory: pytest.TempPathFactory, old: list[str], new: list[str]
+) -> None:
+    folder = tmp_path_factory.getbasetemp()
+    before, after = "\n".join(old), "\n".join(new)
+    (folder / "any.txt").write_bytes(before.encode("utf-8", "replace"))
+    before = (folder / "any.txt").read_bytes().decode()
+    change = change_of("write", {"path": "any.txt", "content": after}, folder)
+    assert change is not None
+    assert all(is_safe(line.text) and "\n" not in line.text for line in change.lines)
+    marks = [line.mark for line in change.lines]
+    assert marks.count("+") - marks.count("-") == after.count("\n") - before.count("\n")
+    assert ("+" in marks or "-" in marks) is (before != after)
+
+
+def board(folder: Path, *wanted: tuple[str, str]) -> Any:
+    return app(
+        folder,
+        WrittenModel(calls(*wanted)),
+        Tools({("files", "edit"): echo, ("files", "look"): echo}, read_only=False),
+        gate=ApprovalGate(ApprovalMode.ASK),
+    )
+
+
+async def test_the_board_shows_the_diff_against_the_file_as_it_is_now(folder: Path) -> None:
+    edit = '{"path": "a.txt", "old_text": "line 20", "new_text": "LINE 20"}'
+    console = board(folder, ("files_edit", edit), ("files_edit", edit.replace("20", "30")))
+    async with console.run_test(size=(80, 24)) as pilot:
+        await pilot.press("g", "enter")
+        await see(pilot, "LINE 20")
+        assert "old_text" not in seen(console).split("Approve", 1)[1].split("line 19")[1]
+        await pilot.press("tab")
+        (folder / "a.txt").write_text(TEXT.replace("line 21", "another 21"))
+        await decide(pilot, "y")
+        await see(pilot, "LINE 30")
+        (folder / "a.txt").write_text("gone\n")
+        await decide(pilot, "e")
+        await pilot.press("escape")
+
+
+async def test_a_call_whose_row_says_all_takes_a_line(folder: Path) -> None:
+    console = board(folder, *(("files_look", f'{{"n": {n}}}') for n in range(3)))
+    async with console.run_test(size=(80, 24)) as pilot:
+        await pilot.press("g", "enter")
+        await see(pilot, "Approve 1 of 3")
+        await pilot.press("tab")
+        await until(pilot, lambda: chat(console).boards.approvals.has_focus)
+        await see(pilot, "allow once")
+        assert chat(console).boards.approvals.region.height <= 9
+        assert seen(console).split("Approve 1")[1].count("n=0") == 1, "said once"
