@@ -25,6 +25,7 @@ from console_app.config.trust import IN_A_SHELL, IN_THE_CONSOLE
 from console_app.config.trust_report import ProjectTrust
 from console_app.config.written_rules import UserRules
 from console_app.config.written_settings import write_setting
+from console_app.conversation.connecting import Connecting
 from console_app.conversation.model_source import warm_up
 from console_app.conversation.models import Models
 from console_app.conversation.question_queue import QuestionQueue
@@ -186,6 +187,7 @@ class ConsoleParts:
         gate = wiring.build_gate(setup, servers, headless=False)
         self._engine = wiring.build_engine(setup, source.open(choice), self._hub, gate, servers=self._switches)
         self._models = Models(self._engine, source, choice)
+        self._connecting = Connecting(setup.paths, source, self._models, setup.redactor)
         self._update_instructions = wiring.join(self._engine, self._hub)
         self._warm_up = WarmUp()
 
@@ -211,6 +213,7 @@ class ConsoleParts:
             exchange=self._hub.exchange,
             human=self._human,
             calls_path=setup.paths.calls,
+            connecting=self._connecting,
             theme=setup.settings.theme,
             attention=AttentionSettings(
                 setup.settings.notifications, setup.settings.window_title, bool(setup.environ.get("TMUX"))

@@ -48,6 +48,7 @@ def _startup_parts(arguments: Namespace) -> StartupParts:
         theme=settings.theme,
         working_folder=cwd,
         keymap=settings.keys,
+        theme_is_set=settings.theme_is_set,
         write_crash_report=partial(_write_crash_report, paths.state),
     )
 

@@ -80,9 +80,10 @@ def prepare(arguments: Namespace, environ: Mapping[str, str] = os.environ) -> Se
     paths, cwd = Paths.find(environ), Path.cwd()
     headless = arguments.command != "console" or arguments.print_answer
     log_path = Path(arguments.log_file).absolute() if arguments.log_file else paths.log
-    redactor, stored = Redactor.of(environ), StoredKeys(paths).all()
+    redactor, keys = Redactor.of(environ), StoredKeys(paths)
+    stored = keys.all()
     redactor.add(*stored.values())
-    environ = WithStoredKeys(environ, stored) if stored else environ
+    environ = WithStoredKeys(environ, stored, keys.addresses()) if stored else environ
     try:
         log_to(log_path, debug=arguments.debug, stderr=arguments.debug and headless, redactor=redactor)
     except ConfigError:

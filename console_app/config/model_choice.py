@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from console_app.config.endpoint import check_base_url, ollama_url
 from console_app.config.fallbacks import fallback_of
 from console_app.config.settings import ModelSettings, ProviderSettings, Settings
-from console_app.config.stored_keys import is_stored
+from console_app.config.stored_keys import address_of, is_stored
 from console_app.domain.endpoint import VENDOR_URLS, Api, ProviderConfig, host, is_loopback, origin
 from console_app.domain.errors import ConfigError
 
@@ -142,12 +142,14 @@ class _Choosing:
         key, headers, variable = None, dict[str, str](), ""
         if owner is not None:
             headers, variable = self._providers[owner].headers, self._providers[owner].api_key_env or ""
-            key = self._key(variable)
             url = self._own_url(owner)
+            key = self._key(variable, url or VENDOR_URLS[self._api(owner)])
             # Endpoints of built-in providers that are not the vendor's may have no key, as servers on this machine.
             asks = bool(variable) and (url is None or (owner not in BUILT_IN and not is_loopback(url)))
             if asks and key is None:
-                raise ConfigError(f"{owner} needs a key, and {variable} is not set", NO_KEY_HINT)
+                given_for = host(address_of(self._environ, variable))
+                why = f"the one that is kept was given for {given_for}" if given_for else f"{variable} is not set"
+                raise ConfigError(f"{owner} needs a key, and {why}", NO_KEY_HINT)
         settings = ModelSettings.merged(self._settings, provider.models.get(model, ModelSettings()), provider)
         settings = settings.model_copy(update={"fallback": fallback_of(self._settings, name, model) or None})
         if owner is not None and key and is_stored(self._environ, variable):
@@ -187,8 +189,12 @@ class _Choosing:
         except ValueError as error:
             raise ConfigError(f"{variable} {error}") from None
 
-    def _key(self, variable: str) -> str | None:
-        """A key goes into a header: one with a line break or a typographic quote in it was pasted wrong."""
+    def _key(self, variable: str, url: str) -> str | None:
+        """The key for `url`; one that is kept for another host is none. It goes into a header: one with a line break or
+        a typographic quote in it was pasted wrong."""
+        given_for = address_of(self._environ, variable)
+        if given_for and origin(given_for) != origin(url):
+            return None
         key = self._environ.get(variable, "").strip() if variable else ""
         if not (key.isascii() and (not key or key.isprintable())):
             raise ConfigError(f"{variable} holds a character that no key has", "Set it again.")

@@ -23,6 +23,7 @@ class StartupSettings:
 
     theme: str = DEFAULT_THEME
     keys: Mapping[str, str] = field(default_factory=dict[str, str])
+    theme_is_set: bool = False  # somebody said it
 
 
 def read_startup_settings(paths: Paths, *, cwd: Path, flag: str | None, environ: Mapping[str, str]) -> StartupSettings:
@@ -31,9 +32,10 @@ def read_startup_settings(paths: Paths, *, cwd: Path, flag: str | None, environ:
     user = _table(paths.settings)
     project = _table(project_settings(cwd))
     themes = (flag, environ.get("FANOUT_THEME"), project.get("theme"), user.get("theme"))
-    theme = next((name for name in themes if isinstance(name, str) and name), DEFAULT_THEME)
+    theme = next((name for name in themes if isinstance(name, str) and name), "")
     keys = user.get("keys")
-    return StartupSettings(theme, _keys(cast("dict[str, Any]", keys)) if isinstance(keys, dict) else {})
+    bound = _keys(cast("dict[str, Any]", keys)) if isinstance(keys, dict) else {}
+    return StartupSettings(theme or DEFAULT_THEME, bound, bool(theme))
 
 
 def _table(path: Path) -> dict[str, Any]:

@@ -69,6 +69,11 @@ class Models:
             raise UsageError("no other model can answer here")
         await self._use(self._source, self._source.choose(name))
 
+    async def connect(self, source: ModelSource, name: str) -> None:
+        """`source` has the models from now on, and `name` of it answers. Raises FanoutError as `switch` does."""
+        await self._use(source, source.choose(name))
+        self._source = source
+
     async def known(self) -> Sequence[str]:
         """`PROVIDER/MODEL` of all that can be picked, the one that answers first; may ask endpoints."""
         names = await self._source.names() if self._source is not None else ()

@@ -26,6 +26,7 @@ from textual.worker import WorkerFailed
 from console_app.config.browser_page import page_in_use
 from console_app.tui.main_screen.first_paint import StartupApp, StartupParts
 from console_app.tui.main_screen.survival import Survival, line_of
+from console_app.tui.terminal.background import is_light_by_environment
 from console_app.tui.terminal.driver_choice import driver_class
 from console_app.tui.terminal.edge import EDGE
 from console_app.tui.textual_internals import driver_of, end_by_error
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from console_app.tui.services import ConsoleServices
 
 DEFAULT_THEME = "fanout-dark"
+LIGHT_THEME = "fanout-light"  # in place of the default in a light terminal, where nobody chose one
 SIXTEEN_COLOURS = "terminal"  # in place of the default where a terminal has no more: mixed colours come out unreadable
 FALLBACK_THEME = "textual-dark"  # of Textual itself: there even if every file of ours is broken
 ENDING = 3.0  # seconds from a quit or a signal to the end of the process, whatever hangs
@@ -72,8 +74,10 @@ class FanoutApp(StartupApp[int]):
         self.crash_report: Path | None = None
         self._write_crash_report = start.write_crash_report
         self._make_chat: Callable[[], ChatScreen] | None = None
+        self.asks_background = parts is not None and not parts.theme_is_set
+        self._is_light = self.asks_background and is_light_by_environment(os.environ)
         if isinstance(start, StartupParts):
-            names = (start.theme, DEFAULT_THEME, SIXTEEN_COLOURS)
+            names = (start.theme, DEFAULT_THEME, LIGHT_THEME, SIXTEEN_COLOURS)
             self._install_themes(start.theme, themes_named(names, start.theme_dirs), start.keymap)
         else:
             self._make_chat = self._chat_on(start)
@@ -109,7 +113,15 @@ class FanoutApp(StartupApp[int]):
     def _apply_theme(self, theme: str) -> None:
         """Puts on a theme, or what comes nearest to it."""
         names = [SIXTEEN_COLOURS, FALLBACK_THEME] if self._few_colours and theme == DEFAULT_THEME else [theme]
+        if self._is_light and names == [DEFAULT_THEME]:
+            names = [LIGHT_THEME]
         self.theme = next(name for name in (*names, DEFAULT_THEME, FALLBACK_THEME) if name in self.available_themes)
+
+    def background_is(self, light: bool) -> None:
+        """The terminal said so. It decides until a theme is chosen."""
+        if self.theme in (DEFAULT_THEME, LIGHT_THEME):
+            self._is_light = light
+            self._apply_theme(DEFAULT_THEME)
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Textual's own, and behind them the gate to the terminal."""

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from console_app.config.own_settings import OwnSettings
     from console_app.config.server_files import ServerFiles
     from console_app.config.trust_report import ProjectTrust
+    from console_app.conversation.connecting import Connecting
     from console_app.conversation.models import Models
     from console_app.conversation.permissions import RuleFile
     from console_app.conversation.readiness import ServerView
@@ -92,6 +93,8 @@ class ConsoleServices:
     replay: Replay | None = None
     """A stored session to be played, and nothing else; `clock` is its clock then."""
 
+    connecting: Connecting | None = None
+    """Finds endpoints, tries models and keeps one, for /connect; None where no other model can answer."""
     theme: str = "fanout-dark"
     settings: OwnSettings | None = None
     """Every setting, for /config; None where there are none to change, as in a replay."""

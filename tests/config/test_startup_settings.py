@@ -41,7 +41,8 @@ def test_it_is_what_the_settings_say(
         rules=rules_of_flags(allow=(), deny=()),
         environ=environ,
     ).settings
-    assert look(tmp_path, flag=flag, environ=environ) == StartupSettings(settings.theme, settings.keys)
+    found = look(tmp_path, flag=flag, environ=environ)
+    assert (found.theme, found.keys) == (settings.theme, settings.keys)
 
 
 @pytest.mark.parametrize("text", [b"theme = [", b"\xff\xfe", b"theme = 3\nkeys = 4", b"[keys]\na = 3\nb = {c = 1}"])

@@ -80,6 +80,7 @@ SCREENS = {
     "f1": "─ Help ─",
     "ctrl+r": "─ Prompt history ─",
     "/model\r": "─ Model ─",
+    "/connect\r": "─ Connect a model ─",
     "/theme\r": "─ Theme ─",
     "/sessions\r": "─ Sessions ─",
     "/permissions\r": "─ Permissions ─",

@@ -46,7 +46,7 @@ def contrast(one: Color, other: Color) -> float:
 def test_all_bundled_palettes_load() -> None:
     assert not PROBLEMS
     names = {loaded.theme.name for loaded in LOADED}
-    assert len(names) >= 9
+    assert len(names) >= 27
     assert {"fanout-dark", "fanout-light", "contrast-dark", "contrast-light", "okabe-dark", "terminal"} <= names
     assert all(loaded.about for loaded in LOADED)
     assert {path.stem for path in THEMES.glob("*.toml")} == names

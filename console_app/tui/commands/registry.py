@@ -10,8 +10,8 @@ from console_app.tui.widgets.fuzzy import best
 
 # The order in which help and the palette list them; what is not named here comes last.
 _ORDER = """
-    help keys model theme policy protocol mcp tools reload trust call retry timeline new sessions resume rename fork
-    rewind undo export find clear copy plan permissions config todo editor context compact log doctor quit
+    help keys connect model theme policy protocol mcp tools reload trust call retry timeline new sessions resume rename
+    fork rewind undo export find clear copy plan permissions config todo editor context compact log doctor quit
 """.split()  # noqa: SIM905  a list of words is easier read and changed
 MOST_MATCHES = 50  # of a list that scrolls
 _LINE = re.compile(r"/([a-z][a-z0-9_-]*)(?:\s+(.*))?", re.IGNORECASE | re.DOTALL)

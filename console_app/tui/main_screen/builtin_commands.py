@@ -54,6 +54,9 @@ def dialog_commands(
     def model(rest: str) -> None:
         ui.open(dialogs.model, rest)
 
+    def connect(_rest: str) -> None:
+        ui.open(dialogs.connect)
+
     def theme(rest: str) -> None:
         ui.open(dialogs.theme, themes, rest)
 
@@ -86,6 +89,7 @@ def dialog_commands(
 
     return [
         Command("model", "choose the model that answers", model, "[PROVIDER/MODEL]"),
+        Command("connect", "connect a model: on this machine, by its address, or with a key", connect),
         Command("theme", "choose the colours", theme, "[NAME]", lambda: [one.theme.name for one in themes]),
         Command(
             "policy",

@@ -103,6 +103,16 @@ class Dialogs:
             self._ui.changed()
             self._ui.toast(f"{one_line(picked, 60)} answers from the next turn on.")
 
+    async def connect(self) -> None:
+        """Connects a model by its address; it answers from then on."""
+        from console_app.tui.connect.screen import ConnectScreen
+
+        if self._services.connecting is None:
+            self._ui.toast("No other model can answer here.")
+        elif kept := await self._ui.push(ConnectScreen(self._services.connecting)):
+            self._ui.changed()
+            self._ui.tell("info", kept)
+
     async def theme(self, themes: Sequence[LoadedTheme], name: str) -> None:
         """Switches to the theme called `name`, or lets you pick of `themes`."""
         from console_app.tui.main_screen.theme_picker import ThemePicker

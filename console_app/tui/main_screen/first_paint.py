@@ -48,6 +48,7 @@ class StartupParts:
     working_folder: Path
     keymap: Mapping[str, str] = field(default_factory=dict[str, str])
     write_crash_report: Callable[[BaseException], Path | None] | None = None
+    theme_is_set: bool = True  # False: nobody said one, so that the terminal's background decides
 
 
 class StartupApp(KeysInOrder[ReturnType]):

@@ -1,4 +1,4 @@
-"""What an empty conversation shows: which model answers, how to change that, and three prompts to try."""
+"""What an empty conversation shows: what Fanout is, which model answers, how to change that, three prompts to try."""
 
 from __future__ import annotations
 
@@ -24,22 +24,17 @@ class Example:
     about: str
 
 
+ABOUT = (
+    "Fanout runs many tool calls at once. Each has a panel of its own: watch it,\n"
+    "approve, change, stop it or run it again, while the others go on."
+)
 EXAMPLES = (
+    Example("Calculate these three things: (1) 355/113, (2) sqrt(2), (3) e^pi", "three calls at once"),
     Example(
-        "Calculate these three things: (1) 355/113, (2) sqrt(2), (3) e^pi",
-        "three calls at once",
+        "Run three long tasks of 4, 6 and 8 seconds, and show status updates",
+        "four calls with progress; alt+up goes to them, x stops one",
     ),
-    Example(
-        'demo.long_task {"task": "index the archive", "duration_seconds": 6}\n'
-        'demo.long_task {"task": "warm the cache", "duration_seconds": 4}\n'
-        'demo.status_updates {"stages": 5}\n'
-        'calculator.evaluate {"expression": "2^64"}',
-        "four calls with progress; stop one with x",
-    ),
-    Example(
-        'demo.fail {"message": "on purpose"}\ncalculator.evaluate {"expression": "sqrt(144)"}',
-        "one that fails beside one that works",
-    ),
+    Example('Make a call fail with "on purpose", and calculate sqrt(144)', "one that fails beside one that works"),
 )
 
 
@@ -52,6 +47,7 @@ class Welcome(Vertical):
 
     DEFAULT_CSS = """
     Welcome { height: 1fr; padding: 1 2; overflow-y: auto; scrollbar-size-vertical: 1; }
+    Welcome > .welcome--about { height: auto; margin-bottom: 1; }
     Welcome > .welcome--text { height: auto; }
     Welcome > .welcome--problems { height: auto; margin-top: 1; display: none; }
     Welcome > .welcome--try { height: auto; color: $muted; margin-top: 1; }
@@ -76,7 +72,8 @@ class Welcome(Vertical):
         self._facts = Content("\n")  # two lines, so that nothing moves when they are known
 
     def compose(self) -> ComposeResult:
-        """Two lines, and the list."""
+        """What it is, which model answers, and the list."""
+        yield Static(ABOUT, classes="welcome--about", markup=False)
         yield Static(self._facts, classes="welcome--text")
         yield Static(classes="welcome--problems")
         yield Static("Try one: press its number, or an arrow and enter.", classes="welcome--try", markup=False)
@@ -92,9 +89,9 @@ class Welcome(Vertical):
         else:
             first = Content("Using ") + name + Content(f" ({one_line(provider, 40)})")
         if provider == "offline":
-            how = "For another model: set OPENAI_API_KEY or ANTHROPIC_API_KEY, or type /model."
+            how = "To connect a model, on this machine or with a key: type /connect."
         else:
-            how = "To change the model: type /model."
+            how = "To change the model: type /model, or /connect for another address."
         self._facts = first + Content("\n") + Content.styled(how, "$muted")
         if self.is_attached:
             self.query_one(".welcome--text", Static).update(self._facts)

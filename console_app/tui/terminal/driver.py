@@ -28,6 +28,7 @@ from textual.message import Message
 
 from console_app.config.browser_page import page_in_use
 from console_app.tui.terminal.attention import RESTORE_TITLE, SAVE_TITLE
+from console_app.tui.terminal.background import QUESTION, BackgroundAnswer
 from console_app.tui.terminal.edge import cleaned
 from console_app.tui.terminal.hang_watch import HangWatch
 from console_app.tui.terminal.writer import TerminalWriter
@@ -105,6 +106,7 @@ class ConsoleDriver(LinuxDriver):
         super().__init__(app, **options)  # pyright: ignore[reportUnknownMemberType]
         self._writer: TerminalWriter | None = None
         self._drawing = False  # modes are on, and have to be switched off whatever happens
+        self._background: BackgroundAnswer | None = None
 
     # -- output
 
@@ -114,6 +116,9 @@ class ConsoleDriver(LinuxDriver):
         self._writer.start()
         self._drawing = True
         self.write(SAVE_TITLE)
+        if self._background is None and getattr(self._app, "asks_background", False):
+            self._background = BackgroundAnswer()
+            self._writer.write(QUESTION)
         super().start_application_mode()
         signal.signal(signal.SIGWINCH, self._window_changed)
         if (page := page_in_use()) is not None:
@@ -228,10 +233,23 @@ class ConsoleDriver(LinuxDriver):
                         return
                     data, ahead = data[:ahead].replace(b"\n", b"\r") + data[ahead:], max(ahead - len(data), 0)
                     hangs.typed(data)
-                    for message in feed.feed(decode(data)):
+                    for message in feed.feed(self._typed(decode(data))):
+                        self.process_message(message)
+                elif self._background is not None and (held := self._background.tick()):
+                    for message in feed.feed(held):
                         self.process_message(message)
                 for message in feed.tick():
                     self.process_message(message)
+
+    def _typed(self, text: str) -> str:
+        """`text` without what the terminal says of its background, which the app is told."""
+        answer = self._background
+        if answer is None or answer.is_light is not None:
+            return text
+        typed = answer.without(text)
+        if answer.is_light is not None:
+            self._app.call_later(self._app.background_is, answer.is_light)  # pyright: ignore[reportAttributeAccessIssue, reportUnknownArgumentType, reportUnknownMemberType]  (who asks has it)
+        return typed
 
     def _end_hanging(self) -> None:
         self.restore_now()

@@ -1,0 +1,1 @@
+"""Connecting a model from within the console."""

@@ -1,0 +1,285 @@
+"""Connects a model: an address, a key where it wants one, a model; tried with one request, then kept.
+
+Everything is one form, so that nothing typed is lost when an endpoint refuses. The list below the fields has what
+answers on this machine and the vendors while the address is looked for, then the models that the address lists.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.types import CSSPathType
+from textual.widgets import Input, OptionList, Static
+from textual.worker import Worker
+
+from console_app.conversation.connecting import Connecting, Listing
+from console_app.domain.endpoint import VENDOR_URLS, origin
+from console_app.domain.errors import FanoutError
+from console_app.domain.safe_text import one_line
+from console_app.tui.widgets.fuzzy import best
+from console_app.tui.widgets.key_hints import KeyHints
+
+MOST_SHOWN = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """An address to take from the list."""
+
+    url: str
+    about: str
+    wants_key: bool = False
+
+
+VENDORS = (
+    Place(VENDOR_URLS["openai-chat"], "OpenAI, with a key", wants_key=True),
+    Place(VENDOR_URLS["anthropic"], "Anthropic, with a key", wants_key=True),
+)
+
+
+class ConnectScreen(ModalScreen[str | None]):
+    """Gives what was kept where, in words; None for Escape. The conversation has the model then."""
+
+    CSS_PATH: ClassVar[CSSPathType | None] = ["../widgets/dialog.tcss", "../forms/form.tcss", "connect.tcss"]
+    DEFAULT_CLASSES = "dialog form"
+    AUTO_FOCUS = "#address"
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "go_on", "go on", id="connect.go_on", priority=True),
+        Binding("tab", "app.focus_next", "next field", id="connect.next", priority=True),
+        Binding("up", "move(-1)", "up", id="connect.up", show=False, priority=True),
+        Binding("down", "move(1)", "down", id="connect.down", show=False, priority=True),
+        Binding("escape", "leave", "close", id="connect.close"),
+    ]
+
+    def __init__(self, connecting: Connecting) -> None:
+        super().__init__()
+        self._connecting = connecting
+        self._places: list[Place] = list(VENDORS)
+        self._listing: Listing | None = None
+        self._listed_for = ("", "")  # address and key as they were typed
+        self._given_for = ""  # the address that the key went to
+        self._names: list[str] = []
+        self._busy = self._keeping = False
+        self._work: Worker[None] | None = None
+
+    def compose(self) -> ComposeResult:
+        """Three fields, the list, a line of what came of it."""
+        with Vertical(id="box") as dialog:
+            dialog.border_title = "Connect a model"
+            with Horizontal(classes="row"):
+                yield Static("Address", classes="label")
+                hint = "http://127.0.0.1:1234/v1, or one of the list"
+                yield Input(id="address", placeholder=hint, select_on_focus=False)
+            with Horizontal(classes="row"):
+                yield Static("Key", classes="label")
+                yield Input(id="key", placeholder="where it asks for one", password=True, select_on_focus=False)
+            with Horizontal(classes="row"):
+                yield Static("Model", classes="label")
+                yield Input(id="model", placeholder="listed once the address answers", select_on_focus=False)
+            options = OptionList(id="places", markup=False)
+            options.can_focus = False
+            yield options
+            yield Static(id="said")
+            yield KeyHints()
+
+    def on_mount(self) -> None:
+        """Looks at this machine while you may type already."""
+        self._fill()
+        self._say("Looking for models on this machine …")
+        self.run_worker(self._look(), group="look")
+
+    async def _look(self) -> None:
+        found = await self._connecting.local()
+        self._places = [
+            Place(one.url, f"on this machine: {one.name}, {_amount(one.models)}", one.models is None) for one in found
+        ] + list(VENDORS)
+        if self._listing is None:
+            self._fill()
+            if not self._busy:
+                nothing = "Nothing answers at the usual ports of this machine. Type an address, or take one."
+                self._say(
+                    f"Found on this machine: {len(found)}. Enter takes the highlighted one." if found else nothing
+                )
+
+    # -- fields
+
+    @property
+    def _typed(self) -> tuple[str, str]:
+        return self._input("address").value.strip(), self._input("key").value.strip()
+
+    def _input(self, name: str) -> Input:
+        return self.query_one(f"#{name}", Input)
+
+    @on(Input.Changed, "#address")
+    def _address_changed(self, event: Input.Changed) -> None:
+        """A key stays with the host that it went to."""
+        event.stop()
+        if self._given_for and self._input("key").value and _origin(event.value) != _origin(self._given_for):
+            self._input("key").value, self._given_for = "", ""
+            self._say("The key was for another host: it is taken out.")
+        self._forget()
+
+    @on(Input.Changed, "#key")
+    def _key_changed(self, event: Input.Changed) -> None:
+        event.stop()
+        self._forget()
+
+    @on(Input.Changed, "#model")
+    def _model_changed(self, event: Input.Changed) -> None:
+        event.stop()
+        self._fill()
+
+    def _forget(self) -> None:
+        """What was listed was listed for other words."""
+        if self._listing is not None and self._typed != self._listed_for:
+            self._listing = None
+            self._fill()
+
+    # -- the list
+
+    @property
+    def _options(self) -> OptionList:
+        return self.query_one("#places", OptionList)
+
+    def _fill(self) -> None:
+        if self._listing is None:
+            rows = [(place.url, place.about) for place in self._places]
+        else:
+            self._names = list(best(self._input("model").value.strip(), self._listing.models, MOST_SHOWN))
+            rows = [(name, "") for name in self._names]
+        options = self._options
+        options.clear_options()
+        widest = max((len(one_line(value, 50)) for value, _ in rows), default=0)
+        options.add_options(
+            Content(f"{one_line(value, 300):<{widest}}") + Content.styled(f"  {one_line(about, 90)}", "$muted")
+            for value, about in rows
+        )
+        options.highlighted = 0 if rows else None
+
+    def action_move(self, delta: int) -> None:
+        """Up, Down: in the list, whichever field has the focus."""
+        options = self._options
+        if count := options.option_count:
+            options.highlighted = ((options.highlighted if options.highlighted is not None else -1) + delta) % count
+
+    @on(OptionList.OptionSelected)
+    def _clicked(self, event: OptionList.OptionSelected) -> None:
+        event.stop()
+        if self._listing is None:
+            self._take(self._places[event.option_index])
+        else:
+            self._input("model").value = self._names[event.option_index]
+            self.action_go_on()
+
+    def _take(self, place: Place) -> None:
+        """Its address goes into the field; where a key is needed that is next, else what it lists."""
+        self._input("address").value = place.url
+        if place.wants_key and not self._typed[1]:
+            self._input("key").focus()
+            self._say("Paste the key. It is sent to this address alone.")
+        else:
+            self._list()
+
+    # -- going on
+
+    def action_go_on(self) -> None:
+        """Enter: takes the highlighted address, lists the models of the one that is typed, or tries the model."""
+        if self._busy:
+            return
+        address, _ = self._typed
+        if self._listing is not None:
+            self._try(self._listing)
+        elif address:
+            self._list()
+        elif (index := self._options.highlighted) is not None and index < len(self._places):
+            self._take(self._places[index])
+
+    def _list(self) -> None:
+        address, key = self._listed_for = self._typed
+        self._begin(f"Asking {address} for its models …")
+        self._given_for = address if key else ""
+        self._work = self.run_worker(self._ask(address, key), group="work", exclusive=True)
+
+    async def _ask(self, address: str, key: str) -> None:
+        try:
+            listing = await self._connecting.listing(address, key)
+        except FanoutError as error:
+            self._refused(error)
+            return
+        self._busy = False
+        if self._typed != (address, key):
+            return  # something else is typed meanwhile
+        self._listing = listing
+        self._fill()
+        self._input("model").focus()
+        lists = f"{_amount(listing.models)}. Enter tries the highlighted one." if listing.models else "It lists none."
+        self._say(lists if listing.models else f"{lists} Type the name of a model; enter tries it.")
+
+    def _try(self, listing: Listing) -> None:
+        index, typed = self._options.highlighted, self._input("model").value.strip()
+        model = self._names[index] if index is not None and index < len(self._names) else typed
+        if not model:
+            self._say("Type the name of a model.", "-wrong")
+            return
+        self._begin(f"Trying {model} with one short request …")
+        self._work = self.run_worker(self._keep(listing, model), group="work", exclusive=True)
+
+    async def _keep(self, listing: Listing, model: str) -> None:
+        try:
+            seconds = await self._connecting.try_out(listing.connection, model)
+            self._keeping = True
+            self._say(f"{model} answered after {seconds:.1f} s. Keeping it …", "-done")
+            kept = await self._connecting.keep(listing.connection, model)
+        except FanoutError as error:
+            self._refused(error)
+            return
+        self.dismiss(f"{model} answered after {seconds:.1f} s. {kept}")
+
+    def _begin(self, text: str) -> None:
+        self._busy = True
+        self._say(text)
+
+    def _refused(self, error: FanoutError) -> None:
+        """Nothing that was typed is touched."""
+        self._busy = self._keeping = False
+        self._say(error.line, "-wrong")
+        if getattr(error, "status", None) in (401, 403):
+            self._input("key").focus()
+
+    def _say(self, text: str, kind: str = "") -> None:
+        said = self.query_one("#said", Static)
+        said.update(Content(one_line(text, 400)))
+        said.set_class(kind == "-wrong", "-wrong")
+        said.set_class(kind == "-done", "-done")
+
+    def action_leave(self) -> None:
+        """Escape: gives up what is being asked first; what is being written is written."""
+        if self._busy:
+            if self._work is not None and not self._keeping:
+                self._work.cancel()
+                self._busy = False
+                self._say("Given up. What you typed is still there.")
+        else:
+            self.dismiss(None)
+
+
+def _amount(models: Sequence[str] | None) -> str:
+    if models is None:
+        return "wants a key"
+    return "1 model" if len(models) == 1 else f"{len(models)} models"
+
+
+def _origin(address: str) -> tuple[str, str, int | None]:
+    try:
+        return origin(address if "://" in address else f"https://{address}")
+    except ValueError:
+        return "", address, None

@@ -1,0 +1,27 @@
+"""What the opening page offers works on the model that is there without any key."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from console_app.tui.main_screen.welcome import EXAMPLES
+from tests.headless.inside import Inside
+
+CALLS = (("evaluate",) * 3, ("long_task",) * 3 + ("status_updates",), ("evaluate", "fail"))
+
+
+@pytest.mark.parametrize(("number", "tools"), list(enumerate(CALLS)))
+def test_what_is_offered_to_try_makes_its_calls(fanout: Inside, number: int, tools: tuple[str, ...]) -> None:
+    text = EXAMPLES[number].text.replace("4, 6 and 8 seconds", "0.1, 0.1 and 0.1 seconds")
+    done = fanout.run("run", text, "-m", "offline/rehearsal", "--output-format", "stream-json")
+    events = [json.loads(line) for line in done.out.splitlines()]
+    called = sorted(
+        event["name"].rpartition("evaluate")[1] or event["name"].partition("_")[2]
+        for event in events
+        if event.get("type") == "call.announced"
+    )
+    assert tuple(called) == tools
+    failed = [event for event in events if event.get("type") == "call.finished" and event["outcome"] == "failed"]
+    assert len(failed) == tools.count("fail")
