@@ -7,7 +7,7 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # Bytecode is kept: a start without it takes twice as long.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test check format lint types contracts docs pictures packages faults audit sbom conformance integration integration-llama bench bench-batch lock clean help
+.PHONY: run test check format lint types contracts docs pictures packages faults audit sbom conformance integration integration-llama bench bench-batch bench-cluster lock clean help
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -69,6 +69,9 @@ bench: $(VENV)/.dev ## the benchmarks, on this machine
 
 bench-batch: $(VENV)/.dev ## batches of 100, 1,000 and 10,000 items
 	$(BIN)/python -m benchmarks.bench_batch $(ARGS)
+
+bench-cluster: $(VENV)/.dev ## a batch on two processes, and on a simulated thousand workers
+	$(BIN)/python -m benchmarks.bench_cluster $(ARGS)
 
 lock: ## new exact pins with hashes (needs uv)
 	uv pip compile pyproject.toml --group build $(LOCK) -o requirements.lock

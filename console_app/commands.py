@@ -8,6 +8,7 @@ import sys
 from argparse import Namespace
 from collections.abc import Callable, Coroutine
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from console_app import wiring
@@ -64,6 +65,8 @@ def run_command(arguments: Namespace) -> int:
             return _headless(arguments, _models)
         case "themes":
             return _themes(wiring.prepare(arguments))
+        case "config" if arguments.action == "edit":
+            return _edit_config(arguments)
         case "config":
             return _config(wiring.prepare(arguments))
         case "auth":
@@ -288,8 +291,12 @@ def _config(setup: Setup) -> int:
     from console_app import resources
     from console_app.headless import config_report
 
-    as_json: bool = setup.arguments.json
+    as_json: bool = getattr(setup.arguments, "json", False)  # what changes something prints none
     match setup.arguments.action:
+        case "list" | "get" | "set" | "unset":
+            from console_app.headless import config_edit
+
+            lines = config_edit.lines(setup.layered, setup.paths, setup.cwd, setup.arguments)
         case "path":
             places = config_report.places(setup.paths, setup.cwd, (resources.themes_dir(), resources.bundled_mcp()))
             lines = [json_line(places.model_dump())] if as_json else config_report.place_lines(places)
@@ -301,6 +308,19 @@ def _config(setup: Setup) -> int:
             return _validate(setup)
     for line in lines:
         _print(setup.redactor.clean(line))
+    return EXIT_DONE
+
+
+def _edit_config(arguments: Namespace) -> int:
+    """A file that is broken can be edited too: it is not read before."""
+    from console_app.config.paths import Paths
+    from console_app.headless import config_edit
+
+    cwd = Path(arguments.cwd or ".").absolute()
+    paths = Paths.find()
+    path = config_edit.edit(paths, cwd, project=arguments.project)
+    wiring.read_settings(paths, cwd, arguments, os.environ)  # what is wrong in it now is said
+    _print(str(path))
     return EXIT_DONE
 
 

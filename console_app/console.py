@@ -17,12 +17,13 @@ from typing import TYPE_CHECKING
 
 from console_app import resources, wiring
 from console_app.config.crash_report import write_report
-from console_app.config.remember import remember
+from console_app.config.own_settings import OwnSettings
 from console_app.config.server_choice import ServerChoice
 from console_app.config.server_files import ServerFiles
 from console_app.config.trust import IN_A_SHELL, IN_THE_CONSOLE
 from console_app.config.trust_report import ProjectTrust
 from console_app.config.written_rules import UserRules
+from console_app.config.written_settings import write_setting
 from console_app.conversation.model_source import warm_up
 from console_app.conversation.models import Models
 from console_app.conversation.question_queue import QuestionQueue
@@ -38,6 +39,7 @@ from console_app.tui.widgets.timing import Timing
 from console_app.wiring import Setup
 
 if TYPE_CHECKING:
+    from console_app.config.layers import LayeredSettings
     from console_app.domain.events import Event
     from console_app.sessions.replay import Replay
     from console_app.sessions.tables import SessionInfo
@@ -208,7 +210,8 @@ class ConsoleParts:
             human=self._human,
             calls_path=setup.paths.calls,
             theme=setup.settings.theme,
-            remember_theme=lambda name: remember(setup.paths, "theme", name),
+            settings=OwnSettings(setup.paths.settings, self._settings, partial(wiring.apply_setting, self._engine)),
+            remember_theme=self._remember_theme,
             keymap=setup.settings.keys,
             rules=UserRules(setup.paths),
             working_folder=setup.cwd,
@@ -220,6 +223,13 @@ class ConsoleParts:
             library=self._library,
             resume=self._resume,
         )
+
+    def _remember_theme(self, name: str) -> None:
+        write_setting(self._setup.paths.settings, "theme", name)
+
+    def _settings(self) -> LayeredSettings:
+        setup = self._setup
+        return wiring.read_settings(setup.paths, setup.cwd, setup.arguments, setup.environ)
 
     async def find_session(self) -> None:
         """Which session -c or -r names: told before the console opens when there is none."""

@@ -90,14 +90,30 @@ def prepare(arguments: Namespace, environ: Mapping[str, str] = os.environ) -> Se
             raise
         log_nowhere()  # a home that can't be written can be read; what is not kept says so itself
     make_private_again(paths)
-    chosen = vars(arguments)
-    flags = {name: chosen[name] for name in Settings.model_fields if name in chosen}
-    rules = rules_of_flags(allow=chosen.get("allow_tool") or (), deny=chosen.get("deny_tool") or ())
-    layered = load_settings(paths, cwd=cwd, flags=flags, rules=rules, environ=environ)
+    layered = read_settings(paths, cwd, arguments, environ)
     for name in unknown_variables(environ):
         logger.warning("the environment variable %s is no setting", name)
     redactor.add(*secrets_of_settings(layered.settings, environ))
     return Setup(arguments, paths, cwd, environ, layered, log_path, redactor)
+
+
+def read_settings(paths: Paths, cwd: Path, arguments: Namespace, environ: Mapping[str, str]) -> LayeredSettings:
+    """All layers as they are now. Raises ConfigError or UsageError for the first thing wrong."""
+    chosen = vars(arguments)
+    flags = {name: chosen[name] for name in Settings.model_fields if name in chosen}
+    rules = rules_of_flags(allow=chosen.get("allow_tool") or (), deny=chosen.get("deny_tool") or ())
+    return load_settings(paths, cwd=cwd, flags=flags, rules=rules, environ=environ)
+
+
+def apply_setting(engine: Engine, name: str, settings: Settings) -> bool:
+    """Has one changed setting hold from the next answer on; False for one that is not the engine's."""
+    known = {field.name for field in fields(EngineSettings)}
+    names = {"timeout": ("turn_timeout",), "policy": ("policy", "text_single")}.get(name, (name,))
+    if not known.issuperset(names):
+        return False
+    now = engine_settings(settings, headless=False)
+    engine.settings = replace(engine.settings, **{one: getattr(now, one) for one in names})
+    return True
 
 
 def model_source(setup: Setup) -> ConfiguredModels:

@@ -126,15 +126,15 @@ class DaskCluster:
         await self._run(worker, dask_worker.end_node, run)
 
     async def _problem(self, worker: str) -> str:
-        """An `Opened` with the reason why a worker's versions won't do; "" if they do."""
+        """An `OpenedNode` with the reason why a worker's versions won't do; "" if they do."""
         from console_app.cluster import dask_worker
-        from console_app.cluster.messages import Opened
+        from console_app.cluster.messages import OpenedNode
 
         try:
             there = await self._run(worker, dask_worker.worker_versions)
             _same("it", versions(), there)
         except ClusterError as error:
-            return Opened(problem=error.detail).model_dump_json()
+            return OpenedNode(problem=error.detail).model_dump_json()
         return ""
 
     async def _run(self, worker: str, function: Any, *arguments: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 
 from distributed import WorkerPlugin
 
-from console_app.cluster.messages import Opened, Opening, Orders, Told, versions
+from console_app.cluster.messages import OpenedNode, Opening, Orders, Told, versions
 from console_app.cluster.node import Node
 
 EXCHANGE = "fanout_exchange"  # what a worker answers besides Dask's own requests
@@ -31,7 +31,7 @@ def worker_versions() -> dict[str, str]:
 
 
 async def open_node(text: str, dask_worker: Any) -> str:
-    """Opens a node for an `Opening` or finds the one that is there: an `Opened`, both as JSON."""
+    """Opens a node for an `Opening` or finds the one that is there: an `OpenedNode`, both as JSON."""
     opening = Opening.model_validate_json(text)
     found = _node(dask_worker, opening.run)
     if found is not None and (not found.alive or found.opening != opening):
@@ -40,7 +40,7 @@ async def open_node(text: str, dask_worker: Any) -> str:
     if found is None:
         found = Node(opening)
         if problem := await asyncio.to_thread(found.start):
-            return Opened(problem=problem).model_dump_json()
+            return OpenedNode(problem=problem).model_dump_json()
         await dask_worker.plugin_add(NodePlugin(found), name=_name(opening.run))
         dask_worker.handlers[EXCHANGE] = _exchange(dask_worker)
     return (await asyncio.to_thread(found.opened)).model_dump_json()

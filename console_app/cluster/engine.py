@@ -15,13 +15,13 @@ from typing import Protocol
 from console_app.batch.changes import interrupted
 from console_app.batch.local_engine import CLOSING, MOST_EVENTS, TextStream, cancelled, noted_nowhere
 from console_app.cluster.dealer import Dealer
-from console_app.cluster.messages import Opened, Opening, Orders, Told
+from console_app.cluster.messages import OpenedNode, Opening, Orders, Told
 from console_app.domain.batch import EngineNotice, ItemResult, WorkItem
 from console_app.domain.errors import FanoutError
 
 _LOOK = 1.0  # seconds between two looks at which workers there are
 _POLL = 10.0  # seconds that a worker with nothing to tell may take for its answer
-_EXCHANGES = 500  # a second, of all workers together: what one scheduler passes on without falling behind
+EXCHANGES = 500  # a second, of all workers together: what one scheduler passes on without falling behind
 _MOST_LOSSES = 3  # workers that an item may be lost with
 
 
@@ -43,7 +43,7 @@ class Cluster(Protocol):
         ...
 
     async def open(self, worker: str, opening: str) -> str:
-        """An `Opening` to an `Opened`, as JSON. Raises WorkerUnreachable."""
+        """An `Opening` to an `OpenedNode`, as JSON. Raises WorkerUnreachable."""
         ...
 
     async def exchange(self, worker: str, orders: str) -> str:
@@ -241,7 +241,7 @@ class ClusterEngine:
 
     async def _open(self, worker: str) -> None:
         try:
-            opened = Opened.model_validate_json(await self._cluster.open(worker, self._opening.model_dump_json()))
+            opened = OpenedNode.model_validate_json(await self._cluster.open(worker, self._opening.model_dump_json()))
         except WorkerUnreachable:
             return  # it is looked for again
         if opened.problem:
@@ -302,7 +302,7 @@ class ClusterEngine:
         there = True
         while there:
             there = await self._exchange(link, _POLL)
-            await asyncio.sleep(len(self._links) / _EXCHANGES)
+            await asyncio.sleep(len(self._links) / EXCHANGES)
 
     async def _send(self, link: _Link) -> None:
         there = True
@@ -310,7 +310,7 @@ class ClusterEngine:
             await link.changed.wait()
             link.changed.clear()
             there = await self._exchange(link, 0.0)
-            await asyncio.sleep(len(self._links) / _EXCHANGES)
+            await asyncio.sleep(len(self._links) / EXCHANGES)
 
     async def _exchange(self, link: _Link, wait: float) -> bool:
         """Whether the worker is still there."""

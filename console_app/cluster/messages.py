@@ -31,7 +31,7 @@ class Opening(Frozen):
     calls: bool = False  # its items are calls
 
 
-class Opened(Frozen):
+class OpenedNode(Frozen):
     """The answer. `problem` says in one line why it can't work here, "" if it can."""
 
     problem: str = ""

@@ -17,7 +17,7 @@ from typing import Any
 from console_app import batch_worker, wiring
 from console_app.batch.local_engine import LocalEngine
 from console_app.batch_worker import OpenWorker
-from console_app.cluster.messages import Opened, Opening, Orders, Told
+from console_app.cluster.messages import OpenedNode, Opening, Orders, Told
 from console_app.domain.batch import ItemResult
 from console_app.domain.errors import FanoutError
 from console_app.engine.manual_calls import ManualCall, find_tools
@@ -52,10 +52,10 @@ class Node:
         """Whether it still works."""
         return self._thread.is_alive() and self._inside is not None
 
-    def opened(self) -> Opened:
+    def opened(self) -> OpenedNode:
         """How it is, for a client that has come, or come again."""
         if self._inside is None:
-            return Opened(problem=self._problem or "it has ended")
+            return OpenedNode(problem=self._problem or "it has ended")
         return asyncio.run_coroutine_threadsafe(self._inside.opened(self.id), self._loop).result()
 
     async def exchange(self, orders: Orders) -> Told:
@@ -137,11 +137,11 @@ class _Inside:
         await asyncio.wait(reading)
         self._news.set()
 
-    async def opened(self, node: str) -> Opened:
+    async def opened(self, node: str) -> OpenedNode:
         """A client begins anew: it is told everything again."""
         self._told.clear()
         self._asked.clear()
-        return Opened(node=node, jobs=self._jobs(), held=dict(self._held), noted=tuple(self._noted))
+        return OpenedNode(node=node, jobs=self._jobs(), held=dict(self._held), noted=tuple(self._noted))
 
     async def exchange(self, orders: Orders) -> Told:
         """See Node."""

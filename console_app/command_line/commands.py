@@ -206,6 +206,8 @@ _AUTH = CommandSpec(
         CommandSpec("list", "the names of the keys that are kept", None, (of.JSON, *of.GENERAL)),
     ),
 )
+_SETTING = Words("NAME", help="as max_steps or limits.files", least=1, most=1, completes="setting")
+_PROJECT = switch("--project", help="the file of this project, .fanout/config.toml")
 _CONFIG = CommandSpec(
     "config",
     "where the configuration is, what it says, what is wrong",
@@ -217,6 +219,16 @@ _CONFIG = CommandSpec(
             Words("SETTING", help="only these", completes="setting"),
             (of.JSON, *of.SETTINGS, of.THEME, *of.GENERAL),
         ),
+        CommandSpec("list", "every setting with what it means", None, (of.JSON, *of.SETTINGS, of.THEME, *of.GENERAL)),
+        CommandSpec("get", "the value of one", _SETTING, (of.JSON, *of.SETTINGS, of.THEME, *of.GENERAL)),
+        CommandSpec(
+            "set",
+            "write one into your file",
+            Words("NAME VALUE", help="as max_steps 9, limits.files 2", least=2, most=2, completes="setting"),
+            (_PROJECT, *of.GENERAL),
+        ),
+        CommandSpec("unset", "take one out of your file", _SETTING, (_PROJECT, *of.GENERAL)),
+        CommandSpec("edit", "your file in $VISUAL or $EDITOR", None, (_PROJECT, *of.GENERAL)),
         CommandSpec("validate", "what is wrong with it", None, (of.JSON, *of.MODEL, *of.SERVERS, *of.GENERAL)),
     ),
 )

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from console_app.conversation.collector import Collector
+from console_app.conversation.rewind import RewindPoint, not_undone, rewind_points, seq_before
 from console_app.conversation.ui_port import UiPort
 from console_app.domain.errors import FanoutError
 from console_app.domain.safe_text import one_line
@@ -168,14 +169,55 @@ class Sessions:
         else:
             self._ui.toast(READ_ONLY if self.read_only else "There is nothing to undo.")
 
+    async def rewind_to(self, words: str = "") -> None:
+        """/rewind: back to before one of your messages, which comes back to be changed. Picks it, or with `words` takes
+        the newest that has them."""
+        if self.read_only:
+            self._ui.toast(READ_ONLY)
+            return
+        if self._is_busy():
+            return
+        points = self.rewind_points()
+        if not points:
+            self._ui.toast("There is no message to rewind to.")
+            return
+        labels = {f"{number}. {one_line(point.prompt, 60)}": point for number, point in enumerate(points, 1)}
+        if words:
+            fits = [point for point in reversed(points) if words.lower() in point.prompt.lower()]
+            if not fits:
+                self._ui.toast(f"No message has {one_line(words, 40)} in it. /rewind alone shows them all.")
+                return
+            point = fits[0]
+        else:
+            options = {label: labels[label].about for label in reversed(labels)}
+            point = labels.get(await self._ui.choose("Rewind to before", options) or "")
+        if point is None or self._is_busy():
+            return
+        if point.steered:
+            await self._rewind_into(point)
+        else:
+            await self.rewind(point.turn)
+
+    def rewind_points(self) -> list[RewindPoint]:
+        """Your messages, in order, as far as they can be rewound to."""
+        engine = self._conversation.engine
+
+        def only_reads(name: str) -> bool:
+            spec = engine.spec(name)
+            return spec is not None and spec.annotations.read_only
+
+        points = rewind_points(engine.transcript.turns, only_reads)
+        return [point for point in points if not point.steered or self.library is not None]
+
     async def rewind(self, turn: int) -> None:
-        """Takes the turns from `turn` on out of the conversation; the prompt of that one comes back."""
+        """Takes the turns from `turn` on out of the conversation; they stay stored. That one's prompt comes back."""
         engine, prompt, undone = self._conversation.engine, None, 0
         if self.read_only:
             self._ui.toast(READ_ONLY)
             return
         if self._is_busy():
             return
+        left = not_undone(next((point.changes for point in self.rewind_points() if point.turn == turn), ()))
         async with self._conversation.changing:
             while (newest := engine.transcript.turn) is not None and newest.number >= turn:
                 event = engine.undo_turn()
@@ -186,9 +228,33 @@ class Sessions:
         if prompt is None:
             self._ui.toast("There is nothing to undo.")
             return
-        self._ui.give_back(prompt)
         what = "The last turn is" if undone == 1 else f"The last {undone} turns are"
-        self._ui.toast(f"{what} undone; nothing that tools did is. /fork can bring it back.")
+        self._taken_back(prompt, f"{what} undone", "/fork can bring it back", left)
+
+    async def _rewind_into(self, point: RewindPoint) -> None:
+        """Back to a message that joined a turn while it ran: a fork of the session that ends before it."""
+        if (library := self.stored(begun=True)) is None:
+            return
+        try:
+            before = seq_before(await library.store.load(library.session_id), point)
+            if before is None:
+                self._ui.toast("That message is not in the session file any more.")
+                return
+            await self.open(await library.store.fork(library.session_id, before))
+        except FanoutError as error:
+            self._ui.tell("error", error.line)
+            return
+        self._taken_back(
+            point.prompt, "This is a fork that ends before it", "the session itself is whole", not_undone(point.changes)
+        )
+
+    def _taken_back(self, prompt: str, what: str, kept: str, left: str) -> None:
+        """Says what rewinding did, and gives the message back."""
+        given = self._ui.give_back(prompt)
+        where = "" if given else " The prompt holds something else: the message is in the history."
+        self._ui.toast(f"{what}; {kept}.{where}", seconds=6)
+        if left:
+            self._ui.tell("warning", left)
 
     async def rename(self, title: str = "", session_id: str = "") -> None:
         """Gives this session, or another one, a title; asks for it where there is none."""

@@ -222,6 +222,24 @@ class SettingEntry(Output):
     source: str
 
 
+class ListedSetting(Output):
+    """A setting with what it may be and what it means. `waits_for_trust` is what the project's file would set."""
+
+    name: str
+    value: Any
+    source: str
+    kind: str
+    choices: tuple[str, ...]
+    meaning: str
+    waits_for_trust: str | None
+
+
+class SettingListReport(Output):
+    """Every setting."""
+
+    settings: tuple[ListedSetting, ...]
+
+
 class RuleEntry(Output):
     """A rule of the settings."""
 
@@ -292,6 +310,7 @@ OUTPUTS: dict[str, Printed] = {
     "keys": Printed("auth list --json", KeysReport),
     "places": Printed("config path --json", PlacesReport),
     "settings": Printed("config show --json", SettingsReport),
+    "setting_list": Printed("config list --json", SettingListReport),
     "validation": Printed("config validate --json", ValidationReport),
     "schemas": Printed("schema --json", SchemasReport),
 }

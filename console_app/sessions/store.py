@@ -217,6 +217,14 @@ class Store:
 
         return await self._read(look, ([], 0))
 
+    async def counts(self, session_id: str) -> tuple[int, float | None]:
+        """How many calls a session has, and what it cost in US dollars; None where no price is known."""
+        return await self._read(lambda db: tables.counts_of(db, session_id), (0, None))
+
+    async def glance(self, session_id: str, limit: int = 12) -> list[ev.MessageAdded]:
+        """What was said and called first in a session and last, at most so many messages each."""
+        return await self._read(lambda db: tables.glance(db, session_id, limit), [])
+
     # Changing. These raise StoreError when the disk will not have it.
 
     async def recover(self, session_id: str) -> StoredEvents:

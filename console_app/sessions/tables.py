@@ -93,6 +93,30 @@ def search(db: sqlite3.Connection, words: str, limit: int) -> list[Hit]:
     return [Hit(*row) for row in db.execute(sql, (query, limit))]
 
 
+def counts_of(db: sqlite3.Connection, session_id: str) -> tuple[int, float | None]:
+    """How many calls of a session ended, and what its requests cost in US dollars; None where no price is known."""
+    calls, cost = db.execute(
+        "SELECT sum(json_extract(body, '$.type') = 'call.finished'), sum(json_extract(body, '$.cost')) FROM events "
+        "WHERE session_id = ? AND (instr(body, '\"call.finished\"') OR instr(body, '\"usage.reported\"'))",
+        (session_id,),
+    ).fetchone()
+    return calls or 0, cost
+
+
+def glance(db: sqlite3.Connection, session_id: str, limit: int) -> list[ev.MessageAdded]:
+    """The first messages of a session and its newest, at most `limit` each; what Fanout wrote for the model is left
+    out."""
+    query = (
+        "SELECT body FROM (SELECT e.seq, e.body FROM said s JOIN events e ON e.session_id = s.session_id "
+        "AND e.seq = s.seq WHERE s.session_id = ?1 ORDER BY e.seq {order} LIMIT ?2) ORDER BY seq"
+    )
+    bodies: dict[str, None] = {}
+    for order in ("ASC", "DESC"):
+        bodies |= dict.fromkeys(body for (body,) in db.execute(query.format(order=order), (session_id, limit)))
+    found = [event for body in bodies if isinstance(event := parsed(body), ev.MessageAdded)]
+    return [event for event in found if event.role != "user" or event.origin == "user"]
+
+
 def events_of(db: sqlite3.Connection, session_id: str) -> StoredEvents:
     """All events of a session in order, drafts in their places. Those of a newer version of Fanout are left out."""
     query = (

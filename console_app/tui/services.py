@@ -15,6 +15,7 @@ from console_app.domain.steady_time import steady_time
 from console_app.tui.widgets.timing import Timing
 
 if TYPE_CHECKING:
+    from console_app.config.own_settings import OwnSettings
     from console_app.config.server_files import ServerFiles
     from console_app.config.trust_report import ProjectTrust
     from console_app.conversation.models import Models
@@ -90,6 +91,8 @@ class ConsoleServices:
     """A stored session to be played, and nothing else; `clock` is its clock then."""
 
     theme: str = "fanout-dark"
+    settings: OwnSettings | None = None
+    """Every setting, for /config; None where there are none to change, as in a replay."""
     remember_theme: Callable[[str], None] | None = None
     """Writes the picked theme to the user's configuration; None: the pick holds for this session only."""
     rules: RuleFile | None = None

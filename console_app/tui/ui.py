@@ -42,6 +42,6 @@ class Ui(UiPort, Protocol):
         """Has something done after a while; may be called from any task."""
         ...
 
-    def copy(self, text: str) -> None:
-        """Puts `text` on the clipboard, and says so."""
+    def copy(self, text: str, what: str = "") -> None:
+        """Puts `text` on the clipboard, and says so: how much, and `what` it is."""
         ...

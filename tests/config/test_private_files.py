@@ -13,8 +13,8 @@ import pytest
 from console_app.config.log_setup import log_to
 from console_app.config.paths import Paths, make_private, write_private
 from console_app.config.private_files import make_private_again, take_repaired
-from console_app.config.remember import remember
 from console_app.config.trust import is_trusted, trust
+from console_app.config.written_settings import write_setting
 from console_app.domain.errors import ConfigError
 from console_app.mcp_client.convert import ResultFiles
 from console_app.mcp_client.server_log import ServerLog
@@ -91,7 +91,7 @@ def test_nothing_depends_on_the_umask(paths: Paths) -> None:
         ServerLog(paths.server_logs, "x").write_line("words")
         ResultFiles(paths.files).save("eA==", "text/plain", "a.txt", "file")
         PromptHistory(paths.history).add("a prompt")
-        remember(paths, "theme", "plum")
+        write_setting(paths.settings, "theme", "plum")
         SessionLock(paths.session_locks, "s").take()
     finally:
         os.umask(before)
@@ -132,21 +132,21 @@ def test_a_broken_record_trusts_nothing_and_can_be_written_again(tmp_path: Path,
     ("before", "after"),
     [
         ("", 'theme = "plum"\n'),
-        ('# mine\ntheme = "x" # old\nmodel = "a/b"\n', '# mine\ntheme = "plum"\nmodel = "a/b"\n'),
-        ('[other]\ntheme = "x"\n', 'theme = "plum"\n[other]\ntheme = "x"\n'),
+        ('# mine\ntheme = "x" # old\nmodel = "a/b"\n', '# mine\ntheme = "plum" # old\nmodel = "a/b"\n'),
+        ('[other]\ntheme = "x"\n', 'theme = "plum"\n\n[other]\ntheme = "x"\n'),
     ],
 )
 def test_a_remembered_setting_leaves_the_rest_of_the_file_alone(paths: Paths, before: str, after: str) -> None:
     if before:
         write_private(paths.settings, before)
-    remember(paths, "theme", "plum")
+    write_setting(paths.settings, "theme", "plum")
     assert paths.settings.read_text() == after
 
 
 def test_a_broken_file_is_not_written_over(paths: Paths) -> None:
     write_private(paths.settings, "theme = \n")
     with pytest.raises(ConfigError):
-        remember(paths, "theme", "plum")
+        write_setting(paths.settings, "theme", "plum")
     assert paths.settings.read_text() == "theme = \n"
 
 

@@ -49,6 +49,7 @@ def holds(name: str, text: str, *, lines: bool = False) -> None:
         ("places", ["config", "path"]),
         ("settings", ["config", "show"]),
         ("settings", ["config", "show", "model", "--model", "offline/rehearsal"]),
+        ("setting_list", ["config", "list"]),
         ("validation", ["config", "validate"]),
         ("schemas", ["schema"]),
     ],

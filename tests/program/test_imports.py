@@ -83,6 +83,8 @@ SCREENS = {
     "/theme\r": "─ Theme ─",
     "/sessions\r": "─ Sessions ─",
     "/permissions\r": "─ Permissions ─",
+    "/config\r": "─ Settings ─",
+    "/rewind\r": "─ Rewind to before ─",
     "/call demo.fail\r": "─ Call demo.fail ─",
     "/log\r": "─ Log ─",
     "/context\r": "─ Context ─",

@@ -54,6 +54,7 @@ def test_the_list_of_sessions(
         await see(pilot, "3 sessions")
         await pilot.press(*keys)
         await see(pilot, "1 found" if keys else "3 sessions")
+        await see(pilot, "1 turn · 0 calls")  # of what is highlighted
 
     assert snap_compare(app(tmp_path, store=kept, library=kept), terminal_size=size, run_before=look)
     asyncio.run(kept.close())

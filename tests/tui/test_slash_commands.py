@@ -135,7 +135,7 @@ def test_no_line_of_help_is_wider_than_its_room(keys: list[tuple[str, str]], wan
     rows = [(one_line(key), one_line(what)) for key, what in keys]
     sections = [KeySection(f"Place {n}", rows[n : n + 7]) for n in range(0, len(rows), 7)]
     for line in help_lines(sections, wanted, width):
-        assert line.cell_length <= max(width, 60)
+        assert line.cell_length <= width
 
 
 async def test_a_theme_is_shown_while_moving_and_put_back_on_escape(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from console_app.tui.widgets.fuzzy import best
 # The order in which help and the palette list them; what is not named here comes last.
 _ORDER = """
     help keys model theme policy protocol mcp tools reload trust call retry timeline new sessions resume rename fork
-    undo export clear copy permissions todo editor context compact log doctor quit
+    rewind undo export find clear copy permissions config todo editor context compact log doctor quit
 """.split()  # noqa: SIM905  a list of words is easier read and changed
 MOST_MATCHES = 50  # of a list that scrolls
 _LINE = re.compile(r"/([a-z][a-z-]*)(?:\s+(.*))?", re.IGNORECASE | re.DOTALL)

@@ -167,6 +167,9 @@ def session_commands(
     def undo(_rest: str) -> None:
         ui.open(sessions.undo)
 
+    def rewind(rest: str) -> None:
+        ui.open(sessions.rewind_to, rest)
+
     def export(rest: str) -> None:
         """[md|html|jsonl|trace] [PATH]: what the path ends in says the form too."""
         form, _, path = rest.partition(" ")
@@ -181,6 +184,7 @@ def session_commands(
         Command("resume", "resume a session", resume, "[ID]"),
         Command("rename", "give this session a title", rename, "[TITLE]"),
         Command("fork", "go on with a copy of this session, from any message on", fork, "[TURN]"),
+        Command("rewind", "go back to before one of your messages, and say it otherwise", rewind, "[WORDS]"),
         Command("undo", "take the last turn back", undo),
         Command(
             "export",
@@ -214,13 +218,10 @@ def conversation_commands(
             ui.view.clear()
             ui.toast("Cleared. The model still knows the conversation; /new starts another.")
 
-    def copy(_rest: str) -> None:
-        turns = reversed(ui.shown.transcript.turns)
-        answer = next((step.text for turn in turns for step in reversed(turn.steps) if step.text), None)
-        if answer is None:
-            ui.toast("There is no answer to copy yet.")
-        else:
-            ui.copy(answer)
+    def copy(rest: str) -> None:
+        from console_app.tui.main_screen.copying import copy_answer
+
+        ui.open(copy_answer, ui, rest)
 
     def context(_rest: str) -> None:
         ui.open(dialogs.text, "Context", report)
@@ -254,7 +255,7 @@ def conversation_commands(
     return [
         Command("call", "call tools yourself, without a model", call, "[SERVER.TOOL [JSON] ...]", tools),
         Command("clear", "clear the screen; the model still knows the conversation", clear),
-        Command("copy", "copy the last answer", copy),
+        Command("copy", "copy the last answer, or a code block, a table or a result", copy, "[WHAT]"),
         Command("context", "what the model reads, and how full its window is", context),
         Command("compact", "put a summary in place of older turns, for the model", compact, "[undo]"),
     ]
@@ -289,6 +290,7 @@ def screen_commands(
     dialogs: Dialogs,
     boards: BoardArea,
     places: Sequence[tuple[str, Widget]],
+    themes: Sequence[LoadedTheme],
 ) -> list[Command]:
     """What shows a part of the screen, or leaves it. `places` have keys of their own, which help names."""
 
@@ -300,7 +302,11 @@ def screen_commands(
 
         ui.app.push_screen(PermissionsScreen(permissions, modes, ui.changed))
 
+    def config(rest: str) -> None:
+        ui.open(dialogs.settings, themes, permissions.use_mode, rest)
+
     return [
+        Command("config", "every setting: its value, who set it, changed in place", config, "[WORDS]"),
         Command("help", "keys and commands", show_help),
         Command("keys", "keys and commands, as /help", show_help),
         Command("permissions", "the mode and every rule: what may run without asking", show_permissions),

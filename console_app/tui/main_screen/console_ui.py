@@ -27,6 +27,7 @@ from console_app.tui.services import ConsoleServices
 from console_app.tui.transcript_view.view import ConversationView
 
 REFUSED_EVERY = 2.0  # seconds between two hints about keys that mean nothing
+LONG_COPY = 70_000  # characters, of which some terminals take less than they are sent
 
 T = TypeVar("T")
 
@@ -213,8 +214,10 @@ class ConsoleUi:
         """See Ui: a task of a server's own knows nothing of the app that a timer needs."""
         self._screen.call_later(self._screen.set_timer, seconds, act)
 
-    def copy(self, text: str) -> None:
+    def copy(self, text: str, what: str = "") -> None:
         """See Ui (OSC 52: over ssh and tmux too, where the terminal allows it)."""
         self._screen.app.copy_to_clipboard(text)
         lines = text.count("\n") + 1
-        self.toast(f"Copied {lines:,} lines." if lines > 1 else f"Copied {len(text):,} characters.")
+        size = f"{lines:,} lines, {len(text):,} characters" if lines > 1 else f"{len(text):,} characters"
+        more = " Your terminal may take less: it is long." if len(text) > LONG_COPY else ""
+        self.toast(f"Copied {what}: {size}.{more}" if what else f"Copied {size}.{more}")

@@ -8,8 +8,9 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from console_app.config.own_settings import NEXT_START
 from console_app.conversation.conversation import MANUAL, Conversation
-from console_app.domain.approvals import CallPolicy
+from console_app.domain.approvals import ApprovalMode, CallPolicy
 from console_app.domain.errors import FanoutError
 from console_app.domain.safe_text import one_line
 from console_app.domain.sampling import EFFORTS
@@ -118,6 +119,46 @@ class Dialogs:
                 self._services.remember_theme(picked)
             except FanoutError as error:
                 self._ui.tell("warning", error.line)
+
+    async def settings(
+        self, themes: Sequence[LoadedTheme], use_mode: Callable[[ApprovalMode], object], query: str
+    ) -> None:
+        """Every setting, to be changed; those that can hold from then on."""
+        from console_app.tui.main_screen.settings_screen import SettingsScreen
+        from console_app.tui.prompt.editor import edit
+
+        if (own := self._services.settings) is None:
+            self._ui.toast("There are no settings to change in a replay.")
+            return
+
+        async def applied(name: str) -> str:
+            later = await asyncio.to_thread(own.take_effect, name)
+            value = next((one.value for one in await asyncio.to_thread(own.read) if one.name == name), None)
+            if later == NEXT_START and value is not None and await self._use_setting(name, value, use_mode):
+                later = ""
+            self._ui.changed()
+            return later
+
+        def choices(name: str) -> Sequence[str]:
+            return [theme.theme.name for theme in themes] if name == "theme" else ()
+
+        await self._ui.push(SettingsScreen(own, applied, partial(edit, self._ui.app, suffix=".toml"), choices, query))
+
+    async def _use_setting(self, name: str, value: object, use_mode: Callable[[ApprovalMode], object]) -> bool:
+        """Has a setting hold that is the console's; False for one that has to wait."""
+        match name:
+            case "theme":
+                self._ui.app.theme = str(value)
+            case "approval_mode":
+                use_mode(ApprovalMode(str(value)))
+            case "model":
+                try:
+                    await self._services.models.switch(str(value))
+                except FanoutError:
+                    return False
+            case _:
+                return False
+        return True
 
     async def policy(self, name: str) -> None:
         """How the calls of an answer run: as `name` says, or as you pick."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from rich.cells import cell_len
+from rich.cells import cell_len, chop_cells
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -93,7 +93,7 @@ def help_lines(sections: Sequence[KeySection], wanted: str, width: int) -> list[
     ]
     found = [section for section in found if section.keys]
     if not found:
-        return [Content.styled("Nothing here is called that.", "$muted")]
+        return [Content.styled("Nothing here is called that.", "$muted").truncate(width, ellipsis=True)]
     if width < BESIDE:
         return [line for section in found for line in _section(section, width)]
     cells = (width - APART) // 2
@@ -130,7 +130,8 @@ def _row(keys: str, what: str, room: int, width: int) -> Iterator[Content]:
 
 def _wrapped(text: str, width: int) -> Iterator[str]:
     line = ""
-    for word in text.split():
+    words = [piece for word in text.split() for piece in chop_cells(word, width)]
+    for word in words:
         if line and cell_len(line) + 1 + cell_len(word) > width:
             yield line
             line = word

@@ -157,6 +157,10 @@ class PromptArea(Vertical):
         elif (example := welcome.highlighted) is not None:
             self.send(example.text)
 
+    @on(Prompt.FindRequested)
+    async def _find(self) -> None:
+        await self.screen.run_action("command('find')")
+
     @on(Prompt.QuitRequested)
     def _quit_requested(self) -> None:
         self._ui.app.exit(0)

@@ -16,7 +16,6 @@ from console_app.conversation.permissions import Permissions
 from console_app.conversation.readiness import Readiness
 from console_app.conversation.sessions import Sessions
 from console_app.domain.ports.provider import no_pictures
-from console_app.domain.tools import CallState
 from console_app.tui.approvals.mode_switch import MODE_NOTES, ModeSwitch
 from console_app.tui.commands.line import CommandLine
 from console_app.tui.commands.registry import Command, CommandRegistry
@@ -27,7 +26,10 @@ from console_app.tui.main_screen.board_area import BoardArea
 from console_app.tui.main_screen.boards import Boards
 from console_app.tui.main_screen.builtin_commands import screen_commands, talk_commands
 from console_app.tui.main_screen.console_ui import ConsoleUi
+from console_app.tui.main_screen.copying import copy_part, name_of
 from console_app.tui.main_screen.dialogs import Dialogs
+from console_app.tui.main_screen.find_bar import FindBar
+from console_app.tui.main_screen.panel_actions import act_on_call
 from console_app.tui.main_screen.prompt_area import PromptArea
 from console_app.tui.main_screen.shown_conversation import ShownConversation
 from console_app.tui.main_screen.start import ConsoleStart
@@ -40,6 +42,7 @@ from console_app.tui.servers.offers import ServerOffers
 from console_app.tui.services import ConsoleServices
 from console_app.tui.terminal.key_names import key_name
 from console_app.tui.themes import LoadedTheme
+from console_app.tui.transcript_view.finder import Kind
 from console_app.tui.transcript_view.view import ConversationView
 from console_app.tui.widgets.key_hints import KeyHints
 from console_app.tui.widgets.too_small import TooSmall
@@ -52,6 +55,7 @@ class ChatScreen(MainScreen):
     """The console's one main screen; dialogs open on top of it."""
 
     view = getters.query_one("#conversation", ConversationView)
+    find_bar = getters.query_one(FindBar)
     boards = getters.query_one(BoardArea)
     prompt_area = getters.query_one(PromptArea)
 
@@ -99,13 +103,14 @@ class ChatScreen(MainScreen):
         self._themes = themes
         self._news = ServerNews(services.server_statuses, ui.tell)
         self._first_prompt = prompt
-        self._interrupted_at = float("-inf")
+        self._interrupted_at = self._escaped_at = float("-inf")
 
     def compose(self) -> ComposeResult:
         """Top to bottom."""
         yield StatusBar()
         yield Welcome(id="welcome")
-        yield ConversationView(id="conversation", clock=self.services.clock)
+        yield (view := ConversationView(id="conversation", clock=self.services.clock))
+        yield FindBar(view)
         yield BoardArea(self.ui, self.services, self.conversation, self.permissions, self.calls, self.dialogs)
         yield PromptArea(
             self.ui,
@@ -137,8 +142,9 @@ class ChatScreen(MainScreen):
         )
         places = [("Everywhere", self), ("On a panel", self.view), *boards.places, ("In the prompt", self.prompt)]
         ui, dialogs, commands = self.ui, self.dialogs, self.commands
-        commands.add(screen_commands(ui, self.permissions, self.modes, commands, dialogs, boards, places))
+        commands.add(screen_commands(ui, self.permissions, self.modes, commands, dialogs, boards, places, self._themes))
         commands.add([Command("retry", RETRY, lambda _rest: self.calls.run_cut_off_again())])
+        commands.add([Command("find", "find words in the whole conversation, results too", self.find, "[WORDS]")])
         commands.add(talk_commands(ui, services, self.conversation, self.sessions, dialogs, self._themes))
         services.on_servers_changed(self._servers_changed)
         self.ui.tell_problems()
@@ -182,34 +188,34 @@ class ChatScreen(MainScreen):
 
     @on(ConversationView.CallAction)
     def _call_action(self, event: ConversationView.CallAction) -> None:
-        call = self.ui.shown.transcript.calls.get(event.call_id)
-        if call is None:
-            return
-        match event.action:
-            case "cancel":
-                self.calls.cancel(call.id)
-            case "inspect":
-                self.ui.open(self.dialogs.inspect, call)
-            case "retry":
-                self.calls.run_again(call.id)
-            case "retry_all":
-                self.calls.run_cut_off_again()
-            case "edit" if call.state is CallState.WAITING:
-                self.boards.edit_waiting(call)
-            case "edit":
-                self.ui.open(self.dialogs.edit_arguments, call, "runs it again with these", self.calls.run_again)
-            case "extend":
-                self.calls.extend(call.id)
-            case "send":
-                self.calls.send_now()
+        act_on_call(event, self.ui, self.calls, self.dialogs, self.boards)
 
     @on(ConversationView.FilesRequested)
     def _open_files(self, event: ConversationView.FilesRequested) -> None:
         self.ui.open(self.dialogs.files, event.files, event.server)
 
     @on(ConversationView.Left)
-    def _panels_left(self) -> None:
+    def action_close_find(self) -> None:
+        """Escape on a panel, or while something is looked for: the focus goes to the prompt."""
+        if self.find_bar.is_open:
+            self.find_bar.close()
         self.prompt.focus()
+
+    def find(self, words: str) -> None:
+        """Ctrl+F, /find."""
+        if self.ui.talking:
+            self.find_bar.open(words)
+        else:
+            self.ui.toast("There is nothing to search yet.")
+
+    def action_find_step(self, delta: int) -> None:
+        """n, N."""
+        self.find_bar.action_step(delta)
+
+    def action_jump(self, kind: Kind, delta: int) -> None:
+        """To the next or the previous turn, or call that failed."""
+        if missing := self.find_bar.jump(kind, delta):
+            self.ui.toast(missing, 2)
 
     @on(ConversationView.Refused)
     def _key_refused(self, event: ConversationView.Refused) -> None:
@@ -223,7 +229,17 @@ class ChatScreen(MainScreen):
 
     @on(ConversationView.CopyRequested)
     def _copy(self, event: ConversationView.CopyRequested) -> None:
-        self.ui.copy(event.text)
+        self.ui.copy(event.text, name_of(self.view.cursor, event.text))
+
+    def action_copy_part(self) -> None:
+        """C on a panel or a message."""
+        if (block := self.view.cursor) is not None:
+            self.ui.open(copy_part, self.ui, block)
+
+    def on_text_selected(self) -> None:
+        """Text was selected with the mouse: how it is copied."""
+        if text := self.get_selected_text():
+            self.ui.toast(f"{len(text):,} characters selected. Ctrl+C copies.", 2)
 
     @on(StatusBar.Clicked)
     def _status_clicked(self, event: StatusBar.Clicked) -> None:
@@ -284,9 +300,17 @@ class ChatScreen(MainScreen):
         self.prompt_area.stop()
 
     def action_close(self) -> None:
-        """Escape otherwise: closes the completion list, else goes back to the prompt."""
-        if not self.prompt_field.close_completion():
-            self.prompt.focus()
+        """Escape otherwise: closes the completion list, else goes back to the prompt; twice in an empty one rewinds."""
+        if self.prompt_field.close_completion():
+            return
+        now = self.services.timing.now()
+        empty = self.prompt.has_focus and not self.prompt.text and bool(self.ui.shown.transcript.turns)
+        if empty and now - self._escaped_at < AGAIN:
+            self.action_command("rewind")
+        elif empty:
+            self.ui.toast("Press Esc again to rewind to a message.", 2)
+        self._escaped_at = now if empty else float("-inf")
+        self.prompt.focus()
 
     def action_steer(self) -> None:
         """Ctrl+S."""
@@ -327,7 +351,7 @@ class ChatScreen(MainScreen):
 
     def action_call_failed(self) -> None:
         """Alt+0."""
-        if self.ui.talking and not self.view.enter_failed():
+        if self.ui.talking and not self.view.action_failed():
             self.ui.toast("No call failed.")
 
     def action_scroll_conversation(self, direction: int) -> None:
@@ -368,5 +392,9 @@ class ChatScreen(MainScreen):
                 return self.conversation.busy
             case "toggle_all":
                 return self.ui.talking
+            case "copy_part":
+                return self.view.cursor is not None
+            case "find_step":
+                return self.find_bar.is_open
             case _:
                 return True

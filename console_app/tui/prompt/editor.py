@@ -38,10 +38,10 @@ def editor_command() -> list[str]:
     raise EditorError("none is installed.", "Set VISUAL or EDITOR to the one you use.")
 
 
-async def edit(app: App[int], text: str) -> str:
+async def edit(app: App[int], text: str, *, suffix: str = ".md") -> str:
     """`text` as it was saved in the editor; raises EditorError when there is none or it failed."""
     command = editor_command()
-    handle, name = tempfile.mkstemp(prefix="fanout-", suffix=".md")
+    handle, name = tempfile.mkstemp(prefix="fanout-", suffix=suffix)
     path = Path(name)
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
@@ -52,7 +52,7 @@ async def edit(app: App[int], text: str) -> str:
         except SuspendNotSupported:
             raise EditorError("this terminal can't be handed over to it.") from None
         if problem:
-            raise EditorError(f"{command[0]} {problem}.", "The prompt is as it was; VISUAL or EDITOR names another.")
+            raise EditorError(f"{command[0]} {problem}.", "Nothing was changed; VISUAL or EDITOR names another.")
         return path.read_text(encoding="utf-8", errors="replace").rstrip("\n")
     finally:
         path.unlink(missing_ok=True)

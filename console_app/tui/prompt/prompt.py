@@ -36,7 +36,7 @@ class Prompt(TextArea):
         Binding("down", "newer_or_down", "line down, or a newer prompt", id="prompt.newer", show=False),
         Binding("tab", "complete_or_leave", "complete, or leave the prompt", id="prompt.leave", show=False),
         Binding("ctrl+b", "cursor_left", "left", id="prompt.left", show=False),
-        Binding("ctrl+f", "cursor_right", "right", id="prompt.right", show=False),
+        Binding("ctrl+f", "right_or_find", "right / find if empty", id="prompt.right", show=False),
         Binding("alt+b", "cursor_word_left", "word left", id="prompt.word_left", show=False),
         Binding("alt+f", "cursor_word_right", "word right", id="prompt.word_right", show=False),
         Binding("ctrl+c,super+c", "screen.interrupt", "clear, stop, quit", id="prompt.interrupt", show=False),
@@ -78,6 +78,9 @@ class Prompt(TextArea):
 
     class Left(Message):
         """Tab: the focus should go on."""
+
+    class FindRequested(Message):
+        """Ctrl+F in an empty prompt."""
 
     class QuitRequested(Message):
         """Ctrl+D in an empty prompt."""
@@ -202,6 +205,13 @@ class Prompt(TextArea):
     def action_complete_or_leave(self) -> None:
         """Tab."""
         self.post_message(self.CompletionAccepted(run=False) if self.completing else self.Left())
+
+    def action_right_or_find(self) -> None:
+        """Ctrl+F."""
+        if self.text:
+            self.action_cursor_right()
+        else:
+            self.post_message(self.FindRequested())
 
     def action_delete_or_quit(self) -> None:
         """Ctrl+D."""

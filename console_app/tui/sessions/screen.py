@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 from typing import ClassVar, Literal
 
 from textual import on
@@ -26,6 +27,7 @@ from console_app.domain.safe_text import one_line
 from console_app.sessions.database import StoreError
 from console_app.sessions.store import SearchHit, Store
 from console_app.sessions.tables import SessionInfo
+from console_app.tui.sessions.preview import preview_lines
 
 MOST_SHOWN = 200
 Action = Literal["resume", "rename", "delete", "fork", "export"]
@@ -80,6 +82,7 @@ class SessionsScreen(ModalScreen[Picked | None]):
             options = OptionList(markup=False)
             options.can_focus = False
             yield options
+            yield Static(id="preview")
             yield Static(classes="dialog--note")
 
     def on_mount(self) -> None:
@@ -114,6 +117,11 @@ class SessionsScreen(ModalScreen[Picked | None]):
         self._select = ""
         self._look()
 
+    @on(OptionList.OptionHighlighted)
+    def _highlighted(self, event: OptionList.OptionHighlighted) -> None:
+        event.stop()
+        self.run_worker(self._preview, group="preview", exclusive=True)
+
     @on(OptionList.OptionSelected)
     def _clicked(self, event: OptionList.OptionSelected) -> None:
         event.stop()
@@ -135,6 +143,21 @@ class SessionsScreen(ModalScreen[Picked | None]):
             self._note(_summary(words, len(self._shown), count))
         self._fill()
 
+    async def _preview(self) -> None:
+        """What was said and called in the highlighted session."""
+        at, shown = self.query_one(OptionList).highlighted, self.query_one("#preview", Static)
+        if at is None or at >= len(self._shown):
+            shown.update("")
+            return
+        info = self._shown[at].info
+        try:
+            messages, counts = await self._store.glance(info.id), await self._store.counts(info.id)
+        except StoreError as error:
+            shown.update(Content.styled(one_line(error.line), "$error"))
+            return
+        width, height = max(shown.content_size.width, 20), max(shown.content_size.height, 1)
+        shown.update(Content("\n").join(preview_lines(info, counts, messages, width, height)))
+
     def _note(self, text: str) -> None:
         self.query_one(".dialog--note", Static).update(Content(one_line(text)))
 
@@ -143,6 +166,8 @@ class SessionsScreen(ModalScreen[Picked | None]):
         # By the id of the session: a list that came back stands where it stood.
         at = next((n for n, found in enumerate(self._shown) if found.info.id == self._select), 0)
         options.clear_options()
+        if not self._shown:
+            self.query_one("#preview", Static).update("")
         width = max(options.size.width - 4, 40)
         now = self._clock()
         options.add_options(Option(_row(found, width, now, self._current)) for found in self._shown)
@@ -162,7 +187,8 @@ def _summary(words: str, shown: int, count: int) -> str:
 def _row(found: SearchHit, width: int, now: float, current: str) -> Content:
     info = found.info
     turns = f"{info.turns} turn{'' if info.turns == 1 else 's'}"
-    facts = f"{when(info.updated_at, now)} · {turns} · {size(info.size)} · {one_line(info.model, 20)}"
+    wide = f" · {one_line(info.model, 20)}" if width >= 90 else ""
+    facts = f"{when(info.updated_at, now)} · {turns}{wide} · {folder(info.folder, 24 if width >= 90 else 14)}"
     room = max(width - len(facts) - 4, 12)
     mark = Content.styled("● ", "$primary") if info.id == current else Content("  ")
     row = mark + Content(f"{one_line(info.title, room):<{room}}") + Content.styled(f"  {facts}", "$muted")
@@ -179,6 +205,12 @@ def _snippet(text: str, width: int) -> Content:
         room -= len(shown)
         parts.append(Content.styled(shown, "bold $accent" if number % 2 else "$muted"))
     return Content("").join(parts)
+
+
+def folder(path: str, room: int) -> str:
+    """A working folder by its end."""
+    text = one_line(path, 400).replace(str(Path.home()), "~", 1)
+    return text if len(text) <= room else f"…{text[1 - room :]}"
 
 
 def size(count: int) -> str:

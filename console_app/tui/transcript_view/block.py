@@ -7,7 +7,7 @@ answer until something of that changes.
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from console_app.domain.safe_text import one_line
 from console_app.domain.tools import Artifact
@@ -60,6 +60,25 @@ class Block:
     def copy_text(self) -> str:
         """What copying it gives."""
         return "\n".join(line.content for line in self.lines[self.gap :])
+
+    @property
+    def searched(self) -> Sequence[str]:
+        """The texts in which find looks, in the order in which they are painted when it is open."""
+        return ()
+
+    @property
+    def searched_folded(self) -> int:
+        """How many of them are seen whole while it is folded."""
+        return 0
+
+    def searchable(self) -> Iterable[tuple[int, int, int]]:
+        """Where in the painted lines those texts stand: the line, its first character and the one past the last."""
+        return ((number, line.start, line.end) for number, line in enumerate(self.lines))
+
+    def unfold_match(self, expected: int, shown: int, wanted: int) -> bool:
+        """Open, it shows `shown` of the matches that its texts have, and number `wanted` is gone to: whether it now
+        shows more of itself."""
+        return False
 
     @property
     def files(self) -> Sequence[Artifact]:

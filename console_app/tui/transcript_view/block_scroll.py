@@ -22,6 +22,7 @@ from console_app.domain.steady_time import steady_time
 from console_app.tui.textual_internals import set_virtual_size_without_layout
 from console_app.tui.transcript_view.block import Block
 from console_app.tui.transcript_view.block_list import BlockList
+from console_app.tui.transcript_view.found import Found
 from console_app.tui.transcript_view.frame_clock import FrameClock
 from console_app.tui.transcript_view.line_changes import differences, first_difference
 from console_app.tui.transcript_view.selection import ROWS_A_BLOCK, paint_selection, selected_text
@@ -59,6 +60,7 @@ class BlockScroll(ScrollView):
         self._below = 0
         self._beat: Callable[[float], bool] | None = None
         self._held_back = False  # it would follow the end, but for what `_hold` says
+        self.found = Found()
 
     @property
     def blocks(self) -> Sequence[Block]:
@@ -132,6 +134,7 @@ class BlockScroll(ScrollView):
     def changed(self, block: Block) -> None:
         """A block's state has changed: it is painted with the next frame. Cheap; called once a token."""
         self._list.dirty[block] = None
+        self.found.changed(block)
         self._frames.wake()
 
     # ------------------------------------------------------------------ clock
@@ -343,12 +346,10 @@ class BlockScroll(ScrollView):
         """The lines of a region. Painted strips go to the compositor as they are, so that a scroll costs little."""
         selection = self.text_selection
         mark = self.palette.selection
-        strips: list[Strip] = [
-            line
-            if selection is None or index < 0
-            else paint_selection(line, selection, index * ROWS_A_BLOCK + place, mark)
-            for line, index, place in self._lines(crop.y, crop.height)
-        ]
+        strips: list[Strip] = []
+        for line, index, place in self._lines(crop.y, crop.height):
+            strip = line if index < 0 else paint_selection(line, selection, index * ROWS_A_BLOCK + place, mark)
+            strips.append(strip if index < 0 else self.found.paint(strip, self.blocks[index], place))
         if self._list.dirty:
             self._frames.wake()
         for line_filter in self.get_line_filters():

@@ -6,7 +6,7 @@ nothing jumps; when another turn has begun it folds to one. A finished panel is 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from rich.style import Style
 
@@ -20,7 +20,7 @@ from console_app.tui.transcript_view.call_news import news
 from console_app.tui.transcript_view.call_row import TIME_WIDTH, label_pieces, row, took
 from console_app.tui.transcript_view.panel_frame import PanelFrame
 from console_app.tui.transcript_view.wording import state_of
-from console_app.tui.widgets.lines import Line, Piece, Row, pieces_width
+from console_app.tui.widgets.lines import Line, Piece, Row, clean, pieces_width
 from console_app.tui.widgets.palette import Palette
 
 MIN_FRAMED = 24  # cells below which a frame would leave no room
@@ -92,6 +92,33 @@ class CallBlock(Panel):
     @property
     def copy_text(self) -> str:
         return self.call.content if self.finished else self.call.arguments_text or brief_of(self.call, 400)
+
+    @property
+    def searched(self) -> Sequence[str]:
+        return (clean(self.call.label), *self.detail.texts())
+
+    @property
+    def searched_folded(self) -> int:
+        return 1
+
+    def searchable(self) -> Iterable[tuple[int, int, int]]:
+        lines = list(super().searchable())
+        if not self.open or len(lines) < FRAMED_HEIGHT:
+            return lines
+        title, start, end = lines[self.gap]
+        name = clean(self.call.label)
+        at = self.lines[title].text.find(name, start, end)
+        label = [(title, at, at + len(name))] if at >= 0 else []
+        inside = lines[self.gap + 2 : -1]
+        first = min((start for _, start, _ in inside), default=0)  # of titles, which are not searched
+        return [*label, *(line for line in inside if line[1] > first)]
+
+    def unfold_match(self, expected: int, shown: int, wanted: int) -> bool:
+        body = self.detail.body
+        if shown <= wanted and body.left > 0:
+            return self.detail.press("more")
+        # Rendered as what it is it may say less than it does, or otherwise: as it came it says what was searched.
+        return shown != expected and not self.detail.raw and self.finished and self.detail.press("raw")
 
     @property
     def files(self) -> Sequence[Artifact]:

@@ -101,6 +101,21 @@ class CallDetail:
             if not any(one.touched for one in bodies):
                 self._bodies = None
 
+    def texts(self) -> list[str]:
+        """What is searched of it, part by part as `rows` shows them; of a part with an end that is never shown, what
+        is shown of it."""
+        call = self._call
+        arguments = call.arguments_text if call.arguments is None else json_view.dump(call.arguments or None)
+        found = [_first_page(arguments)] if call.arguments != {} else []
+        if call.raw and (call.outcome is Outcome.INVALID or call.repaired):
+            found.append(_first_page(call.raw))
+        shown = call.log if call.state is CallState.FINISHED else call.log[-LIVE_LOG:]
+        found += [entry.text for entry in shown]
+        if call.state is CallState.FINISHED:
+            found.append(call.content if self.raw else without_remarks(call.content))
+            found += [f"{artifact.name} {artifact.path or artifact.uri or ''}" for artifact in call.artifacts]
+        return found
+
     def rows(self, width: int, palette: Palette) -> list[Row]:
         """All parts, as rows of at most `width` cells."""
         call = self._call
@@ -233,13 +248,19 @@ class CallDetail:
             )
             name, path = one_line(artifact.name), one_line(where)
             pieces = [("file  ", palette.muted), (name, palette.strong), (f"  {facts}  ", palette.muted)]
-            rows += wrap([*pieces, (path, palette.link)], width)
+            listed = wrap([*pieces, (path, palette.link)], width)
+            listed[0].gutter = len(pieces[0][0])
+            rows += listed
         return rows
 
     def _identity(self, palette: Palette) -> Row:
         call = self._call
         origin = ", ".join(part for part in (ORIGINS[call.origin], call.dialect) if part)
         return Row([(f"{clean(call.id)} · {clean(call.name)} · {origin}".replace("\n", " "), palette.muted)])
+
+
+def _first_page(text: str) -> str:
+    return "\n".join(TextPage(text).first(FIRST_PAGE)[0])
 
 
 def _title(text: str, palette: Palette) -> Row:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 from console_app.domain.events import HistoryCompacted
 from console_app.tui.transcript_view.notice_blocks import NoticeBlock
 from console_app.tui.transcript_view.wording import plural
@@ -22,6 +24,14 @@ class CompactionBlock(NoticeBlock):
     @property
     def copy_text(self) -> str:
         return self.event.summary or self.text
+
+    @property
+    def searched(self) -> Sequence[str]:
+        return (self.event.summary,)
+
+    def searchable(self) -> Iterable[tuple[int, int, int]]:
+        lines = list(super().searchable())
+        return lines[next((n for n, line in enumerate(self.lines[1:], 1) if n > 1 and not line.content), 0) :]
 
     def paint(self, width: int, palette: Palette, now: float) -> list[Line]:
         event = self.event

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 
 from rich.style import Style
 
@@ -38,6 +39,10 @@ class AssistantBlock(Block):
     @property
     def copy_text(self) -> str:
         return self.markdown.text
+
+    @property
+    def searched(self) -> Sequence[str]:
+        return (self.markdown.text,)
 
     def append(self, text: str) -> None:
         """More of the answer."""
@@ -97,6 +102,13 @@ class ReasoningBlock(Block):
     @property
     def copy_text(self) -> str:
         return self.markdown.text
+
+    @property
+    def searched(self) -> Sequence[str]:
+        return (self.markdown.text,)
+
+    def searchable(self) -> Iterable[tuple[int, int, int]]:
+        return list(super().searchable())[self.gap + 1 :]  # behind its head
 
     def append(self, text: str) -> None:
         """More reasoning."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 from rich.style import Style
 
 from console_app.domain.events import Level, TurnOutcome
@@ -32,6 +34,10 @@ class NoticeBlock(Block):
     def copy_text(self) -> str:
         return self.text
 
+    @property
+    def searched(self) -> Sequence[str]:
+        return (self.text,)
+
     def estimate(self, width: int) -> int:
         return self.gap + estimate_text(self.text, width)
 
@@ -59,6 +65,13 @@ class TurnEndBlock(Block):
         self.took = took
         self.tokens = tokens
         self.cost = cost
+
+    @property
+    def searched(self) -> Sequence[str]:
+        return (one_line(self.error or ""),)
+
+    def searchable(self) -> Iterable[tuple[int, int, int]]:
+        return list(super().searchable())[self.gap + 1 :]  # behind how it ended
 
     def estimate(self, width: int) -> int:
         return self.gap + estimate_text(self.error or "", width)

@@ -10,7 +10,12 @@ KEYS: list[BindingType] = [
     Binding("r", "call('retry')", "retry", id="panel.retry"),
     Binding("R", "call('retry_all')", "retry all cut off", tooltip="run what was cut off again", id="panel.retry_all"),
     Binding("e", "call('edit')", "edit", id="panel.edit"),
+    Binding("n", "screen.find_step(1)", "next match", id="find.next"),
+    Binding("N", "screen.find_step(-1)", "previous match", id="find.previous"),
     Binding("c", "copy", "copy", id="panel.copy"),
+    Binding(
+        "C", "screen.copy_part", "copy part", tooltip="copy a part: code, a table, arguments", id="panel.copy_part"
+    ),
     Binding("i", "call('inspect')", "inspect", id="panel.inspect"),
     Binding("plus", "call('extend')", "more time", id="panel.extend"),
     Binding("s", "call('send')", "send partial results", id="panel.send"),
@@ -26,10 +31,10 @@ KEYS: list[BindingType] = [
     Binding("escape", "leave", "back", tooltip="back to the prompt", id="panel.leave"),
     Binding("alt+up,k", "cursor(-1)", "previous panel", id="panel.previous", show=False),
     Binding("alt+down,j", "cursor(1)", "next panel", id="panel.next", show=False),
-    Binding("up", "scroll_up", "line up", id="conversation.up", show=False),
-    Binding("down", "scroll_down", "line down", id="conversation.down", show=False),
-    Binding("pageup", "page_up", "page up", id="conversation.page_up", show=False),
-    Binding("pagedown", "page_down", "page down", id="conversation.page_down", show=False),
+    Binding("up", "line(-1)", "line up", id="conversation.up", show=False),
+    Binding("down", "line(1)", "line down", id="conversation.down", show=False),
+    Binding("pageup", "page(-1)", "page up", id="conversation.page_up", show=False),
+    Binding("pagedown", "page(1)", "page down", id="conversation.page_down", show=False),
     Binding("home", "scroll_home", "first line", id="conversation.home", show=False),
     Binding("end", "scroll_end", "last line", id="conversation.end", show=False),
 ]

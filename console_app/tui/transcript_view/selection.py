@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 from textual.selection import Selection
@@ -26,12 +25,14 @@ def span_in(line: Line, selection: Selection, y: int) -> tuple[int, int] | None:
     return (start, end) if start < end else None
 
 
-def paint_selection(line: Line, selection: Selection, y: int, style: Style) -> Strip:
+def paint_selection(line: Line, selection: Selection | None, y: int, style: Style) -> Strip:
     """The line with its selected characters marked."""
-    span = span_in(line, selection, y)
-    if span is None:
-        return line
-    start, end = span
+    span = None if selection is None else span_in(line, selection, y)
+    return line if span is None else restyled(line, *span, style)
+
+
+def restyled(line: Strip, start: int, end: int, style: Style) -> Strip:
+    """The line with `style` over its characters from `start` to `end`."""
     segments: list[Segment] = []
     at = 0
     for text, ink, _ in line:
@@ -43,7 +44,7 @@ def paint_selection(line: Line, selection: Selection, y: int, style: Style) -> S
         marked = (ink or Style.null()) + style
         parts = ((text[:low], ink), (text[low:high], marked), (text[high:], ink))
         segments += [Segment(part, part_style) for part, part_style in parts if part]
-    return Strip(segments, sum(cell_len(segment.text) for segment in segments))
+    return Strip(segments, line.cell_length)
 
 
 def selected_text(selection: Selection, count: int, lines_of: Callable[[int], Sequence[Line]]) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rich.style import Style
 
 from console_app.domain.messages import ThoughtLabel
@@ -29,6 +31,10 @@ class ThoughtBlock(Block):
     @property
     def copy_text(self) -> str:
         return self.text
+
+    @property
+    def searched(self) -> Sequence[str]:
+        return (self.text,)
 
     def tell(self, label: ThoughtLabel, text: str, *, growing: bool = False) -> None:
         """What it is by now; `growing`: more of it may come."""

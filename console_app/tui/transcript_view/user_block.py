@@ -43,6 +43,17 @@ class UserBlock(Block):
         return "\n\n".join(part for part in (self.text, *(one.text for one in self.attachments)) if part)
 
     @property
+    def searched(self) -> Sequence[str]:
+        shown = (
+            "" if one.path else "\n".join(TextPage(one.text).first(ATTACHMENT_LINES)[0]) for one in self.attachments
+        )
+        return (self.text, *shown)
+
+    @property
+    def searched_folded(self) -> int:
+        return 0 if _is_long(self.text) else 1
+
+    @property
     def files(self) -> Sequence[Artifact]:
         saved = [one for one in self.attachments if one.path]
         return [Artifact(name=one.name, mime=one.mime, path=one.path, size=one.size) for one in saved]

@@ -125,7 +125,7 @@ class ConversationView(BlockScroll, can_focus=True):
         calls = self._cursor.newest_calls()
         return self._enter(calls[number - 1] if 0 < number <= len(calls) else None)
 
-    def enter_failed(self) -> bool:
+    def action_failed(self) -> bool:
         """Takes the focus and selects the next call that failed, in any turn; False: none did."""
         return self._enter(self._cursor.next_failed())
 
@@ -136,6 +136,27 @@ class ConversationView(BlockScroll, can_focus=True):
     def forget_selection(self) -> None:
         """Another turn begins: what was selected before it is no longer what the keys mean."""
         self._put_cursor(None)
+
+    @property
+    def first_visible(self) -> int:
+        """The position of the block at the top of the view."""
+        return self._list.find(self.top)[0]
+
+    def reveal(self, block: Block, line: int = 0) -> None:
+        """Selects a block, and scrolls to a line of it with some above it, where that is not in view."""
+        self._put_cursor(block)
+        self._flush()
+        self._follow(False)
+        if not self._is_seen(at := self._list.top_of(block) + line):
+            self._scroll_by_hand(at - self.size.height // 3)
+
+    def put_on_top(self, block: Block) -> None:
+        """Scrolls a block's first line to the top, as far as there is something below it."""
+        self._scroll_by_hand(self._list.top_of(block) + block.gap)
+
+    def _is_seen(self, line: int) -> bool:
+        first, past = self._stuck.uncovered(self.top, self.size.height)
+        return first <= line < past
 
     def _enter(self, block: Block | None) -> bool:
         if block is None:
@@ -231,12 +252,9 @@ class ConversationView(BlockScroll, can_focus=True):
         if self.cursor is not None:
             self._mark(self.cursor)
         if self.console_app.app_focus:
-            self._leave()
-
-    def _leave(self) -> None:
-        self._cursor.leave()
-        if self._held_back:
-            self.action_scroll_end()
+            self._cursor.leave()
+            if self._held_back:
+                self.action_scroll_end()
 
     def _arrive(self) -> None:
         """Coming by key, the cursor goes to the newest batch."""
@@ -265,7 +283,7 @@ class ConversationView(BlockScroll, can_focus=True):
     def action_toggle_block(self) -> None:
         """Opens or folds the block under the cursor."""
         if (block := self._acts_on()) is not None and block.opens:
-            self._toggle(block)
+            self.turn_block(block)
 
     def action_call(self, action: Action) -> None:
         """Asks the app for something on the call under the cursor."""
@@ -310,21 +328,13 @@ class ConversationView(BlockScroll, can_focus=True):
                 self.changed(one)
             self._select(block)
 
-    def action_failed(self) -> None:
-        """To the next call that failed."""
-        self.enter_failed()
-
     def action_leave(self) -> None:
         """Asks for the focus to go back."""
         self.post_message(self.Left())
 
-    def action_page_up(self) -> None:
-        """A screenful back."""
-        self._scroll_by_hand(self.top - max(self.size.height - 2, 1))
-
-    def action_page_down(self) -> None:
-        """A screenful on."""
-        self._scroll_by_hand(self.top + max(self.size.height - 2, 1))
+    def action_page(self, delta: int) -> None:
+        """So many screenfuls on."""
+        self._scroll_by_hand(self.top + delta * max(self.size.height - 2, 1))
 
     def action_scroll_home(self) -> None:
         """To the first line."""
@@ -336,22 +346,17 @@ class ConversationView(BlockScroll, can_focus=True):
         self._settle()
         self.wake()
 
-    def action_scroll_up(self) -> None:
-        """A line back."""
-        self._scroll_by_hand(self.top - 1)
+    def action_line(self, delta: int) -> None:
+        """So many lines on."""
+        self._scroll_by_hand(self.top + delta)
 
-    def action_scroll_down(self) -> None:
-        """A line on."""
-        self._scroll_by_hand(self.top + 1)
-
-    def _toggle(self, block: Block) -> None:
+    def turn_block(self, block: Block) -> None:
         """Opens or folds a block where it stands: its first line stays, so the view no longer follows the end."""
         self._follow(False)
         block.toggle()
         self._changed_with(block)
         self._flush()
-        first, past = self._stuck.uncovered(self.top, self.size.height)
-        if not first <= self._list.top_of(block) < past:
+        if not self._is_seen(self._list.top_of(block)):
             self._show(block)
         self._follow(self.top >= self.max_scroll_y)
         self.refresh_bindings()
@@ -390,4 +395,4 @@ class ConversationView(BlockScroll, can_focus=True):
             block.detail.turn(*event.style.meta[FOLD_META])
             self._reshaped(block)
         elif again and block.opens:
-            self._toggle(block)
+            self.turn_block(block)

@@ -1,0 +1,86 @@
+"""The messages to which a conversation can be rewound, and what of that no rewinding takes back: calls that ran and may
+have changed something.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+from console_app.domain import events as ev
+from console_app.domain.safe_text import one_line
+from console_app.domain.tools import Outcome
+from console_app.domain.transcript_parts import CallView, TurnView
+
+NAMED = 5  # calls that are named when they are not undone; the rest is a number
+NOT_RUN = frozenset({Outcome.DENIED, Outcome.BLOCKED, Outcome.SKIPPED, Outcome.INVALID})
+
+
+@dataclass(frozen=True, slots=True)
+class RewindPoint:
+    """A message of yours: `turn` is the one that it began or, `steered`, that it joined as the `steered`th (from 1).
+    `changes` are the calls from there on that are not undone."""
+
+    prompt: str
+    turn: int
+    changes: tuple[CallView, ...]
+    turns: int  # that are taken back, this one too
+    steered: int = 0
+
+    @property
+    def about(self) -> str:
+        """What rewinding there means."""
+        what = "the rest of its turn" if self.steered else "1 turn"
+        if self.turns > 1:
+            what = f"{self.turns} turns"
+        count = len(self.changes)
+        calls = f" · {count} call{'' if count == 1 else 's'} not undone" if count else ""
+        return f"undoes {what}{calls}"
+
+
+def rewind_points(turns: Sequence[TurnView], only_reads: Callable[[str], bool]) -> list[RewindPoint]:
+    """All messages, in order. `only_reads` says of a tool's wire name whether it changes nothing."""
+    found: list[RewindPoint] = []
+    changes: tuple[CallView, ...] = ()
+    for number, turn in enumerate(reversed(turns), 1):
+        steered = sum(len(step.steered) for step in turn.steps)
+        for step in reversed(turn.steps):
+            for message in reversed(step.steered):
+                found.append(RewindPoint(message.source or message.content, turn.number, changes, number, steered))
+                steered -= 1
+            changes = (*(call for call in step.batch.calls if _changed(call, only_reads)), *changes)
+        found.append(RewindPoint(turn.prompt, turn.number, changes, number))
+    return found[::-1]
+
+
+def not_undone(changes: Sequence[CallView]) -> str:
+    """A sentence on what stays as it is; "" where nothing was changed."""
+    if not changes:
+        return ""
+    named = [f"{call.label} {_arguments(call)}".rstrip() for call in changes[:NAMED]]
+    more = f" and {len(changes) - NAMED} more" if len(changes) > NAMED else ""
+    return f"Not undone, as these calls may have changed something: {'; '.join(named)}{more}."
+
+
+def seq_before(events: Sequence[ev.Event], point: RewindPoint) -> int | None:
+    """The last event before a message that joined a turn while it ran; None when it is not there."""
+    steered = -1  # the first message of a turn is its prompt
+    for event in events:
+        if not isinstance(event, ev.MessageAdded) or event.turn != point.turn:
+            continue
+        if event.role == "user" and event.origin == "user":
+            steered += 1
+            if steered == point.steered:
+                return event.seq - 1
+    return None
+
+
+def _changed(call: CallView, only_reads: Callable[[str], bool]) -> bool:
+    ran = chain((call.started_at,), (run.started_at for run in call.superseded))
+    return any(at is not None for at in ran) and call.outcome not in NOT_RUN and not only_reads(call.name)
+
+
+def _arguments(call: CallView) -> str:
+    return one_line(json.dumps(call.arguments, ensure_ascii=False, default=str), 60) if call.arguments else ""

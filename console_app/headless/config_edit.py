@@ -1,0 +1,106 @@
+"""`fanout config list|get|set|unset|edit`: settings read and changed one by one, in the file they belong to."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import shutil
+import subprocess
+from argparse import Namespace
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, cast
+
+from console_app.config.child_environment import for_own_programs
+from console_app.config.layers import LayeredSettings
+from console_app.config.paths import Paths, make_private, project_settings
+from console_app.config.setting_list import Setting, plain, setting_list, shown
+from console_app.config.written_settings import parts_of, remove_setting, write_setting
+from console_app.domain.errors import ConfigError, UsageError
+from console_app.headless.json_outputs import ListedSetting, SettingListReport
+
+EDITORS = ("nano", "vim", "vi")
+
+
+def lines(layered: LayeredSettings, paths: Paths, cwd: Path, arguments: Namespace) -> Iterator[str]:
+    """What an action prints. Raises UsageError for a name or a value that can't be, ConfigError for a file."""
+    words: list[str] = getattr(arguments, "words", [])
+    match arguments.action, words:
+        case "list", []:
+            yield from _listed(layered, as_json=arguments.json)
+        case "get", [name]:
+            value = _value(layered, name)
+            yield json.dumps(value, ensure_ascii=False) if arguments.json else shown(value)
+        case "set", [name, value]:
+            path = _file(paths, cwd, project=arguments.project)
+            write_setting(path, name, value)
+            yield f"{name} is set in {path}{_outranked(layered, name, path)}"
+        case "unset", [name]:
+            path = _file(paths, cwd, project=arguments.project)
+            there = remove_setting(path, name)
+            yield f"{name} is no longer set in {path}" if there else f"{path} does not set {name}"
+        case "list", _:
+            raise UsageError("config list takes no name.", "One setting: fanout config get NAME.")
+        case action, _:
+            raise UsageError(f"config {action} needs {'NAME and VALUE' if action == 'set' else 'one NAME'}.")
+
+
+def edit(paths: Paths, cwd: Path, *, project: bool = False) -> Path:
+    """The file in $VISUAL or $EDITOR, made where there is none; which file. Raises ConfigError where that fails."""
+    path = _file(paths, cwd, project=project)
+    named = os.environ.get("VISUAL") or os.environ.get("EDITOR")
+    command = shlex.split(named) if named else [found for name in EDITORS if (found := shutil.which(name))][:1]
+    if not command:
+        raise ConfigError("no editor is installed.", "Set VISUAL or EDITOR to the one you use.")
+    make_private(path.parent)
+    path.touch(mode=0o600)
+    try:
+        status = subprocess.run([*command, str(path)], check=False, env=for_own_programs(os.environ)).returncode
+    except OSError as error:
+        raise ConfigError(f"{command[0]} can't be started: {error.strerror or error}") from None
+    if status:
+        raise ConfigError(f"{command[0]} ended with status {status}; {path} is as it left it.")
+    return path
+
+
+def _file(paths: Paths, cwd: Path, *, project: bool) -> Path:
+    return project_settings(cwd) if project else paths.settings
+
+
+def _listed(layered: LayeredSettings, *, as_json: bool) -> Iterator[str]:
+    settings = setting_list(layered)
+    if as_json:
+        yield SettingListReport(settings=tuple(map(_entry, settings))).model_dump_json()
+        return
+    for one in settings:
+        waits = f" · waits for trust: {one.waiting}" if one.waiting else ""
+        yield f"{one.name:<20} {one.shown:<24} {one.source}{waits}"
+        yield f"{'':<20} {one.meaning}"
+
+
+def _entry(one: Setting) -> ListedSetting:
+    return ListedSetting(
+        name=one.name,
+        value=one.value,
+        source=one.source,
+        kind=one.kind,
+        choices=one.choices,
+        meaning=one.meaning,
+        waits_for_trust=one.waiting or None,
+    )
+
+
+def _value(layered: LayeredSettings, name: str) -> Any:
+    known = name in type(layered.settings).model_fields
+    first, *rest = (name,) if known else parts_of(name)
+    value: Any = plain(getattr(layered.settings, first))
+    for part in rest:
+        value = cast("dict[str, Any]", value).get(part) if isinstance(value, dict) else None
+    return value
+
+
+def _outranked(layered: LayeredSettings, name: str, path: Path) -> str:
+    """What says otherwise and is stronger than a file."""
+    source = layered.sources.get(name.partition(".")[0], "default")
+    return f"; {source} outranks it" if source not in ("default", str(path)) and "." not in name else ""

@@ -1,0 +1,154 @@
+"""The line in which words are looked for in the whole conversation (Ctrl+F, /find), above the prompt while it is open.
+
+Typing finds; Enter goes on with n and N in the conversation, on the panel of the match; Escape closes it.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal
+from textual.content import Content
+from textual.widgets import Input, Static
+
+from console_app.tui.transcript_view.finder import Finder, Kind, neighbour
+from console_app.tui.transcript_view.view import ConversationView
+
+RECOUNT = 0.5  # seconds between two looks at what came while it is open
+KEYS = "↑↓ step · enter n N · esc close"
+WORDS: dict[Kind, str] = {"turn": "turn", "failed": "call that failed"}
+
+
+class FindBar(Horizontal):
+    """Of one conversation's view. Closed, it takes no room."""
+
+    DEFAULT_CSS = """
+    FindBar { height: 1; padding: 0 1; background: $panel; display: none; }
+    FindBar.-open { display: block; }
+    FindBar > Static { width: auto; }
+    FindBar > #find-keys { margin-left: 2; color: $muted; }
+    FindBar > Input, FindBar > Input:focus {
+        width: 1fr; height: 1; margin: 0 1; padding: 0; border: none; background: $panel;
+        background-tint: $foreground 0%;
+    }
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "screen.close_find", "close", id="find.close", show=False),
+        Binding(
+            "enter", "settle", "go there", tooltip="to the match, where n and N go on", id="find.settle", show=False
+        ),
+        Binding("down", "step(1)", "next", tooltip="next match", id="find.down", show=False),
+        Binding("up", "step(-1)", "previous", tooltip="previous match", id="find.up", show=False),
+    ]
+
+    def __init__(self, view: ConversationView) -> None:
+        super().__init__()
+        self._view = view
+        self._finder = Finder(view)
+
+    def compose(self) -> ComposeResult:
+        """What it is, the words, and which match of how many."""
+        yield Static(Content.styled("Find", "bold $primary"))
+        yield Input(placeholder="in the whole conversation, results too")
+        yield Static(id="found")
+        yield Static(KEYS, id="find-keys")
+
+    @property
+    def is_open(self) -> bool:
+        """Whether something is looked for."""
+        return self.has_class("-open")
+
+    @property
+    def place(self) -> int:
+        """Which match is gone to, from 1; 0: none."""
+        return self._finder.place
+
+    def open(self, words: str = "") -> None:
+        """Opens it with `words`, or with those of before; what is typed then takes their place."""
+        self.add_class("-open")
+        self._recounting.resume()
+        field = self.query_one(Input)
+        if words:
+            field.value = words
+        field.focus()
+        field.select_all()
+        self._look(field.value)
+
+    def on_mount(self) -> None:
+        """What is said while it is open is counted too."""
+        self._recounting = self.set_interval(RECOUNT, self._recount, pause=True)
+
+    def _recount(self) -> None:
+        if not self._finder.is_counted:
+            self.run_worker(self._counted, group="count", exclusive=True)
+
+    async def _counted(self) -> None:
+        await self._finder.recount()
+        self._tell()
+
+    def close(self) -> None:
+        """Closes it. The view stays where it is."""
+        self._recounting.pause()
+        self._finder.close()
+        self.remove_class("-open")
+
+    def action_settle(self) -> None:
+        """Enter: the focus goes to the conversation, at the match."""
+        if self._finder.place:
+            self._view.focus()
+            self._view.call_later(self._finder.show)
+
+    def action_step(self, delta: int) -> None:
+        """The match so many on."""
+        self.run_worker(partial(self._step, delta), group="find", exclusive=True)
+
+    def jump(self, kind: Kind, delta: int) -> str:
+        """Goes to the turn or the failed call before or behind what is on screen; "" or why that can't be."""
+        view = self._view
+        at = view.first_visible
+        if kind == "failed":
+            at = len(view.blocks) if view.cursor is None else view.cursor.index
+        block = neighbour(view.blocks, at, kind, delta)
+        if block is None:
+            return f"There is no {'earlier' if delta < 0 else 'later'} {WORDS[kind]}."
+        if kind == "turn":
+            view.put_on_top(block)
+        else:
+            view.focus()
+            view.reveal(block)
+        return ""
+
+    @on(Input.Changed)
+    def _typed(self, event: Input.Changed) -> None:
+        event.stop()
+        if self.is_open:
+            self._look(event.value)
+
+    @on(Input.Submitted)
+    def _entered(self, event: Input.Submitted) -> None:
+        event.stop()
+        self.action_settle()
+
+    def _look(self, words: str) -> None:
+        self.run_worker(partial(self._found, words), group="find", exclusive=True)
+
+    async def _found(self, words: str) -> None:
+        await self._finder.look_for(words)
+        self._tell()
+
+    async def _step(self, delta: int) -> None:
+        await self._finder.step(delta)
+        self._tell()
+
+    def _tell(self) -> None:
+        finder = self._finder
+        if finder.total:
+            said = Content.styled(f"{finder.place:,} of {finder.total:,}", "bold $foreground")
+        else:
+            said = Content.styled("nothing found" if finder.words.strip() else "", "$muted")
+        self.query_one("#found", Static).update(said)

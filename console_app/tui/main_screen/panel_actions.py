@@ -1,0 +1,36 @@
+"""What a key on a call's panel does."""
+
+from __future__ import annotations
+
+from console_app.conversation.calls import Calls
+from console_app.domain.tools import CallState
+from console_app.tui.main_screen.board_area import BoardArea
+from console_app.tui.main_screen.console_ui import ConsoleUi
+from console_app.tui.main_screen.dialogs import Dialogs
+from console_app.tui.transcript_view.view import ConversationView
+
+
+def act_on_call(
+    event: ConversationView.CallAction, ui: ConsoleUi, calls: Calls, dialogs: Dialogs, boards: BoardArea
+) -> None:
+    """Does what was asked for on a call, if it is still there."""
+    call = ui.shown.transcript.calls.get(event.call_id)
+    if call is None:
+        return
+    match event.action:
+        case "cancel":
+            calls.cancel(call.id)
+        case "inspect":
+            ui.open(dialogs.inspect, call)
+        case "retry":
+            calls.run_again(call.id)
+        case "retry_all":
+            calls.run_cut_off_again()
+        case "edit" if call.state is CallState.WAITING:
+            boards.edit_waiting(call)
+        case "edit":
+            ui.open(dialogs.edit_arguments, call, "runs it again with these", calls.run_again)
+        case "extend":
+            calls.extend(call.id)
+        case "send":
+            calls.send_now()

@@ -1,0 +1,300 @@
+"""Settings (/config): each with its value, who set it and what it means; changed in place, in the user's own file."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import ClassVar
+
+from textual import getters, on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.types import CSSPathType
+from textual.widgets import Input, OptionList, Static
+from textual.widgets.option_list import Option
+
+from console_app.config.own_settings import OwnSettings
+from console_app.config.setting_list import Setting
+from console_app.domain.errors import FanoutError
+from console_app.domain.safe_text import one_line
+from console_app.tui.widgets.pick_list import Choice, PickList
+from console_app.tui.widgets.typed_app import typed_app
+
+NAME, SOURCE = 20, 13  # cells of the columns
+WIDE = 96  # cells from which on the meaning stands in the row
+UNSET = "not set"
+KEYS = "enter change · del default · f4 edit the file · esc close"
+
+
+class SettingsScreen(ModalScreen[None]):
+    """All settings of `own`. `applied` is awaited with each that was changed and gives when it holds, "" for now;
+    `edit` opens a text in the user's editor."""
+
+    CSS_PATH: ClassVar[CSSPathType | None] = ["../widgets/dialog.tcss", "settings.tcss"]
+    DEFAULT_CLASSES = "dialog -tall"
+    AUTO_FOCUS = "#filter"
+
+    app = getters.app(typed_app)
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "leave", "close", id="settings.close"),
+        Binding("up,ctrl+p", "move(-1)", "up", id="settings.up", show=False, priority=True),
+        Binding("down,ctrl+n", "move(1)", "down", id="settings.down", show=False, priority=True),
+        Binding("pageup", "move(-10)", "page up", id="settings.page_up", show=False, priority=True),
+        Binding("pagedown", "move(10)", "page down", id="settings.page_down", show=False, priority=True),
+        Binding("enter", "change", "change", id="settings.change", priority=True),
+        Binding("delete,ctrl+d", "unset", "back to the default", id="settings.unset", priority=True),
+        Binding("f4", "edit", "edit the file", id="settings.edit", priority=True),
+    ]
+
+    def __init__(
+        self,
+        own: OwnSettings,
+        applied: Callable[[str], Awaitable[str]],
+        edit: Callable[[str], Awaitable[str]],
+        choices: Callable[[str], Sequence[str]] = lambda _: (),
+        query: str = "",
+    ) -> None:
+        """`choices` gives what else a setting of text may be, as the names of themes."""
+        super().__init__()
+        self._own = own
+        self._applied = applied
+        self._edit = edit
+        self._choices = choices
+        self._query = query
+        self._all: Sequence[Setting] = ()
+        self._shown: list[Setting] = []
+        self._noted = ""  # the setting that the note is about
+
+    def compose(self) -> ComposeResult:
+        """What is looked for, the settings, a field for a new value, and what the highlighted one means."""
+        with Vertical(id="box") as dialog:
+            dialog.border_title = "Settings"
+            dialog.border_subtitle = KEYS
+            yield Input(self._query, placeholder="type to search", id="filter")
+            options = OptionList(markup=False)
+            options.can_focus = False
+            yield options
+            yield Input(id="value")
+            yield Static(classes="dialog--note")
+
+    def on_mount(self) -> None:
+        """Reads them."""
+        self.run_worker(self._read)
+
+    def on_resize(self) -> None:
+        """The columns are as wide as there is room."""
+        if self.query(OptionList):  # else it is the first size, before there is anything
+            self._fill()
+
+    @property
+    def _setting(self) -> Setting | None:
+        at = self.query_one(OptionList).highlighted
+        return self._shown[at] if at is not None and at < len(self._shown) else None
+
+    @property
+    def _changing(self) -> bool:
+        return self.has_class("-changing")
+
+    # -- keys
+
+    def action_leave(self) -> None:
+        """Escape: first out of the field for a value."""
+        if self._changing:
+            self._stop_changing()
+        else:
+            self.dismiss(None)
+
+    def action_move(self, delta: int) -> None:
+        """Moves the highlight; single steps go round the ends."""
+        options = self.query_one(OptionList)
+        if (count := options.option_count) and not self._changing:
+            place = (options.highlighted or 0) + delta
+            options.highlighted = place % count if abs(delta) == 1 else max(0, min(place, count - 1))
+
+    def action_change(self) -> None:
+        """Enter: turns, picks, or has you write a value; in the field it is taken."""
+        setting = self._setting
+        if self._changing:
+            self.run_worker(self._write(self.query_one("#value", Input).value), group="write")
+        elif setting is None:
+            pass
+        elif setting.kind == "bool":
+            self.run_worker(self._write("false" if setting.value else "true"), group="write")
+        elif setting.kind == "table":
+            self._note(f"{setting.name} is a table: f4 opens the file it is in.")
+        elif options := [*([UNSET] if setting.optional else []), *(setting.choices or self._choices(setting.name))]:
+            self.run_worker(self._pick(setting, options), group="write")
+        else:
+            self._write_in_field(setting)
+
+    def action_unset(self) -> None:
+        """Del: out of the user's file; in the field it deletes."""
+        if self._changing:
+            self.query_one("#value", Input).action_delete_right()
+        elif (setting := self._setting) is not None:
+            self.run_worker(self._remove(setting), group="write")
+
+    def action_edit(self) -> None:
+        """F4: the user's file in the editor."""
+        if not self._changing:
+            self.run_worker(self._edit_file, group="write")
+
+    @on(Input.Changed, "#filter")
+    def _typed(self, event: Input.Changed) -> None:
+        event.stop()
+        self._fill(first=True)
+
+    @on(OptionList.OptionHighlighted)
+    def _moved(self, event: OptionList.OptionHighlighted) -> None:
+        event.stop()
+        setting = self._setting
+        if not self._changing and setting is not None and setting.name != self._noted:
+            self._explain(setting)  # else what is said of it stays, as the list is only drawn again
+
+    @on(OptionList.OptionSelected)
+    def _clicked(self, event: OptionList.OptionSelected) -> None:
+        event.stop()
+        self.action_change()
+
+    # -- changing
+
+    def _write_in_field(self, setting: Setting) -> None:
+        field = self.query_one("#value", Input)
+        field.value = "" if setting.value is None else setting.shown
+        if setting.kind == "list":
+            field.value = ", ".join(map(str, setting.value or ()))
+        field.placeholder = f"{setting.name}: {'names with commas between' if setting.kind == 'list' else setting.kind}"
+        self.add_class("-changing")
+        field.focus()
+        self._note(f"{setting.name}: {setting.meaning}. Enter saves it, esc cancels.")
+
+    def _stop_changing(self) -> None:
+        self.remove_class("-changing")
+        self.query_one("#filter", Input).focus()
+        if (setting := self._setting) is not None:
+            self._explain(setting)
+
+    async def _pick(self, setting: Setting, options: Sequence[str]) -> None:
+        picked = await self.app.push_screen_wait(
+            PickList(setting.name, [Choice(one) for one in options], current=setting.shown, note=setting.meaning)
+        )
+        if picked == UNSET and setting.optional:
+            await self._remove(setting)
+        elif picked is not None:
+            await self._write(picked)
+
+    async def _write(self, text: str) -> None:
+        if (setting := self._setting) is None:
+            return
+        if not text.strip() and setting.optional:
+            await self._remove(setting)
+            return
+        try:
+            await asyncio.to_thread(self._own.write, setting.name, text)
+        except FanoutError as error:
+            self._note(error.line, wrong=True)
+        else:
+            await self._changed(setting.name)
+
+    async def _remove(self, setting: Setting) -> None:
+        try:
+            there = await asyncio.to_thread(self._own.remove, setting.name)
+        except FanoutError as error:
+            self._note(error.line, wrong=True)
+            return
+        if there:
+            await self._changed(setting.name)
+        else:
+            self._stop_changing()
+            self._note(f"Your file does not set {setting.name}.")
+
+    async def _changed(self, name: str) -> None:
+        when = await self._applied(name)
+        await self._read()
+        self._stop_changing()
+        setting = next(one for one in self._all if one.name == name)
+        self._note(f"{name}: {one_line(setting.shown, 60)}. {when or 'It holds from now on.'}")
+
+    async def _edit_file(self) -> None:
+        try:
+            before = await asyncio.to_thread(self._own.text)
+            after = await self._edit(before)
+            if after.strip() == before.strip():
+                self._note("Nothing was changed.")
+                return
+            await asyncio.to_thread(self._own.replace, f"{after}\n")
+        except FanoutError as error:
+            self._note(f"Not kept. {error.line}", wrong=True)
+            return
+        old = {one.name: one.value for one in self._all}
+        await self._read()
+        changed = [one.name for one in self._all if one.value != old.get(one.name)]
+        later = [name for name in changed if await self._applied(name)]
+        self._note(f"Kept. From the next start on: {', '.join(later)}." if later else "Kept. It holds from now on.")
+
+    # -- what is seen
+
+    async def _read(self) -> None:
+        try:
+            self._all = await asyncio.to_thread(self._own.read)
+        except FanoutError as error:
+            self._note(error.line, wrong=True)
+        self._fill()
+
+    def _fill(self, *, first: bool = False) -> None:
+        words = self.query_one("#filter", Input).value.lower().split()
+        before = self._setting
+        self._shown = [
+            one for one in self._all if all(word in f"{one.name} {one.meaning} {one.source}".lower() for word in words)
+        ]
+        options = self.query_one(OptionList)
+        at = 0 if first or before is None else next((n for n, s in enumerate(self._shown) if s.name == before.name), 0)
+        width = max(options.size.width - 4, 40)
+        options.set_options(Option(_row(one, width)) for one in self._shown)
+        if self._shown:
+            options.highlighted = at
+        else:
+            self._note("Nothing is called that." if self._all else "")
+
+    def _explain(self, setting: Setting) -> None:
+        text = setting.meaning
+        if setting.source != "default":
+            text += f" · set by {setting.source}"
+        if setting.waiting:
+            text += f" · this project, not trusted, would set {one_line(setting.waiting, 40)}"
+        self._note(text)
+
+    def _note(self, text: str, *, wrong: bool = False) -> None:
+        self._noted = self._setting.name if self._setting is not None else ""
+        text = one_line(text, 400)
+        self.query_one(".dialog--note", Static).update(Content.styled(text, "$error" if wrong else "$muted"))
+
+
+def _row(setting: Setting, width: int) -> Content:
+    """Name, value and who set it; the meaning where there is room."""
+    about = width >= WIDE
+    room = 22 if about else max(width - NAME - SOURCE - 4, 10)
+    value = one_line(setting.shown, room)
+    style = "$foreground" if setting.source != "default" else "$muted"
+    source = f"{_who(setting)}{' !' if setting.waiting else ''}"
+    row = Content(f"{setting.name:<{NAME}}  ") + Content.styled(f"{value:<{room}}", style)
+    row += Content.styled(f"  {source:<{SOURCE}}", "$warning" if setting.waiting else "$muted")
+    if about:
+        row += Content.styled(f"  {one_line(setting.meaning, max(width - NAME - SOURCE - room - 6, 10))}", "$muted")
+    return row
+
+
+def _who(setting: Setting) -> str:
+    match setting.source:
+        case "default":
+            return "default"
+        case "the command line":
+            return "flag"
+        case "the environment":
+            return "environment"
+        case path:
+            return "project" if path.endswith((".fanout/config.toml", ".fanout\\config.toml")) else "your file"

@@ -1,0 +1,60 @@
+"""What was said and called in a stored session, in a few lines: its facts, how it began, and how it ended."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from textual.content import Content
+
+from console_app.domain.events import MessageAdded
+from console_app.domain.safe_text import one_line
+from console_app.sessions.tables import SessionInfo
+
+_WHO = {"user": ("▌ ", "$primary"), "assistant": ("▎ ", "$secondary"), "tool": ("  ", "$muted")}
+
+
+def preview_lines(
+    info: SessionInfo, counts: tuple[int, float | None], messages: Sequence[MessageAdded], width: int, height: int
+) -> list[Content]:
+    """At most `height` lines of `width` cells; of more messages than fit the middle is left out."""
+    calls, cost = counts
+    facts = [f"{info.turns} turn{'' if info.turns == 1 else 's'}", f"{calls} call{'' if calls == 1 else 's'}"]
+    facts += [f"${cost:.2f}"] if cost else []
+    facts += [f"{info.provider}/{info.model}" if info.provider else info.model, info.id[:8], info.folder]
+    lines = [Content.styled(one_line(" · ".join(part for part in facts if part), width), "$muted")]
+    said = [line for message in messages for line in _lines(message, width)]
+    room = max(height - len(lines), 0)
+    if len(said) <= room:
+        return [*lines, *said]
+    first = (room - 1) // 2
+    last = max(room - 1 - first, 0)
+    return [*lines, *said[:first], Content.styled("  ⋯", "$muted"), *said[len(said) - last :]][:height]
+
+
+def _lines(message: MessageAdded, width: int) -> list[Content]:
+    mark, style = _WHO[message.role]
+    text = message.source or message.content
+    if message.role == "tool":
+        outcome = "" if message.outcome is None else message.outcome.value.replace("_", " ")
+        return [_line(mark, style, f"{outcome}: {text[:400]}", width, "$muted")]
+    lines = [_line(mark, style, text[:400], width, "$foreground")] if text.strip() else []
+    for call in message.tool_calls or ():
+        lines.append(_line("  ", "$muted", f"→ {call.name} {_brief(call.arguments)}", width, "$accent"))
+    return lines
+
+
+def _line(mark: str, style: str, text: str, width: int, ink: str) -> Content:
+    return Content.styled(mark, style) + Content.styled(one_line(text, max(width - len(mark), 1)), ink)
+
+
+def _brief(arguments: str) -> str:
+    """`name=value` of each argument; what is no JSON as it is."""
+    try:
+        values: Any = json.loads(arguments) if len(arguments) < 10_000 else None
+    except ValueError:
+        values = None
+    if not isinstance(values, dict):
+        return arguments[:400]
+    return " ".join(f"{name}={value}" for name, value in values.items())  # pyright: ignore[reportUnknownVariableType]

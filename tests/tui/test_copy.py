@@ -1,0 +1,146 @@
+"""Copying a message, a code block, a table, a result and arguments alone; what was copied, and how much, is said."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+
+from console_app.domain.ports.toolset import CallReporter, Invocation
+from console_app.tui.transcript_view.copies import as_csv, copies_of_answer
+from console_app.tui.transcript_view.message_blocks import AssistantBlock
+from tests.tui.parts import Tools, WrittenModel, app, at_rest, calls, chat, say, see, seen, until
+
+ANSWER = """Two ways:
+
+```python
+print("one")
+print("two")
+```
+
+or
+
+```sh
+echo one
+```
+
+| name | size |
+|------|-----:|
+| `a, b` | 1 |
+| c "d" | 2 |
+"""
+
+
+async def people(_invocation: Invocation, _reporter: CallReporter) -> str:
+    return '[{"name": "Ann", "age": 41}, {"name": "Bo", "age": 7}]'
+
+
+def console(folder: Path) -> Any:
+    model = WrittenModel(say(ANSWER), calls(("lab_people", '{"of": "Oslo"}')), say("These two."))
+    return app(folder, model, Tools({("lab", "people"): people}))
+
+
+async def said(pilot: Pilot[Any], *prompts: str) -> None:
+    for number, prompt in enumerate(prompts, 1):
+        await pilot.press(*prompt, "enter")
+        turns = chat(pilot.app).ui.shown.transcript.turns
+        await until(pilot, lambda n=number, t=turns: len([one for one in t if one.outcome]) == n)
+    await at_rest(pilot)
+
+
+def test_the_parts_of_an_answer() -> None:
+    parts = {copy.what: copy.text for copy in copies_of_answer(ANSWER)}
+    assert list(parts) == ["answer", "code 1", "code 2", "table 1 as CSV"]
+    assert parts["answer"] == ANSWER
+    assert parts["code 1"] == 'print("one")\nprint("two")'
+    assert parts["table 1 as CSV"] == 'name,size\n"a, b",1\n"c ""d""",2\n'
+    assert as_csv([["a\nb", ""]]) == '"a\nb",\n'
+
+
+async def test_an_answer_without_parts_is_copied_at_once(tmp_path: Path) -> None:
+    async with app(tmp_path, WrittenModel(say("Just words."))).run_test(size=(80, 24), notifications=True) as pilot:
+        await pilot.press(*"/copy", "enter")
+        await see(pilot, "There is no answer to copy yet.")
+        await said(pilot, "hello")
+        await pilot.press(*"/copy", "enter")
+        await see(pilot, "Copied answer: 11 characters.")
+        assert pilot.app.clipboard == "Just words."
+
+
+async def test_a_code_block_is_picked_of_several_the_second_time_too(tmp_path: Path) -> None:
+    async with console(tmp_path).run_test(size=(80, 24), notifications=True) as pilot:
+        await said(pilot, "how")
+        await pilot.press(*"/copy", "enter")
+        await see(pilot, "python · 2 lines")
+        await pilot.press("down", "enter")
+        await see(pilot, "Copied code 1: 2 lines")
+        assert pilot.app.clipboard == 'print("one")\nprint("two")'
+        await pilot.press(*"/copy", "enter")
+        await see(pilot, "sh · 1 line")
+        await pilot.press(*"csv", "enter")
+        await until(pilot, lambda: pilot.app.clipboard.startswith("name,size\n"))
+        await pilot.press(*"/copy code 2", "enter")
+        await until(pilot, lambda: pilot.app.clipboard == "echo one")
+        await pilot.press(*"/copy picture", "enter")
+        await see(pilot, "There is no picture to copy.")
+
+
+async def test_a_result_its_table_and_its_arguments(tmp_path: Path) -> None:
+    async with console(tmp_path).run_test(size=(80, 24), notifications=True) as pilot:
+        await said(pilot, "how", "who")
+        await pilot.press("alt+1")
+        await until(pilot, lambda: chat(pilot.app).view.cursor is not None)
+        await pilot.press("c")
+        await until(pilot, lambda: pilot.app.clipboard.startswith("[{"))
+        await see(pilot, "Copied result of people:")
+        await pilot.press("C")
+        await see(pilot, "2 rows × 2 columns")
+        await pilot.press(*"csv", "enter")
+        await until(pilot, lambda: pilot.app.clipboard == "name,age\nAnn,41\nBo,7\n")
+        await pilot.press(*"C")
+        await see(pilot, "arguments of people")
+        await pilot.press(*"argum", "enter")
+        await until(pilot, lambda: pilot.app.clipboard == '{\n  "of": "Oslo"\n}')
+        assert chat(pilot.app).prompt.text == ""
+
+
+async def test_a_message_that_was_clicked_is_copied_with_c(tmp_path: Path) -> None:
+    async with console(tmp_path).run_test(size=(80, 40), notifications=True) as pilot:
+        await said(pilot, "how")
+        view = chat(pilot.app).view
+        row = next(n for n, line in enumerate(seen(pilot.app).split("\n")) if "Two ways" in line)
+        await pilot.click(view, offset=(10, row - view.region.y))
+        await until(pilot, lambda: isinstance(view.cursor, AssistantBlock))
+        await pilot.press("c")
+        await until(pilot, lambda: pilot.app.clipboard == ANSWER)
+        await pilot.press("C")
+        await see(pilot, "code 2")
+
+
+async def test_what_the_mouse_selects_says_how_it_is_copied(tmp_path: Path) -> None:
+    async with console(tmp_path).run_test(size=(80, 40), notifications=True) as pilot:
+        await said(pilot, "how")
+        view = chat(pilot.app).view
+        row = next(n for n, line in enumerate(seen(pilot.app).split("\n")) if "Two ways" in line) - view.region.y
+        await pilot.mouse_down(view, offset=(3, row))
+        await pilot.hover(view, offset=(6, row))
+        await pilot.hover(view, offset=(11, row))
+        await pilot.mouse_up(view, offset=(11, row))
+        await see(pilot, "characters selected")
+        await pilot.press("ctrl+c")
+        await until(pilot, lambda: pilot.app.clipboard.startswith("Two way"))
+        assert pilot.app.clipboard in "Two ways:"
+
+
+@pytest.mark.parametrize("size", [(120, 40), (80, 24)], ids=str)
+def test_copy_in_pictures(snap_compare: Any, tmp_path: Path, size: tuple[int, int]) -> None:
+    async def run(pilot: Pilot[Any]) -> None:
+        await said(pilot, "how", "who")
+        await pilot.press("alt+1")
+        await until(pilot, lambda: chat(pilot.app).view.cursor is not None)
+        await pilot.press("C")
+        await see(pilot, "arguments of people")
+
+    assert snap_compare(console(tmp_path), terminal_size=size, run_before=run)

@@ -1,0 +1,177 @@
+"""Find: Ctrl+F and /find look through the whole conversation, folded results too; n and N go from match to match."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import Input
+
+from console_app.domain.ports.toolset import CallReporter, Invocation
+from console_app.tui.main_screen.find_bar import FindBar
+from console_app.tui.transcript_view.call_block import CallBlock
+from console_app.tui.transcript_view.message_blocks import AssistantBlock
+from console_app.tui.transcript_view.user_block import UserBlock
+from tests.tui.parts import Tools, WrittenModel, app, at_rest, calls, chat, painted, say, see, seen, until
+
+LONG = "\n".join(f"line {n} of the report" for n in range(900)) + "\nhere is the needle"
+
+
+async def report(invocation: Invocation, reporter: CallReporter) -> str:
+    if invocation.arguments.get("broken"):
+        raise RuntimeError("the disk is full")
+    return LONG if invocation.arguments.get("long") else '{"found": "a needle", "other": "straw"}'
+
+
+TOOLS = Tools({("lab", "report"): report})
+
+
+def model() -> WrittenModel:
+    three = calls(("lab_report", '{"long": true}'), ("lab_report", "{}"), ("lab_report", '{"broken": true}'))
+    return WrittenModel(say("No **hay** and some `Needle` code."), three, say("Two of them had a needle."), say("Bye."))
+
+
+async def talked(pilot: Pilot[Any], *prompts: str) -> None:
+    """Says `prompts`, one after the other."""
+    for number, prompt in enumerate(prompts, 1):
+        await pilot.press(*prompt, "enter")
+        turns = chat(pilot.app).ui.shown.transcript.turns
+        await until(pilot, lambda n=number, t=turns: len([one for one in t if one.outcome]) == n)
+    await at_rest(pilot)
+
+
+def marked(pilot: Pilot[Any]) -> list[str]:
+    """The text on screen that is marked as the match gone to."""
+    width = chat(pilot.app).view.size.width
+    return [
+        segment.text
+        for strip in painted(pilot.app)
+        for segment in strip.crop(0, width)
+        if segment.style is not None and segment.style.reverse and segment.style.bold and segment.text.strip()
+    ]
+
+
+async def test_matches_are_counted_marked_and_gone_to(tmp_path: Path) -> None:
+    async with app(tmp_path, model(), TOOLS).run_test(size=(80, 24)) as pilot:
+        await talked(pilot, "hay", "look")
+        await pilot.press("ctrl+f")
+        await until(pilot, lambda: pilot.app.focused is chat(pilot.app).query_one(FindBar).query_one(Input))
+        await pilot.press(*"needle")
+        # An answer's code, a long result and a short one, and the last answer.
+        await see(pilot, "of 4")
+        bar = chat(pilot.app).find_bar
+        await until(pilot, lambda: bar.place > 0)
+        for _ in range(4):
+            at = bar.place % 4 + 1
+            await pilot.press("down")
+            await see(pilot, f"{at} of 4")
+            await until(pilot, lambda: marked(pilot) in (["Needle"], ["needle"]), f"a mark at {at}")
+
+
+async def test_a_result_is_opened_as_far_as_its_match_and_folded_again_when_it_is_left(tmp_path: Path) -> None:
+    async with app(tmp_path, model(), TOOLS).run_test(size=(80, 24)) as pilot:
+        await talked(pilot, "hay", "look")
+        await pilot.press(*"/find here is the needle", "enter")
+        await see(pilot, "1 of 1")
+        await see(pilot, "here is the needle")
+        panels = [block for block in chat(pilot.app).view.blocks if isinstance(block, CallBlock)]
+        assert [panel.open for panel in panels] == [True, False, False]
+        await pilot.press("ctrl+a", "ctrl+k", *"straw")
+        await until(pilot, lambda: [panel.open for panel in panels] == [False, True, False])
+        await pilot.press("enter")
+        await until(pilot, lambda: chat(pilot.app).view.has_focus)
+        assert chat(pilot.app).view.cursor is panels[1]
+        await pilot.press("escape")
+        await until(pilot, lambda: chat(pilot.app).prompt.has_focus)
+        assert not chat(pilot.app).find_bar.is_open
+        assert [panel.open for panel in panels] == [False, True, False]
+        assert chat(pilot.app).prompt.text == ""
+
+
+async def test_n_goes_on_and_shift_n_back_in_the_conversation(tmp_path: Path) -> None:
+    async with app(tmp_path, model(), TOOLS).run_test(size=(80, 24)) as pilot:
+        await talked(pilot, "hay", "look")
+        await pilot.press(*"/find needle", "enter")
+        await see(pilot, "of 4")
+        await pilot.press("enter")
+        await until(pilot, lambda: chat(pilot.app).view.has_focus)
+        first = seen(pilot.app).partition(" of 4")[0][-1]
+        await pilot.press("n")
+        after = str(int(first) % 4 + 1)
+        await see(pilot, f"{after} of 4")
+        await pilot.press("N")
+        await see(pilot, f"{first} of 4")
+        assert chat(pilot.app).prompt.text == ""
+
+
+async def test_ctrl_f_edits_the_line_where_something_is_written(tmp_path: Path) -> None:
+    async with app(tmp_path, model(), TOOLS).run_test(size=(80, 24)) as pilot:
+        await talked(pilot, "hay")
+        await pilot.press(*"ab", "ctrl+a", "ctrl+f", "X")
+        await until(pilot, lambda: chat(pilot.app).prompt.text == "aXb")
+        assert not chat(pilot.app).find_bar.is_open
+
+
+async def test_nothing_found_says_so_and_what_comes_later_is_found_too(tmp_path: Path) -> None:
+    async with app(tmp_path, model(), TOOLS).run_test(size=(80, 24)) as pilot:
+        await talked(pilot, "hay")
+        await pilot.press(*"/find straw", "enter")
+        await see(pilot, "nothing found")
+        chat(pilot.app).conversation.send("look")
+        await until(pilot, lambda: len([t for t in chat(pilot.app).ui.shown.transcript.turns if t.outcome]) == 2)
+        await see(pilot, "0 of 1")
+        await pilot.press("down")
+        await see(pilot, "1 of 1")
+
+
+async def test_alt_page_up_goes_from_turn_to_turn_and_alt_e_to_what_failed(tmp_path: Path) -> None:
+    async with app(tmp_path, model(), TOOLS).run_test(size=(80, 15), notifications=True) as pilot:
+        await talked(pilot, "hay", "look", "bye")
+        view = chat(pilot.app).view
+        prompts = [block for block in view.blocks if isinstance(block, UserBlock)]
+        for prompt in reversed(prompts[:2]):
+            await pilot.press("alt+pageup")
+            await until(pilot, lambda at=prompt.index: view.first_visible == at)
+        await pilot.press("alt+pageup")
+        await see(pilot, "There is no earlier turn.")
+        await pilot.press("alt+pagedown")
+        await until(pilot, lambda: view.first_visible == prompts[1].index)
+        assert chat(pilot.app).prompt.has_focus
+        await pilot.press("alt+e")
+        await until(
+            pilot, lambda: isinstance(view.cursor, CallBlock) and view.cursor.call.arguments == {"broken": True}
+        )
+        assert view.has_focus
+        await pilot.press("alt+e")
+        await see(pilot, "There is no earlier call that")
+
+
+@pytest.mark.parametrize("size", [(120, 40), (80, 24)], ids=str)
+def test_find_in_pictures(snap_compare: Any, tmp_path: Path, size: tuple[int, int]) -> None:
+    async def run(pilot: Pilot[Any]) -> None:
+        await talked(pilot, "hay", "look")
+        await pilot.press(*"/find needle", "enter")
+        await see(pilot, "of 4")
+        await until(pilot, lambda: chat(pilot.app).find_bar.place > 0)
+        await pilot.press("enter", *("n" * ((2 - chat(pilot.app).find_bar.place) % 4)))
+        await see(pilot, "2 of 4")
+        await at_rest(pilot)
+
+    assert snap_compare(app(tmp_path, model(), TOOLS), terminal_size=size, run_before=run)
+
+
+async def test_thousands_of_results_are_counted_in_slices(tmp_path: Path) -> None:
+    async with app(tmp_path, model(), TOOLS).run_test(size=(80, 24)) as pilot:
+        view = chat(pilot.app).view
+        chat(pilot.app).ui.talking = True
+        for number in range(10_000):
+            view.add_block(AssistantBlock(f"answer {number} " + "straw " * 40, final=True))
+        await at_rest(pilot)
+        bar = chat(pilot.app).find_bar
+        bar.open("answer 99")
+        await see(pilot, "of 111")  # 99, 990 to 999, 9900 to 9999
+        bar.open("straw")
+        await pilot.press("x")  # is written while it counts: "strawx" is nowhere
+        await see(pilot, "nothing found")

@@ -1,0 +1,38 @@
+"""The list of sessions shows of the highlighted one what was said and called, how many calls, and what it cost."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from console_app.domain.ports.provider import FinishChunk, TextChunk, UsageChunk
+from tests.tui.parts import WrittenModel, calls, see, seen
+from tests.tui.test_sessions_on_screen import console, talk
+
+
+async def test_what_was_said_and_called(tmp_path: Path) -> None:
+    two = calls(("lab_echo", '{"city": "Oslo"}'), ("lab_echo", '{"city": "Lima"}'), text="I look.")
+    spent = [TextChunk("Both are warm."), UsageChunk(1200, 80, cost=0.25), FinishChunk("stop")]
+    await talk(tmp_path, "compare", model=WrittenModel(two, spent))
+    await talk(tmp_path, "other", model=WrittenModel())
+    async with console(tmp_path).run_test(size=(100, 40)) as pilot:
+        await pilot.press(*"/sessions", "enter")
+        await see(pilot, "▎ That is all.")
+        assert "0 calls" in seen(pilot.app)
+        await pilot.press("down")
+        await see(pilot, "▎ Both are warm.")
+        shown = seen(pilot.app)
+        for text in ("▌ compare", "→ lab_echo city=Oslo", "succeeded: {'city': 'Lima'}", "2 calls", "$0.25"):
+            assert text in shown, f"{text}\n{shown}"
+        await pilot.press(*"nowhere")
+        await see(pilot, "nothing found")
+        assert "Both are warm" not in seen(pilot.app)
+
+
+async def test_of_a_long_session_the_beginning_and_the_end(tmp_path: Path) -> None:
+    await talk(tmp_path, *(f"question {n}" for n in range(20)))
+    async with console(tmp_path).run_test(size=(80, 24)) as pilot:
+        await pilot.press(*"/sessions", "enter")
+        await see(pilot, "▌ question 0")
+        assert "⋯" in seen(pilot.app)
+        assert "▌ question 19" in seen(pilot.app)
+        assert "▌ question 10" not in seen(pilot.app)

@@ -1,0 +1,170 @@
+"""/config: every setting with its value, who set it and what it means, changed in place in the file it belongs to."""
+
+from __future__ import annotations
+
+import tomllib
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import OptionList
+
+from console_app import wiring
+from console_app.config.layers import load_settings
+from console_app.config.own_settings import OwnSettings
+from console_app.config.paths import Paths, project_settings
+from console_app.config.settings import Rules, Settings
+from console_app.domain.approvals import ApprovalMode
+from console_app.domain.errors import ConfigError
+from console_app.tui.app import FanoutApp
+from tests.tui.parts import WrittenModel, app, at_rest, chat, say, see, seen, services, until
+
+MINE = """# what I like
+max_steps = 7  # enough
+temperature = 0.5
+"""
+
+
+def console(folder: Path, *, environ: dict[str, str] | None = None, project: str = "") -> tuple[FanoutApp, Path]:
+    """A console on the settings of `folder`, and the user's file of it."""
+    paths = Paths.find({"FANOUT_HOME": str(folder / "home")})
+    paths.settings.parent.mkdir(parents=True)
+    paths.settings.write_text(MINE)
+    if project:
+        project_settings(folder).parent.mkdir()
+        project_settings(folder).write_text(project)
+
+    def load() -> Any:
+        return load_settings(paths, cwd=folder, flags={}, rules=Rules(), environ=environ or {})
+
+    made = services(folder, WrittenModel(say("Well.")))
+    made.settings = OwnSettings(paths.settings, load, partial(wiring.apply_setting, made.engine))
+    return FanoutApp(made), paths.settings
+
+
+async def opened(pilot: Pilot[Any], words: str = "") -> None:
+    await pilot.press(*f"/config {words}".strip(), "enter")
+    await see(pilot, "Settings")
+    await until(pilot, lambda: pilot.app.screen.query_one(OptionList).option_count > 0)
+
+
+async def test_a_switch_turns_a_choice_is_picked_a_number_is_written(tmp_path: Path) -> None:
+    running, file = console(tmp_path)
+    async with running.run_test(size=(80, 24)) as pilot:
+        engine = chat(pilot.app).conversation.engine
+        await opened(pilot, "dedupe")
+        await pilot.press("enter")
+        await see(pilot, "dedupe: false. It holds from now on.")
+        assert not engine.settings.dedupe
+        await pilot.press("escape")
+        await opened(pilot, "approval_mode")
+        await pilot.press("enter")
+        await see(pilot, "yolo")
+        await pilot.press(*"auto", "enter")
+        await see(pilot, "approval_mode: auto.")
+        await until(pilot, lambda: engine.gate.mode is ApprovalMode.AUTO)
+        await pilot.press("escape")
+        await opened(pilot, "max_steps")
+        await pilot.press("enter")
+        await see(pilot, "Enter saves it")
+        await pilot.press("backspace", *"12", "enter")
+        await see(pilot, "max_steps: 12. It holds from now on.")
+        assert engine.settings.max_steps == 12
+        await pilot.press("escape")
+        await until(pilot, lambda: pilot.app.screen is chat(pilot.app))
+    assert tomllib.loads(file.read_text()) == {
+        "max_steps": 12, "temperature": 0.5, "dedupe": False, "approval_mode": "auto"}  # fmt: skip
+    assert "# what I like" in file.read_text()
+    assert "# enough" in file.read_text()
+
+
+async def test_a_bad_value_is_one_line_and_stays_to_be_corrected(tmp_path: Path) -> None:
+    running, file = console(tmp_path)
+    async with running.run_test(size=(80, 24)) as pilot:
+        await opened(pilot, "max_steps")
+        await pilot.press("enter", "backspace", "0", "enter")
+        await see(pilot, "greater than or equal to 1; not 0.")
+        assert file.read_text() == MINE
+        await pilot.press("backspace", "9", "enter")
+        await see(pilot, "max_steps: 9.")
+        await pilot.press("escape")
+        await until(pilot, lambda: pilot.app.screen is chat(pilot.app))
+
+
+async def test_del_goes_back_to_the_default_and_an_unset_text_is_emptied(tmp_path: Path) -> None:
+    running, file = console(tmp_path)
+    async with running.run_test(size=(80, 24)) as pilot:
+        await opened(pilot, "max_steps")
+        await see(pilot, "your file")
+        await pilot.press("delete")
+        await see(pilot, "max_steps: 25.")
+        await pilot.press("delete")
+        await see(pilot, "Your file does not set max_steps.")
+        await pilot.press("escape")
+        await opened(pilot, "temperature")
+        await pilot.press("enter", *["backspace"] * 4, "enter")
+        await see(pilot, "temperature: not set. It holds from the next start on.")
+    assert tomllib.loads(file.read_text()) == {}
+
+
+async def test_what_outranks_the_file_is_said(tmp_path: Path) -> None:
+    running, _ = console(tmp_path, environ={"FANOUT_MAX_STEPS": "3"})
+    async with running.run_test(size=(80, 24)) as pilot:
+        await opened(pilot, "max_steps")
+        await see(pilot, "environment")
+        await pilot.press("enter", "backspace", "8", "enter")
+        await see(pilot, "the environment says otherwise, and outranks it.")
+        assert chat(pilot.app).conversation.engine.settings.max_steps != 8
+
+
+async def test_the_theme_changes_at_once(tmp_path: Path) -> None:
+    running, file = console(tmp_path)
+    async with running.run_test(size=(80, 24)) as pilot:
+        await opened(pilot, "colours")
+        await pilot.press("enter", *"fjord", "enter")
+        await until(pilot, lambda: pilot.app.theme == "fjord")
+        await see(pilot, "theme: fjord. It holds from now on.")
+    assert tomllib.loads(file.read_text())["theme"] == "fjord"
+
+
+def _never(_name: str, _settings: Settings) -> bool:
+    return False
+
+
+@pytest.mark.parametrize(("added", "says"), [("max_stepps = 3\n", "max_stepps"), ("max_steps 3\n", "TOML")])
+def test_a_file_that_was_edited_wrong_is_not_kept(tmp_path: Path, added: str, says: str) -> None:
+    paths = Paths.find({"FANOUT_HOME": str(tmp_path)})
+
+    def load() -> Any:
+        return load_settings(paths, cwd=tmp_path / "elsewhere", flags={}, rules=Rules(), environ={})
+
+    own = OwnSettings(paths.settings, load, _never)
+    own.replace(MINE)
+    with pytest.raises(ConfigError) as caught:
+        own.replace(MINE + added)
+    assert says in caught.value.line
+    assert own.text() == MINE
+    own.replace("max_steps = 4\n")
+    assert own.text() == "max_steps = 4\n"
+
+
+@pytest.mark.parametrize("size", [(120, 40), (80, 24)], ids=str)
+def test_settings_in_pictures(snap_compare: Any, tmp_path: Path, size: tuple[int, int]) -> None:
+    running, _ = console(tmp_path, environ={"FANOUT_STRATEGY": "react"}, project='approval_mode = "yolo"\n')
+
+    async def run(pilot: Pilot[Any]) -> None:
+        await opened(pilot)
+        await pilot.press(*["down"] * 14)
+        await see(pilot, "this project, not trusted")
+        await at_rest(pilot)
+
+    assert snap_compare(running, terminal_size=size, run_before=run)
+
+
+async def test_there_is_nothing_to_change_in_a_replay(tmp_path: Path) -> None:
+    async with app(tmp_path).run_test(size=(80, 24), notifications=True) as pilot:
+        await pilot.press(*"/config", "enter")
+        await see(pilot, "There are no settings to change")
+        assert "Settings" not in seen(pilot.app)
