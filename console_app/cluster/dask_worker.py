@@ -9,7 +9,7 @@ from typing import Any
 from distributed import WorkerPlugin
 
 from console_app.cluster.messages import OpenedNode, Opening, Orders, Told, versions
-from console_app.cluster.node import Node
+from console_app.cluster.node import ClusterNode
 
 EXCHANGE = "fanout_exchange"  # what a worker answers besides Dask's own requests
 
@@ -17,7 +17,7 @@ EXCHANGE = "fanout_exchange"  # what a worker answers besides Dask's own request
 class NodePlugin(WorkerPlugin):
     """Owns a run's node on a worker: a worker that closes ends it."""
 
-    def __init__(self, node: Node) -> None:
+    def __init__(self, node: ClusterNode) -> None:
         self.node = node
 
     async def teardown(self, worker: Any) -> None:
@@ -38,7 +38,7 @@ async def open_node(text: str, dask_worker: Any) -> str:
         await dask_worker.plugin_remove(name=_name(opening.run))
         found = None
     if found is None:
-        found = Node(opening)
+        found = ClusterNode(opening)
         if problem := await asyncio.to_thread(found.start):
             return OpenedNode(problem=problem).model_dump_json()
         await dask_worker.plugin_add(NodePlugin(found), name=_name(opening.run))
@@ -63,7 +63,7 @@ def _exchange(worker: Any) -> Callable[..., Awaitable[str]]:
     return exchange
 
 
-def _node(worker: Any, run: str) -> Node | None:
+def _node(worker: Any, run: str) -> ClusterNode | None:
     plugin = worker.plugins.get(_name(run))
     return plugin.node if isinstance(plugin, NodePlugin) else None
 

@@ -29,7 +29,7 @@ _ENDING = 10.0  # seconds that its thread gets to close everything
 log = logging.getLogger(__name__)
 
 
-class Node:
+class ClusterNode:
     """One run on one worker. `exchange` and `end` may be called from any thread."""
 
     def __init__(self, opening: Opening) -> None:
@@ -144,7 +144,7 @@ class _Inside:
         return OpenedNode(node=node, jobs=self._jobs(), held=dict(self._held), noted=tuple(self._noted))
 
     async def exchange(self, orders: Orders) -> Told:
-        """See Node."""
+        """See ClusterNode."""
         clock = asyncio.get_running_loop().time
         self._heard = clock()
         self._obey(orders)
