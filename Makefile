@@ -7,7 +7,7 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # Bytecode is kept: a start without it takes twice as long.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test check format lint types contracts docs pictures packages faults audit sbom conformance integration integration-llama bench bench-batch bench-cluster lock clean help
+.PHONY: run web test check format lint types contracts docs pictures packages faults audit sbom conformance integration integration-llama bench bench-batch bench-cluster lock clean help
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -59,6 +59,10 @@ integration: $(VENV)/.dev ## our MCP client and providers on other people's serv
 integration-llama: $(VENV)/.dev ## our provider on llama.cpp's server (PyPI), compiled here: a quarter of an hour
 	$(BIN)/python -m tests.integration llama $(ARGS)
 
+web: $(VENV)/.dev ## the console in a real Chromium (chromium, chromium-driver; selenium of PyPI)
+	$(PIP) install 'selenium>=4.30,<5'
+	$(BIN)/python -m pytest tests/web/in_browser.py $(ARGS)
+
 bench: $(VENV)/.dev ## the benchmarks, on this machine
 	$(BIN)/python -m benchmarks
 	$(BIN)/python -m benchmarks.bench_conversation
@@ -75,7 +79,7 @@ bench-cluster: $(VENV)/.dev ## a batch on two processes, and on a simulated thou
 
 lock: ## new exact pins with hashes (needs uv)
 	uv pip compile pyproject.toml --group build $(LOCK) -o requirements.lock
-	uv pip compile pyproject.toml --group dev $(LOCK) -o requirements-dev.lock
+	uv pip compile pyproject.toml --group dev --extra web --extra dask $(LOCK) -o requirements-dev.lock
 LOCK = --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url --quiet
 
 clean: ## what make made

@@ -73,6 +73,10 @@ def run_command(arguments: Namespace) -> int:
             return _auth(wiring.prepare(arguments))
         case "doctor":
             return _doctor(arguments)
+        case "serve":
+            from console_app.serve_command import run_serve
+
+            return run_serve(wiring.prepare(arguments))
         case command:
             raise UsageError(f"no command {command}")
 

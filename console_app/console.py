@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from console_app import resources, wiring
+from console_app.config import custom_commands
 from console_app.config.crash_report import write_report
 from console_app.config.own_settings import OwnSettings
 from console_app.config.server_choice import ServerChoice
@@ -35,6 +36,7 @@ from console_app.engine.engine import Engine
 from console_app.tui.main_screen.warm_up import WarmUp
 from console_app.tui.servers.switches import HubSwitches
 from console_app.tui.services import ConsoleServices
+from console_app.tui.terminal.attention import AttentionSettings
 from console_app.tui.widgets.timing import Timing
 from console_app.wiring import Setup
 
@@ -210,12 +212,16 @@ class ConsoleParts:
             human=self._human,
             calls_path=setup.paths.calls,
             theme=setup.settings.theme,
+            attention=AttentionSettings(
+                setup.settings.notifications, setup.settings.window_title, bool(setup.environ.get("TMUX"))
+            ),
             settings=OwnSettings(setup.paths.settings, self._settings, partial(wiring.apply_setting, self._engine)),
             remember_theme=self._remember_theme,
             keymap=setup.settings.keys,
             rules=UserRules(setup.paths),
             working_folder=setup.cwd,
             pictures_path=setup.paths.files,
+            custom_commands=lambda: custom_commands.find(setup.paths, setup.cwd),
             diagnose=self._diagnose,
             write_crash_report=lambda error: write_report(setup.paths.state, error, setup.redactor, doing="console"),
             problems=self._problems,

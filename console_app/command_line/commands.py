@@ -6,7 +6,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from console_app.command_line import flags as of
-from console_app.command_line.flags import Completes, Flag, count, flag, one_of, screen_size, speed, switch
+from console_app.command_line.flags import (
+    Completes,
+    Flag,
+    count,
+    flag,
+    minutes,
+    one_of,
+    port,
+    screen_size,
+    speed,
+    switch,
+)
 
 SHELLS = ("bash", "zsh", "fish")
 EXIT_CODES = (
@@ -153,7 +164,7 @@ _SESSIONS = CommandSpec(
                     "--format",
                     "FORM",
                     ("md", "html", "jsonl", "trace", "svg", "cast"),
-                    help="md, html, jsonl, trace (Perfetto), svg (moving) or cast",
+                    help="md, html, jsonl, trace, svg (moving) or cast",
                 ),
                 _FILE_OUT,
                 flag("--size", metavar="COLSxROWS", type=screen_size, help="svg, cast: of the screen (100x30)"),
@@ -232,6 +243,22 @@ _CONFIG = CommandSpec(
         CommandSpec("validate", "what is wrong with it", None, (of.JSON, *of.MODEL, *of.SERVERS, *of.GENERAL)),
     ),
 )
+_SERVE = CommandSpec(
+    "serve",
+    "the console in a browser",
+    Words("CONSOLE OPTIONS", help="behind --: what each console is started with"),
+    (
+        flag("--host", metavar="ADDRESS", default="127.0.0.1", help="listen here; beyond loopback with --token"),
+        flag("--port", metavar="N", type=port, default=8021, help="listen on this port (8021); 0: any"),
+        flag("--token", metavar="TOKEN", help="asked of browsers, not a link that works once"),
+        flag("--public-url", metavar="URL", action="append", help="seen as this through a proxy or tunnel"),
+        flag("--consoles", metavar="N", type=count, default=8, help="as many at a time (8)"),
+        flag("--keep", metavar="MINUTES", type=minutes, default=0.0, help="a console without its page goes on (0)"),
+        flag("-e", "--env", metavar="NAME[=VALUE]", action="append", help="a variable that consoles get"),
+        *of.GENERAL,
+    ),
+    ("fanout serve", "fanout serve --keep 60 -- --model openai/NAME"),
+)
 COMMANDS: dict[str, CommandSpec] = {
     one.name: one
     for one in (
@@ -276,6 +303,7 @@ COMMANDS: dict[str, CommandSpec] = {
         ),
         _MCP,
         _SESSIONS,
+        _SERVE,
         CommandSpec("models", "the models that can be used", None, (of.JSON, *of.MODEL, *of.GENERAL)),
         CommandSpec("themes", "the themes that can be used", None, (of.JSON, *of.GENERAL)),
         _AUTH,
@@ -322,7 +350,6 @@ CONSOLE = CommandSpec(
     (
         "fanout",
         'fanout "Calculate 355/113, sqrt(2) and e^pi"',
-        "fanout --base-url http://localhost:8000/v1",
         'git diff | fanout run "Review this change"',
     ),
 )  # fmt: skip

@@ -82,6 +82,16 @@ def count(text: str) -> int:
     return int(_number(str(int(text)), "count", 1, 1e12))
 
 
+def port(text: str) -> int:
+    """A port; 0 for any that is free."""
+    return int(_number(str(int(text)), "port", 0, 65535))
+
+
+def minutes(text: str) -> float:
+    """Zero or more, up to a week."""
+    return _number(text, "minutes", 0, 7 * 24 * 60)
+
+
 def screen_size(text: str) -> tuple[int, int]:
     """Columns and rows, as 100x30."""
     columns, _, rows = text.partition("x")
@@ -93,6 +103,8 @@ _TYPES: dict[Callable[[str], object], str] = {  # argparse says "invalid NAME va
     dollars: "number of dollars",
     speed: "number from 0.01 to 10000",
     count: "number from 1",
+    port: "port from 0 to 65535",
+    minutes: "number of minutes",
     screen_size: "size from 60x15 to 240x80",
 }
 for _type, _name in _TYPES.items():
@@ -119,7 +131,12 @@ CALLS = (
     flag("--timeout", metavar="S", type=seconds, help="seconds the whole turn may take; 0: any"),
 )
 APPROVALS = (
-    one_of("--approval-mode", "MODE", ("ask", "auto", "yolo"), help="ask, auto (reading runs) or yolo (all)"),
+    one_of(
+        "--approval-mode",
+        "MODE",
+        ("ask", "auto", "plan", "yolo"),
+        help="ask, auto (reading runs), plan (no more) or yolo",
+    ),
     flag("--allow-tool", metavar="SERVER.TOOL", action="append", completes="tool", help="never ask, * fits all"),
     flag("--deny-tool", metavar="SERVER.TOOL", action="append", completes="tool", help="never run, * fits all"),
 )

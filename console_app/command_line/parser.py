@@ -76,13 +76,15 @@ def _parsed(command: CommandSpec, action: CommandSpec | None, arguments: Sequenc
             flag.add_to(every)
         vars(start).update(vars(every.parse_args([])))
         start.mcp, start.no_mcp, start.words = getattr(start, "mcp", None), getattr(start, "no_mcp", False), []
+        for words in (one.words for one in command.actions if one.words):
+            setattr(start, words.dest, [] if words.listed else None)
     cut = arguments.index("--") if "--" in arguments else len(arguments)
-    parsed, words = parser.parse_known_args(arguments[:cut], start)
-    unknown = [word for word in words if word.startswith("-") and word != "-"]
+    parsed, others = parser.parse_known_args(arguments[:cut], start)
+    unknown = [word for word in others if word.startswith("-") and word != "-"]
     if unknown:
         near = _nearest(unknown[0].partition("=")[0], [name for flag in shown.flags for name in flag.names])
         parser.error(f"unrecognized arguments: {' '.join(unknown)}" + (f"; did you mean {near}?" if near else ""))
-    _take_words(parser, shown, parsed, [*words, *arguments[cut + 1 :]])
+    _take_words(parser, shown, parsed, [*others, *arguments[cut + 1 :]])
     return parsed
 
 

@@ -1,8 +1,9 @@
-"""What other programs get of Fanout's environment: servers a documented minimum, your editor all but the secrets."""
+"""What other programs get of Fanout's environment: servers a documented minimum, your editor all but the secrets, a
+console in a browser the minimum, its settings and what was named."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from console_app.config.secret_sources import is_secret_name, secrets_of_url
@@ -17,6 +18,7 @@ _MINIMUM: Final = frozenset(
         *("USERNAME", "USERPROFILE", "WINDIR"),
     }
 )
+_EDITORS: Final = ("VISUAL", "EDITOR")
 _PROXIES: Final = frozenset({"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"})
 
 
@@ -34,6 +36,16 @@ def for_own_programs(environ: Mapping[str, str]) -> dict[str, str]:
     return {
         name: value for name, value in environ.items() if not is_secret_name(name) and not _has_password(name, value)
     }
+
+
+def for_consoles(environ: Mapping[str, str], named: Iterable[str]) -> dict[str, str]:
+    """For a console that a browser shows: what servers get, your editor's name, Fanout's settings, and what is `named`.
+
+    The terminal is the page's, whatever this process runs in.
+    """
+    own = {name: value for name, value in environ.items() if name.startswith("FANOUT_") or name in _EDITORS}
+    more = {name: environ[name] for name in named if name in environ}
+    return {**for_servers(environ), **own, **more, "TERM": "xterm-256color", "COLORTERM": "truecolor"}
 
 
 def _has_password(name: str, value: str) -> bool:

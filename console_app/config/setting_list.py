@@ -57,6 +57,8 @@ MEANINGS: Mapping[str, str] = {
     "parallel_tool_calls": "whether several calls an answer are asked for or refused by name",
     "cache": "whether requests are marked for the provider's cache",
     "extra_body": "goes into every request as it is",
+    "notifications": "how you are told of what waits or ended while the terminal has no focus: bell, osc9, osc777",
+    "window_title": "the window's title says what the console does",
 }
 
 

@@ -72,6 +72,9 @@ class Settings(Sampling, frozen=True):
     base_url: BaseUrl | None = None
     fallback: ModelName | None = None  # of models that name none themselves
     theme: str = "fanout-dark"
+    # How the console tells that a call waits or a turn ended while its terminal has no focus.
+    notifications: Annotated[tuple[Literal["bell", "osc9", "osc777"], ...], BeforeValidator(_split)] = ("bell", "osc9")
+    window_title: bool = True  # the console names its window
     protocol: Literal["auto", "native", "text", "xml"] | None = None  # None: what the model's own table says
     policy: CallPolicy | None = None  # None: parallel, until a protocol has a reason for another
     dispatch: Literal["eager", "batch"] = "eager"

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from console_app.config import paths, trust
+from console_app.config import custom_commands, paths, trust
 from console_app.config.mcp_servers import ServerConfig, read_mcp_config
 from console_app.config.paths import Paths
 from console_app.config.project_file import lines_of
@@ -27,23 +27,33 @@ class FileToTrust:
 
 
 def to_trust(file: Path, environ: Mapping[str, str]) -> FileToTrust:
-    """A project's mcp.json, or its config.toml. Raises ConfigError for one that can't be read."""
+    """A project's mcp.json, its config.toml, or a command of it. Raises ConfigError for one that can't be read."""
     text, place = paths.read_text(file), one_line(str(file.absolute()))
     if file.suffix == ".toml":
         table = parse_toml(text, file)
         lines = tuple(f"    {line}" for line in lines_of(table))
         return FileToTrust(file, text, (f"{place} would set:", *lines), ", ".join(table) or "nothing")
+    if file.suffix == ".md":
+        said = (f"    {one_line(line, 2000)}" for line in text.splitlines())
+        return FileToTrust(
+            file, text, (f"{place} would be the command /{one_line(file.stem, 64)}:", *said), "a command"
+        )
     servers = read_mcp_config(text, file, environ).servers
     lines = tuple(line for server in servers for line in starts(server))
     names = ", ".join(server.name for server in servers) or "no server"
     return FileToTrust(file, text, (f"{place} would start:", *lines), names)
 
 
+def project_files(cwd: Path) -> list[Path]:
+    """The files of a project that take trust, whether they are there or not."""
+    return [paths.project_mcp(cwd), paths.project_settings(cwd), *custom_commands.project_files(cwd)]
+
+
 def files_to_trust(word: str, cwd: Path) -> list[Path]:
     """The file that was named, else those of the project that are there; its mcp.json where none is."""
     if word:
         return [Path(word)]
-    found = [file for file in (paths.project_mcp(cwd), paths.project_settings(cwd)) if file.exists()]
+    found = [file for file in project_files(cwd) if file.exists()]
     return found or [paths.project_mcp(cwd)]
 
 
@@ -83,9 +93,7 @@ class ProjectTrust:
     def waiting(self) -> list[FileToTrust]:
         """Those that are not trusted as they are. Raises ConfigError for one that can't be read."""
         own = {self.known.mcp, self.known.settings}
-        found = [
-            file for file in (paths.project_mcp(self.folder), paths.project_settings(self.folder)) if file.is_file()
-        ]
+        found = [file for file in project_files(self.folder) if file.is_file()]
         shown = [to_trust(file, self.environ) for file in found if file not in own]
         return [file for file in shown if not trust.is_trusted(self.known, file.path, file.text)]
 

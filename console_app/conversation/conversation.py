@@ -8,10 +8,11 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from console_app.conversation.delivery import Delivery
+from console_app.conversation.queued import Around, Queued, Sent
 from console_app.conversation.ui_port import UiPort
 from console_app.domain.errors import FanoutError, UsageError
 from console_app.domain.events import Event
@@ -34,23 +35,6 @@ BUSY = "something else runs, or is about to"
 T = TypeVar("T")
 BetweenT = TypeVar("BetweenT", "Rerun", "Compacting")
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Sent:
-    """A prompt whose turn has not begun: it waits for servers to connect, say, or for what it names at one."""
-
-    text: str
-    since: float  # seconds of the conversation's clock
-
-
-@dataclass(frozen=True, slots=True)
-class _Queued:
-    """A prompt in the queue. `typed` is what of it names things, where some was pasted; `message` is ready to go."""
-
-    text: str
-    typed: str | None = None
-    message: UserMessage | None = None
 
 
 async def _at_once() -> None:
@@ -84,7 +68,7 @@ class Conversation:
         self.composing = False  # what the oldest prompt names is being asked for
         self.changing = asyncio.Lock()  # held by a turn, and by what changes the conversation between two
         self.last_turn: Turn | None = None  # the one that ran last, or runs
-        self._queue: deque[_Queued] = deque()
+        self._queue: deque[Queued] = deque()
         self._sent_at = 0.0
         self._before: asyncio.Future[Any] | None = None  # what the oldest prompt waits for before its turn
         self._called_off = False  # the oldest prompt was given back: the next one sent takes its place
@@ -125,13 +109,21 @@ class Conversation:
         """The prompts behind the one that is on its way, or behind what runs."""
         return [prompt.text for prompt in self._queue][self.on_its_way is not None :]
 
-    def send(self, text: str, *, typed: str | None = None, message: UserMessage | None = None) -> None:
+    def send(
+        self,
+        text: str,
+        *,
+        typed: str | None = None,
+        message: UserMessage | None = None,
+        around: Around = nullcontext,
+    ) -> None:
         """Sends a prompt, after what is queued already; in its old place when it had been called off.
 
         `typed` is what of it may name files and resources, where some of it was pasted and may be anybody's; `message`
-        is for a prompt whose message was made already.
+        is for a prompt whose message was made already. `around` gives what its turn runs within, and raises UsageError
+        where the turn can't begin.
         """
-        prompt = _Queued(text, typed, message)
+        prompt = Queued(text, typed, message, around)
         if self._called_off:
             self._queue.appendleft(prompt)
         else:
@@ -152,7 +144,7 @@ class Conversation:
     async def steer(self, text: str, *, typed: str | None = None) -> None:
         """Sends a message into the running turn, once what it names is there; without a turn it is a prompt."""
         joins = self.turn
-        asked = self._composed(_Queued(text, typed))
+        asked = self._composed(Queued(text, typed))
         try:
             message = None if asked is None else await asked
         except FanoutError as error:
@@ -164,7 +156,7 @@ class Conversation:
             self._ui.toast(STEERED)
         elif joins is not None and joins.outcome in (None, "cancelled"):
             # It was stopped, and this was meant for it alone: you say whether it is sent.
-            self._queue.append(_Queued(text, typed, message))
+            self._queue.append(Queued(text, typed, message))
             self.paused = self.paused or not self.busy
             self._ui.changed()
         else:
@@ -292,7 +284,7 @@ class Conversation:
             self._task = None
             self._ui.changed()
 
-    def _is_next(self, prompt: _Queued) -> bool:
+    def _is_next(self, prompt: Queued) -> bool:
         return bool(self._queue) and self._queue[0] is prompt and not self.paused
 
     async def _session_begun(self) -> bool:
@@ -307,7 +299,7 @@ class Conversation:
             self._opened = True
         return True
 
-    async def _message(self, prompt: _Queued) -> UserMessage | None:
+    async def _message(self, prompt: Queued) -> UserMessage | None:
         """The message of a prompt once its turn may begin; None when it can't be had or was called off."""
         ready = await self._waited_for(self._ready())
         if ready.cancelled():
@@ -330,7 +322,7 @@ class Conversation:
             return composed.result()
         return self._not_sent(prompt, error)
 
-    def _not_sent(self, prompt: _Queued, error: BaseException) -> None:
+    def _not_sent(self, prompt: Queued, error: BaseException) -> None:
         """The turn of a prompt can't begin: it goes back to where it was written, or stays in the paused queue."""
         if self._is_next(prompt):
             self.paused = True
@@ -338,14 +330,14 @@ class Conversation:
             if self._ui.give_back(prompt.text):
                 self._give_back()
 
-    def _composed(self, prompt: _Queued) -> Awaitable[UserMessage] | None:
+    def _composed(self, prompt: Queued) -> Awaitable[UserMessage] | None:
         """The message of a prompt that names something, None for one that doesn't."""
         ready = prompt.message is not None or prompt.text.startswith(MANUAL)
         if ready or self._attachments is None or not self._attachments.may_name(prompt.text):
             return None
         return self._compose(self._attachments, prompt)
 
-    async def _compose(self, attachments: Attachments, prompt: _Queued) -> UserMessage:
+    async def _compose(self, attachments: Attachments, prompt: Queued) -> UserMessage:
         try:
             composed = await attachments.compose(prompt.text, prompt.typed)
         except FanoutError:
@@ -368,13 +360,14 @@ class Conversation:
             self._before = None
         return before
 
-    async def _turn_of(self, prompt: _Queued, message: UserMessage) -> None:
+    async def _turn_of(self, prompt: Queued, message: UserMessage) -> None:
         outcome = "failed"
         unsent: Sequence[UserMessage] = ()
         try:
-            self.last_turn = turn = self._begin(prompt, message)
-            outcome = await self._play(turn)
-            unsent = turn.unsent
+            async with prompt.around():
+                self.last_turn = turn = self._begin(prompt, message)
+                outcome = await self._play(turn)
+                unsent = turn.unsent
         except UsageError as error:
             self._ui.tell("error", error.line)
             if not self._ui.give_back(prompt.text):
@@ -382,11 +375,11 @@ class Conversation:
         finally:
             self._sent_at = self._clock()  # of the next one: it was queued until now
             if not self._delivery.closing:
-                self._queue.extendleft(_Queued(one.source or one.content, message=one) for one in reversed(unsent))
+                self._queue.extendleft(Queued(one.source or one.content, message=one) for one in reversed(unsent))
             self.paused = (outcome == "cancelled" or bool(unsent)) and bool(self._queue)
             self._ui.changed()
 
-    def _begin(self, prompt: _Queued, message: UserMessage) -> Turn:
+    def _begin(self, prompt: Queued, message: UserMessage) -> Turn:
         """The turn of a prompt; of calls made by hand, one that asks no model. Raises UsageError."""
         if prompt.message is not None or not prompt.text.startswith(MANUAL):
             return self.engine.start(message)

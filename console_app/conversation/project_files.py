@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import time
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -32,14 +33,21 @@ class Walk:
     whole: bool
 
 
-def walk(folder: Path, most: int, longest: float) -> Walk:
-    """At most `most` paths below `folder`, in at most `longest` seconds."""
-    found: list[str] = []
+def walk(
+    folder: Path,
+    most: int,
+    longest: float,
+    into: list[str] | None = None,
+    going: Callable[[], bool] = lambda: True,
+) -> Walk:
+    """At most `most` paths below `folder`, in at most `longest` seconds and as long as it is `going`. `into` gets them
+    as they are found, for who looks meanwhile."""
+    found: list[str] = [] if into is None else into
     rules = _Rules(folder)
     deadline = time.monotonic() + longest
     waiting = deque([""])
     whole = True
-    while waiting and len(found) < most and time.monotonic() < deadline:
+    while waiting and len(found) < most and time.monotonic() < deadline and going():
         inside = waiting.popleft()
         try:
             with os.scandir(folder / inside) as entries:

@@ -22,10 +22,12 @@ class DecidedBy(StrEnum):
 
 
 class ApprovalMode(StrEnum):
-    """`ask`: whatever no rule allows · `auto`: also runs what is known to be read-only · `yolo`: runs everything."""
+    """`ask`: whatever no rule allows · `auto`: also runs what is known to be read-only · `plan`: runs only that, and
+    denies the rest · `yolo`: runs everything."""
 
     ASK = "ask"
     AUTO = "auto"
+    PLAN = "plan"
     YOLO = "yolo"
 
 

@@ -227,9 +227,7 @@ def checked_edit(gate: ApprovalGate, spec: ToolSpec, arguments: dict[str, Any]) 
         edited = args.read(args.compact(arguments))
     except (TypeError, ValueError, RecursionError) as error:
         raise args.UnreadableArguments(str(error)) from None
-    verdict = gate.check(spec, edited)
-    denied = f"a rule denies it ({verdict.why})" if verdict.action == "deny" else None
-    if problem := denied or args.problem(spec.input_schema, edited):
+    if problem := gate.check(spec, edited).denial or args.problem(spec.input_schema, edited):
         raise args.UnreadableArguments(problem)
     return edited
 
@@ -245,7 +243,9 @@ def _refused(resolution: Resolution, verdict: Verdict) -> ToolResult:
             return results.not_approved(
                 f"it needs an approval ({verdict.why}), and there is no one to approve (non-interactive)."
             )
-        case DecidedBy.USER | DecidedBy.MODE:
+        case DecidedBy.MODE:
+            return results.planned()
+        case DecidedBy.USER:
             return results.denied(resolution.feedback or "")
 
 

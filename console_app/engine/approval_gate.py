@@ -1,8 +1,9 @@
 """Whether a call may run: by rule, by mode, or by asking. It decides and waits for nobody, so it can be tested whole.
 
 Deny stands over ask, ask over allow; `require_approval` of a tool counts as a rule that asks, so no mode and no allow
-rule passes it, and so does what is known of a single call (`must_ask`). A rule that allows does so only for the program
-or address that it is bound to (`rule_bindings`). Where nobody can be asked (`headless`) the engine denies.
+rule passes it, and so does what is known of a single call (`must_ask`). Mode `plan` denies what isn't known to be
+read-only before a rule may allow or ask. A rule that allows does so only for the program or address that it is bound to
+(`rule_bindings`). Where nobody can be asked (`headless`) the engine denies.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from console_app.engine.rule_bindings import RuleBindings, RuleKey, Standing
 
 # What asks without being a rule that somebody wrote.
 REQUIRED, CHANGED, MUST_ASK = "require_approval", "changed", "must_ask"
+PLANS = "plan mode runs only what is known to be read-only"
 Action = Literal["allow", "ask", "deny"]
 _STRICTEST_FIRST: tuple[Action, ...] = ("deny", "ask", "allow")
 
@@ -69,6 +71,13 @@ class Verdict:
     rule: str | None = None
     binds: Rule | None = None  # an allow rule that is to mean the server of this call from now on
 
+    @property
+    def denial(self) -> str:
+        """Who denies it and why, in the middle of a sentence; "" for what isn't denied."""
+        if self.action != "deny":
+            return ""
+        return self.why if self.by is DecidedBy.MODE else f"a rule denies it ({self.why})"
+
 
 @dataclass(frozen=True, slots=True)
 class OtherServer:
@@ -105,6 +114,8 @@ class ApprovalGate:
         """The verdict on one call. `must_ask`: why it may not run unless a person approves it, "" when nothing does."""
         found = [rule for rule in self.rules if rule.matches(spec, arguments)]
         for action in _STRICTEST_FIRST:
+            if action == "ask" and self.mode is ApprovalMode.PLAN and not self._only_reads(spec):
+                return Verdict("deny", PLANS, DecidedBy.MODE)
             if action == "ask" and must_ask:
                 return Verdict("ask", must_ask, DecidedBy.RULE, MUST_ASK)
             if action == "ask" and spec.require_approval:
@@ -152,15 +163,20 @@ class ApprovalGate:
         match self.mode:
             case ApprovalMode.YOLO:
                 return Verdict("allow", "mode yolo runs everything", DecidedBy.MODE)
-            case ApprovalMode.AUTO if spec.annotations.read_only and self._trusts(spec.server):
-                return Verdict("allow", "mode auto runs what only reads", DecidedBy.MODE)
+            case ApprovalMode.AUTO | ApprovalMode.PLAN if self._only_reads(spec):
+                return Verdict("allow", f"mode {self.mode.value} runs what only reads", DecidedBy.MODE)
+            case ApprovalMode.PLAN:
+                return Verdict("deny", PLANS, DecidedBy.MODE)
             case ApprovalMode.AUTO:
                 return Verdict("ask", "not known to be read-only", DecidedBy.MODE)
             case ApprovalMode.ASK:
                 return Verdict("ask", "not pre-approved", DecidedBy.MODE)
 
-    def _trusts(self, server: str) -> bool:
-        return self.trusted is None or server in self.trusted
+    def _only_reads(self, spec: ToolSpec) -> bool:
+        """Whether a tool is known to change nothing; of Fanout's own only one that asks does (it starts a program)."""
+        if spec.builtin:
+            return not spec.asks
+        return spec.annotations.read_only and (self.trusted is None or spec.server in self.trusted)
 
 
 def _key(rule: Rule, spec: ToolSpec) -> RuleKey:

@@ -81,7 +81,11 @@ def session_for(session: Session, calls: Sequence[ManualCall]) -> Session:
         session,
         provider=ManualCallsProvider(calls, specs),
         gate=TypedCallsGate(
-            session.gate.mode, session.gate.rules, headless=session.gate.headless, bindings=session.gate.bindings
+            session.gate.mode,
+            session.gate.rules,
+            headless=session.gate.headless,
+            trusted=session.gate.trusted,
+            bindings=session.gate.bindings,
         ),
         settings=replace(session.settings, strategy="agentic", builtin_tools=frozenset()),
         todo_edited=False,  # the model is told of it in its own turn
@@ -89,7 +93,8 @@ def session_for(session: Session, calls: Sequence[ManualCall]) -> Session:
 
 
 class TypedCallsGate(ApprovalGate):
-    """Who typed a call approved it; what a rule denies stays denied, and a tool that has changed is shown first."""
+    """Who typed a call approved it; what a rule or plan mode denies stays denied, and a tool that has changed is shown
+    first."""
 
     def check(self, spec: ToolSpec, arguments: Mapping[str, Any], must_ask: str = "") -> Verdict:
         verdict = super().check(spec, arguments, must_ask)

@@ -60,7 +60,7 @@ class Restarts:
 
 
 def attempt(session: Session, call: CallExecution, spec: ToolSpec, arguments: dict[str, Any] | None) -> CallExecution:
-    """The next attempt at `call`. Raises UnreadableArguments for arguments that don't fit, or that a rule denies."""
+    """The next attempt at `call`. Raises UnreadableArguments for arguments that don't fit, or that are denied."""
     if arguments is not None:
         fresh = call.again(checked_edit(session.gate, spec, arguments))
         if spec.changed:  # who edits the arguments has not seen what became of the tool
@@ -70,7 +70,7 @@ def attempt(session: Session, call: CallExecution, spec: ToolSpec, arguments: di
         raise args.UnreadableArguments("its arguments could not be read; edit them")
     verdict = session.gate.check(spec, call.arguments)
     if verdict.action == "deny":
-        raise args.UnreadableArguments(f"a rule denies it ({verdict.why})")
+        raise args.UnreadableArguments(verdict.denial)
     fresh = call.again()
     if (call.ran or call.runs_before) and not (spec.annotations.read_only or spec.annotations.idempotent):
         fresh.must_ask, fresh.resolution = call.must_ask or TWICE, None

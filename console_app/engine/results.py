@@ -97,6 +97,15 @@ def not_approved(why: str) -> ToolResult:
     return _plain(Outcome.DENIED, f"{NOT_ALLOWED} {why}", why)
 
 
+def planned() -> ToolResult:
+    """A call that plan mode denied: nobody's no to the call itself."""
+    text = (
+        f"{NOT_ALLOWED} plan mode is on, and this tool isn't known to be read-only. Go on with tools that only read, "
+        "and say what you would do; the user leaves plan mode when it is to be done."
+    )
+    return _plain(Outcome.DENIED, text, "not run: plan mode")
+
+
 def interrupted() -> ToolResult:
     """A call that something else than the user ended before it ran."""
     return _plain(Outcome.INTERRUPTED, INTERRUPTED, "interrupted")

@@ -33,6 +33,7 @@ from console_app.engine.builtin_tools.specs import QUESTION, SERVER, SPECS
 from console_app.engine.builtin_tools.todo_list import as_checklist, open_items
 from console_app.engine.call_execution import CallExecution
 from console_app.engine.manual_calls import ManualCall, ManualCallsProvider
+from console_app.engine.plan_mode import note_for
 from console_app.engine.provider_calls import ProviderCalls
 from console_app.engine.repetition import Repetition
 from console_app.engine.session import Session
@@ -243,6 +244,8 @@ class Turn(Activity):
         if self._session.todo_edited:
             self._session.todo_edited = False
             self.add_message(f"{TODO_EDITED}\n{as_checklist(self._session.transcript.todo)}")
+        if note := note_for(self._session.gate.mode, self._session.transcript):
+            self.add_message(note)
 
     def add_message(self, text: str) -> None:
         """Adds a user message that Fanout wrote."""

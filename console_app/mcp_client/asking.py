@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from console_app.config.browser_page import page_in_use
 from console_app.domain import forms
 from console_app.domain.ports.toolset import CallReporter
 from console_app.domain.questions import (
@@ -37,9 +38,12 @@ _WORDS: Final = {"accept": "accepted", "decline": "declined", "cancel": "cancell
 
 
 async def open_in_browser(url: str) -> None:
-    """Opens a page in the user's browser."""
+    """Opens a page in the user's browser: the one that shows the console, where one does."""
     if not is_web_page(url):
         raise ValueError(f"{url[:80]} is no web page")
+    if (page := page_in_use()) is not None:
+        page.open_url(url)
+        return
     await asyncio.to_thread(webbrowser.open, url)
 
 

@@ -122,7 +122,9 @@ class _Closing:
 
 def _again(transcript: Transcript) -> str:
     """What may be done about calls that had not ended."""
-    count = sum(call.state is not CallState.FINISHED for call in transcript.open_calls.values())
+    count = sum(
+        call.state is not CallState.FINISHED and call.origin != "provider" for call in transcript.open_calls.values()
+    )
     if not count:
         return ""
     calls, them = ("1 call was", "it") if count == 1 else (f"{count} calls were", "them")

@@ -23,6 +23,7 @@ from textual.filter import LineFilter
 from textual.screen import Screen
 from textual.worker import WorkerFailed
 
+from console_app.config.browser_page import page_in_use
 from console_app.tui.main_screen.first_paint import StartupApp, StartupParts
 from console_app.tui.main_screen.survival import Survival, line_of
 from console_app.tui.terminal.driver_choice import driver_class
@@ -203,6 +204,13 @@ class FanoutApp(StartupApp[int]):
                 self.crash_report = self._write_crash_report(cause)
 
     # -- the terminal
+
+    def action_suspend_process(self) -> None:
+        """Back to the shell; a page in a browser has none behind it."""
+        if page_in_use() is None:
+            super().action_suspend_process()
+        else:
+            self.notify("There is no shell behind this page.")
 
     def _install_signal_handlers(self) -> dict[int, Any]:
         """A signal ends the app like a key does; Textual alone would leave the terminal raw. The handlers before.

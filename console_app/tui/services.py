@@ -10,8 +10,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from console_app.config.custom_commands import CustomCommands
 from console_app.conversation.question_queue import QuestionQueue
 from console_app.domain.steady_time import steady_time
+from console_app.tui.terminal.attention import AttentionSettings
 from console_app.tui.widgets.timing import Timing
 
 if TYPE_CHECKING:
@@ -95,6 +97,8 @@ class ConsoleServices:
     """Every setting, for /config; None where there are none to change, as in a replay."""
     remember_theme: Callable[[str], None] | None = None
     """Writes the picked theme to the user's configuration; None: the pick holds for this session only."""
+    attention: AttentionSettings = field(default_factory=AttentionSettings)
+    """How whoever looks at another window is told; nothing by default."""
     rules: RuleFile | None = None
     """The user's configuration, for rules that are to hold always; None: they hold for this session only."""
     keymap: Mapping[str, str] = field(default_factory=dict[str, str])  # binding id -> keys, from config
@@ -103,6 +107,8 @@ class ConsoleServices:
     """Where pictures that go with messages are kept; None: none can go."""
     clock: Callable[[], float] = steady_time  # what elapsed times are counted by; the engine's
     timing: Timing = field(default_factory=Timing)  # what keys are judged by
+    custom_commands: Callable[[], CustomCommands] = CustomCommands
+    """Reads the commands that people wrote; for a thread."""
     diagnose: Callable[[], Awaitable[Sequence[str]]] | None = None
     """The lines of `fanout doctor`; asks endpoints. Raises FanoutError."""
     write_crash_report: Callable[[BaseException], Path | None] | None = None

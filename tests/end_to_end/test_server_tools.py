@@ -126,7 +126,8 @@ async def test_a_console_that_died_beside_it_is_repaired_without_a_result_of_our
     until = next(number for number, event in enumerate(seen) if isinstance(event, ev.CallStarted)) + 1
     repaired = [*seen[:until], *closing_events(seen[:until])]
     assert [result.outcome.value for result in results_of(repaired)] == ["interrupted"]
-    assert [message.role for message in Transcript.of(repaired).history] == ["user"]
+    assert [message.role for message in Transcript.of(repaired).history] == ["user", "assistant"]  # what it had begun
+    assert not any(isinstance(event, ev.Notice) and "/retry" in event.text for event in repaired)  # not ours to run
 
 
 async def test_context_says_how_much_was_read_from_the_cache() -> None:

@@ -94,7 +94,7 @@ def test_the_console_on_a_read_only_home_says_not_saved_and_answers(disk: SmallD
     assert said(fanout, "before").code == 0
     disk.read_only(True)
     env = fanout.environment({"TERM": "xterm-256color"})
-    with Terminal(fanout.argv(*OFFLINE, "hello"), env=env, cwd=fanout.cwd) as terminal:
+    with Terminal(fanout.argv(*OFFLINE, "--", "hello"), env=env, cwd=fanout.cwd) as terminal:
         terminal.expect("offline rehearsal model")
         terminal.expect("not saved")
         terminal.type("\x04")

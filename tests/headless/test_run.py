@@ -289,3 +289,31 @@ def test_a_rule_of_yours_is_for_the_program_that_it_was_first_used_with(fanout: 
     assert fanout.run("mcp", "trust", "--yes").code == 0
     assert run()[0] == 3  # a project's server: your rule is not for it by itself
     assert run("--allow-tool", "sums.*")[0] == 0
+
+
+def test_in_plan_mode_nothing_runs_but_what_only_reads_and_nobody_was_missed(
+    fanout: Inside, server: WireServer
+) -> None:
+    write = Call("files_write_file", json.dumps({"path": "made.txt", "content": "x"}))
+    read = Call("files_list_directory", json.dumps({"path": "."}))
+    server.script(Answer(write, read), Answer(Text("The plan.")))
+    servers = json.loads(fanout.write_servers("mine.json").read_text())
+    servers["mcpServers"]["files"]["disabled"] = False
+    fanout.write("mine.json", json.dumps(servers))
+    flags = ["--mcp-config", "mine.json", "--approval-mode", "plan", "--allow-tool", "*", "--output-format", "json"]
+    done = fanout.run("run", *model(server), *flags, "go")
+    assert done.code == 0
+    assert [call["outcome"] for call in json.loads(done.out)["calls"]] == ["denied", "succeeded"]
+    assert not (fanout.cwd / "made.txt").exists()
+    assert "plan mode is on" in server.requests[0].raw.decode()
+    called = fanout.run(
+        "call",
+        "--mcp-config",
+        "mine.json",
+        "--approval-mode",
+        "plan",
+        "files.write_file",
+        '{"path": "a", "content": ""}',
+    )
+    assert called.code == 1
+    assert not (fanout.cwd / "a").exists()

@@ -37,7 +37,7 @@ def console(folder: Path, server: WireServer, *arguments: str) -> Terminal:
 
 
 def test_a_base_url_alone_takes_the_first_model_and_shows_the_host(tmp_path: Path, server: WireServer) -> None:
-    with console(tmp_path, server, "hi") as terminal:
+    with console(tmp_path, server, "--", "hi") as terminal:
         terminal.expect("Hello from it")
         terminal.expect(rf"falcon · openai at {server.url.removeprefix('http://')}")
         assert server.requests[-1].body["model"] == "falcon"

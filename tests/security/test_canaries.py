@@ -81,7 +81,7 @@ def test_the_search_finds_what_is_there() -> None:
         ("config", "show"),
         ("config", "validate"),
         ("models", "--debug"),
-        ("run", "--no-mcp", "-m", "mine/m", "--debug", "go"),
+        ("run", "--no-mcp", "-m", "mine/m", "--debug", "--", "go"),
         ("run", "-m", "offline/rehearsal", "--debug", "what is 6*7?"),
         ("call", "spy.environment", "{}"),
         ("call", "spy.fails", "{}", "--debug"),
@@ -109,7 +109,7 @@ def test_a_turn_and_its_exports_hold_no_secret(fanout: Fanout) -> None:
         env = {**VARIABLES_SET, "OPENAI_BASE_URL": server.base_url("openai-chat")}
         server.script(calls(), Answer(Text("Seen.")))
         modes = ("--approval-mode", "yolo", "--output-format", "stream-json", "--debug", "-m", "openai/m")
-        done = fanout.run("run", *modes, "go", env=env)
+        done = fanout.run("run", *modes, "--", "go", env=env)
         assert done.code == 0, done.err
         outcomes = [event["outcome"] for event in done.events if event["type"] == "call.finished"]
         assert sorted(outcomes) == ["failed", "succeeded"]
@@ -165,7 +165,7 @@ def test_the_console_shows_and_keeps_no_secret(fanout: Fanout) -> None:
         )
         url = {"OPENAI_BASE_URL": server.base_url("openai-chat"), "TERM": "xterm-256color"}
         environment = fanout.environment({**VARIABLES_SET, **url})
-        argv = fanout.argv("--debug", "--approval-mode", "yolo", "-m", "openai/m", "go")
+        argv = fanout.argv("--debug", "--approval-mode", "yolo", "-m", "openai/m", "--", "go")
         with Terminal(argv, env=environment, cwd=fanout.cwd, rows=50, columns=160) as terminal:
             screens = [terminal.expect("All said")]
             terminal.type("again\r")

@@ -22,7 +22,7 @@ def test_no_dependency_without_a_reason() -> None:
     text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8").partition("## Dependencies")[2]
     reasons = dict(re.findall(r"^\| `([^`]+)` \| (.+) \|$", text, re.MULTILINE))
     asked = names(project()["project"]["dependencies"])
-    for group in project()["dependency-groups"].values():
+    for group in (*project()["dependency-groups"].values(), *project()["project"]["optional-dependencies"].values()):
         asked += names(group)
     assert sorted(reasons) == sorted(asked)
     assert all(len(reason.split()) >= 2 for reason in reasons.values())

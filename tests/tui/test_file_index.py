@@ -41,3 +41,20 @@ def test_tokens_are_read_before_the_cursor() -> None:
     assert token_before("me@example.org", 14, True) is None
     assert token_before('see @"a na', 10, True) == Token("file", "a na", 4)
     assert token_before('see @"a name" then', 18, True) is None
+
+
+async def test_many_files_are_found_while_the_walk_goes_on_and_new_ones_in_the_next(tmp_path: Path) -> None:
+    write(tmp_path, *(f"d{n % 40}/file{n}.txt" for n in range(2_000)))
+    index = FileIndex(tmp_path)
+    assert len(await index.find("file", 8)) == 8
+    assert await index.find("file1999") == ["d39/file1999.txt"]
+    assert await index.find("file1999q") == []
+    assert await index.find("file7.txt", 1) == ["d7/file7.txt"]
+    index.close()
+
+
+async def test_a_walk_ends_when_nobody_wants_it_any_more(tmp_path: Path) -> None:
+    write(tmp_path, "a.txt")
+    index = FileIndex(tmp_path)
+    index.close()
+    assert await index.find("a") == []

@@ -13,6 +13,7 @@ from console_app.domain.approvals import ApprovalMode
 from console_app.engine.approval_gate import ApprovalGate, Rule
 from console_app.engine.engine import Engine
 from console_app.tui.approvals.mode_switch import ModeSwitch
+from console_app.tui.main_screen.status_bar import StatusBar
 from console_app.tui.widgets.settled_keys import ALONE, SETTLE
 from tests.conversation.peers import Screen
 from tests.tui.parts import Tools, WrittenModel, app, calls, chat, echo, pass_by, say, see, until
@@ -56,18 +57,19 @@ def test_a_looser_mode_holds_when_it_was_stayed_on() -> None:
     time, gate, modes, held = switch(ApprovalMode.ASK)
     assert modes.next()
     assert (modes.shown, gate.mode) == (ApprovalMode.AUTO, ApprovalMode.ASK)
-    time.pass_by(ALONE)
-    assert modes.next()
-    assert (modes.shown, gate.mode) == (ApprovalMode.YOLO, ApprovalMode.ASK)
+    for passed in (ApprovalMode.PLAN, ApprovalMode.YOLO):
+        time.pass_by(ALONE)
+        assert modes.next()
+        assert (modes.shown, gate.mode) == (passed, ApprovalMode.ASK)
     time.pass_by(SETTLE)
     assert (modes.shown, gate.mode, held) == (ApprovalMode.YOLO, ApprovalMode.YOLO, [ApprovalMode.YOLO])
 
 
-def test_who_passes_by_yolo_was_never_there() -> None:
+def test_who_passes_by_plan_and_yolo_was_never_there() -> None:
     time, gate, modes, held = switch(ApprovalMode.AUTO)
-    modes.next()
-    time.pass_by(ALONE)
-    modes.next()
+    for _ in range(3):
+        modes.next()
+        time.pass_by(ALONE)
     assert (modes.shown, gate.mode) == (ApprovalMode.ASK, ApprovalMode.ASK)
     time.pass_by(SETTLE)
     assert (gate.mode, held) == (ApprovalMode.ASK, [])
@@ -77,6 +79,16 @@ def test_a_stricter_mode_holds_at_once() -> None:
     _, gate, modes, _ = switch(ApprovalMode.YOLO)
     modes.next()
     assert gate.mode is ApprovalMode.ASK
+
+
+def test_plan_has_a_key_that_goes_back_to_the_mode_before_it() -> None:
+    for mode in (ApprovalMode.ASK, ApprovalMode.AUTO, ApprovalMode.YOLO):
+        time, gate, modes, _ = switch(mode)
+        modes.toggle_plan()
+        assert gate.mode is ApprovalMode.PLAN
+        modes.toggle_plan()
+        time.pass_by(SETTLE)
+        assert (gate.mode, modes.shown) == (mode, mode)
 
 
 def test_a_held_key_ends_on_no_looser_mode() -> None:
@@ -136,3 +148,21 @@ async def test_auto_lets_go_what_only_reads_of_what_waits(tmp_path: Path) -> Non
         await pass_by(pilot)
         await see(pilot, "All done.")
         await until(pilot, lambda: not chat(console).boards.approvals.is_waiting)
+
+
+async def test_in_plan_mode_what_waits_and_changes_things_is_denied_and_the_bar_says_plan(tmp_path: Path) -> None:
+    model = WrittenModel(calls(("files_write", '{"path": "a"}'), ("files_write", '{"path": "b"}')), say("The plan."))
+    tools = Tools({("files", "write"): echo}, read_only=False)
+    console = app(tmp_path, model, tools, gate=ApprovalGate(ApprovalMode.ASK))
+    async with console.run_test(size=(100, 40), notifications=True) as pilot:
+        await pilot.press(*"go", "enter")
+        await see(pilot, "Approve 1 of 2")
+        await pilot.press("alt+p")
+        await see(pilot, "2 calls that waited")
+        await see(pilot, "The plan.")
+        assert chat(console).query_one(StatusBar).status.mode is ApprovalMode.PLAN
+        calls_ = chat(console).ui.shown.transcript.calls.values()
+        assert [str(call.outcome) for call in calls_] == ["denied", "denied"]
+        await see(pilot, "plan mode")
+        await pilot.press(*"/plan", "enter")
+        await until(pilot, lambda: chat(console).modes.shown is ApprovalMode.ASK)

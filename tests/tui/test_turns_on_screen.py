@@ -244,11 +244,11 @@ async def test_shift_tab_goes_through_the_approval_modes(tmp_path: Path) -> None
     async with app(tmp_path).run_test(size=(100, 30)) as pilot:
         bar = chat(pilot.app).query_one(StatusBar)
         modes = []
-        for _ in range(3):
+        for _ in range(4):
             await pass_by(pilot)
             await pilot.press("shift+tab")
             modes.append(bar.status.mode.value)
-        assert modes == ["yolo", "ask", "auto"]
+        assert modes == ["plan", "yolo", "ask", "auto"]
 
 
 async def test_a_turn_that_runs_is_stopped_when_the_console_is_left(tmp_path: Path) -> None:

@@ -1,7 +1,8 @@
 """Goes through the approval modes by key, so that nobody passes by a looser mode on the way to a stricter one.
 
-From auto, ask is two keys away and yolo lies between. So a stricter mode holds at once; a looser one holds when it was
-stayed on for half a second, and lets what waits run then, as far as it covers it. A held key ends on no looser mode.
+From auto, ask is three keys away, and plan and yolo lie between. So ask holds at once; a mode further on holds when it
+was stayed on for half a second, and decides then about what waits, as far as it covers it. A held key ends on ask.
+Plan has a key of its own as well, which goes back to the mode that was there before: none lies between.
 """
 
 from __future__ import annotations
@@ -13,19 +14,20 @@ from console_app.domain.approvals import ApprovalMode
 from console_app.tui.widgets.settled_keys import ALONE, SETTLE
 from console_app.tui.widgets.timing import Later
 
-_MODES = list(ApprovalMode)  # the strictest first
+_MODES = list(ApprovalMode)  # as the key goes through them
 
 
 MODE_NOTES = {
     ApprovalMode.ASK: "Approvals: ask. Whatever no rule allows needs approval.",
     ApprovalMode.AUTO: "Approvals: auto. Read-only tools run, the rest needs approval.",
+    ApprovalMode.PLAN: "Approvals: plan. Read-only tools run, the rest is denied.",
     ApprovalMode.YOLO: "Approvals: yolo. Every call runs without asking.",
 }
 
 
 class ModeSwitch:
-    """Of one chat screen. `later` runs something after seconds; `settled` is called when a looser
-    mode holds, with how many calls that waited run now."""
+    """Of one chat screen. `later` runs something after seconds; `settled` is called when a mode that
+    wasn't taken at once holds, with how many calls that waited it answered."""
 
     def __init__(
         self,
@@ -41,6 +43,7 @@ class ModeSwitch:
         self._wanted: ApprovalMode | None = None
         self._timer: Later | None = None
         self._pressed = float("-inf")
+        self._before_plan = ApprovalMode.ASK
 
     @property
     def shown(self) -> ApprovalMode:
@@ -56,11 +59,22 @@ class ModeSwitch:
         if not alone:
             return False
         if _MODES.index(wanted) <= _MODES.index(self._permissions.mode):
-            self._permissions.use_mode(wanted)
+            self._use(wanted)
         else:
             self._wanted = wanted
             self._timer = self._later(SETTLE, self._take)
         return True
+
+    def toggle_plan(self) -> int:
+        """Into plan mode at once, or back to the mode before it; how many of the calls that waited it answered."""
+        self._forget()
+        wanted = self._before_plan if self._permissions.mode is ApprovalMode.PLAN else ApprovalMode.PLAN
+        return self._use(wanted)
+
+    def _use(self, wanted: ApprovalMode) -> int:
+        if wanted is ApprovalMode.PLAN:
+            self._before_plan = self._permissions.mode
+        return self._permissions.use_mode(wanted)
 
     def _forget(self) -> None:
         if self._timer is not None:
@@ -68,6 +82,6 @@ class ModeSwitch:
         self._wanted = self._timer = None
 
     def _take(self) -> None:
-        released = self._permissions.use_mode(self.shown)
+        released = self._use(self.shown)
         self._forget()
         self._settled(released)

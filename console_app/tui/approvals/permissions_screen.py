@@ -26,6 +26,7 @@ _ACTIONS: dict[str, Action] = {"allow": "allow", "ask": "ask", "deny": "deny"}
 _MODES = {
     ApprovalMode.ASK: ("ask", "$accent", "what no rule allows needs approval"),
     ApprovalMode.AUTO: ("auto", "$accent", "what only reads runs, what no rule allows needs approval"),
+    ApprovalMode.PLAN: ("plan", "$accent", "what only reads runs, everything else is denied"),
     ApprovalMode.YOLO: ("yolo", "bold $error", "everything runs that no rule denies or asks for"),
 }
 KEYS = "a add for this session · A add permanently · d remove · m mode · esc close"
@@ -100,7 +101,7 @@ class PermissionsScreen(ModalScreen[None]):
             self._changed()
 
     def action_mode(self) -> None:
-        """m: ask, auto, yolo, ask."""
+        """m: ask, auto, plan, yolo, ask."""
         self._modes.next()
         self._fill()
         self._changed()

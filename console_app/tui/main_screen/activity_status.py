@@ -17,7 +17,8 @@ from console_app.domain.transcript import Transcript
 from console_app.domain.transcript_parts import CallView
 
 if TYPE_CHECKING:
-    from console_app.conversation.conversation import Conversation, Sent
+    from console_app.conversation.conversation import Conversation
+    from console_app.conversation.queued import Sent
 
 LATE = 30.0  # seconds without progress after which it takes longer than expected
 CHARACTERS_A_TOKEN = 4

@@ -103,7 +103,7 @@ def dialog_commands(
         ),
         Command("mcp", "servers and their tools, switched on and off", mcp, "[SERVER]", servers),
         Command("tools", "servers and their tools, as /mcp", mcp, "[SERVER]", servers),
-        Command("reload", "read a changed mcp.json; only servers that changed start again", reload),
+        Command("reload", "read changed commands and mcp.json; only servers that changed start again", reload),
         Command("trust", "see what this project's files would run and set, and say yes or no", trust),
         Command("timeline", "the calls of a turn in time, as a chart", timeline),
         Command("editor", "write the prompt in $EDITOR", editor),

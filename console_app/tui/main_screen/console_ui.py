@@ -24,6 +24,8 @@ from console_app.tui.main_screen.survival import Survival, line_of
 from console_app.tui.prompt.prompt import SENDS
 from console_app.tui.prompt.queue_strip import QueueStrip
 from console_app.tui.services import ConsoleServices
+from console_app.tui.terminal.attention import Attention
+from console_app.tui.textual_internals import driver_of
 from console_app.tui.transcript_view.view import ConversationView
 
 REFUSED_EVERY = 2.0  # seconds between two hints about keys that mean nothing
@@ -44,6 +46,7 @@ class ConsoleUi:
         self._survival = Survival()
         self._model = ("", "")
         self._refused_at = float("-inf")
+        self._attention = Attention(services.attention, self._to_terminal, lambda: screen.app.app_focus)
 
     def connect(self, conversation: Conversation, activity: ActivityStatus, mode: Callable[[], ApprovalMode]) -> None:
         """What is shown: the conversation, what it is busy with, and the approval mode that you are on."""
@@ -74,11 +77,36 @@ class ConsoleUi:
             self.talking = True
             self.shown.show(event)
             self._activity.pace.heard(event)
+            self._call_back(event)
             if isinstance(event, ev.StepStarted | ev.UsageReported | ev.SessionStarted | ev.TurnFinished):
                 self.changed()
         except Exception as error:
             if not self.goes_on(error):
                 raise
+
+    def _call_back(self, event: ev.Event) -> None:
+        """Whoever looks at another window hears of what waits for them, and of the turn's end."""
+        match event:
+            case ev.ApprovalRequested():
+                self._attention.waits("a call needs approval")
+            case ev.QuestionAsked() | ev.CallAsked():
+                self._attention.waits("a question needs your answer")
+            case ev.ApprovalResolved() | ev.CallAnswered():
+                self._attention.decided()
+            case ev.TurnFinished():
+                self._attention.ended(f"the turn is {'done' if event.outcome == 'completed' else event.outcome}")
+            case _:
+                return
+        self._name_window()
+
+    def _to_terminal(self, sequence: str) -> None:
+        if (driver := driver_of(self._screen.app)) is not None:
+            driver.write(sequence)
+
+    def _name_window(self) -> None:
+        waits, busy = self.shown.boards.wanted is not None, self._conversation.busy
+        state = "needs you" if waits else "working" if busy else ""
+        self._attention.name(self._services.engine.provider.model, state)
 
     def goes_on(self, error: Exception) -> bool:
         """Tells of an internal error; False when there were so many that the console had better end."""
@@ -98,6 +126,7 @@ class ConsoleUi:
         screen.prompt.border_subtitle = busy if conversation.busy else SENDS
         screen.query_one(ActivityLine).look(self.view.now)
         self.view.wake()
+        self._name_window()
         screen.refresh_bindings()
         screen.query_one(StatusBar).status = read_status(self._services, self.shown.transcript, self._mode())
         provider = self._services.engine.provider

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -65,6 +65,7 @@ class Dialogs:
         self._conversation = conversation
         self._offers = offers
         self._prompt = prompt
+        self.commands_changed: Callable[[], Awaitable[None]] | None = None  # reads the commands' files again
 
     async def help(self, commands: Sequence[Command], places: Sequence[tuple[str, Widget]]) -> None:
         """Keys, by the `places` that have some, and commands."""
@@ -228,7 +229,9 @@ class Dialogs:
             self._ui.changed()
 
     async def reload(self) -> None:
-        """Reads mcp.json anew."""
+        """Reads mcp.json and the commands' files anew."""
+        if self.commands_changed is not None:
+            await self.commands_changed()
         if self._offers.file is None:
             self._ui.toast("There is no mcp.json to read here.")
         else:
@@ -258,6 +261,8 @@ class Dialogs:
             self._ui.tell("info", "What its settings say counts from the next start on.")
         if any(file.path.suffix == ".json" for file in waiting):
             await self.reload()
+        elif self.commands_changed is not None:
+            await self.commands_changed()
 
     async def call(self, label: str, arguments: Mapping[str, Any] | None = None) -> bool:
         """Calls made by hand: a form for each, until they are sent; they run as a turn that asks no model. Whether any

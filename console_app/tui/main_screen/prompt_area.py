@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 
 from textual import events, on
 from textual.app import ComposeResult
@@ -10,6 +11,7 @@ from textual.containers import Vertical
 
 from console_app.conversation.attachments import Attachments
 from console_app.conversation.conversation import Conversation
+from console_app.conversation.queued import Around
 from console_app.conversation.readiness import Readiness
 from console_app.conversation.sessions import READ_ONLY, Sessions
 from console_app.tui.commands.line import CommandLine
@@ -81,14 +83,15 @@ class PromptArea(Vertical):
         if self.is_attached and self.query("#prompt"):  # else it is going away
             self.query_one(PromptBox).look_again()
 
-    def send(self, text: str, typed: str | None = None) -> None:
-        """Sends a prompt, now or after the turn that runs; `typed` is what of it was not pasted."""
+    def send(self, text: str, typed: str | None = None, *, around: Around = nullcontext) -> None:
+        """Sends a prompt, now or after the turn that runs; `typed` is what of it was not pasted. `around`: see
+        Conversation."""
         if self._sessions.read_only:
             self._ui.toast(READ_ONLY)
             return
         if not self._conversation.busy:  # who sends wants to see what comes of it, wherever they were reading
             self.screen.query_one(ConversationView).action_scroll_end()
-        self._conversation.send(text, typed=typed)
+        self._conversation.send(text, typed=typed, around=around)
         if self._offers.file is not None:
             self._offers.file.soon()
 

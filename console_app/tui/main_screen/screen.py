@@ -15,8 +15,10 @@ from console_app.conversation.conversation import Conversation
 from console_app.conversation.permissions import Permissions
 from console_app.conversation.readiness import Readiness
 from console_app.conversation.sessions import Sessions
+from console_app.domain.approvals import ApprovalMode
 from console_app.domain.ports.provider import no_pictures
 from console_app.tui.approvals.mode_switch import MODE_NOTES, ModeSwitch
+from console_app.tui.commands.custom import CustomCommandList
 from console_app.tui.commands.line import CommandLine
 from console_app.tui.commands.registry import Command, CommandRegistry
 from console_app.tui.main_screen.activity_line import ActivityLine
@@ -47,6 +49,7 @@ from console_app.tui.transcript_view.view import ConversationView
 from console_app.tui.widgets.key_hints import KeyHints
 from console_app.tui.widgets.too_small import TooSmall
 
+PLAN = "plan mode, in which only what is read-only runs, and back"
 RETRY = "run the calls that were cut off again; each asks"
 AGAIN = 2.0  # seconds in which a second Ctrl+C quits
 
@@ -98,6 +101,8 @@ class ChatScreen(MainScreen):
         )
         self.dialogs = Dialogs(ui, services, self.conversation, self.offers, lambda: self.prompt)
         equip(self.offers, services, ui, self.dialogs)
+        self.custom = CustomCommandList(services.custom_commands, self.commands, ui, engine, services.models)
+        self.dialogs.commands_changed = self.custom.read
         ui.connect(self.conversation, self.activity, lambda: self.modes.shown)
         self._command_line = CommandLine(self.commands, self.offers.is_prompt, ui.toast)
         self._themes = themes
@@ -143,10 +148,12 @@ class ChatScreen(MainScreen):
         places = [("Everywhere", self), ("On a panel", self.view), *boards.places, ("In the prompt", self.prompt)]
         ui, dialogs, commands = self.ui, self.dialogs, self.commands
         commands.add(screen_commands(ui, self.permissions, self.modes, commands, dialogs, boards, places, self._themes))
+        commands.add([Command("plan", PLAN, lambda _rest: self.action_toggle_plan())])
         commands.add([Command("retry", RETRY, lambda _rest: self.calls.run_cut_off_again())])
         commands.add([Command("find", "find words in the whole conversation, results too", self.find, "[WORDS]")])
         commands.add(talk_commands(ui, services, self.conversation, self.sessions, dialogs, self._themes))
         services.on_servers_changed(self._servers_changed)
+        self.custom.send = self.prompt_area.send
         self.ui.tell_problems()
         self.prompt.offering = True
         self.view.on_beat(self.query_one(ActivityLine).look)
@@ -164,6 +171,7 @@ class ChatScreen(MainScreen):
         await self.end()
 
     def _begin(self) -> None:
+        self.run_worker(self.custom.read(), name="commands")
         self.run_worker(self._start.run(self.sessions), name="start")
         if self._first_prompt:
             self.prompt_area.send(self._first_prompt)
@@ -367,17 +375,28 @@ class ChatScreen(MainScreen):
         self.view.toggle_all()
 
     def action_cycle_mode(self) -> None:
-        """Shift+Tab: ask, auto, yolo, ask."""
+        """Shift+Tab: ask, auto, plan, yolo, ask."""
         if self.modes.next():
             self.ui.toast(MODE_NOTES[self.modes.shown], seconds=2)
         self.ui.changed()
 
-    def _mode_settled(self, released: int) -> None:
-        """A looser mode holds from now on, also for what waits."""
+    def action_toggle_plan(self) -> None:
+        """Alt+P: into plan mode and out of it, to the mode before."""
+        answered = self.modes.toggle_plan()
+        self.ui.toast(MODE_NOTES[self.modes.shown], seconds=2)
+        self._mode_settled(answered)
+
+    def _mode_settled(self, answered: int) -> None:
+        """Another mode holds from now on, also for what waits."""
         self.ui.changed()
-        if released:
-            runs = "1 call that waited runs" if released == 1 else f"{released} calls that waited run"
-            self.ui.toast(f"Approvals: {self.modes.shown.value}. {runs} now.")
+        if not answered:
+            return
+        calls = "1 call that waited" if answered == 1 else f"{answered} calls that waited"
+        if self.modes.shown is ApprovalMode.PLAN:
+            does = f"{calls} {'was' if answered == 1 else 'were'} decided"
+        else:
+            does = f"{calls} {'runs' if answered == 1 else 'run'} now"
+        self.ui.toast(f"Approvals: {self.modes.shown.value}. {does}.")
 
     def action_search_history(self) -> None:
         """Ctrl+R."""

@@ -134,6 +134,8 @@ def _mode(mode: ApprovalMode) -> tuple[str, str]:
             return "ask", "$muted"
         case ApprovalMode.AUTO:
             return "auto", "$accent"
+        case ApprovalMode.PLAN:
+            return "plan", "bold $accent"
         case ApprovalMode.YOLO:
             return "yolo", "bold $error"
 

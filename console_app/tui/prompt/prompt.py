@@ -6,6 +6,7 @@ screen decides what that means.
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from textual.strip import Strip
 from textual.widgets import TextArea
 
 from console_app.domain.safe_text import visible
+from console_app.tui.prompt.dropped_files import looks_dropped, mentions_of
 from console_app.tui.prompt.history import PromptHistory
 from console_app.tui.prompt.pastes import Pastes
 
@@ -155,7 +157,8 @@ class Prompt(TextArea):
         event.prevent_default()
         self.touched_at = self._clock()
         self._typed_for_offer = None
-        if result := self._replace_via_keyboard(self._pastes.take(event.text), *self.selection):
+        dropped = await asyncio.to_thread(mentions_of, event.text) if looks_dropped(event.text) else ""
+        if result := self._replace_via_keyboard(dropped or self._pastes.take(event.text), *self.selection):
             self.move_cursor(result.end_location)
 
     def action_submit(self) -> None:

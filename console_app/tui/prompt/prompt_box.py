@@ -95,6 +95,10 @@ class PromptBox(Vertical):
         yield AttachmentChips()
         yield Prompt(self._history_path, id="prompt", clock=self._clock)
 
+    def on_unmount(self) -> None:
+        """No walk goes on behind the console."""
+        self._files.close()
+
     def close_completion(self) -> bool:
         """Escape: closes the list until the text changes; False when it was not open."""
         if not self.popup.is_open:

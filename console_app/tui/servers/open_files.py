@@ -1,5 +1,7 @@
 """Opens a file or a link with the desktop's own program for it, because somebody pressed a key for that very one.
 
+In a browser (`fanout serve`) a link opens there, and a file is downloaded.
+
 What a server sent is only handed over as a saved file (never executable) or as a web address that was shown; where the
 desktop has no such program, as over ssh, the path goes to the clipboard.
 """
@@ -16,6 +18,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from console_app.config.browser_page import BrowserPage, page_in_use
 from console_app.config.child_environment import for_own_programs
 from console_app.domain.safe_text import one_line
 from console_app.domain.tools import Artifact
@@ -60,12 +63,27 @@ async def open_one(app: App[int], one: Artifact, tell: Tell) -> None:
         app.open_url(one.uri)
         tell(f"Opened {one_line(one.uri, 100)}")
         return
+    if one.path and (page := page_in_use()) is not None:
+        tell(_download(page, one.path))
+        return
     problem = "it is no web address" if not one.path else await asyncio.to_thread(_open_file, one.path)
     if problem:
         app.copy_to_clipboard(one.path or one.uri)
         tell(f"Not opened: {problem}. Copied instead: {one_line(one.path or one.uri, 200)}")
     else:
         tell(f"Opened {one_line(one.path, 160)}")
+
+
+def _download(page: BrowserPage, path: str) -> str:
+    """Hands a file to the browser that shows this console; what to tell of that."""
+    shown = one_line(path, 160)
+    if not Path(path).is_file():
+        return f"Not downloaded: {shown} is gone"
+    try:
+        page.save_file(path)
+    except OSError as error:
+        return f"Not downloaded: {one_line(str(error), 100)}"
+    return f"Downloading {shown}"
 
 
 def _open_file(path: str) -> str:

@@ -26,6 +26,8 @@ from textual.drivers.linux_driver import LinuxDriver
 from textual.geometry import Size
 from textual.message import Message
 
+from console_app.config.browser_page import page_in_use
+from console_app.tui.terminal.attention import RESTORE_TITLE, SAVE_TITLE
 from console_app.tui.terminal.edge import cleaned
 from console_app.tui.terminal.hang_watch import HangWatch
 from console_app.tui.terminal.writer import TerminalWriter
@@ -111,8 +113,27 @@ class ConsoleDriver(LinuxDriver):
         self._writer = TerminalWriter(TERMINAL, recovered=self._repaint_soon, lost=self._terminal_lost)
         self._writer.start()
         self._drawing = True
+        self.write(SAVE_TITLE)
         super().start_application_mode()
         signal.signal(signal.SIGWINCH, self._window_changed)
+        if (page := page_in_use()) is not None:
+            page.when_taken_over(self._loop, self._draw_anew)
+
+    def _draw_anew(self) -> None:
+        """Another terminal took the place of this one: it has none of the modes, and nothing is painted on it."""
+        if self._drawing:  # else an editor has it
+            self.suspend_application_mode()
+            self.resume_application_mode()
+
+    def open_url(self, url: str, new_tab: bool = True) -> None:
+        """Opens a web address in the browser: the one that shows the console, where one does."""
+        if (page := page_in_use()) is None:
+            super().open_url(url, new_tab)
+            return
+        try:
+            page.open_url(url)
+        except OSError as error:
+            log.warning("the page was not asked to open an address: %s", error)
 
     def _window_changed(self, *_: object) -> None:
         """Has the size read on the loop. Read here, as Textual does, it may be told late: signal handlers nest."""
@@ -131,6 +152,7 @@ class ConsoleDriver(LinuxDriver):
     def stop_application_mode(self) -> None:
         """Switches everything back."""
         self.write(PIXELS_OFF)
+        self.write(RESTORE_TITLE)
         super().stop_application_mode()
         self._drawing = False
 
@@ -148,7 +170,7 @@ class ConsoleDriver(LinuxDriver):
         self._drawing = False
         try:
             os.set_blocking(TERMINAL, False)
-            os.write(TERMINAL, RESTORE.encode())
+            os.write(TERMINAL, (RESTORE_TITLE + RESTORE).encode())
         except OSError:
             pass
         finally:

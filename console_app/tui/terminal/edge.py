@@ -26,12 +26,18 @@ log = logging.getLogger(__name__)
 MODES: Final = (7, 25, 1000, 1003, 1004, 1006, 1015, 1016, 1049, 2004, 2026, 2048)
 
 _MODE = "|".join(map(str, MODES))
-# Colours and cursor positions make up a frame; the rest opens, closes or queries.
-_KNOWN = rf"\[(?:[0-9;]*m|[0-9]+;[0-9]+H|\?(?:{_MODE})[hl]|\?(?:2026|2048)\$p|>[0-9]+u|<u)"
+# Colours and cursor positions make up a frame; the rest opens, closes or queries, and keeps the window's title.
+_KNOWN = rf"\[(?:[0-9;]*m|2[23];2t|[0-9]+;[0-9]+H|\?(?:{_MODE})[hl]|\?(?:2026|2048)\$p|>[0-9]+u|<u)"
 _SEQUENCE = re.compile(rf"\x1b(?!{_KNOWN})")
 _FOREIGN = re.compile(rf"\x1b(?!{_KNOWN})|(?!\x1b)[\t\n{ALWAYS_UNSAFE}]")
-# Written in one piece, never inside a frame: the bell, the clipboard (base64, as you copied it), the pointer's shape.
-_ALONE = re.compile(r"\x07|\x1b\]52;c;[A-Za-z0-9+/]*={0,2}\x07|\x1b\]22;[a-z-]+\x07")
+# Written in one piece, never inside a frame: the bell, the clipboard (base64, as you copied it), the pointer's shape,
+# the window's title, and notifications, inside tmux in its wrapping.
+_TEXT = rf"[^\t\n;{ALWAYS_UNSAFE}]*"
+_NOTICE = rf"\](?:9;Fanout:|777;notify;Fanout;){_TEXT}\x07"
+_ALONE = re.compile(
+    r"\x07|\x1b\]52;c;[A-Za-z0-9+/]*={0,2}\x07|\x1b\]22;[a-z-]+\x07"
+    rf"|\x1b\]2;fanout{_TEXT}\x07|\x1b{_NOTICE}|\x1bPtmux;\x1b\x1b{_NOTICE}\x1b\\"
+)
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 
 

@@ -1,0 +1,30 @@
+"""Prompts before their turns: as they stand in the queue, and as people see the one that is next."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager, nullcontext
+from dataclasses import dataclass
+
+from console_app.domain.messages import UserMessage
+
+Around = Callable[[], AbstractAsyncContextManager[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Queued:
+    """`typed` is what of `text` names things, where some was pasted; `message` is ready to go; the turn runs within
+    what `around` gives, which raises UsageError where it can't begin."""
+
+    text: str
+    typed: str | None = None
+    message: UserMessage | None = None
+    around: Around = nullcontext
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A prompt whose turn has not begun: it waits for servers to connect, say, or for what it names at one."""
+
+    text: str
+    since: float  # seconds of the conversation's clock

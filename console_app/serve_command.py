@@ -1,0 +1,78 @@
+"""`fanout serve`: its options checked, and what consoles get of this environment; `web/` does the rest."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from console_app.command_line.parser import parse_arguments
+from console_app.config.child_environment import for_consoles
+from console_app.config.model_choice import known_providers
+from console_app.domain.errors import UsageError
+from console_app.wiring import Setup
+
+ADDRESSES = ("OPENAI_BASE_URL", "ANTHROPIC_BASE_URL", "OLLAMA_HOST")
+INSTALL = "Install it with: pip install 'fanout-console[web]'"
+
+
+def run_serve(setup: Setup) -> int:
+    """Serves until it is interrupted. Raises UsageError."""
+    try:
+        import websockets  # noqa: F401  # pyright: ignore[reportUnusedImport]  # uvicorn imports it when a page connects
+
+        from console_app.web.door import LEAST_TOKEN, is_loopback, origin_of
+        from console_app.web.server import ServeOptions, serve
+    except ModuleNotFoundError as error:
+        raise UsageError(f"the console in a browser needs {error.name}, which is not installed", INSTALL) from None
+
+    asked = setup.arguments
+    token: str | None = asked.token
+    if token is not None and len(token) < LEAST_TOKEN:
+        raise UsageError(f"--token has fewer than {LEAST_TOKEN} characters", "Whoever has it can run tools as you.")
+    if not is_loopback(asked.host):
+        if token is None:
+            raise UsageError(f"--host {asked.host} can be reached from elsewhere", "Give a --token with it.")
+        sys.stderr.write(
+            f"fanout: {asked.host} speaks plain http: put TLS in front. Whoever has the token runs tools as you.\n"
+        )
+    public_urls: list[str] = asked.public_url or []
+    for url in public_urls:
+        try:
+            origin_of(url)
+        except ValueError:
+            raise UsageError(f"--public-url {url} is no web address", "As https://fanout.example/") from None
+    options = ServeOptions(
+        host=asked.host,
+        port=asked.port,
+        token=token,
+        public_urls=public_urls,
+        most=asked.consoles,
+        keep=asked.keep * 60,
+        arguments=_for_consoles(asked.words),
+        environ=_environment(setup, asked.env or []),
+        cwd=setup.cwd,
+    )
+    serve(options)
+    return 0
+
+
+def _for_consoles(words: Sequence[str]) -> Sequence[str]:
+    """What each console is started with; what is no console's is a usage error, said as the console says it."""
+    parsed = parse_arguments(words)
+    if parsed.command != "console" or parsed.print_answer or parsed.version or parsed.verbose:
+        raise UsageError(f"{' '.join(words)!r} opens no console", "Behind -- stand options of the console.")
+    return words
+
+
+def _environment(setup: Setup, given: Sequence[str]) -> dict[str, str]:
+    """The minimum, the keys and addresses of the providers that are configured, and what was given."""
+    providers = known_providers(setup.settings)
+    keys = [config.api_key_env for config in providers.values() if config.api_key_env]
+    named = [one for one in given if "=" not in one]
+    missing = [name for name in named if name not in setup.environ]
+    if missing:
+        raise UsageError(f"--env {missing[0]} is not set", "Set it, or give its value: --env NAME=VALUE.")
+    values = dict(one.split("=", 1) for one in given if "=" in one)
+    if "" in values or "" in named:
+        raise UsageError("--env has no name", "As NAME, or NAME=VALUE.")
+    return {**for_consoles(setup.environ, [*keys, *ADDRESSES, *named]), **values}

@@ -1,0 +1,134 @@
+"""Runs the server: listens, says where, and ends every console with itself."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+import sys
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import uvicorn
+
+from console_app.domain.errors import UsageError
+from console_app.web.consoles import Consoles, Starts
+from console_app.web.door import Addresses, Door, bracketed
+from console_app.web.pages import BrowserPages
+from console_app.web.terminal_process import Size, TerminalProcess
+
+LARGEST_MESSAGE: Final = 1 << 20  # bytes from a page
+ALIVE: Final = 10.0  # seconds between two signs of life asked of a page, and for its answer
+STOPPING: Final = 2  # seconds for answers under way when the server ends
+
+
+@dataclass(frozen=True, slots=True)
+class ServeOptions:
+    """What `fanout serve` was asked for. `token` None: a link that works once; `keep` in seconds."""
+
+    host: str
+    port: int
+    token: str | None
+    public_urls: Sequence[str]
+    most: int
+    keep: float
+    arguments: Sequence[str]
+    environ: Mapping[str, str]
+    cwd: Path
+
+
+def starter(options: ServeOptions) -> Starts:
+    """What starts a console for a page."""
+
+    async def start(size: Size) -> TerminalProcess:
+        return await TerminalProcess.start(options.arguments, environ=options.environ, cwd=options.cwd, size=size)
+
+    return start
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A socket that listens. Raises UsageError."""
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        return socket.create_server((host, port), family=family)
+    except OSError as error:
+        known = error.errno or 0  # below 0 they are those of the look-up of the name
+        raise UsageError(
+            f"can't listen on {bracketed(host)}:{port}: {os.strerror(known) if known > 0 else error.strerror}",
+            "Choose another with --host or --port; --port 0 takes a free one.",
+        ) from None
+
+
+class _Server(uvicorn.Server):
+    """Raises no signal again behind its end: consoles have yet to be ended then."""
+
+    @contextmanager
+    def capture_signals(self) -> Generator[None]:
+        loop = asyncio.get_running_loop()
+        numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+        for number in numbers:
+            loop.add_signal_handler(number, self.handle_exit, number, None)
+        try:
+            yield
+        finally:
+            for number in numbers:
+                loop.remove_signal_handler(number)
+
+
+class WebServer:
+    """The server on a socket that listens."""
+
+    def __init__(self, options: ServeOptions, listening: socket.socket) -> None:
+        self._listening = listening
+        self.port: int = listening.getsockname()[1]
+        self.door = Door(options.token)
+        self.consoles = Consoles(starter(options), most=options.most, keep=options.keep)
+        addresses = Addresses.of(options.host, self.port, options.public_urls)
+        self._server = _Server(
+            uvicorn.Config(
+                BrowserPages(self.door, addresses, self.consoles).app(),
+                ws="websockets-sansio",
+                ws_max_size=LARGEST_MESSAGE,
+                ws_ping_interval=ALIVE,
+                ws_ping_timeout=ALIVE,
+                lifespan="off",
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                proxy_headers=False,
+                timeout_graceful_shutdown=STOPPING,
+            )
+        )
+        whole = options.public_urls[0] if options.public_urls else f"http://{bracketed(options.host)}:{self.port}/"
+        self.url = whole if whole.endswith("/") else f"{whole}/"
+
+    @property
+    def link(self) -> str:
+        """What to open: with the token, where it is one that works once."""
+        return self.url if self.door.reusable else f"{self.url}?token={self.door.token}"
+
+    async def run(self) -> None:
+        """Serves until `stop` or a signal; no console is left then."""
+        try:
+            await self._server.serve(sockets=[self._listening])
+        finally:
+            await self.consoles.close()
+            self._listening.close()
+
+    def stop(self) -> None:
+        """Has `run` end."""
+        self._server.should_exit = True
+
+
+def serve(options: ServeOptions) -> None:
+    """Serves until it is interrupted. Raises UsageError for an address that can't be had."""
+    server = WebServer(options, listen(options.host, options.port))
+    how = "It asks for the token." if server.door.reusable else "The link works once."
+    sys.stdout.write(f"{server.link}\n")
+    sys.stdout.flush()
+    sys.stderr.write(f"fanout: the console is at this address. {how} Ctrl+C ends it.\n")
+    asyncio.run(server.run())

@@ -1,0 +1,112 @@
+"""Commands that people write: what a file may say, which files count, and what is sent."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from console_app.config import trust
+from console_app.config.custom_commands import find, read_command
+from console_app.config.paths import Paths
+from console_app.config.trust_report import ProjectTrust
+from console_app.domain.errors import ConfigError
+
+WHOLE = """---
+description: "Reviews a change"
+argument-hint: [issue] [priority]
+model: openai/gpt-5
+allowed-tools: files.read_*, mcp__git__log, mcp__web, Bash(git add:*), Read
+---
+
+Review $1 with priority $2. All: $ARGUMENTS. It costs $100.
+"""
+
+
+def write(file: Path, text: str) -> Path:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text)
+    return file
+
+
+def paths_in(folder: Path) -> Paths:
+    return Paths.find({"FANOUT_HOME": str(folder / "home")})
+
+
+def test_front_matter_and_places_as_others_write_them() -> None:
+    command = read_command(Path("review.md"), WHOLE)
+    assert (command.name, command.description) == ("review", "Reviews a change")
+    assert (command.argument_hint, command.model) == ("[issue] [priority]", "openai/gpt-5")
+    assert command.allowed_tools == ("files.read_*", "git.log", "web.*")
+    assert command.prompt('12 "very high"') == (
+        'Review 12 with priority very high. All: 12 "very high". It costs $100.'
+    )
+    assert command.prompt("") == "Review  with priority . All: . It costs $100."
+
+
+def test_a_file_of_text_alone_takes_what_is_typed_at_its_end() -> None:
+    command = read_command(Path("Fix.md"), "# Fix the tests\n\nNow.")
+    assert (command.name, command.description) == ("fix", "Fix the tests")
+    assert command.prompt("it's late") == "# Fix the tests\n\nNow.\n\nit's late"
+
+
+@given(st.text(max_size=40), st.text(alphabet="$123 AREGUMNTS'\"\\", max_size=40))
+def test_what_is_typed_is_never_filled_in_again(before: str, rest: str) -> None:
+    command = read_command(Path("a.md"), f"x {before.replace('$', '')} $ARGUMENTS")
+    assert command.prompt(rest).endswith(f" {rest}")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "says"),
+    [
+        ("a b.md", "x", "name has letters"),
+        ("a.md", "", "no text"),
+        ("a.md", "---\ndescription: x\n---\n", "no text"),
+        ("a.md", "---\ndescription: x\n", "no end"),
+        ("a.md", "---\nwhat is this\n---\nx", "line 2: not a line of front matter"),
+        ("a.md", "---\nallowed-tools: files.read(path\n---\nx", "allowed-tools"),
+    ],
+)
+def test_a_bad_file_is_one_line(name: str, text: str, says: str) -> None:
+    with pytest.raises(ConfigError, match=says) as raised:
+        read_command(Path(name), text)
+    assert name in raised.value.line
+    assert "\n" not in raised.value.line
+
+
+def test_a_projects_commands_count_once_trusted_as_they_are(tmp_path: Path) -> None:
+    paths, project = paths_in(tmp_path), tmp_path / "project"
+    write(tmp_path / "home/commands/mine.md", "Mine.")
+    file = write(project / ".fanout/commands/sub/theirs.md", "Theirs.")
+    found = find(paths, project)
+    assert [one.name for one in found.commands] == ["mine"]
+    assert len(found.problems) == 1
+    assert "/trust" in found.problems[0]
+
+    asked = ProjectTrust(paths, project, {})
+    [waiting] = asked.waiting()
+    assert "    Theirs." in waiting.lines
+    asked.trust(waiting)
+    assert [one.name for one in find(paths, project).commands] == ["mine", "theirs"]
+    assert not asked.waiting()
+
+    file.write_text("Theirs, and more.")
+    assert [one.name for one in find(paths, project).commands] == ["mine"]
+
+
+def test_of_two_with_one_name_your_own_stands_and_a_bad_file_stops_no_other(tmp_path: Path) -> None:
+    paths, project = paths_in(tmp_path), tmp_path / "project"
+    mine = write(tmp_path / "home/commands/do.md", "Mine.")
+    write(tmp_path / "home/commands/bad.md", "---\n")
+    write(tmp_path / "home/commands/bytes.md", "").write_bytes(b"\xff")
+    theirs = write(project / ".fanout/commands/do.md", "Theirs.")
+    trust.trust(paths, theirs)
+    found = find(paths, project)
+    assert [(one.name, one.path) for one in found.commands] == [("do", mine)]
+    assert [name for name in ("bad.md", "bytes.md", "do.md") if any(name in line for line in found.problems)] == [
+        "bad.md",
+        "bytes.md",
+        "do.md",
+    ]

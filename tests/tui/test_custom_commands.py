@@ -1,0 +1,99 @@
+"""Commands that people write, in the console: listed, completed, sent, and what they set for their turn alone."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+from console_app.config.custom_commands import find
+from console_app.config.paths import Paths
+from console_app.config.trust_report import ProjectTrust
+from console_app.domain.approvals import ApprovalMode
+from console_app.engine.approval_gate import ApprovalGate
+from console_app.tui.app import FanoutApp
+from tests.tui.parts import Run, Tools, WrittenModel, app, calls, chat, decide, echo, say, see, until
+
+WRITES: dict[tuple[str, str], Run] = {("files", "write"): echo, ("files", "keep"): echo}
+
+
+def write(file: Path, text: str) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text)
+
+
+def console_in(folder: Path, model: WrittenModel | None = None, tools: Tools | None = None) -> FanoutApp:
+    paths = Paths.find({"FANOUT_HOME": str(folder / "home")})
+    return app(
+        folder,
+        model,
+        tools,
+        gate=ApprovalGate(ApprovalMode.ASK),
+        custom_commands=partial(find, paths, folder),
+        project_trust=ProjectTrust(paths, folder, {}),
+    )
+
+
+async def test_a_command_is_completed_and_sent_as_its_text(tmp_path: Path) -> None:
+    write(tmp_path / "home/commands/fix2.md", "---\ndescription: Fixes an issue\n---\nFix issue $1 in $2.")
+    model = WrittenModel(say("Fixed it."))
+    async with console_in(tmp_path, model).run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda: chat(pilot.app).commands.get("fix2") is not None)
+        await pilot.press(*"/fix2")
+        await see(pilot, "Fixes an issue")
+        await pilot.press(*" 12 'the parser'", "enter")
+        await see(pilot, "Fixed it.")
+        assert str(model.requests[0].messages[-1].content) == "Fix issue 12 in the parser."
+
+
+async def test_what_it_allows_and_its_model_hold_for_its_turn_alone(tmp_path: Path) -> None:
+    text = "---\nallowed-tools: files.write\nmodel: other/m2\n---\nWrite."
+    write(tmp_path / "home/commands/put.md", text)
+    tools = Tools(WRITES, read_only=False)
+    console = console_in(tmp_path, WrittenModel(calls(("files_write", '{"n": 1}')), say("No.")), tools)
+    async with console.run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda: chat(pilot.app).commands.get("put") is not None)
+        engine = chat(pilot.app).services.engine
+        await pilot.press(*"/put", "enter")
+        await see(pilot, "That is all.")  # the other model's only answer
+        await until(pilot, lambda: not chat(pilot.app).conversation.busy)
+        assert (engine.provider.name, engine.gate.rules) == ("lab", [])
+
+
+async def test_a_call_that_it_allows_runs_and_the_same_call_of_the_next_turn_asks(tmp_path: Path) -> None:
+    write(tmp_path / "home/commands/put.md", "---\nallowed-tools: files.write\n---\nWrite.")
+    one, other = ("files_write", '{"n": 1}'), ("files_keep", '{"n": 2}')
+    model = WrittenModel(calls(one, other), say("Both."), calls(one), say("Done."))
+    async with console_in(tmp_path, model, Tools(WRITES, read_only=False)).run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda: chat(pilot.app).commands.get("put") is not None)
+        await pilot.press(*"/put", "enter")
+        await see(pilot, "Approve 1 of 1")
+        await pilot.press("tab")
+        await decide(pilot, "y")
+        await see(pilot, "Both.")
+        await pilot.press(*"again", "enter")
+        await see(pilot, "Approve 1 of 1")
+
+
+async def test_a_projects_command_is_there_once_trusted_and_none_takes_the_place_of_ours(tmp_path: Path) -> None:
+    write(tmp_path / ".fanout/commands/theirs.md", "Do as they say.")
+    write(tmp_path / "home/commands/help.md", "Not the help.")
+    async with console_in(tmp_path, WrittenModel(say("Done."))).run_test(size=(100, 30)) as pilot:
+        await see(pilot, "Rename the file.")
+        await see(pilot, "not trusted as it is now")
+        assert chat(pilot.app).commands.get("theirs") is None
+        await pilot.press(*"/trust", "enter")
+        await see(pilot, "Do as they say.")
+        await decide(pilot, "y")
+        await until(pilot, lambda: chat(pilot.app).commands.get("theirs") is not None)
+        command = chat(pilot.app).commands.get("help")
+        assert command is not None
+        assert command.about == "keys and commands"
+
+
+async def test_a_command_whose_model_can_not_answer_is_one_line_and_gives_the_prompt_back(tmp_path: Path) -> None:
+    write(tmp_path / "home/commands/ask.md", "---\nmodel: nobody/x\n---\nAsk.")
+    async with console_in(tmp_path).run_test(size=(100, 30)) as pilot:
+        await until(pilot, lambda: chat(pilot.app).commands.get("ask") is not None)
+        await pilot.press(*"/ask", "enter")
+        await see(pilot, "/ask: there is no provider nobody")
+        assert chat(pilot.app).prompt.text == "Ask."

@@ -1,0 +1,101 @@
+"""Who may come in: hosts, origins and tokens."""
+
+from __future__ import annotations
+
+import pytest
+
+from console_app.web.door import MINUTE, WRONG_TOKENS, Addresses, Door, is_loopback, origin_of
+
+LOCAL = Addresses.of("127.0.0.1", 8021, ())
+EVERYWHERE = Addresses.of("0.0.0.0", 8021, ())
+TUNNEL = Addresses.of("127.0.0.1", 8021, ("https://Fanout.example/",))
+
+
+@pytest.mark.parametrize(
+    ("addresses", "host", "known"),
+    [
+        (LOCAL, "127.0.0.1:8021", True),
+        (LOCAL, "localhost:8021", True),
+        (LOCAL, "LOCALHOST:8021", True),
+        (LOCAL, "[::1]:8021", True),
+        (LOCAL, "", False),
+        (LOCAL, "localhost", False),
+        (LOCAL, "localhost:80", False),
+        (LOCAL, "evil.example:8021", False),
+        (LOCAL, "127.0.0.1.evil.example:8021", False),
+        (LOCAL, "192.168.0.7:8021", False),
+        (EVERYWHERE, "192.168.0.7:8021", True),
+        (EVERYWHERE, "192.168.0.7:8022", False),
+        (EVERYWHERE, "evil.example:8021", False),
+        (EVERYWHERE, "user@192.168.0.7:80", False),
+        (TUNNEL, "fanout.example", True),
+        (TUNNEL, "127.0.0.1:8021", True),
+        (TUNNEL, "other.example", False),
+    ],
+)
+def test_a_host_is_one_that_the_server_goes_by(addresses: Addresses, host: str, known: bool) -> None:
+    assert addresses.knows_host(host) is known
+
+
+@pytest.mark.parametrize(
+    ("addresses", "origin", "host", "known"),
+    [
+        (LOCAL, "http://127.0.0.1:8021", "127.0.0.1:8021", True),
+        (LOCAL, "http://localhost:8021", "127.0.0.1:8021", False),
+        (LOCAL, "https://127.0.0.1:8021", "127.0.0.1:8021", False),
+        (LOCAL, "http://evil.example", "127.0.0.1:8021", False),
+        (LOCAL, "http://evil.example:8021", "evil.example:8021", False),
+        (LOCAL, "null", "127.0.0.1:8021", False),
+        (LOCAL, "", "", False),
+        (EVERYWHERE, "http://10.0.0.2:8021", "10.0.0.2:8021", True),
+        (EVERYWHERE, "http://evil.example:8021", "evil.example:8021", False),
+        (TUNNEL, "https://fanout.example", "fanout.example", True),
+        (TUNNEL, "http://fanout.example", "fanout.example", False),
+    ],
+)
+def test_an_origin_is_a_page_of_the_very_host(addresses: Addresses, origin: str, host: str, known: bool) -> None:
+    assert addresses.knows_origin(origin, host) is known
+
+
+def test_a_cookie_is_for_https_alone_where_the_host_is() -> None:
+    assert TUNNEL.is_secure("fanout.example")
+    assert not TUNNEL.is_secure("127.0.0.1:8021")
+
+
+def test_a_token_that_was_made_opens_once() -> None:
+    door = Door()
+    assert len(door.token) >= 40
+    assert door.redeem("", 0) == "no"
+    assert door.redeem(door.token, 0) == "in"
+    assert door.redeem(door.token, 0) == "used"
+    assert door.redeem("é", 0) == "no"
+
+
+def test_a_token_that_was_chosen_opens_for_each_device_and_is_not_guessed() -> None:
+    door = Door("a-token-that-was-chosen")
+    assert [door.redeem(door.token, 0) for _ in range(3)] == ["in"] * 3
+    for at in range(WRONG_TOKENS):
+        assert door.redeem("wrong", at / 10) == "no"
+    assert door.redeem("wrong", 2.0) == "wait"
+    assert door.redeem(door.token, MINUTE - 1) == "wait", "or guessing would go on"
+    assert door.redeem(door.token, MINUTE + 1) == "in"
+
+
+def test_a_cookie_is_of_this_server_alone() -> None:
+    door = Door()
+    assert door.lets_in(door.cookie())
+    assert not door.lets_in(Door().cookie())
+    assert not door.lets_in("")
+    assert not door.lets_in(None)
+    assert not door.lets_in("é")
+
+
+def test_what_reaches_this_machine_alone_is_known() -> None:
+    assert [is_loopback(host) for host in ("127.0.0.1", "127.8.8.8", "::1", "localhost")] == [True] * 4
+    assert [is_loopback(host) for host in ("0.0.0.0", "::", "10.0.0.1", "localhost.evil.example")] == [False] * 4
+
+
+@pytest.mark.parametrize("url", ["fanout.example", "ftp://a", "https://", "https://user:pw@a/", "javascript:alert(1)"])
+def test_what_is_no_web_address_is_no_origin(url: str) -> None:
+    with pytest.raises(ValueError, match=r".*"):
+        origin_of(url)

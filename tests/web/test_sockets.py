@@ -1,0 +1,207 @@
+"""A page and its console, over a real socket with the real program behind it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+from pathlib import Path
+
+import psutil
+import pytest
+from websockets.exceptions import InvalidStatus
+
+from tests.escape_reader import read
+from tests.web.parts import OFFLINE, console_processes, cookie_of, gone, page_of, serving
+
+TO_PROMPT = "Ask, or / for commands"
+
+
+@pytest.mark.parametrize(
+    ("signed_in", "headers"),
+    [
+        (False, {}),
+        (True, {"Origin": "http://evil.example"}),
+        (True, {"Origin": "null"}),
+        (True, {"Origin": ""}),
+        (True, {"name": "evil.example"}),
+        (True, {"Cookie": "fanout_1=x"}),
+    ],
+)
+async def test_a_page_from_elsewhere_and_one_without_the_cookie_start_nothing(
+    tmp_path: Path, signed_in: bool, headers: dict[str, str]
+) -> None:
+    async with serving(tmp_path) as server:
+        cookie = await cookie_of(server) if signed_in else None
+        with pytest.raises(InvalidStatus) as refused:
+            async with page_of(server, cookie, **headers):
+                pass
+        assert refused.value.response.status_code == 403
+        assert console_processes() == []
+
+
+async def test_the_first_paint_has_the_pages_size_and_keys_go_to_the_prompt(tmp_path: Path) -> None:
+    async with serving(tmp_path) as server, page_of(server, await cookie_of(server), columns=133, rows=33) as page:
+        await page.see(TO_PROMPT)
+        assert page.text.splitlines()[29].rstrip().endswith("╮"), "the prompt's box is as wide as the page"
+        assert len(page.text.splitlines()[29].rstrip()) >= 131
+        await page.type("hello there")
+        await page.see("hello there")
+        await page.resize(90, 25)
+        await page.until(lambda page: len(page.text.splitlines()[21].rstrip()) in (88, 89))
+        assert "hello there" in page.text
+
+
+async def test_what_is_foreign_is_cleaned_on_this_way_too(tmp_path: Path) -> None:
+    hostile = json.dumps({"message": "\x1b]52;c;b3duZWQ=\x07\x1b]8;;http://evil.example\x07owned\x1b[2J\x9b31m\u202e"})
+    arguments = ("-m", "offline/rehearsal", "--mcp", "demo", "--approval-mode", "yolo")
+    async with serving(tmp_path, arguments=arguments) as server, page_of(server, await cookie_of(server)) as page:
+        await page.see("● 1 server")
+        await page.type(f"demo.fail {hostile}\r")
+        await page.until(lambda page: "failed" in page.text and "owned" in page.text)
+        found = read(bytes(page.raw), newlines=True)
+        assert found.faults == []
+        assert found.clipboard == []
+
+
+async def test_a_page_that_goes_ends_its_console(tmp_path: Path) -> None:
+    async with serving(tmp_path) as server:
+        cookie = await cookie_of(server)
+        async with page_of(server, cookie) as page, page_of(server, cookie) as other:
+            await page.see(TO_PROMPT)
+            await other.see(TO_PROMPT)
+            first, second = console_processes()
+            await page.socket.close()
+            done, _ = await asyncio.wait(
+                [asyncio.create_task(gone(first)), asyncio.create_task(gone(second))],
+                return_when=asyncio.FIRST_COMPLETED,
+            )
+            assert len(done) == 1, "each page has a console of its own"
+            await other.type("still here")
+            await other.see("still here")
+        for process in (first, second):
+            await gone(process)
+
+
+async def test_a_kept_console_is_shown_by_a_reload_as_it_was(tmp_path: Path) -> None:
+    async with serving(tmp_path, keep=600.0) as server:
+        cookie = await cookie_of(server)
+        async with page_of(server, cookie) as page:
+            await page.see(TO_PROMPT)
+            await page.type("written before")
+            await page.see("written before")
+            console = page.told[0]["console"]
+            assert page.told[0] == {"console": console, "kept": True, "lost": False}
+        (process,) = console_processes()
+        async with page_of(server, cookie, console=console, columns=110, rows=28) as page:
+            await page.see("written before")
+            assert page.told[0]["console"] == console
+            assert b"\x1b[?1049h" in page.raw
+            assert b"\x1b[?1003h" in page.raw
+            await page.type(" and behind")
+            await page.see("written before and behind")
+            assert console_processes() == [process]
+            async with page_of(server, cookie, console=console) as other:
+                await other.see("written before and behind")
+                await page.until(lambda page: {"moved": True} in page.told)
+        async with page_of(server, cookie, console="unknown") as page:
+            await page.until(lambda page: page.told)
+            assert page.told[0]["lost"] is True
+            assert page.told[0]["console"] != console
+
+
+async def test_a_console_is_kept_so_long_and_no_longer(tmp_path: Path) -> None:
+    async with serving(tmp_path, keep=0.05) as server:
+        async with page_of(server, await cookie_of(server)) as page:
+            await page.see(TO_PROMPT)
+            (process,) = console_processes()
+        await gone(process)
+
+
+async def test_there_are_as_many_as_may_and_a_reload_takes_its_own_place(tmp_path: Path) -> None:
+    async with serving(tmp_path, most=1) as server:
+        cookie = await cookie_of(server)
+        async with page_of(server, cookie) as page:
+            await page.see(TO_PROMPT)
+            async with page_of(server, cookie) as other:
+                await other.until(lambda page: page.told)
+                assert "As many consoles run as may" in other.told[0]["refused"]
+        async with page_of(server, cookie) as page:
+            await page.see(TO_PROMPT)
+
+
+async def test_a_console_that_ends_says_so_and_with_what(tmp_path: Path) -> None:
+    arguments = (*OFFLINE, "--theme", "there-is-none")
+    async with serving(tmp_path, arguments=("--resume", "nothing", *OFFLINE)) as server:
+        cookie = await cookie_of(server)
+        async with page_of(server, cookie) as page:
+            await page.until(lambda page: any("ended" in one for one in page.told))
+            assert {"ended": 2} in page.told
+            assert "fanout: " in page.text, "what was wrong is there to be read"
+    async with serving(tmp_path, arguments=arguments) as server:
+        cookie = await cookie_of(server)
+        async with page_of(server, cookie) as page:
+            await page.see(TO_PROMPT)
+            await page.type("\x11")
+            await page.until(lambda page: {"ended": 0} in page.told)
+
+
+async def test_the_console_has_the_environment_that_it_was_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("UNRELATED_SECRET", "s3cret")
+    async with serving(tmp_path) as server, page_of(server, await cookie_of(server)) as page:
+        await page.see(TO_PROMPT)
+        (process,) = console_processes()
+        found = process.environ()
+        assert "UNRELATED_SECRET" not in found
+        assert found["TERM"] == "xterm-256color"
+        assert set(found) - {"FANOUT_HOME", "FANOUT_PAGE", "TERM", "COLORTERM"} <= {
+            *("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TMPDIR", "TMP", "TEMP"),
+            *("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR", "VISUAL", "EDITOR"),
+            *("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "NODE_EXTRA_CA_CERTS"),
+            *("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"),
+            *("http_proxy", "https_proxy", "all_proxy", "no_proxy", "LC_ALL", "LC_CTYPE"),
+        }
+
+
+async def test_no_shell_and_no_stop_is_behind_a_page(tmp_path: Path) -> None:
+    async with serving(tmp_path) as server, page_of(server, await cookie_of(server)) as page:
+        await page.see(TO_PROMPT)
+        await page.type("\x1a")
+        await page.see("There is no shell behind this page")
+        await page.type("goes on")
+        await page.see("goes on")
+
+
+async def test_what_is_no_message_of_a_page_changes_nothing(tmp_path: Path) -> None:
+    async with serving(tmp_path) as server, page_of(server, await cookie_of(server)) as page:
+        await page.see(TO_PROMPT)
+        for text in ("", "{", "[]", "[" * 100_000, '{"size": 3}', '{"size": ["a", 1]}', '{"size": [1e999, 2]}',
+                     '{"size": [NaN, 2]}', '{"size": [1, 2, 3]}', '{"resize": [1, 2]}'):  # fmt: skip
+            await page.socket.send(text)
+        await page.type("as before")
+        await page.see("as before")
+
+
+async def test_a_console_that_hangs_is_ended_by_force(tmp_path: Path) -> None:
+    async with serving(tmp_path) as server:
+        async with page_of(server, await cookie_of(server)) as page:
+            await page.see(TO_PROMPT)
+            (process,) = console_processes()
+            process.send_signal(signal.SIGSTOP)
+        await gone(process)
+
+
+async def test_the_end_of_the_server_is_the_end_of_all_consoles(tmp_path: Path) -> None:
+    async with serving(tmp_path, keep=600.0) as server:
+        cookie = await cookie_of(server)
+        async with page_of(server, cookie) as page:
+            await page.see(TO_PROMPT)
+        async with page_of(server, cookie) as page:
+            await page.see(TO_PROMPT)
+            processes: list[psutil.Process] = console_processes()
+            assert len(processes) == 2
+            server.stop()
+            for process in processes:
+                await gone(process)
