@@ -8,7 +8,7 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # Bytecode is kept: a start without it takes twice as long.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run web test check format lint types contracts docs site pictures packages faults audit sbom conformance integration integration-llama bench bench-batch lock clean help
+.PHONY: run web test check format lint types contracts docs site pictures packages faults audit sbom conformance integration integration-llama bench bench-batch bench-cluster lock clean help
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -80,9 +80,12 @@ bench: $(VENV)/.dev ## the benchmarks, on this machine
 bench-batch: $(VENV)/.dev ## batches of 100, 1,000 and 10,000 items
 	$(BIN)/python -m benchmarks.bench_batch $(ARGS)
 
+bench-cluster: $(VENV)/.dev ## a batch on two processes, and on a simulated thousand workers
+	$(BIN)/python -m benchmarks.bench_cluster $(ARGS)
+
 lock: ## new exact pins with hashes (needs uv)
 	uv pip compile pyproject.toml --group build $(LOCK) -o requirements.lock
-	uv pip compile pyproject.toml --group dev --extra web $(LOCK) -o requirements-dev.lock
+	uv pip compile pyproject.toml --group dev --extra web --extra dask $(LOCK) -o requirements-dev.lock
 	uv pip compile --group docs $(LOCK) -o requirements-docs.lock
 LOCK = --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url --quiet
 

@@ -61,6 +61,7 @@ def main() -> None:
 
 async def _measured(size: int, *, profile: bool) -> dict[str, Any]:
     from console_app import batch_worker, wiring
+    from console_app.batch.changes import ChangeNotes
     from console_app.batch.local_engine import LocalEngine
     from console_app.batch.results_file import ResultsFile
     from console_app.batch.run import BatchRun, Limits
@@ -78,7 +79,8 @@ async def _measured(size: int, *, profile: bool) -> dict[str, Any]:
     async with batch_worker.open_worker(setup, wiring.choose_servers(setup)) as worker:
         await worker.ready(lambda hub: hub.ready())
         await worker.models.load()
-        run = BatchRun(LocalEngine(worker.worker, lambda: JOBS), items, results, progress, Limits())
+        engine, changes = LocalEngine(worker.worker, lambda: JOBS), ChangeNotes(results.path)
+        run = BatchRun(engine, items, results, progress, Limits(), changes)
         watch = _Watch(progress)
         watching = asyncio.create_task(watch.run())
         profiler = _started_profile() if profile else None

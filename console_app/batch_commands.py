@@ -7,14 +7,16 @@ import json
 import os
 import random
 from argparse import Namespace
-from collections.abc import AsyncGenerator, Generator, Sequence
-from contextlib import asynccontextmanager, contextmanager, nullcontext
+from collections.abc import AsyncGenerator, Callable, Generator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from console_app import batch_worker, wiring
 from console_app.batch import answer_schema, pricing, status_files, summary
+from console_app.batch.changes import CUT_SHORT, ChangeNotes, interrupted
+from console_app.batch.engine import BatchEngine
 from console_app.batch.items import ItemPlan, given_calls, make_items, read_each
 from console_app.batch.local_engine import LocalEngine
 from console_app.batch.report import write_report
@@ -152,7 +154,12 @@ class _Command:
         results = await asyncio.to_thread(ResultsFile, path)
         try:
             await asyncio.to_thread(results.check, self.items)
-            return await self._missing(results)
+            changes = await asyncio.to_thread(ChangeNotes, path)
+            try:
+                await asyncio.to_thread(changes.check, self.items)
+                return await self._missing(results, changes)
+            finally:
+                await changes.close()
         finally:
             await results.close()
             for text in results.unwritten:  # so that nothing is lost
@@ -160,10 +167,15 @@ class _Command:
             if results.unwritten:
                 self.output.error_line(f"fanout: {results.problem}: {len(results.unwritten)} results are on stdout.")
 
-    async def _missing(self, results: ResultsFile) -> RunEnding:
+    async def _missing(self, results: ResultsFile, changes: ChangeNotes) -> RunEnding:
         done = results.earlier.statuses
-        again = self.arguments.retry == "failed"
-        todo = [one for one in self.items if one.id not in done or (again and done[one.id] != "completed")]
+        for name in done:
+            changes.settle(name)
+        rerun = self.arguments.rerun_changes
+        again = {"failed", "invalid", "step_limit", "timed_out", "approval", "cancelled"}
+        again = again if self.arguments.retry == "failed" else set[str]()
+        again |= {"interrupted"} if rerun else set()
+        todo = [one for one in self.items if one.id not in done or done[one.id] in again]
         earlier = len(self.items) - len(todo)
         if not todo:
             failed = sum(status != "completed" for status in done.values())
@@ -173,9 +185,33 @@ class _Command:
         if self.arguments.shuffle:
             random.shuffle(todo)
         todo = todo[: self.arguments.limit]
-        progress = BatchProgress(earlier + len(todo), earlier)
+        async with self._engine(todo, results) as (engine, known, paused):
+            cut = [] if rerun else [one for one in todo if one.id in changes and one.id not in known]
+            if cut:
+                await _interrupt(cut, results, changes)
+                self.output.error_line(f"{one_line(', '.join(one.id for one in cut), 80)}: {CUT_SHORT}.")
+                todo = [one for one in todo if one not in cut]
+            progress = BatchProgress(earlier + len(cut) + len(todo), earlier + len(cut))
+            return await self._run(engine, paused, results, changes, todo, progress)
+
+    @asynccontextmanager
+    async def _engine(
+        self, todo: Sequence[WorkItem], results: ResultsFile
+    ) -> AsyncGenerator[tuple[BatchEngine, set[str], Callable[[], float]]]:
+        """Who runs them, the items that it is at work on already, and for how long endpoints hold everything back."""
+        if self.arguments.engine != "local":
+            from console_app.cluster.opening import cluster_engine
+
+            tell, items = self.output.error_line, self.items
+            opening = cluster_engine(self.setup, items, results.path, tell, calls=self.calls)
+            async with AsyncExitStack() as stack:
+                engine = await self.interrupts.race(stack.enter_async_context(opening))
+                yield engine, engine.known, lambda: 0.0
+            return
+        jobs: int | None = self.arguments.jobs
         async with self._worker(todo) as worker:
-            return await self._run(worker, results, todo, progress)
+            engine = LocalEngine(worker.worker, lambda: jobs or worker.models.jobs)
+            yield engine, set(), lambda: worker.models.paused
 
     @asynccontextmanager
     async def _worker(self, items: Sequence[WorkItem]) -> AsyncGenerator[OpenWorker]:
@@ -209,19 +245,23 @@ class _Command:
         return DONE
 
     async def _run(
-        self, worker: OpenWorker, results: ResultsFile, todo: list[WorkItem], progress: BatchProgress
+        self,
+        engine: BatchEngine,
+        paused: Callable[[], float],
+        results: ResultsFile,
+        changes: ChangeNotes,
+        todo: list[WorkItem],
+        progress: BatchProgress,
     ) -> RunEnding:
-        jobs: int | None = self.arguments.jobs
-        engine = LocalEngine(worker.worker, lambda: jobs or worker.models.jobs)
         limits = Limits(self.arguments.batch_price or None, self.arguments.batch_tokens, self.arguments.fail_fast)
-        run = BatchRun(engine, todo, results, progress, limits)
+        run = BatchRun(engine, todo, results, progress, limits, changes)
         name = self.arguments.name or results.path.stem
         status = await asyncio.to_thread(StatusFile, self.setup.paths.batches, name)
         self.interrupts.on_interrupt = lambda: run.stop("now", "interrupted")
         if self.interrupts.asked.is_set():
             run.stop("now", "interrupted")
         try:
-            telling = Telling(run, status, str(results.path), lambda: worker.models.paused)
+            telling = Telling(run, status, str(results.path), paused)
             if self.on_screen:
                 ended = await self._shown(run, telling)
             else:
@@ -275,6 +315,14 @@ class _Command:
         if run.fault:
             return RunEnding(EXIT_FAILED, run.fault)
         return RunEnding(EXIT_FAILED if failed or ended.failed or ended.left or ended.ending else EXIT_DONE)
+
+
+async def _interrupt(items: Sequence[WorkItem], results: ResultsFile, changes: ChangeNotes) -> None:
+    """Items that an earlier run cut short after they may have changed something end as that."""
+    for item in items:
+        if await results.append(interrupted(item)):
+            results.earlier.statuses[item.id] = "interrupted"
+            changes.settle(item.id)
 
 
 def _given(item: WorkItem) -> list[ManualCall]:

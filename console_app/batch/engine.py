@@ -7,7 +7,7 @@ a `TurnWorker` (`console_app.batch_worker`) on a loop of its own and hands it it
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Protocol
 
 
@@ -17,7 +17,12 @@ class BatchEngine(Protocol):
     A worker may be lost and an item run again, so a result may come more than once an id, and the caller takes the
     first. An item that started a call which isn't read-only is never run again by the engine: its result says
     `interrupted`. Errors of an item are results; a FanoutError from a stream means that the engine itself is gone.
+
+    `note` is set by the caller before anything is submitted: the engine awaits it with an item's id before the first
+    call of that item which isn't read-only starts, wherever it runs; on False the call doesn't start.
     """
+
+    note: Callable[[str], Awaitable[bool]]
 
     @property
     def capacity(self) -> int:
@@ -43,6 +48,10 @@ class BatchEngine(Protocol):
 
     def cancel(self, item_id: str | None = None) -> None:
         """Stops one item, or all: each ends soon with a result that says `cancelled`."""
+        ...
+
+    def kept(self, item_id: str) -> None:
+        """The result of this item is on the caller's disk: the engine may forget it."""
         ...
 
     async def close(self) -> None:

@@ -5,21 +5,23 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Protocol
 
 from console_app.domain.batch import BatchEvent, ItemResult, WorkItem
 
 _TOGETHER = 2  # items that begin in one round of the loop
 CLOSING = 3.0  # seconds that items get to end, within the deadline of an interrupted run
-_MOST_EVENTS = 10_000  # that nobody has read
+MOST_EVENTS = 10_000  # that nobody has read
 
 
 class ItemWorker(Protocol):
     """Runs single items."""
 
-    async def run(self, item: WorkItem, tell: Callable[[BatchEvent], None]) -> ItemResult:
-        """One item to its end; cancelling the task ends it with a result."""
+    async def run(
+        self, item: WorkItem, tell: Callable[[BatchEvent], None], note: Callable[[], Awaitable[bool]]
+    ) -> ItemResult:
+        """One item to its end; cancelling the task ends it with a result. `note`: see BatchEngine."""
         ...
 
     def watch(self, item_id: str | None) -> None:
@@ -36,8 +38,9 @@ class LocalEngine:
         self._waiting: deque[WorkItem] = deque()
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._starting = False
-        self._results = _Stream(None)
-        self._events = _Stream(_MOST_EVENTS)
+        self._results = TextStream(None)
+        self._events = TextStream(MOST_EVENTS)
+        self.note: Callable[[str], Awaitable[bool]] = noted_nowhere
 
     @property
     def capacity(self) -> int:
@@ -70,6 +73,9 @@ class LocalEngine:
             if item_id in (None, name):
                 task.cancel()
 
+    def kept(self, item_id: str) -> None:
+        """See BatchEngine."""
+
     async def close(self) -> None:
         """See BatchEngine."""
         self.cancel()
@@ -95,7 +101,7 @@ class LocalEngine:
         self._start()
 
     async def _run(self, item: WorkItem) -> None:
-        self._give(await self._worker.run(item, self._tell))
+        self._give(await self._worker.run(item, self._tell, lambda: self.note(item.id)))
 
     def _ended(self, task: asyncio.Task[None], item: WorkItem) -> None:
         del self._tasks[item.id]
@@ -112,6 +118,11 @@ class LocalEngine:
         self._events.put(event.model_dump_json())
 
 
+async def noted_nowhere(item_id: str) -> bool:
+    """For items that nobody has to remember."""
+    return True
+
+
 def cancelled(item: WorkItem) -> ItemResult:
     """The result of an item that was stopped before it began."""
     now = time.time()
@@ -124,7 +135,7 @@ def _words(error: BaseException) -> str:
     return f"{type(error).__name__}: {error} (see the log)"
 
 
-class _Stream:
+class TextStream:
     """Texts for one reader; with `most`, the oldest of more than that go unread."""
 
     def __init__(self, most: int | None) -> None:
@@ -133,14 +144,17 @@ class _Stream:
         self._ended = False
 
     def put(self, text: str) -> None:
+        """One more text."""
         self._texts.append(text)
         self._changed.set()
 
     def end(self) -> None:
+        """No more texts come."""
         self._ended = True
         self._changed.set()
 
     async def read(self) -> AsyncIterator[str]:
+        """The texts, until the end."""
         while True:
             while self._texts:
                 yield self._texts.popleft()

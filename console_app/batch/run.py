@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from console_app.batch.changes import CUT_SHORT, ChangeNotes
 from console_app.batch.engine import BatchEngine
 from console_app.batch.results_file import ResultsFile
 from console_app.domain.batch import BATCH_EVENT, BatchEvent, ItemResult, WorkItem
@@ -46,6 +47,7 @@ class BatchRun:
         results: ResultsFile,
         progress: BatchProgress,
         limits: Limits,
+        changes: ChangeNotes,
         disk_patience: float = DISK_PATIENCE,
     ) -> None:
         self.progress = progress
@@ -54,6 +56,8 @@ class BatchRun:
         self._todo = deque(items)
         self._results = results
         self._limits = limits
+        self._changes = changes
+        engine.note = self._note
         self.seen: Callable[[BatchEvent | ItemResult], None] = lambda _: None
         self._out: dict[str, WorkItem] = {}  # submitted, and without a result
         self._writing: set[str] = set()  # of these, those whose result is on its way to the disk
@@ -147,6 +151,10 @@ class BatchRun:
             self.fault = f"{type(error).__name__}: {error} (see the log)"
         self._changed.set()
 
+    async def _note(self, item_id: str) -> bool:
+        item = self._out.get(item_id)
+        return item is not None and await self._changes.note(item)
+
     def _happened(self, text: str) -> None:
         event = BATCH_EVENT.validate_json(text)
         self.progress.apply(event)
@@ -156,15 +164,20 @@ class BatchRun:
         result = ItemResult.model_validate_json(text)
         if result.id not in self._out or result.id in self._writing:
             return  # a second one of an item that a lost worker had run
+        if result.status == "cancelled" and result.id in self._changes and result.id not in self._stopped_items:
+            result = result.model_copy(update={"status": "interrupted", "error": CUT_SHORT})
         if result.status == "cancelled" and result.id not in self._stopped_items:
             del self._out[result.id]  # the run stopped it: it runs again another time
             self.progress.forget(result.id)
             self._changed.set()
         else:
             self._writing.add(result.id)
-            self._results.append(result).add_done_callback(lambda _: self._written(result))
+            self._results.append(result).add_done_callback(lambda done: self._written(result, kept=done.result()))
 
-    def _written(self, result: ItemResult) -> None:
+    def _written(self, result: ItemResult, *, kept: bool) -> None:
+        if kept:
+            self._changes.settle(result.id)
+            self._engine.kept(result.id)
         self._writing.discard(result.id)
         del self._out[result.id]
         self._count(result)

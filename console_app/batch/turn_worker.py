@@ -11,6 +11,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from console_app.batch import answer_schema
+from console_app.batch.changes import NotedChanges
 from console_app.batch.event_files import EventFiles
 from console_app.batch.models import SharedModels
 from console_app.domain import events as ev
@@ -48,6 +49,7 @@ _STATES: dict[type[ev.Event], CallState] = {
 # and holds the loop up for a fifth of a second.
 _COLLECTED = 80
 Tell = Callable[[BatchEvent], None]
+Note = Callable[[], Awaitable[bool]]
 log = logging.getLogger(__name__)
 
 
@@ -75,9 +77,9 @@ class TurnWorker:
         self._watched: str | None = None
         self._ended = 0
 
-    async def run(self, item: WorkItem, tell: Tell) -> ItemResult:
+    async def run(self, item: WorkItem, tell: Tell, note: Note) -> ItemResult:
         """One item to its end. Whatever goes wrong is in the result; cancelling the task makes it `cancelled`."""
-        running = self._running[item.id] = _Running(item, tell, watched=self._watched == item.id)
+        running = self._running[item.id] = _Running(item, tell, note, watched=self._watched == item.id)
         try:
             return await self._result(running)
         finally:
@@ -98,7 +100,7 @@ class TurnWorker:
         item = running.item
         running.tell(ItemStarted(item=item.id, model=item.model, at=running.began))
         try:
-            engine = self._engine(item)
+            engine = self._engine(item, running.note)
             message = await self._message(item)
         except FanoutError as error:
             return running.result("failed", error=error.line)
@@ -148,9 +150,9 @@ class TurnWorker:
 
     # What an item runs on
 
-    def _engine(self, item: WorkItem) -> Engine:
+    def _engine(self, item: WorkItem, note: Note) -> Engine:
         shared = self._shared
-        toolset: Toolset = shared.toolset
+        toolset: Toolset = NotedChanges(shared.toolset, note)
         if item.allowed_tools is not None:
             toolset = AllowedTools(toolset, item.allowed_tools)
         if item.calls:
@@ -180,9 +182,10 @@ class TurnWorker:
 class _Running:
     """An item that runs, and what was told of it."""
 
-    def __init__(self, item: WorkItem, tell: Tell, *, watched: bool) -> None:
+    def __init__(self, item: WorkItem, tell: Tell, note: Note, *, watched: bool) -> None:
         self.item = item
         self.tell = tell
+        self.note = note
         self.watched = watched
         self.began = steady_time()
         self.engine: Engine | None = None

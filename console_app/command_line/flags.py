@@ -153,7 +153,10 @@ TURN = (
 BULK = (
     flag("-o", "--output", metavar="FILE", completes="file", help="the results; what it holds isn't run again"),
     flag("--jobs", metavar="N", type=count, help="items at once (by the rate limit, else 32)"),
+    flag("--engine", metavar="WHERE", default="local", help="local, dask, or dask:// or tls://HOST:PORT"),
+    switch("--insecure", help="an engine elsewhere without TLS"),
     one_of("--retry", "failed", ("failed",), help="run again what failed"),
+    switch("--rerun-changes", help="run again what was interrupted"),
     switch("--fail-fast", help="stop everything at the first failure"),
     flag("--limit", metavar="N", type=count, help="no more than N of the items that are left"),
     switch("--shuffle", help="in any order"),

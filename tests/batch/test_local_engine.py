@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import pickle
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 from console_app.batch.engine import BatchEngine
 from console_app.batch.local_engine import LocalEngine
@@ -28,7 +28,9 @@ class Gates:
     def watch(self, item_id: str | None) -> None:
         self.watched = item_id
 
-    async def run(self, item: WorkItem, tell: Callable[[BatchEvent], None]) -> ItemResult:
+    async def run(
+        self, item: WorkItem, tell: Callable[[BatchEvent], None], note: Callable[[], Awaitable[bool]]
+    ) -> ItemResult:
         self.now += 1
         self.most = max(self.most, self.now)
         if self.now == 4:

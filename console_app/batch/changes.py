@@ -1,0 +1,98 @@
+"""What may have changed something: an item is noted on the disk before its first call that isn't read-only starts.
+
+Whoever finds a note and no result knows that the item was cut short, and that running it again may do a thing twice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+
+from console_app.batch.results_file import ResultsFile
+from console_app.domain.batch import ItemResult, WorkItem
+from console_app.domain.errors import FanoutError
+from console_app.domain.ports.toolset import CallReporter, Invocation, Toolset
+from console_app.domain.tools import Outcome, ToolResult, ToolSpec
+
+CUT_SHORT = "cut short after it began a call that may change something; --rerun-changes runs it again"
+_NOT_STARTED = "not started: that it may change something could not be noted"
+
+
+class ChangeNotes:
+    """The notes beside a results file, `RESULTS.changes`, which is there while an item in it has no result."""
+
+    def __init__(self, results: Path) -> None:
+        """Reads what an earlier run left. Raises ResultsError or UsageError."""
+        self._path = results.with_name(f"{results.name}.changes")
+        self._file = ResultsFile(self._path) if self._path.exists() else None
+        self._open = set(self._file.earlier.statuses) if self._file is not None else set[str]()
+        self._noting: dict[str, asyncio.Task[bool]] = {}
+
+    def __contains__(self, item_id: str) -> bool:
+        """Whether the item is noted and has no result."""
+        return item_id in self._open
+
+    def check(self, items: Sequence[WorkItem]) -> None:
+        """Raises UsageError where a note is of an item that isn't one of `items`."""
+        if self._file is not None:
+            self._file.check(items)
+
+    async def note(self, item: WorkItem) -> bool:
+        """Returns once the note is on the disk; False where it can't be."""
+        if item.id in self._open:
+            return True
+        if item.id not in self._noting:
+            self._noting[item.id] = task = asyncio.create_task(self._note(item))
+            task.add_done_callback(lambda _: self._noting.pop(item.id, None))
+        return await asyncio.shield(self._noting[item.id])
+
+    def settle(self, item_id: str) -> None:
+        """The item has a result on the disk."""
+        self._open.discard(item_id)
+
+    async def close(self) -> None:
+        """Lets go of the file, which goes once every item in it has a result."""
+        if self._file is not None:
+            await self._file.close()
+        if self._noting:
+            await asyncio.wait(self._noting.values())
+        if self._file is not None and not self._open:
+            self._path.unlink(missing_ok=True)
+
+    async def _note(self, item: WorkItem) -> bool:
+        if self._file is None:
+            try:
+                self._file = ResultsFile(self._path)
+            except FanoutError:
+                return False
+        if not await self._file.append(interrupted(item)):
+            return False
+        self._open.add(item.id)
+        return True
+
+
+class NotedChanges:
+    """The tools of another toolset. Before the first call of one that isn't read-only, `note` has to say yes."""
+
+    def __init__(self, inner: Toolset, note: Callable[[], Awaitable[bool]]) -> None:
+        self._inner = inner
+        self._note = note
+
+    def tools(self) -> Sequence[ToolSpec]:
+        """See Toolset."""
+        return self._inner.tools()
+
+    async def call(self, invocation: Invocation, reporter: CallReporter) -> ToolResult:
+        """See Toolset. The deadline of the call doesn't run while the note is written."""
+        if not invocation.spec.annotations.read_only:
+            with reporter.held():
+                noted = await self._note()
+            if not noted:
+                return ToolResult(outcome=Outcome.FAILED, content=_NOT_STARTED, error=_NOT_STARTED)
+        return await self._inner.call(invocation, reporter)
+
+
+def interrupted(item: WorkItem) -> ItemResult:
+    """The result of an item that was cut short after it may have changed something."""
+    return ItemResult(id=item.id, item=item.digest, status="interrupted", error=CUT_SHORT, source=item.source)

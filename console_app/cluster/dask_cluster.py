@@ -1,0 +1,183 @@
+"""Dask as a cluster: an address that is checked before anything is sent there, or processes of this machine."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import ipaddress
+import logging
+import os
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+from urllib.parse import urlsplit
+
+from console_app.cluster.engine import ClusterError, WorkerUnreachable
+from console_app.cluster.messages import versions
+from console_app.domain.errors import UsageError
+from console_app.domain.safe_text import one_line
+
+LOCAL = "dask"
+_PATIENCE = 20.0  # seconds for an answer of the scheduler
+
+
+def address_of(engine: str, *, insecure: bool) -> str:
+    """The scheduler's address, "" for a cluster of this machine. Raises UsageError for one that can't be or mustn't."""
+    if engine == LOCAL:
+        return ""
+    try:
+        parts = urlsplit(engine)
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        host = port = None
+    else:
+        if parts.scheme not in ("dask", "tls") or parts.path.strip("/") or parts.username:
+            host = None
+    if not host or not port:
+        raise UsageError(f"--engine {engine} is no engine", "As: local, dask, dask://HOST:PORT, tls://HOST:PORT.")
+    address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    if engine.startswith("tls:"):
+        return f"tls://{address}"
+    if not _loopback(host) and not insecure:
+        raise UsageError(
+            f"--engine {engine}: whoever reaches a scheduler without TLS owns its workers and their keys",
+            "Use tls://HOST:PORT (docs/batch.md), or --insecure on a network of your own.",
+        )
+    return f"tcp://{address}"
+
+
+@asynccontextmanager
+async def connected(address: str) -> AsyncGenerator[DaskCluster]:
+    """The cluster at an address of `address_of`. Raises ClusterError where it can't be used."""
+    distributed = _distributed()
+    local: Any = None
+    try:
+        if not address:
+            local = await distributed.LocalCluster(
+                n_workers=os.cpu_count() or 1,
+                threads_per_worker=1,
+                host="127.0.0.1",
+                dashboard_address=None,
+                asynchronous=True,
+                silence_logs=logging.CRITICAL,
+            )
+        security = distributed.Security(require_encryption=True) if address.startswith("tls:") else None
+        client: Any = distributed.Client(
+            local or address, asynchronous=True, security=security, set_as_default=False, timeout=_PATIENCE
+        )
+        try:
+            await client
+            cluster = DaskCluster(client)
+            await cluster.check()
+            yield cluster
+        finally:
+            await client.close()
+    except (OSError, TypeError, ValueError, TimeoutError) as error:
+        raise ClusterError(f"{address or LOCAL} can't be reached: {_words(error)}") from None
+    finally:
+        if local is not None:
+            await local.close()
+
+
+class DaskCluster:
+    """A Cluster, by a client of Dask's."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+
+    async def check(self) -> None:
+        """Raises ClusterError where the scheduler isn't of the same versions."""
+        found: Any = await self._client.get_versions(check=False)
+        _same("the scheduler", found["client"]["packages"], found["scheduler"]["packages"])
+
+    async def workers(self) -> Sequence[str]:
+        """See Cluster."""
+        try:
+            found: Any = await asyncio.wait_for(self._client.scheduler.identity(), _PATIENCE)
+        except (OSError, TimeoutError, RuntimeError) as error:
+            raise ClusterError(f"it is gone: {_words(error)}", "What has ended is kept; start it again.") from None
+        return list(found["workers"])
+
+    async def open(self, worker: str, opening: str) -> str:
+        """See Cluster. A worker with other versions has a problem."""
+        from console_app.cluster import dask_worker
+
+        if problem := await self._problem(worker):
+            return problem
+        return await self._run(worker, dask_worker.open_node, opening)
+
+    async def exchange(self, worker: str, orders: str) -> str:
+        """See Cluster."""
+        from console_app.cluster.dask_worker import EXCHANGE
+
+        try:
+            message = {"op": EXCHANGE, "orders": orders}
+            answers: Any = await self._client.scheduler.broadcast(msg=message, workers=[worker])
+        except Exception as error:  # whatever Dask makes of a worker or a scheduler that is gone
+            raise WorkerUnreachable(_words(error)) from None
+        if not isinstance(answers.get(worker), str):
+            raise WorkerUnreachable(_words(answers))
+        return answers[worker]
+
+    async def end(self, worker: str, run: str) -> None:
+        """See Cluster."""
+        from console_app.cluster import dask_worker
+
+        await self._run(worker, dask_worker.end_node, run)
+
+    async def _problem(self, worker: str) -> str:
+        """An `OpenedNode` with the reason why a worker's versions won't do; "" if they do."""
+        from console_app.cluster import dask_worker
+        from console_app.cluster.messages import OpenedNode
+
+        try:
+            there = await self._run(worker, dask_worker.worker_versions)
+            _same("it", versions(), there)
+        except ClusterError as error:
+            return OpenedNode(problem=error.detail).model_dump_json()
+        return ""
+
+    async def _run(self, worker: str, function: Any, *arguments: Any) -> Any:
+        try:
+            answers: Any = await self._client.run(function, *arguments, workers=[worker])
+        except (ImportError, AttributeError) as error:
+            raise ClusterError(f"it has another Fanout, or none: {_words(error)}") from None
+        except Exception as error:
+            raise WorkerUnreachable(_words(error)) from None
+        return answers[worker]
+
+
+def _same(who: str, here: Any, there: Any) -> None:
+    for name in ("Fanout", "Python", "python", "distributed", "dask"):
+        mine, other = str(here.get(name)), str(there.get(name))
+        if name == "python":
+            mine, other = (".".join(text.split(".")[:2]) for text in (mine, other))
+        if mine != other:
+            raise ClusterError(f"{who} has {name} {other}, and here is {mine}", "Install the same on all machines.")
+
+
+def _loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _distributed() -> Any:
+    """Half a second to import, and only where --engine names it."""
+    try:
+        library = importlib.import_module("distributed")
+    except ImportError:
+        raise UsageError("--engine needs Dask", "Install it: pip install 'fanout-console[dask]'") from None
+    for name in (
+        "distributed",
+        "tornado",
+        "asyncio",
+    ):  # what they say of connections goes to the log, not to the screen
+        logging.getLogger(name).handlers.clear()
+        logging.getLogger(name).propagate = True
+    return library
+
+
+def _words(error: object) -> str:
+    return one_line(str(error) or type(error).__name__, 200)

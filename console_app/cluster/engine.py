@@ -1,0 +1,373 @@
+"""The engine of a batch on many workers: deals items, and says which may be run again when a worker is lost.
+
+No task of the cluster's own scheduler is an item: it would run one again as it likes. A call that isn't read-only waits
+at its worker until the client has noted it on its disk, so that what a lost worker can have changed is known.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter, deque
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from console_app.batch.changes import interrupted
+from console_app.batch.local_engine import CLOSING, MOST_EVENTS, TextStream, cancelled, noted_nowhere
+from console_app.cluster.dealer import Dealer
+from console_app.cluster.messages import OpenedNode, Opening, Orders, Told
+from console_app.domain.batch import EngineNotice, ItemResult, WorkItem
+from console_app.domain.errors import FanoutError
+
+_LOOK = 1.0  # seconds between two looks at which workers there are
+_POLL = 10.0  # seconds that a worker with nothing to tell may take for its answer
+EXCHANGES = 500  # a second, of all workers together: what one scheduler passes on without falling behind
+_MOST_LOSSES = 3  # workers that an item may be lost with
+
+
+class ClusterError(FanoutError):
+    """The cluster can't be used, or not any longer."""
+
+    title = "Cluster"
+
+
+class WorkerUnreachable(Exception):
+    """A worker didn't answer."""
+
+
+class Cluster(Protocol):
+    """Processes that can be reached. Raises ClusterError where the cluster itself is gone."""
+
+    async def workers(self) -> Sequence[str]:
+        """Names of those that are there now."""
+        ...
+
+    async def open(self, worker: str, opening: str) -> str:
+        """An `Opening` to an `OpenedNode`, as JSON. Raises WorkerUnreachable."""
+        ...
+
+    async def exchange(self, worker: str, orders: str) -> str:
+        """`Orders` to what is `Told`, as JSON. Raises WorkerUnreachable."""
+        ...
+
+    async def end(self, worker: str, run: str) -> None:
+        """Ends the run at a worker. Raises WorkerUnreachable."""
+        ...
+
+
+@dataclass(slots=True)
+class _Link:
+    """A worker that works for the run."""
+
+    worker: str
+    node: str
+    items: dict[str, WorkItem] = field(default_factory=dict[str, WorkItem])
+    held: dict[str, str] = field(default_factory=dict[str, str])  # of an earlier start of this run: id to digest
+    ended: set[str] = field(default_factory=set[str])  # results that may not be on the disk yet
+    lost: bool = False  # an answer
+    new: list[WorkItem] = field(default_factory=list[WorkItem])
+    cancel: list[str] = field(default_factory=list[str])
+    noted: list[str] = field(default_factory=list[str])
+    refused: list[str] = field(default_factory=list[str])
+    kept: list[str] = field(default_factory=list[str])
+    changed: asyncio.Event = field(default_factory=asyncio.Event)
+    tasks: list[asyncio.Task[None]] = field(default_factory=list[asyncio.Task[None]])
+
+    def orders(self, run: str, watch: str, wait: float) -> Orders:
+        """What has to be sent."""
+        orders = Orders(
+            run=run,
+            node=self.node,
+            wait=wait,
+            again=self.lost,
+            watch=watch,
+            items=tuple(self.new),
+            cancel=tuple(self.cancel),
+            noted=tuple(self.noted),
+            refused=tuple(self.refused),
+            kept=tuple(self.kept),
+        )
+        for sent in (self.new, self.cancel, self.noted, self.refused, self.kept):
+            sent.clear()
+        self.lost = False
+        return orders
+
+    def again(self, orders: Orders) -> None:
+        """These may not have arrived; whoever gets them twice doesn't mind."""
+        self.lost = True
+        self.new[:0] = orders.items
+        self.cancel += orders.cancel
+        self.noted += orders.noted
+        self.refused += orders.refused
+        self.kept += orders.kept
+
+
+class ClusterEngine:
+    """A BatchEngine. `opening` is what each worker is opened with."""
+
+    def __init__(self, cluster: Cluster, opening: Opening) -> None:
+        self.note: Callable[[str], Awaitable[bool]] = noted_nowhere
+        self._cluster = cluster
+        self._opening = opening
+        self._links: dict[str, _Link] = {}
+        self._dealer = Dealer()
+        self._queue: deque[WorkItem] = deque()
+        self._results, self._events = TextStream(None), TextStream(MOST_EVENTS)
+        self._early: dict[str, str] = {}  # results of an earlier start, that nobody has asked for yet
+        self._noted: set[str] = set()
+        self._losses: Counter[str] = Counter()
+        self._refused: dict[str, str] = {}  # workers that can't be used, with the reason
+        self._watched = ""
+        self._fault: FanoutError | None = None
+        self._watching: asyncio.Task[None] | None = None
+        self._asking: set[asyncio.Task[None]] = set()
+        self._closed = False
+
+    async def start(self, tell: Callable[[str], None]) -> None:
+        """Returns once a worker can work. Raises ClusterError where none of those that are there can."""
+        told = False
+        while not self._links:
+            await self._look()
+            if self._refused and not self._links:
+                raise ClusterError(next(iter(self._refused.values())))
+            if not self._links:
+                if not told:
+                    tell("The cluster has no workers yet: waiting for one ...")
+                told = True
+                await asyncio.sleep(_LOOK)
+        for reason in self._refused.values():
+            tell(reason)
+        self._watching = asyncio.create_task(self._watch_workers(), name="cluster")
+
+    @property
+    def known(self) -> set[str]:
+        """Items of an earlier start that a worker runs or has a result of."""
+        return {name for link in self._links.values() for name in link.held}
+
+    @property
+    def capacity(self) -> int:
+        """See BatchEngine."""
+        return max(self._dealer.capacity, 1)
+
+    def submit(self, item: str) -> None:
+        """See BatchEngine."""
+        one = WorkItem.model_validate_json(item)
+        for link in self._links.values():
+            if (digest := link.held.pop(one.id, None)) is None:
+                continue
+            if digest == one.digest:
+                if (early := self._early.pop(one.id, None)) is not None:
+                    link.ended.add(one.id)
+                    self._results.put(early)
+                else:
+                    link.items[one.id] = one
+                return
+            link.cancel.append(one.id)
+        self._queue.append(one)
+        self._deal()
+
+    def results(self) -> AsyncIterator[str]:
+        """See BatchEngine."""
+        return self._texts(self._results)
+
+    def events(self) -> AsyncIterator[str]:
+        """See BatchEngine."""
+        return self._texts(self._events)
+
+    def watch(self, item_id: str | None) -> None:
+        """See BatchEngine."""
+        self._watched = item_id or ""
+        for link in self._links.values():
+            link.changed.set()
+
+    def kept(self, item_id: str) -> None:
+        """See BatchEngine."""
+        for link in self._links.values():
+            if item_id in link.ended:
+                link.ended.discard(item_id)
+                link.kept.append(item_id)
+                link.changed.set()
+        self._noted.discard(item_id)
+
+    def cancel(self, item_id: str | None = None) -> None:
+        """See BatchEngine."""
+        for item in [one for one in self._queue if item_id in (None, one.id)]:
+            self._queue.remove(item)
+            self._results.put(cancelled(item).model_dump_json())
+        for link in self._links.values():
+            link.cancel += [name for name in link.items if item_id in (None, name)]
+            link.changed.set()
+
+    async def close(self) -> None:
+        """See BatchEngine."""
+        if self._closed:
+            return
+        self._closed = True
+        tasks = [task for link in self._links.values() for task in link.tasks] + list(self._asking)
+        tasks += [self._watching] if self._watching is not None else []
+        for task in tasks:
+            task.cancel()
+        if self._fault is None:
+            ending = [asyncio.ensure_future(self._cluster.end(name, self._opening.run)) for name in self._links]
+            tasks += ending
+        if tasks:
+            _, late = await asyncio.wait(tasks, timeout=CLOSING)
+            for task in late:
+                task.cancel()
+        for task in tasks:
+            if task.done() and not task.cancelled():
+                task.exception()  # a worker that can't be reached has nothing to end
+        self._results.end()
+        self._events.end()
+
+    # Workers that come and go
+
+    async def _watch_workers(self) -> None:
+        try:
+            while True:
+                await asyncio.sleep(_LOOK)
+                await self._look()
+        except FanoutError as error:
+            self._fail(error)
+
+    async def _look(self) -> None:
+        there = await self._cluster.workers()
+        for worker in self._links.keys() - set(there):
+            self._lose(self._links[worker])
+        self._refused = {name: why for name, why in self._refused.items() if name in there}
+        new = [name for name in there if name not in self._links and name not in self._refused]
+        await asyncio.gather(*map(self._open, new))
+        self._deal()
+
+    async def _open(self, worker: str) -> None:
+        try:
+            opened = OpenedNode.model_validate_json(await self._cluster.open(worker, self._opening.model_dump_json()))
+        except WorkerUnreachable:
+            return  # it is looked for again
+        if opened.problem:
+            self._refused[worker] = f"Worker {worker} is of no use: {opened.problem}"
+            self._tell(self._refused[worker])
+            return
+        link = self._links[worker] = _Link(worker, opened.node, held=dict(opened.held))
+        self._dealer.resize(worker, opened.jobs)
+        for _ in opened.held:
+            self._dealer.fill(worker)
+        self._noted.update(opened.noted)
+        link.tasks = [
+            asyncio.create_task(self._poll(link), name=f"news of {worker}"),
+            asyncio.create_task(self._send(link), name=f"orders to {worker}"),
+        ]
+
+    def _lose(self, link: _Link) -> None:
+        """A worker is gone: what it ran goes elsewhere, unless it may have changed something."""
+        if self._links.get(link.worker) is not link:
+            return
+        del self._links[link.worker]
+        self._dealer.leave(link.worker)
+        for task in link.tasks:
+            if task is not asyncio.current_task():
+                task.cancel()
+        cut = [item for item in link.items.values() if item.id in self._noted]
+        for item in reversed(link.items.values()):
+            if item.id in self._noted:
+                self._results.put(interrupted(item).model_dump_json())
+                continue
+            self._losses[item.id] += 1
+            if self._losses[item.id] >= _MOST_LOSSES:
+                why = f"{_MOST_LOSSES} workers were lost while they ran it"
+                failed = cancelled(item).model_copy(update={"status": "failed", "error": why})
+                self._results.put(failed.model_dump_json())
+            else:
+                self._queue.appendleft(item)
+        again = len(link.items) - len(cut)
+        self._tell(f"Worker {link.worker} is gone: of its items {again} run elsewhere, {len(cut)} are interrupted.")
+        self._deal()
+
+    def _fail(self, error: FanoutError) -> None:
+        self._fault = error
+        self._results.end()
+        self._events.end()
+
+    # What they are told, and tell
+
+    def _deal(self) -> None:
+        while self._queue and (worker := self._dealer.take()) is not None:
+            item = self._queue.popleft()
+            link = self._links[worker]
+            link.items[item.id] = item
+            link.new.append(item)
+            link.changed.set()
+
+    async def _poll(self, link: _Link) -> None:
+        there = True
+        while there:
+            there = await self._exchange(link, _POLL)
+            await asyncio.sleep(len(self._links) / EXCHANGES)
+
+    async def _send(self, link: _Link) -> None:
+        there = True
+        while there:
+            await link.changed.wait()
+            link.changed.clear()
+            there = await self._exchange(link, 0.0)
+            await asyncio.sleep(len(self._links) / EXCHANGES)
+
+    async def _exchange(self, link: _Link, wait: float) -> bool:
+        """Whether the worker is still there."""
+        orders = link.orders(self._opening.run, self._watched, wait)
+        try:
+            told = Told.model_validate_json(await self._cluster.exchange(link.worker, orders.model_dump_json()))
+        except WorkerUnreachable:
+            link.again(orders)
+            await asyncio.sleep(_LOOK)  # the look at all workers says whether it is gone
+            link.changed.set()
+            return True
+        except FanoutError as error:
+            self._fail(error)
+            return False
+        if told.gone:
+            self._lose(link)
+            return False
+        self._dealer.resize(link.worker, told.jobs)
+        for text in told.events:
+            self._events.put(text)
+        for text in told.results:
+            self._take(link, text)
+        for name in told.asks:
+            task = asyncio.create_task(self._ask(link, name), name=f"note of {name}")
+            self._asking.add(task)
+            task.add_done_callback(self._asking.discard)
+        self._deal()
+        return True
+
+    def _take(self, link: _Link, text: str) -> None:
+        result = ItemResult.model_validate_json(text)
+        if result.id in link.ended or result.id in self._early:
+            return  # said again
+        self._dealer.free(link.worker)
+        if link.items.pop(result.id, None) is not None:
+            link.ended.add(result.id)
+            self._results.put(text)
+        elif result.id in link.held:
+            self._early[result.id] = text
+        else:  # nobody wants it
+            link.kept.append(result.id)
+            link.changed.set()
+
+    async def _ask(self, link: _Link, name: str) -> None:
+        """An item is about to start a call that isn't read-only; only the worker that it was dealt to may."""
+        mine = self._links.get(link.worker) is link and name in link.items
+        if mine and name not in self._noted:
+            mine = await self.note(name)
+            self._noted.update({name} if mine else ())
+        (link.noted if mine else link.refused).append(name)
+        link.changed.set()
+
+    def _tell(self, text: str) -> None:
+        self._events.put(EngineNotice(text=text).model_dump_json())
+
+    async def _texts(self, stream: TextStream) -> AsyncIterator[str]:
+        async for text in stream.read():
+            yield text
+        if self._fault is not None and stream is self._results:
+            raise self._fault

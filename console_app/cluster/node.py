@@ -1,0 +1,208 @@
+"""What runs items on a worker of a cluster: a thread with a loop, servers and models of its own.
+
+The worker's own loop, whose heartbeats turns would starve, only carries orders here and answers back.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+import threading
+from argparse import Namespace
+from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
+from typing import Any
+
+from console_app import batch_worker, wiring
+from console_app.batch.local_engine import LocalEngine
+from console_app.batch_worker import OpenWorker
+from console_app.cluster.messages import OpenedNode, Opening, Orders, Told
+from console_app.domain.batch import ItemResult
+from console_app.domain.errors import FanoutError
+from console_app.engine.manual_calls import ManualCall, find_tools
+from console_app.headless import servers
+from console_app.headless.manual_calls import needed_servers
+
+ABANDONED = 3600.0  # seconds without orders after which it ends by itself
+_ENDING = 10.0  # seconds that its thread gets to close everything
+log = logging.getLogger(__name__)
+
+
+class ClusterNode:
+    """One run on one worker. `exchange` and `end` may be called from any thread."""
+
+    def __init__(self, opening: Opening) -> None:
+        self.opening = opening
+        self.id = secrets.token_hex(8)
+        self._inside: _Inside | None = None
+        self._loop = asyncio.new_event_loop()
+        self._started = threading.Event()
+        self._problem = ""
+        self._thread = threading.Thread(target=self._work, name="fanout node", daemon=True)
+
+    def start(self) -> str:
+        """Starts it and waits until it can work; "" or why it can't."""
+        self._thread.start()
+        self._started.wait()
+        return self._problem
+
+    @property
+    def alive(self) -> bool:
+        """Whether it still works."""
+        return self._thread.is_alive() and self._inside is not None
+
+    def opened(self) -> OpenedNode:
+        """How it is, for a client that has come, or come again."""
+        if self._inside is None:
+            return OpenedNode(problem=self._problem or "it has ended")
+        return asyncio.run_coroutine_threadsafe(self._inside.opened(self.id), self._loop).result()
+
+    async def exchange(self, orders: Orders) -> Told:
+        """Does what a client wants, and tells what there is."""
+        inside = self._inside
+        if inside is None or orders.node != self.id:
+            return Told(gone=True)
+        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(inside.exchange(orders), self._loop))
+
+    def end(self) -> None:
+        """Stops what runs, and waits until the servers are closed."""
+        if (inside := self._inside) is not None:
+            with suppress(RuntimeError):  # it ends by itself just now
+                self._loop.call_soon_threadsafe(inside.ended.set)
+        self._thread.join(_ENDING)
+
+    def _work(self) -> None:
+        try:
+            with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
+                runner.run(self._run())
+        except FanoutError as error:
+            self._problem = " ".join(filter(None, (error.detail, error.hint)))
+        except Exception as error:
+            log.exception("a worker failed")
+            self._problem = f"{type(error).__name__}: {error}"
+        finally:
+            self._inside = None
+            self._started.set()
+
+    async def _run(self) -> None:
+        opening = self.opening
+        setup = await asyncio.to_thread(wiring.prepare, Namespace(**opening.arguments))
+        chosen = wiring.choose_servers(setup)
+        calls = [ManualCall(tool, {}) for tool in opening.tools]
+        if opening.calls:
+            chosen = needed_servers(chosen, calls)
+        async with batch_worker.open_worker(setup, chosen, named_servers=opening.calls) as worker:
+            await worker.ready(lambda hub: hub.ready())
+            for line in servers.failures(worker.hub.statuses()):
+                raise FanoutError(line)
+            find_tools(calls, worker.hub.tools())
+            for model in opening.models:
+                await worker.models.load(model)
+            self._inside = inside = _Inside(worker, opening.arguments.get("jobs"))
+            self._started.set()
+            await inside.run()
+
+
+class _Inside:
+    """What there is of a node on its own loop."""
+
+    def __init__(self, worker: OpenWorker, jobs: int | None) -> None:
+        self.ended = asyncio.Event()
+        self._jobs: Callable[[], int] = lambda: jobs or worker.models.jobs
+        self._engine = LocalEngine(worker.worker, self._jobs)
+        self._engine.note = self._ask
+        self._held: dict[str, str] = {}  # id to digest
+        self._results: dict[str, str] = {}  # that the client may not have on its disk
+        self._told: set[str] = set()  # of these
+        self._events: list[str] = []
+        self._asking: dict[str, asyncio.Future[bool]] = {}
+        self._asked: set[str] = set()  # of these, those that the client was told
+        self._noted: set[str] = set()
+        self._watched = ""
+        self._news = asyncio.Event()
+        self._heard = asyncio.get_running_loop().time()
+
+    async def run(self) -> None:
+        """Works until it is ended, or abandoned."""
+        reading = [
+            asyncio.create_task(self._read(self._engine.results(), self._take_result)),
+            asyncio.create_task(self._read(self._engine.events(), self._events.append)),
+        ]
+        clock = asyncio.get_running_loop().time
+        while not self.ended.is_set() and clock() - self._heard < ABANDONED:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self.ended.wait(), ABANDONED / 60)
+        await self._engine.close()
+        await asyncio.wait(reading)
+        self._news.set()
+
+    async def opened(self, node: str) -> OpenedNode:
+        """A client begins anew: it is told everything again."""
+        self._told.clear()
+        self._asked.clear()
+        return OpenedNode(node=node, jobs=self._jobs(), held=dict(self._held), noted=tuple(self._noted))
+
+    async def exchange(self, orders: Orders) -> Told:
+        """See ClusterNode."""
+        clock = asyncio.get_running_loop().time
+        self._heard = clock()
+        self._obey(orders)
+        if orders.wait and not self._has_news:
+            self._news.clear()
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._news.wait(), orders.wait)
+        self._heard = clock()
+        results = [text for name, text in self._results.items() if name not in self._told]
+        self._told.update(self._results)
+        asks = [name for name in self._asking if name not in self._asked]
+        self._asked.update(asks)
+        events, self._events[:] = tuple(self._events), []
+        return Told(jobs=self._jobs(), results=tuple(results), events=events, asks=tuple(asks))
+
+    @property
+    def _has_news(self) -> bool:
+        return bool(self._events or self._results.keys() - self._told or self._asking.keys() - self._asked)
+
+    def _obey(self, orders: Orders) -> None:
+        if orders.again:
+            self._told.clear()
+            self._asked.clear()
+        for name in orders.kept:
+            self._results.pop(name, None)
+            self._held.pop(name, None)
+            self._told.discard(name)
+            self._noted.discard(name)
+        for item in orders.items:
+            if item.id not in self._held:  # orders that got lost on their way come again
+                self._held[item.id] = item.digest
+                self._engine.submit(item.model_dump_json(exclude_defaults=True))
+        for name in orders.cancel:
+            self._engine.cancel(name)
+        for name, may in (*((one, True) for one in orders.noted), *((one, False) for one in orders.refused)):
+            self._noted.update({name} if may else ())
+            self._asked.discard(name)
+            if (asking := self._asking.pop(name, None)) is not None and not asking.done():
+                asking.set_result(may)
+        if orders.watch != self._watched:
+            self._watched = orders.watch
+            self._engine.watch(orders.watch or None)
+
+    async def _ask(self, name: str) -> bool:
+        """A call that isn't read-only waits here until the client has noted it on its disk, for as long as it takes."""
+        if name in self._noted:
+            return True
+        if name not in self._asking:
+            self._asking[name] = asyncio.get_running_loop().create_future()
+            self._news.set()
+        return await asyncio.shield(self._asking[name])
+
+    def _take_result(self, text: str) -> None:
+        name = ItemResult.model_validate_json(text).id
+        self._asking.pop(name, None)
+        self._results[name] = text
+
+    async def _read(self, texts: AsyncIterator[str], take: Callable[[str], Any]) -> None:
+        async for text in texts:
+            take(text)
+            self._news.set()
