@@ -65,6 +65,12 @@ class ProviderSettings(ModelSettings, frozen=True):
     models: dict[str, ModelSettings] = Field(default_factory=dict[str, ModelSettings])
 
 
+class UiSettings(BaseModel, frozen=True, extra="forbid"):
+    """`[ui]`: how the console shows itself."""
+
+    screen_reader: bool = False  # as lines, with nothing drawn
+
+
 class Settings(Sampling, frozen=True):
     """Everything that config.toml, FANOUT_<SETTING> and the flags can say. Times are seconds, 0 is no limit."""
 
@@ -72,6 +78,7 @@ class Settings(Sampling, frozen=True):
     base_url: BaseUrl | None = None
     fallback: ModelName | None = None  # of models that name none themselves
     theme: str = "fanout-dark"
+    ui: UiSettings = UiSettings()
     protocol: Literal["auto", "native", "text", "xml"] | None = None  # None: what the model's own table says
     policy: CallPolicy | None = None  # None: parallel, until a protocol has a reason for another
     dispatch: Literal["eager", "batch"] = "eager"

@@ -23,6 +23,7 @@ class StartupSettings:
 
     theme: str = DEFAULT_THEME
     keys: Mapping[str, str] = field(default_factory=dict[str, str])
+    screen_reader: bool = False  # of the user's own file alone
 
 
 def read_startup_settings(paths: Paths, *, cwd: Path, flag: str | None, environ: Mapping[str, str]) -> StartupSettings:
@@ -32,8 +33,9 @@ def read_startup_settings(paths: Paths, *, cwd: Path, flag: str | None, environ:
     project = _table(project_settings(cwd))
     themes = (flag, environ.get("FANOUT_THEME"), project.get("theme"), user.get("theme"))
     theme = next((name for name in themes if isinstance(name, str) and name), DEFAULT_THEME)
-    keys = user.get("keys")
-    return StartupSettings(theme, _keys(cast("dict[str, Any]", keys)) if isinstance(keys, dict) else {})
+    keys, ui = user.get("keys"), user.get("ui")
+    lines = isinstance(ui, dict) and cast("dict[str, Any]", ui).get("screen_reader") is True
+    return StartupSettings(theme, _keys(cast("dict[str, Any]", keys)) if isinstance(keys, dict) else {}, lines)
 
 
 def _table(path: Path) -> dict[str, Any]:

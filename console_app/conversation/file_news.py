@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import shlex
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from console_app.config.server_files import Changes, ServerFiles, Untrusted, changes
 from console_app.conversation.ui_port import UiPort
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 MOST_NAMED = 6
 
 
+@runtime_checkable
 class Reloads(Protocol):
     """Where the servers of a file take effect."""
 
