@@ -129,6 +129,10 @@ def _console(parsed: Namespace) -> int:
 
     if not (os.isatty(0) and os.isatty(1)):
         raise UsageError("the console needs a terminal", "Without one: fanout run PROMPT.")
+    if _in_lines(parsed):
+        from console_app.console import run_in_lines
+
+        return run_in_lines(parsed)
     if os.environ.get("TERM", "") in ("", "dumb", "unknown"):
         raise UsageError(
             f"the console can't draw on this terminal (TERM={os.environ.get('TERM', '')})", "Use: fanout run PROMPT."
@@ -136,6 +140,19 @@ def _console(parsed: Namespace) -> int:
     from console_app.startup import run_console
 
     return run_console(parsed)
+
+
+def _in_lines(parsed: Namespace) -> bool:
+    """Whether the console is to be one of lines: by its flag, or as the user's settings have it."""
+    if parsed.screen_reader:
+        return True
+    import os
+    from pathlib import Path
+
+    from console_app.config.paths import Paths
+    from console_app.config.startup_settings import read_startup_settings
+
+    return read_startup_settings(Paths.find(), cwd=Path(), flag=None, environ=os.environ).screen_reader
 
 
 def _report(error: Exception, *, debug: bool) -> int:

@@ -72,6 +72,13 @@ def open_services(arguments: Namespace) -> ConsoleServices:
     return parts.services()
 
 
+def run_in_lines(arguments: Namespace) -> int:
+    """The console as lines until it is left; the exit code. Raises FanoutError as `open_services` does."""
+    from console_app.line_console.console import run
+
+    return asyncio.run(run(open_services(arguments), arguments.prompt))
+
+
 def replay_session(arguments: Namespace) -> int:
     """Plays a stored session in the console, to be watched; the exit code."""
     from console_app.sessions.replay import Replay

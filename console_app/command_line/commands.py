@@ -345,8 +345,8 @@ CONSOLE = CommandSpec(
     "",
     "A terminal console for agents that call many tools at once.",
     Words("PROMPT", "prompt", help="sent as the console opens"),
-    (*of.MODEL, *of.CALLS, *of.TURN, *of.APPROVALS, *of.SAVING, *of.SERVERS, of.THEME, of.PRINT, *of.OUTPUT,
-     *of.GENERAL, of.VERSION, of.VERBOSE),
+    (*of.MODEL, *of.CALLS, *of.TURN, *of.APPROVALS, *of.SAVING, *of.SERVERS, of.THEME, of.SCREEN_READER,
+     of.PRINT, *of.OUTPUT, *of.GENERAL, of.VERSION, of.VERBOSE),
     (
         "fanout",
         'fanout "Calculate 355/113, sqrt(2) and e^pi"',

@@ -203,6 +203,7 @@ LIMIT = flag("--limit", metavar="N", type=count, help="maximum number of results
 YES = switch("-y", "--yes", help="don't ask")
 PRINT = switch("-p", "--print", dest="print_answer", help="answer and end, like fanout run")
 THEME = flag("--theme", metavar="NAME", completes="theme", help="colours")
+SCREEN_READER = switch("--screen-reader", help="the console as lines, nothing drawn")
 VERSION = switch("-V", "--version", help="the version; with -v, those of its libraries")
 VERBOSE = switch("-v", "--verbose", help="--version: the libraries too")
 SETTINGS = (*MODEL, *CALLS, *TURN, *APPROVALS, *SERVERS)

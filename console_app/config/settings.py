@@ -73,6 +73,12 @@ class ProviderSettings(ModelSettings, frozen=True):
     )
 
 
+class UiSettings(BaseModel, frozen=True, extra="forbid"):
+    """`[ui]`: how the console shows itself."""
+
+    screen_reader: bool = False  # as lines, with nothing drawn
+
+
 class Settings(Sampling, frozen=True):
     """Everything that config.toml, FANOUT_<SETTING> and the flags can say. Times are seconds, 0 is no limit."""
 
@@ -83,6 +89,7 @@ class Settings(Sampling, frozen=True):
     # How the console tells that a call waits or a turn ended while its terminal has no focus.
     notifications: Annotated[tuple[Literal["bell", "osc9", "osc777"], ...], BeforeValidator(_split)] = ("bell", "osc9")
     window_title: bool = True  # the console names its window
+    ui: UiSettings = UiSettings()
     protocol: Literal["auto", "native", "text", "xml"] | None = None  # None: what the model's own table says
     policy: CallPolicy | None = None  # None: parallel, until a protocol has a reason for another
     dispatch: Literal["eager", "batch"] = "eager"

@@ -24,6 +24,7 @@ class StartupSettings:
     theme: str = DEFAULT_THEME
     keys: Mapping[str, str] = field(default_factory=dict[str, str])
     theme_is_set: bool = False  # somebody said it
+    screen_reader: bool = False  # of the user's own file alone
 
 
 def read_startup_settings(paths: Paths, *, cwd: Path, flag: str | None, environ: Mapping[str, str]) -> StartupSettings:
@@ -35,7 +36,9 @@ def read_startup_settings(paths: Paths, *, cwd: Path, flag: str | None, environ:
     theme = next((name for name in themes if isinstance(name, str) and name), "")
     keys = user.get("keys")
     bound = _keys(cast("dict[str, Any]", keys)) if isinstance(keys, dict) else {}
-    return StartupSettings(theme or DEFAULT_THEME, bound, bool(theme))
+    ui = user.get("ui")
+    lines = isinstance(ui, dict) and cast("dict[str, Any]", ui).get("screen_reader") is True
+    return StartupSettings(theme or DEFAULT_THEME, bound, theme_is_set=bool(theme), screen_reader=lines)
 
 
 def _table(path: Path) -> dict[str, Any]:

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
+from console_app.conversation.context_report import context_report
 from console_app.domain import events as ev
 from console_app.domain.messages import AssistantMessage
 from console_app.domain.transcript import Transcript
 from console_app.engine.engine import Engine
 from console_app.engine.strategies.loop import MOST_PAUSES
 from console_app.sessions.repair import closing_events
-from console_app.tui.commands.context import context_report
 from tests.engine.peers import Tools, ending, engine_of, only, play, results_of, spec
 from tests.providers import strict_wire
 from tests.providers.reading import provider_at

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from console_app.conversation.slash_commands import parse
 from console_app.domain.approvals import CallPolicy
 from console_app.domain.safe_text import one_line
-from console_app.tui.commands.registry import parse
 from console_app.tui.main_screen.help import KeySection, help_lines
 from console_app.tui.prompt.completion_popup import CompletionPopup
 from tests.tui.parts import Server, WrittenModel, app, chat, say, see, seen, until

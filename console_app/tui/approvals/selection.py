@@ -13,9 +13,9 @@ from typing import Literal
 
 from console_app.conversation.permissions import ApprovalDecision, Scope
 from console_app.domain.approvals import Decision
+from console_app.domain.risk import UNKNOWN, Risk
 from console_app.domain.transcript_parts import CallView
 from console_app.engine.approval_gate import OtherServer
-from console_app.tui.approvals.risk import UNKNOWN, Risk
 from console_app.tui.widgets.settled_keys import SettledKeys
 
 Stage = Literal["choosing", "rule", "words", "comment"]

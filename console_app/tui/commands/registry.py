@@ -1,8 +1,7 @@
-"""The registry of slash commands; what `/name rest` in the prompt means is decided here and nowhere else."""
+"""The registry of slash commands."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -14,7 +13,6 @@ _ORDER = """
     fork rewind undo export find clear copy plan permissions config todo editor context compact log doctor quit
 """.split()  # noqa: SIM905  a list of words is easier read and changed
 MOST_MATCHES = 50  # of a list that scrolls
-_LINE = re.compile(r"/([a-z][a-z0-9_-]*)(?:\s+(.*))?", re.IGNORECASE | re.DOTALL)
 
 
 def _no_choices() -> Sequence[str]:
@@ -80,9 +78,3 @@ class CommandRegistry:
         """A name that `name` may have been meant for, or ""."""
         hits = best(name.lower(), [*self._commands, *self._custom, *self._offered], 1)
         return hits[0] if hits else ""
-
-
-def parse(text: str) -> tuple[str, str] | None:
-    """(name, rest) of a prompt that is a command; None for a prompt that only starts with a slash, as a path does."""
-    match = _LINE.fullmatch(text.strip())
-    return (match[1].lower(), (match[2] or "").strip()) if match else None

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 from console_app.conversation.permissions import helpful_rules
 from console_app.conversation.question_queue import PendingQuestion, QuestionQueue
+from console_app.domain.risk import risk_of
 from console_app.domain.tools import CallState, ToolSpec
 from console_app.domain.transcript import Transcript
 from console_app.domain.transcript_parts import CallView
 from console_app.engine.engine import Engine
 from console_app.tui.approvals.board import ApprovalBoard
-from console_app.tui.approvals.risk import risk_of
 from console_app.tui.approvals.selection import PendingApproval
 from console_app.tui.prompt.prompt import Prompt
 from console_app.tui.questions.board import HumanBoard

@@ -8,6 +8,7 @@ from typing import get_args
 
 from textual.widget import Widget
 
+from console_app.conversation.context_report import context_report
 from console_app.conversation.conversation import MANUAL, Conversation
 from console_app.conversation.permissions import Permissions
 from console_app.conversation.sessions import EXPORTS_ABOUT, READ_ONLY, Sessions
@@ -17,7 +18,6 @@ from console_app.domain.ports.provider import ProtocolMode, ReadsText, protocol_
 from console_app.domain.safe_text import one_line
 from console_app.domain.sampling import EFFORTS
 from console_app.tui.approvals.mode_switch import ModeSwitch
-from console_app.tui.commands.context import context_report
 from console_app.tui.commands.registry import Command, CommandRegistry
 from console_app.tui.main_screen.board_area import BoardArea
 from console_app.tui.main_screen.console_ui import ConsoleUi

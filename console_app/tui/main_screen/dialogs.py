@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from console_app.config.own_settings import NEXT_START
+from console_app.conversation.call_text import call_text
 from console_app.conversation.conversation import MANUAL, Conversation
 from console_app.domain.approvals import ApprovalMode, CallPolicy
 from console_app.domain.errors import FanoutError
@@ -22,7 +23,6 @@ from console_app.tui.prompt.prompt import Prompt
 from console_app.tui.servers.offers import ServerOffers
 from console_app.tui.services import ConsoleServices
 from console_app.tui.themes import LoadedTheme
-from console_app.tui.transcript_view.call_text import call_text
 from console_app.tui.ui import Ui
 from console_app.tui.widgets.text_files import tail
 

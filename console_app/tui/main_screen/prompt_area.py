@@ -93,7 +93,7 @@ class PromptArea(Vertical):
             self.screen.query_one(ConversationView).action_scroll_end()
         self._conversation.send(text, typed=typed, around=around)
         if self._offers.file is not None:
-            self._offers.file.soon()
+            self._ui.open_beside(self._offers.file.look())
 
     def take(self, text: str, typed: str | None = None, taken: Callable[[], None] = lambda: None) -> None:
         """Sends what was written, or runs the command that it is; calls `taken` before that, if it can be."""

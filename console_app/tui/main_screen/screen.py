@@ -15,6 +15,7 @@ from console_app.conversation.conversation import Conversation
 from console_app.conversation.permissions import Permissions
 from console_app.conversation.readiness import Readiness
 from console_app.conversation.sessions import Sessions
+from console_app.conversation.starting import ConsoleStart
 from console_app.domain.approvals import ApprovalMode
 from console_app.domain.ports.provider import no_pictures
 from console_app.tui.approvals.mode_switch import MODE_NOTES, ModeSwitch
@@ -34,7 +35,6 @@ from console_app.tui.main_screen.find_bar import FindBar
 from console_app.tui.main_screen.panel_actions import act_on_call
 from console_app.tui.main_screen.prompt_area import PromptArea
 from console_app.tui.main_screen.shown_conversation import ShownConversation
-from console_app.tui.main_screen.start import ConsoleStart
 from console_app.tui.main_screen.status_bar import StatusBar
 from console_app.tui.main_screen.welcome import Welcome
 from console_app.tui.main_screen.workbench import equip

@@ -8,31 +8,36 @@ from __future__ import annotations
 import asyncio
 import shlex
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from console_app.config.server_files import Changes, ServerFiles, Untrusted, changes
+from console_app.conversation.ui_port import UiPort
 from console_app.domain.errors import FanoutError
 from console_app.domain.safe_text import one_line
-from console_app.tui.ui import Ui
 
 if TYPE_CHECKING:
     from console_app.config.mcp_servers import ServerConfig
-    from console_app.tui.servers.switches import HubSwitches
+    from console_app.config.server_choice import ServerChoice
 
 MOST_NAMED = 6
+
+
+@runtime_checkable
+class Reloads(Protocol):
+    """Where the servers of a file take effect."""
+
+    async def reload(self, choice: ServerChoice, found: Changes) -> None:
+        """Only servers that changed start again."""
+        ...
 
 
 class FileNews:
     """Of one console."""
 
-    def __init__(self, files: ServerFiles, switches: HubSwitches, ui: Ui) -> None:
+    def __init__(self, files: ServerFiles, switches: Reloads, ui: UiPort) -> None:
         self._files = files
         self._switches = switches
         self._ui = ui
-
-    def soon(self) -> None:
-        """Looks behind whatever goes on."""
-        self._ui.app.run_worker(self.look(), group="server-files", exclusive=True)
 
     async def look(self) -> None:
         """Says which file is another than when it was last looked at."""

@@ -4,21 +4,33 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Protocol
 
 from console_app.conversation.readiness import Readiness, named
 from console_app.conversation.sessions import Sessions
+from console_app.conversation.ui_port import UiPort
 from console_app.domain.errors import FanoutError
 from console_app.domain.safe_text import one_line
-from console_app.tui.services import ConsoleServices
-from console_app.tui.ui import Ui
+
+if TYPE_CHECKING:
+    from console_app.sessions.replay import Replay
 
 log = logging.getLogger(__name__)
+
+
+class Startable(Protocol):
+    """What a console runs on, as far as its start goes."""
+
+    start: Callable[[], Awaitable[None]]
+    resume: str
+    replay: Replay | None
 
 
 class ConsoleStart:
     """Of one console. What goes wrong is told, and the console is of use without."""
 
-    def __init__(self, services: ConsoleServices, readiness: Readiness, ui: Ui) -> None:
+    def __init__(self, services: Startable, readiness: Readiness, ui: UiPort) -> None:
         self._services = services
         self._readiness = readiness
         self._ui = ui

@@ -1,0 +1,64 @@
+"""The user's own editor on a text: $VISUAL, else $EDITOR, else what is installed.
+
+Whoever has the terminal gives it up meanwhile.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shlex
+import shutil
+import subprocess
+import tempfile
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+from console_app.config.child_environment import for_own_programs
+from console_app.domain.errors import FanoutError
+
+FALLBACKS = ("nano", "vim", "vi")
+
+
+class EditorError(FanoutError):
+    """The editor can't be run, or failed."""
+
+    title = "Editor"
+
+
+def editor_command() -> list[str]:
+    """The editor's command line."""
+    named = os.environ.get("VISUAL") or os.environ.get("EDITOR")
+    if named:
+        return shlex.split(named)
+    for name in FALLBACKS:
+        if found := shutil.which(name):
+            return [found]
+    raise EditorError("none is installed.", "Set VISUAL or EDITOR to the one you use.")
+
+
+async def edited(text: str, away: AbstractContextManager[object], *, suffix: str = ".md") -> str:
+    """`text` as it was saved in the editor, which has the terminal while `away` is entered. Raises EditorError when
+    there is none or it failed."""
+    command = editor_command()
+    handle, name = tempfile.mkstemp(prefix="fanout-", suffix=suffix)
+    path = Path(name)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        with away:
+            problem = await asyncio.to_thread(_run, [*command, name])
+        if problem:
+            raise EditorError(f"{command[0]} {problem}.", "Nothing was changed; VISUAL or EDITOR names another.")
+        return path.read_text(encoding="utf-8", errors="replace").rstrip("\n")
+    finally:
+        path.unlink(missing_ok=True)
+
+
+def _run(command: list[str]) -> str:
+    """Runs the editor and says what went wrong, or "". It must not raise: a screen only comes back then."""
+    try:
+        status = subprocess.run(command, check=False, env=for_own_programs(os.environ)).returncode
+    except OSError as error:
+        return f"can't be started: {error.strerror}"
+    return f"ended with status {status}" if status else ""

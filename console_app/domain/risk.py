@@ -1,0 +1,40 @@
+"""What a waiting call may do, in a word, and who says so: its server, its arguments, or nobody."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from console_app.domain.tools import ToolAnnotations, ToolSpec
+
+RiskWord = Literal["reads", "changes", "deletes", "network", "unknown"]
+
+
+@dataclass(frozen=True, slots=True)
+class Risk:
+    """One word, and where it comes from."""
+
+    word: RiskWord
+    by: str
+
+
+UNKNOWN = Risk("unknown", "the server declares nothing")
+
+
+def risk_of(spec: ToolSpec | None, arguments: Mapping[str, Any]) -> Risk:
+    """What a call of the tool with these arguments may do. Of annotations only what the server wrote itself counts."""
+    if spec is not None and spec.builtin and not spec.annotations.read_only:
+        return Risk("changes", "by Fanout itself")
+    if spec is None or spec.annotations == ToolAnnotations(title=spec.annotations.title):
+        reaches = any(
+            isinstance(value, str) and value.startswith(("http://", "https://")) for value in arguments.values()
+        )
+        return Risk("network", "an argument is a web address") if reaches else UNKNOWN
+    by = "by Fanout itself" if spec.builtin else "declared by server"
+    notes = spec.annotations
+    if notes.read_only:
+        return Risk("reads", by)
+    if notes.says_destructive:
+        return Risk("deletes", by)
+    return UNKNOWN if notes.destructive else Risk("changes", by)

@@ -1,0 +1,127 @@
+"""Calls that wait for you: said with all they would do, and decided by number."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from console_app.conversation.calls import Calls
+from console_app.conversation.permissions import ApprovalDecision, Permissions, Scope, helpful_rules
+from console_app.domain.approvals import Decision
+from console_app.domain.errors import UsageError
+from console_app.domain.risk import risk_of
+from console_app.domain.safe_text import one_line
+from console_app.domain.tools import CallState, ToolSpec
+from console_app.domain.transcript_parts import CallView
+from console_app.engine.engine import Engine
+from console_app.line_console.call_numbers import CallNumbers
+from console_app.line_console.dialogue import Dialogue
+from console_app.line_console.values import fill_in
+from console_app.line_console.wording import argument_lines, label_of
+
+_NUMBERS = re.compile(r"\d+(?:,\d+)*,?")
+
+
+class LineApprovals:
+    """Of one console."""
+
+    def __init__(
+        self, engine: Engine, permissions: Permissions, calls: Calls, numbers: CallNumbers, dialogue: Dialogue
+    ) -> None:
+        self._engine = engine
+        self._permissions = permissions
+        self._calls = calls
+        self._numbers = numbers
+        self._dialogue = dialogue
+        self._shown: dict[str, str] = {}  # call id -> fingerprint of the tool as it was said
+
+    @property
+    def waiting(self) -> list[CallView]:
+        """The calls that wait, in call order."""
+        return [call for call in self._numbers.transcript.calls.values() if call.state is CallState.WAITING]
+
+    def say(self, call: CallView) -> None:
+        """What a call would do, whole; an approval from here on is for just this."""
+        spec = self.spec_of(call)
+        self._shown[call.id] = spec.fingerprint if spec else ""
+        risk, number = risk_of(spec, call.arguments or {}), self._numbers.of(call.id)
+        lines = [f"Call {number} needs approval: {label_of(call)}. {risk.word}, {risk.by}. {one_line(call.why, 200)}"]
+        lines += argument_lines(call.arguments)
+        if spec is not None and spec.changed:
+            lines += ["The tool is another than you trusted:", spec.changed]
+        lines.append(f"/approve {number}, /deny {number}, /edit {number} or /allow {number} decides.")
+        self._dialogue.say("\n".join(lines))
+
+    def spec_of(self, call: CallView) -> ToolSpec | None:
+        """The call's tool as it is now."""
+        return next((spec for spec in self._engine.toolset.tools() if spec.name == call.name), None)
+
+    async def approve(self, rest: str) -> None:
+        """/approve NUMBERS [COMMENT]; without numbers lists what waits, and asks."""
+        await self._decide(rest, Decision.ALLOW)
+
+    async def deny(self, rest: str) -> None:
+        """/deny NUMBERS [COMMENT]."""
+        await self._decide(rest, Decision.DENY)
+
+    async def allow(self, rest: str) -> None:
+        """/allow NUMBER: runs it, and from now on whatever the picked rule fits."""
+        call = self._waiting_call(rest.strip())
+        spec = self.spec_of(call)
+        rules = helpful_rules(self._engine.gate, spec, call.arguments or {}) if spec is not None else ()
+        rule = await self._dialogue.choose("Never ask again about", dict.fromkeys(rules, ""))
+        scopes: dict[str, str] = {"session": "until you leave"}
+        if self._permissions.rules_path:
+            scopes["always"] = f"written to {self._permissions.rules_path}"
+        picked = await self._dialogue.choose(f"How long does {rule} hold?", scopes) if rule else None
+        if rule and picked:
+            scope: Scope = "always" if picked == "always" else "session"
+            self._permissions.decide(ApprovalDecision((call.id,), Decision.ALLOW, scope, rule, shown=self._shown))
+
+    async def edit(self, rest: str) -> None:
+        """/edit NUMBER: runs a call with other arguments, one that waits or one that ran."""
+        call = self._numbers.call(rest.strip())
+        spec, shown = self.spec_of(call), self._shown.get(call.id)
+        if spec is None:
+            raise UsageError(f"the tool of call {rest.strip()} is not on", "/mcp switches it on.")
+        arguments = await fill_in(self._dialogue, spec.input_schema, call.arguments or {})
+        if arguments is None:
+            self._dialogue.say("Left as it was.")
+        elif call.state is CallState.WAITING:
+            self._permissions.run_edited(call.id, arguments, shown)
+        else:
+            self._calls.run_again(call.id, arguments)
+
+    async def _decide(self, rest: str, decision: Decision) -> None:
+        if not rest:
+            rest = await self._asked()
+        numbers, _, comment = rest.partition(" ")
+        if _NUMBERS.fullmatch(numbers):
+            calls = [self._waiting_call(number) for number in numbers.split(",") if number]
+        elif not numbers:
+            return
+        else:
+            raise UsageError(f"{one_line(numbers, 40)} is no number of a call", "As in: /approve 3,4 and a comment.")
+        ids = tuple(call.id for call in calls)
+        self._permissions.decide(ApprovalDecision(ids, decision, feedback=comment.strip() or None, shown=self._shown))
+
+    async def _asked(self) -> str:
+        """The numbers that were typed to the list of what waits; "all" and "reads" mean the calls of that list."""
+        calls: Sequence[CallView] = self.waiting
+        if not calls:
+            self._dialogue.say("No call waits for approval.")
+            return ""
+        for call in calls:
+            self.say(call)
+        typed = await self._dialogue.ask("Which? Numbers with commas, all, or reads for all that only read.")
+        first, _, comment = (typed or "").partition(" ")
+        if first in ("all", "reads"):
+            meant = [c for c in calls if first == "all" or risk_of(self.spec_of(c), c.arguments or {}).word == "reads"]
+            first = ",".join(str(self._numbers.of(call.id)) for call in meant if call.state is CallState.WAITING)
+        return f"{first} {comment}"
+
+    def _waiting_call(self, word: str) -> CallView:
+        call = self._numbers.call(word)
+        if call.state is not CallState.WAITING:
+            raise UsageError(f"call {word} doesn't wait for approval", "/approve lists those that do.")
+        return call

@@ -1,0 +1,97 @@
+"""What the line console offers its conversation: events are told, choices are numbered lists, nothing goes away."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+
+from console_app.domain.events import Event, Level
+from console_app.domain.safe_text import one_line
+from console_app.domain.transcript import Transcript
+from console_app.line_console.call_numbers import CallNumbers
+from console_app.line_console.dialogue import Dialogue
+from console_app.line_console.narrator import Narrator
+from console_app.line_console.wording import turn_lines
+
+log = logging.getLogger(__name__)
+
+
+class LineUi:
+    """A UiPort. `draft` is a message that was given back, for /draft and /editor."""
+
+    def __init__(
+        self, dialogue: Dialogue, numbers: CallNumbers, narrator: Narrator, on_change: Callable[[], None]
+    ) -> None:
+        self.draft = ""
+        self.dialogue = dialogue
+        self._numbers = numbers
+        self._narrator = narrator
+        self._on_change = on_change
+
+    def show(self, event: Event) -> None:
+        """See UiPort. An event that can't be told is an error that is: the turn goes on, the session is whole."""
+        try:
+            self._narrator.tell(event)
+        except Exception as error:
+            log.exception("an event could not be told")
+            self.tell("error", f"An event could not be told: {error!r}. /log has the details.")
+
+    async def next_slice(self) -> None:
+        """See UiPort: a terminal that takes no more slows the turn and doesn't fill the memory."""
+        await self.dialogue.keeps_up()
+
+    async def show_stored(self, events: Sequence[Event]) -> None:
+        """See UiPort: of a long conversation the end is said; /read says any turn."""
+        transcript = Transcript.of(events)
+        self._numbers.another_session(transcript)
+        self._narrator.forget()
+        turns = transcript.turns
+        self.dialogue.say(f"A session of {len(turns)} turn{'' if len(turns) == 1 else 's'} is open. /read reads one.")
+        if turns:
+            self.dialogue.say("It ended so:")
+            self.read(turns[-1].number)
+
+    def read(self, turn: int) -> bool:
+        """Says a turn; False where there is none of that number."""
+        found = next((one for one in self._numbers.transcript.turns if one.number == turn), None)
+        if found is None:
+            return False
+        numbers = {call.id: self._numbers.of(call.id) for step in found.steps for call in step.batch.calls}
+        for line in turn_lines(found, numbers):
+            self.dialogue.say(line)
+        return True
+
+    def show_new(self) -> None:
+        """See UiPort."""
+        self._numbers.another_session(Transcript())
+        self._narrator.forget()
+        self.dialogue.say("A new session begins.")
+
+    def changed(self) -> None:
+        """See UiPort."""
+        self._on_change()
+
+    def tell(self, level: Level, text: str) -> None:
+        """See UiPort."""
+        self.dialogue.say(text if level in ("info", "debug") else f"{level.capitalize()}: {text}")
+
+    def toast(self, text: str, seconds: float = 4) -> None:
+        """See UiPort: said, and not taken back."""
+        self.dialogue.say(text)
+
+    async def choose(self, title: str, options: Mapping[str, str]) -> str | None:
+        """See UiPort."""
+        return await self.dialogue.choose(title, options)
+
+    async def ask(self, title: str, hint: str = "") -> str | None:
+        """See UiPort."""
+        words = ", ".join(part for part in (title, hint) if part)
+        return await self.dialogue.ask(f"{one_line(words, 300)}. A full stop alone leaves.")
+
+    def give_back(self, text: str) -> bool:
+        """See UiPort."""
+        if self.draft:
+            return False
+        self.draft = text
+        self.dialogue.say(f"Yours again, not sent: {text}\n/draft sends it, /editor changes it first.")
+        return True

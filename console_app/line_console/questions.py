@@ -1,0 +1,112 @@
+"""What servers and the model ask you: said as it comes, answered or declined with /answer and /decline."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from console_app.conversation.calls import Calls
+from console_app.conversation.question_queue import PendingQuestion, QuestionQueue
+from console_app.domain.questions import Elicitation, ElicitationAnswer, SamplingRequest
+from console_app.domain.safe_text import one_line
+from console_app.domain.transcript_parts import CallView
+from console_app.domain.web_address import read_address
+from console_app.line_console.call_numbers import CallNumbers
+from console_app.line_console.dialogue import Dialogue
+from console_app.line_console.values import fill_in
+
+
+class LineQuestions:
+    """Of one console; `listen` makes it the one who is asked."""
+
+    def __init__(self, human: QuestionQueue, calls: Calls, numbers: CallNumbers, dialogue: Dialogue) -> None:
+        self._human = human
+        self._calls = calls
+        self._numbers = numbers
+        self._dialogue = dialogue
+        self._said: list[PendingQuestion] = []
+
+    def listen(self) -> None:
+        """From now on somebody is there."""
+        self._human.listen(self._changed)
+
+    def _changed(self) -> None:
+        for asked in self._human.open:
+            if asked not in self._said:
+                self._dialogue.say(f"Server {_about(asked)}\n/answer answers it, /decline says no.")
+        self._said = list(self._human.open)
+
+    async def answer(self, _rest: str) -> None:
+        """/answer: the one question, or the one that is picked."""
+        picked = await self._picked()
+        if isinstance(picked, PendingQuestion):
+            await self._answer_server(picked)
+        elif picked is not None:
+            text = await self._answer_of(picked)
+            if text:
+                self._calls.answer(picked.id, text)
+
+    async def decline(self, _rest: str) -> None:
+        """/decline: no answer is given, or a no."""
+        picked = await self._picked()
+        if isinstance(picked, PendingQuestion):
+            sampling = isinstance(picked.question, SamplingRequest)
+            self._human.answer(picked, "deny" if sampling else ElicitationAnswer("decline"))
+        elif picked is not None:
+            self._calls.answer(picked.id, None)
+
+    async def _picked(self) -> PendingQuestion | CallView | None:
+        asking = [call for call in self._numbers.transcript.calls.values() if call.asks]
+        table: dict[str, PendingQuestion | CallView] = {
+            f"{n} call {self._numbers.of(call.id)}: {one_line(call.question, 100)}": call
+            for n, call in enumerate(asking, 1)
+        }
+        table |= {f"{len(table) + n} {one_line(_about(a), 100)}": a for n, a in enumerate(self._human.open, 1)}
+        if len(table) < 2:
+            if not table:
+                self._dialogue.say("Nothing is asked.")
+            return next(iter(table.values()), None)
+        name = await self._dialogue.choose("Which question?", dict.fromkeys(table, ""))
+        return None if name is None else table[name]
+
+    async def _answer_of(self, call: CallView) -> str | None:
+        options = "".join(f"\n  {n}. {option}" for n, option in enumerate(call.options, 1))
+        text = await self._dialogue.ask(f"{call.question}{options}\nType an answer or the number of one.")
+        if text and text.strip().isdecimal() and 1 <= int(text) <= len(call.options):
+            return call.options[int(text) - 1]
+        return text
+
+    async def _answer_server(self, asked: PendingQuestion) -> None:
+        asked.hold()
+        question, answer = asked.question, partial(self._human.answer, asked)
+        given = False
+        if isinstance(question, SamplingRequest):
+            for message in question.messages:
+                self._dialogue.say(f"{message.role}: {message.text}")
+            if question.system:
+                self._dialogue.say(f"system: {question.system}")
+            options = {"once": "this request", "session": "whatever it asks until you leave", "deny": "no"}
+            reply = await self._dialogue.choose("May it ask the model that, at your expense?", options)
+            given = reply is not None and answer(
+                "once" if reply == "once" else "session" if reply == "session" else "deny"
+            )
+        elif question.mode == "url":
+            address = read_address(question.url)
+            for warning in address.warnings if address is not None else ("This is no plain web address.",):
+                self._dialogue.say(f"Warning: {warning}")
+            yes = await self._dialogue.agrees(f"Open {question.url} in the browser?")
+            given = answer(ElicitationAnswer("accept" if yes else "decline"))
+        else:
+            content = await fill_in(self._dialogue, question.schema, {})
+            given = content is not None and answer(ElicitationAnswer("accept", content))
+        if not given:
+            asked.count()
+            self._dialogue.say("No answer was given.")
+
+
+def _about(asked: PendingQuestion) -> str:
+    question = asked.question
+    name = one_line(question.server, 40)
+    if isinstance(question, Elicitation):
+        page = f"\nThe page: {question.url}" if question.mode == "url" else ""
+        return f"{name} asks: {question.message}{page}"
+    return f"{name} wants to ask the model, at your expense."

@@ -1,0 +1,107 @@
+"""/mcp, /reload and /trust: servers and what they offer as numbered lists, and what of the project is trusted."""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+from dataclasses import replace
+
+from console_app.conversation.file_news import FileNews, Reloads
+from console_app.domain.safe_text import one_line
+from console_app.line_console.line_ui import LineUi
+from console_app.line_console.services import LineServices, Switches
+
+_ADD = "add a server"
+
+
+class ServerCommands:
+    """Of one console."""
+
+    def __init__(self, services: LineServices, ui: LineUi) -> None:
+        self._services = services
+        self._ui = ui
+        self._dialogue = ui.dialogue
+
+    async def servers(self, name: str) -> None:
+        """/mcp: picks a server, then what to do with it."""
+        switches = self._services.servers
+        if switches is None:
+            self._dialogue.say("There are no servers here.")
+            return
+        table = {one.name: f"{one.state.value}, {one.tools} tools. {one.reason}" for one in switches.statuses()}
+        picked = name or await self._dialogue.choose("Servers", {**table, _ADD: ""})
+        if picked == _ADD:
+            await self._add(switches)
+        elif picked in table:
+            await self._act(switches, picked)
+        elif picked:
+            self._dialogue.say(f"There is no server {one_line(picked, 40)}. /mcp lists them.")
+
+    async def _act(self, switches: Switches, name: str) -> None:
+        acts = {
+            "on": "switch it on", "off": "switch it off", "tools": "its tools, prompts and resources, each on or off",
+            "reconnect": "", "sign in": "in the browser", "rest": "off for an hour", "remove": "out of mcp.json",
+        }  # fmt: skip
+        match await self._dialogue.choose(f"What with {name}?", acts):
+            case "on" | "off" as how:
+                picks = {**switches.selection.servers, name: how == "on"}
+                await switches.apply(replace(switches.selection, servers=picks))
+            case "tools":
+                await self._offers(switches, name)
+                return
+            case "reconnect":
+                await switches.reconnect(name)
+            case "sign in":
+                await switches.sign_in(name)
+            case "rest":
+                await switches.rest(name)
+            case "remove":
+                if await self._dialogue.agrees(f"Take {name} out of mcp.json?"):
+                    await switches.remove(name)
+            case _:
+                return
+        state = next((one.state.value for one in switches.statuses() if one.name == name), "gone")
+        self._dialogue.say(f"Server {name} is {state}.")
+
+    async def _offers(self, switches: Switches, name: str) -> None:
+        off = switches.selection.off
+        table = {f"{one.kind} {one.name}": one for one in switches.offered() if one.server == name}
+        abouts = {key: f"{'off' if one.key in off else 'on'}. {one.about}" for key, one in table.items()}
+        picked = await self._dialogue.choose("Switch which one?", abouts)
+        if picked is not None:
+            await switches.apply(replace(switches.selection, off=off ^ {table[picked].key}))
+            self._dialogue.say(f"{picked} is {'on' if table[picked].key in off else 'off'} now.")
+
+    async def _add(self, switches: Switches) -> None:
+        name = await self._ui.ask("Name of the server")
+        line = await self._ui.ask("Its command with arguments, or its address") if name else None
+        if name and line:
+            words = shlex.split(line)
+            url = line.startswith(("http://", "https://"))
+            await switches.put(name, {"url": line} if url else {"command": words[0], "args": words[1:]})
+
+    async def reload(self, _rest: str) -> None:
+        """/reload."""
+        files, switches = self._services.server_files, self._services.servers
+        if files is None or not isinstance(switches, Reloads):
+            self._dialogue.say("There is no mcp.json to read here.")
+        else:
+            await FileNews(files, switches, self._ui).reload()
+
+    async def trust(self, _rest: str) -> None:
+        """/trust."""
+        project = self._services.project_trust
+        waiting = [] if project is None else await asyncio.to_thread(project.waiting)
+        if project is None or not waiting:
+            self._dialogue.say("Nothing of this project waits for your trust.")
+            return
+        for file in waiting:
+            self._dialogue.say(self._services.redact("\n".join(file.lines)))
+        if not await self._dialogue.agrees("Trust these files as they are now?"):
+            self._dialogue.say("Not trusted; nothing was changed.")
+            return
+        for file in waiting:
+            await asyncio.to_thread(project.trust, file)
+        self._dialogue.say("Trusted. What the settings say counts from the next start on.")
+        if any(file.path.suffix == ".json" for file in waiting):
+            await self.reload("")

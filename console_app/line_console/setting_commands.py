@@ -1,0 +1,130 @@
+"""The slash commands of the line console for models, servers, permissions and how calls run."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, get_args
+
+from console_app.domain.approvals import ApprovalMode, CallPolicy
+from console_app.domain.errors import UsageError
+from console_app.domain.ports.provider import ProtocolMode, ReadsText, protocol_label, speaks
+from console_app.domain.safe_text import one_line
+from console_app.domain.sampling import EFFORTS
+from console_app.line_console.line_command import LineCommand
+
+if TYPE_CHECKING:
+    from console_app.line_console.console import LineConsole
+
+LOG_LINES = 40
+
+
+class SettingCommands:
+    """What they do, on one console."""
+
+    def __init__(self, console: LineConsole) -> None:
+        self._c = console
+        self._d = console.dialogue
+        self._say = console.dialogue.say
+
+    def all(self) -> Iterator[LineCommand]:
+        """Models, servers, permissions and how calls run."""
+        servers = self._c.server_commands
+        yield LineCommand("model", "choose the model that answers", self._model, "[PROVIDER/MODEL]")
+        yield LineCommand("effort", "how much the model thinks", self._effort, "[LEVEL]")
+        yield LineCommand("policy", "how the calls of one answer run", self._policy, "[parallel|sequential|single]")
+        yield LineCommand("protocol", "how the model is given tools", self._protocol, "[auto|native|text|xml]")
+        yield LineCommand("mode", "what runs without asking", self._mode, "[ask|auto|plan|yolo]")
+        yield LineCommand("permissions", "every rule; remove takes one away", self._permissions, "[remove 2]")
+        yield LineCommand("mcp", "servers and their tools, switched on and off", servers.servers, "[SERVER]")
+        yield LineCommand("tools", "servers and their tools, as /mcp", servers.servers, "[SERVER]")
+        yield LineCommand("reload", "read a changed mcp.json", servers.reload)
+        yield LineCommand("trust", "see what this project's files would do, and say yes or no", servers.trust)
+        yield LineCommand("theme", "the colours of the console on a screen", self._theme, "[NAME]")
+        yield LineCommand("config", "where the settings are and how they are changed", self._config)
+        yield LineCommand("doctor", "what is wrong, and what to do about it", self._doctor)
+        yield LineCommand("log", "the end of the program's log", self._log)
+
+    async def _model(self, rest: str) -> None:
+        models = self._c.services.models
+        picked = rest or await self._d.choose("Which model?", dict.fromkeys(await models.known(), ""))
+        if picked:
+            await models.switch(picked)
+            self._say(f"{picked} answers from the next turn on.")
+
+    async def _effort(self, rest: str) -> None:
+        engine = self._c.services.engine
+        picked = rest or await self._d.choose("Effort", dict.fromkeys(("default", *EFFORTS), ""))
+        effort = next((one for one in EFFORTS if one == picked), None)
+        if picked and effort is None and picked != "default":
+            raise UsageError(f"there is no effort {one_line(picked, 40)}")
+        if picked:
+            engine.settings = replace(engine.settings, effort=effort)
+            self._say(f"Effort: {picked}, from the next answer on.")
+
+    async def _policy(self, rest: str) -> None:
+        engine, names = self._c.services.engine, [one.value for one in CallPolicy]
+        picked = rest or await self._d.choose("Policy", dict.fromkeys(names, ""))
+        if picked and picked not in names:
+            raise UsageError(f"there is no policy {one_line(picked, 40)}")
+        if picked:
+            engine.settings = engine.settings.with_policy(CallPolicy(picked))
+            self._say(f"Policy: {picked}, from the next answer on.")
+
+    async def _protocol(self, rest: str) -> None:
+        provider, modes = self._c.services.engine.provider, get_args(ProtocolMode)
+        self._say(f"Tools are offered by protocol {protocol_label(provider)}.")
+        if not speaks(provider, ReadsText):
+            return
+        picked = rest or await self._d.choose("Protocol", dict.fromkeys(modes, ""))
+        mode = next((one for one in modes if one == picked), None)
+        if mode is not None:
+            provider.choose(mode)
+            self._say(f"Protocol {mode}, from the next request on.")
+
+    async def _mode(self, rest: str) -> None:
+        abouts = {
+            "ask": "what no rule allows asks",
+            "auto": "what only reads runs",
+            "plan": "nothing that changes anything runs",
+            "yolo": "every call runs",
+        }
+        picked = rest or await self._d.choose("Approvals", abouts)
+        if picked and picked not in abouts:
+            raise UsageError(f"there is no mode {one_line(picked, 40)}")
+        if picked:
+            released = self._c.permissions.use_mode(ApprovalMode(picked))
+            self._say(f"Approvals: {picked}, {abouts[picked]}. {released} calls that waited run now.")
+
+    async def _permissions(self, rest: str) -> None:
+        rows = self._c.permissions.rows()
+        word, _, number = rest.partition(" ")
+        if word == "remove" and number.isdecimal() and 1 <= int(number) <= len(rows):
+            rule = rows[int(number) - 1].rule
+            removed = rule is not None and self._c.permissions.remove_rule(rule)
+            self._say("The rule is removed." if removed else "That rule can't be removed here.")
+            return
+        self._say(f"Approvals: {self._c.permissions.mode.value}. /mode changes it. {len(rows)} rules.")
+        for place, row in enumerate(rows, 1):
+            self._say(f"  {place}. {row.action} {row.text}, {row.matches}, {row.source}")
+
+    async def _theme(self, rest: str) -> None:
+        folders = (folder for folder in self._c.services.theme_dirs)
+        names = {path.stem: "" for folder in folders for path in sorted(folder.glob("*.toml"))}
+        picked = rest or await self._d.choose("Colours of the console on a screen", names)
+        if picked in names and self._c.services.remember_theme is not None:
+            self._c.services.remember_theme(picked)
+            self._say(f"The console on a screen opens with {picked}.")
+
+    async def _config(self, _rest: str) -> None:
+        self._say("In a shell: fanout config show says every setting and who set it, fanout config path where.")
+
+    async def _doctor(self, _rest: str) -> None:
+        if self._c.services.diagnose is not None:
+            self._say("\n".join(await self._c.services.diagnose()))
+
+    async def _log(self, _rest: str) -> None:
+        path = self._c.services.log_path
+        text = await asyncio.to_thread(path.read_text, "utf-8", "replace") if path.exists() else "The log is empty."
+        self._say("\n".join(text.splitlines()[-LOG_LINES:]))

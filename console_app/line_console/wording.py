@@ -1,0 +1,82 @@
+"""How calls, turns and amounts are said."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from console_app.domain.amounts import size
+from console_app.domain.safe_text import one_line, visible
+from console_app.domain.tools import CallState, Outcome
+from console_app.domain.transcript_parts import CallView, TurnView
+
+BRIEF = 160  # characters of a result or of arguments that are said by themselves
+_STATES = {
+    CallState.ANNOUNCED: "preparing",
+    CallState.WAITING: "needs approval",
+    CallState.QUEUED: "queued",
+    CallState.RUNNING: "running",
+    CallState.FINISHED: "ended",
+}
+
+
+def state_of(call: CallView) -> str:
+    """Where a call stands, in a word or two."""
+    if call.outcome is not None:
+        return "done" if call.outcome is Outcome.SUCCEEDED else call.outcome.value.replace("_", " ")
+    return "needs input" if call.waits_for_you and call.state is not CallState.WAITING else _STATES[call.state]
+
+
+def label_of(call: CallView) -> str:
+    """`server.tool`, or the name that the model used."""
+    return one_line(f"{call.server}.{call.tool}" if call.server else call.name, 80)
+
+
+def brief_arguments(arguments: Mapping[str, Any] | None) -> str:
+    """Arguments in one line, "" for none."""
+    pairs = (f"{name} {_value(value)}" for name, value in (arguments or {}).items())
+    return one_line(", ".join(pairs), BRIEF)
+
+
+def argument_lines(arguments: Mapping[str, Any] | None) -> Iterator[str]:
+    """All of them, whole: a text as text."""
+    for name, value in (arguments or {}).items():
+        text = visible(_value(value))
+        yield f"  {one_line(name)}: {text}" if "\n" not in text else f"  {one_line(name)}:\n{_indented(text)}"
+
+
+def came_of(call: CallView) -> str:
+    """How a call ended, and what came of it, in brief."""
+    parts = [state_of(call)]
+    if call.duration_ms:
+        parts.append(f"after {call.duration_ms / 1000:.1f} s")
+    text = call.content if call.outcome is Outcome.SUCCEEDED else call.error or call.content
+    line = " ".join(parts) + (f": {one_line(text, BRIEF)}" if text else "")
+    if (more := text.strip().count("\n")) > 0:
+        line += f" ({more + 1} lines)"
+    if call.artifacts:
+        line += f". Files: {', '.join(f'{one_line(a.name, 60)}, {size(a.size)}' for a in call.artifacts)}"
+    return line
+
+
+def turn_lines(turn: TurnView, number_of: Mapping[str, int]) -> Iterator[str]:
+    """What was said and done in a turn."""
+    yield f"You: {turn.prompt}"
+    for step in turn.steps:
+        yield from (f"{thought.label}: {thought.text}" for thought in step.thoughts)
+        if step.text:
+            yield f"Answer: {step.text}"
+        for call in step.batch.calls:
+            yield f"Call {number_of[call.id]}, {label_of(call)}, {brief_arguments(call.arguments)}: {came_of(call)}"
+        yield from (f"You, while it ran: {message.content}" for message in step.steered)
+    if turn.outcome not in (None, "completed"):
+        yield f"Turn {turn.number} {(turn.outcome or '').replace('_', ' ')}. {one_line(turn.error or '', 400)}".strip()
+
+
+def _value(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"    {line}" for line in text.splitlines())
