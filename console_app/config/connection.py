@@ -26,7 +26,7 @@ _MORE_LABELS = {"www", "api", "inference", "llm", "openai", "v1", "com", "org", 
 
 
 @dataclass(frozen=True, slots=True)
-class Connection:
+class TypedEndpoint:
     """An endpoint and its key ("": none), as settings and an environment of their own have it."""
 
     provider: str
@@ -84,7 +84,7 @@ def checked_key(text: str) -> str:
     return key
 
 
-def connection(settings: Settings, environ: Mapping[str, str], url: str, key: str) -> Connection:
+def connection(settings: Settings, environ: Mapping[str, str], url: str, key: str) -> TypedEndpoint:
     """How `url` is reached with `key`; without one with that which its provider has, if any."""
     settings = settings.model_copy(update={"base_url": None})
     api = _api_of(url)
@@ -92,12 +92,12 @@ def connection(settings: Settings, environ: Mapping[str, str], url: str, key: st
     for name, table in providers.items():
         variable = table.api_key_env or ""
         if _is_at(table, name, environ, api, url) and (not key or (variable and _may_hold(environ, variable, url))):
-            return Connection(name, url, key, variable, False, settings, _with_key(environ, variable, key, url))
+            return TypedEndpoint(name, url, key, variable, False, settings, _with_key(environ, variable, key, url))
     name = _free_name(url, set(providers) | {OFFLINE, SCRIPTED})
     variable = _free_variable(name, environ) if key else ""
     table = ProviderSettings(api=api, base_url=url, api_key_env=variable or None)
     settings = settings.model_copy(update={"providers": {**settings.providers, name: table}})
-    return Connection(name, url, key, variable, True, settings, _with_key(environ, variable, key, url))
+    return TypedEndpoint(name, url, key, variable, True, settings, _with_key(environ, variable, key, url))
 
 
 def _with_key(environ: Mapping[str, str], variable: str, key: str, url: str) -> Mapping[str, str]:

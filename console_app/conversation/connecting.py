@@ -12,7 +12,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from console_app.config.connection import USUAL_PORTS, Connection, checked_key, checked_url, connection
+from console_app.config.connection import USUAL_PORTS, TypedEndpoint, checked_key, checked_url, connection
 from console_app.config.model_choice import choose_model
 from console_app.config.paths import Paths
 from console_app.config.redaction import Redactor
@@ -30,7 +30,7 @@ _QUESTION = "Reply with the one word: ready"
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class LocalEndpoint:
     """An endpoint that answers on this machine. `models` is None where it wants a key before it lists them."""
 
     name: str
@@ -42,7 +42,7 @@ class Found:
 class Listing:
     """An endpoint with the models that it lists; none: one has to be typed."""
 
-    connection: Connection
+    connection: TypedEndpoint
     models: tuple[str, ...]
 
 
@@ -65,7 +65,7 @@ class Connecting:
         self._models = models
         self._redactor = redactor
 
-    async def local(self) -> Sequence[Found]:
+    async def local(self) -> Sequence[LocalEndpoint]:
         """What answers as a model's endpoint on this machine, all ports asked at once."""
         found = await asyncio.gather(*(self._at(port, name) for port, name in self._ports.items()))
         return [one for one in found if one is not None]
@@ -93,7 +93,7 @@ class Connecting:
             raise refused
         return first
 
-    async def try_out(self, made: Connection, model: str) -> float:
+    async def try_out(self, made: TypedEndpoint, model: str) -> float:
         """Asks `model` for a word; the seconds until the first one came. Raises FanoutError."""
         from console_app.providers.factory import open_provider, preload
 
@@ -117,7 +117,7 @@ class Connecting:
             await provider.close()
         raise ProviderError(f"{model} at {host(made.url)} answered with nothing", "Take another model.")
 
-    async def keep(self, made: Connection, model: str) -> str:
+    async def keep(self, made: TypedEndpoint, model: str) -> str:
         """Has `model` answer from the next turn on, and from the next start; in words what was kept where. Raises
         FanoutError; then nothing has changed but what was kept before."""
         place = await asyncio.to_thread(made.keep, self._paths, model)
@@ -131,7 +131,7 @@ class Connecting:
         key = f"; the key is in {place}, for {host(made.url)} alone" if place else ""
         return f"{name} answers from the next turn on, and from the next start: {self._paths.settings}{key}."
 
-    async def _at(self, port: int, name: str) -> Found | None:
+    async def _at(self, port: int, name: str) -> LocalEndpoint | None:
         if not await _listens(port):
             return None
         url = f"http://127.0.0.1:{port}/v1"
@@ -139,11 +139,11 @@ class Connecting:
         try:
             models = await _listed(config, LOOKING)
         except ProviderError as error:
-            return Found(name, url, None) if error.status in (401, 403) else None
-        return Found(name, url, tuple(models))
+            return LocalEndpoint(name, url, None) if error.status in (401, 403) else None
+        return LocalEndpoint(name, url, tuple(models))
 
 
-def _config(made: Connection, model: str) -> ProviderConfig:
+def _config(made: TypedEndpoint, model: str) -> ProviderConfig:
     """Tried once: who types an address sees at once what it says."""
     try:
         config = choose_model(made.settings, made.environ, name=f"{made.provider}/{model}").config

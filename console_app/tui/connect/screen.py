@@ -31,7 +31,7 @@ MOST_SHOWN = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class KnownAddress:
     """An address to take from the list."""
 
     url: str
@@ -40,8 +40,8 @@ class Place:
 
 
 VENDORS = (
-    Place(VENDOR_URLS["openai-chat"], "OpenAI, with a key", wants_key=True),
-    Place(VENDOR_URLS["anthropic"], "Anthropic, with a key", wants_key=True),
+    KnownAddress(VENDOR_URLS["openai-chat"], "OpenAI, with a key", wants_key=True),
+    KnownAddress(VENDOR_URLS["anthropic"], "Anthropic, with a key", wants_key=True),
 )
 
 
@@ -63,7 +63,7 @@ class ConnectScreen(ModalScreen[str | None]):
     def __init__(self, connecting: Connecting) -> None:
         super().__init__()
         self._connecting = connecting
-        self._places: list[Place] = list(VENDORS)
+        self._places: list[KnownAddress] = list(VENDORS)
         self._listing: Listing | None = None
         self._listed_for = ("", "")  # address and key as they were typed
         self._given_for = ""  # the address that the key went to
@@ -100,7 +100,8 @@ class ConnectScreen(ModalScreen[str | None]):
     async def _look(self) -> None:
         found = await self._connecting.local()
         self._places = [
-            Place(one.url, f"on this machine: {one.name}, {_amount(one.models)}", one.models is None) for one in found
+            KnownAddress(one.url, f"on this machine: {one.name}, {_amount(one.models)}", one.models is None)
+            for one in found
         ] + list(VENDORS)
         if self._listing is None:
             self._fill()
@@ -180,7 +181,7 @@ class ConnectScreen(ModalScreen[str | None]):
             self._input("model").value = self._names[event.option_index]
             self.action_go_on()
 
-    def _take(self, place: Place) -> None:
+    def _take(self, place: KnownAddress) -> None:
         """Its address goes into the field; where a key is needed that is next, else what it lists."""
         self._input("address").value = place.url
         if place.wants_key and not self._typed[1]:

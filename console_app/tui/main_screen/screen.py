@@ -16,9 +16,8 @@ from console_app.conversation.permissions import Permissions
 from console_app.conversation.readiness import Readiness
 from console_app.conversation.sessions import Sessions
 from console_app.conversation.starting import ConsoleStart
-from console_app.domain.approvals import ApprovalMode
 from console_app.domain.ports.provider import no_pictures
-from console_app.tui.approvals.mode_switch import MODE_NOTES, ModeSwitch
+from console_app.tui.approvals.mode_keys import ModeKeys
 from console_app.tui.commands.custom import CustomCommandList
 from console_app.tui.commands.line import CommandLine
 from console_app.tui.commands.registry import Command, CommandRegistry
@@ -32,6 +31,7 @@ from console_app.tui.main_screen.console_ui import ConsoleUi
 from console_app.tui.main_screen.copying import copy_part, name_of
 from console_app.tui.main_screen.dialogs import Dialogs
 from console_app.tui.main_screen.find_bar import FindBar
+from console_app.tui.main_screen.leaving import Leaving
 from console_app.tui.main_screen.panel_actions import act_on_call
 from console_app.tui.main_screen.prompt_area import PromptArea
 from console_app.tui.main_screen.shown_conversation import ShownConversation
@@ -51,7 +51,6 @@ from console_app.tui.widgets.too_small import TooSmall
 
 PLAN = "plan mode, in which only what is read-only runs, and back"
 RETRY = "run the calls that were cut off again; each asks"
-AGAIN = 2.0  # seconds in which a second Ctrl+C quits
 
 
 class ChatScreen(MainScreen):
@@ -96,9 +95,9 @@ class ChatScreen(MainScreen):
         self.readiness = Readiness(services.server_statuses, services.connect)
         self._start = ConsoleStart(services, self.readiness, ui)
         self.activity = ActivityStatus(self.conversation, self.readiness, lambda: ui.shown.transcript)
-        self.modes = ModeSwitch(
-            self.permissions, partial(services.timing.later, self), self._mode_settled, services.timing.now
-        )
+        self._mode_keys = ModeKeys(self.permissions, ui, partial(services.timing.later, self), services.timing.now)
+        self.modes = self._mode_keys.modes
+        self._leaving = Leaving(self, services.timing.now)
         self.dialogs = Dialogs(ui, services, self.conversation, self.offers, lambda: self.prompt)
         equip(self.offers, services, ui, self.dialogs)
         self.custom = CustomCommandList(services.custom_commands, self.commands, ui, engine, services.models)
@@ -108,7 +107,6 @@ class ChatScreen(MainScreen):
         self._themes = themes
         self._news = ServerNews(services.server_statuses, ui.tell)
         self._first_prompt = prompt
-        self._interrupted_at = self._escaped_at = float("-inf")
 
     def compose(self) -> ComposeResult:
         """Top to bottom."""
@@ -308,17 +306,8 @@ class ChatScreen(MainScreen):
         self.prompt_area.stop()
 
     def action_close(self) -> None:
-        """Escape otherwise: closes the completion list, else goes back to the prompt; twice in an empty one rewinds."""
-        if self.prompt_field.close_completion():
-            return
-        now = self.services.timing.now()
-        empty = self.prompt.has_focus and not self.prompt.text and bool(self.ui.shown.transcript.turns)
-        if empty and now - self._escaped_at < AGAIN:
-            self.action_command("rewind")
-        elif empty:
-            self.ui.toast("Press Esc again to rewind to a message.", 2)
-        self._escaped_at = now if empty else float("-inf")
-        self.prompt.focus()
+        """Escape otherwise: see Leaving."""
+        self._leaving.escape()
 
     def action_steer(self) -> None:
         """Ctrl+S."""
@@ -326,21 +315,7 @@ class ChatScreen(MainScreen):
 
     def action_interrupt(self) -> None:
         """Ctrl+C: copies a selection, clears the prompt, stops the turn; pressed again with nothing left, quits."""
-        if selected := self.get_selected_text() or self.prompt.selected_text:
-            self.ui.copy(selected)
-            self.clear_selection()
-            return
-        now = self.services.timing.now()
-        again, self._interrupted_at = now - self._interrupted_at < AGAIN, now
-        if self.prompt.text:
-            self.prompt.sent.leave()
-            self.prompt.put("")
-        elif self.prompt_area.stop():
-            pass
-        elif again:
-            self.app.exit(0)
-        else:
-            self.ui.toast("Press Ctrl+C again to quit.")
+        self._leaving.interrupt(self.get_selected_text() or "")
 
     def action_quit_if_empty(self) -> None:
         """Ctrl+D out of the prompt: quits like in it, unless something is written there."""
@@ -376,27 +351,11 @@ class ChatScreen(MainScreen):
 
     def action_cycle_mode(self) -> None:
         """Shift+Tab: ask, auto, plan, yolo, ask."""
-        if self.modes.next():
-            self.ui.toast(MODE_NOTES[self.modes.shown], seconds=2)
-        self.ui.changed()
+        self._mode_keys.next()
 
     def action_toggle_plan(self) -> None:
         """Alt+P: into plan mode and out of it, to the mode before."""
-        answered = self.modes.toggle_plan()
-        self.ui.toast(MODE_NOTES[self.modes.shown], seconds=2)
-        self._mode_settled(answered)
-
-    def _mode_settled(self, answered: int) -> None:
-        """Another mode holds from now on, also for what waits."""
-        self.ui.changed()
-        if not answered:
-            return
-        calls = "1 call that waited" if answered == 1 else f"{answered} calls that waited"
-        if self.modes.shown is ApprovalMode.PLAN:
-            does = f"{calls} {'was' if answered == 1 else 'were'} decided"
-        else:
-            does = f"{calls} {'runs' if answered == 1 else 'run'} now"
-        self.ui.toast(f"Approvals: {self.modes.shown.value}. {does}.")
+        self._mode_keys.toggle_plan()
 
     def action_search_history(self) -> None:
         """Ctrl+R."""

@@ -1,0 +1,54 @@
+"""Escape and Ctrl+C: what they close, clear or stop, and what the second of two does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from console_app.tui.main_screen.screen import ChatScreen
+
+AGAIN = 2.0  # seconds in which a second key counts as one
+
+
+class Leaving:
+    """Of one chat screen. `clock` gives seconds."""
+
+    def __init__(self, screen: ChatScreen, clock: Callable[[], float]) -> None:
+        self._screen = screen
+        self._clock = clock
+        self._interrupted_at = self._escaped_at = float("-inf")
+
+    def escape(self) -> None:
+        """Escape while nothing runs: closes the completion list, else goes back to the prompt; twice in an empty one
+        rewinds."""
+        screen, now = self._screen, self._clock()
+        if screen.prompt_field.close_completion():
+            return
+        prompt = screen.prompt
+        empty = prompt.has_focus and not prompt.text and bool(screen.ui.shown.transcript.turns)
+        if empty and now - self._escaped_at < AGAIN:
+            screen.action_command("rewind")
+        elif empty:
+            screen.ui.toast("Press Esc again to rewind to a message.", 2)
+        self._escaped_at = now if empty else float("-inf")
+        prompt.focus()
+
+    def interrupt(self, selected: str) -> None:
+        """Ctrl+C: copies what is selected, clears the prompt, stops the turn; again with nothing left, quits."""
+        screen, now = self._screen, self._clock()
+        prompt = screen.prompt
+        if selected := selected or prompt.selected_text:
+            screen.ui.copy(selected)
+            screen.clear_selection()
+            return
+        again, self._interrupted_at = now - self._interrupted_at < AGAIN, now
+        if prompt.text:
+            prompt.sent.leave()
+            prompt.put("")
+        elif screen.prompt_area.stop():
+            pass
+        elif again:
+            screen.app.exit(0)
+        else:
+            screen.ui.toast("Press Ctrl+C again to quit.")
