@@ -31,6 +31,7 @@ MEANINGS: Mapping[str, str] = {
     "dedupe": "equal calls that only read run once",
     "finish_todos": "open to-do items keep a turn from completing",
     "never_parallel": "SERVER.TOOL patterns that never run beside another call of the same tool",
+    "ui": "how the console shows itself: screen_reader says it as lines, with nothing drawn",
     "limits": "calls at once of a server or a SERVER.TOOL pattern",
     "approval_mode": "what runs without asking you",
     "max_steps": "most requests of a turn",

@@ -5,18 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
-from enum import Enum
 from pathlib import Path
 from typing import Any, cast
 
-from pydantic import BaseModel
-
 from console_app.config.layers import LayeredSettings
 from console_app.config.paths import Paths, project_mcp, project_settings
+from console_app.config.setting_list import plain
 from console_app.domain.errors import UsageError
 from console_app.headless.json_outputs import PlaceEntry, PlacesReport, RuleEntry, SettingEntry, SettingsReport
-
-_SECRET = "(hidden)"
 
 
 def places(paths: Paths, cwd: Path, bundled: Sequence[Path]) -> PlacesReport:
@@ -59,7 +55,7 @@ def settings(layered: LayeredSettings, model: str, why: str, only: Sequence[str]
     entries = (
         SettingEntry(
             name=name,
-            value=_plain(getattr(layered.settings, name)),
+            value=plain(getattr(layered.settings, name)),
             source=layered.sources.get(name, "default"),
         )
         for name in only or known
@@ -79,19 +75,6 @@ def setting_lines(report: SettingsReport) -> Iterator[str]:
     for rule in report.rules:
         yield f"# rule: {rule.action} {rule.pattern}  # {rule.source}"
     yield f"# {report.model} answers ({report.why})"
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, BaseModel):
-        fields = {name: _plain(getattr(value, name)) for name in value.model_fields_set}
-        if "headers" in fields:
-            fields["headers"] = dict.fromkeys(fields["headers"], _SECRET)
-        return fields
-    if isinstance(value, Mapping):
-        return {key: _plain(item) for key, item in cast("Mapping[str, Any]", value).items()}
-    if isinstance(value, Enum):
-        return value.value
-    return str(value) if isinstance(value, Path) else value
 
 
 def _toml(value: Any) -> str:

@@ -14,7 +14,7 @@ from pydantic import BaseModel, TypeAdapter
 from console_app.command_line.commands import COMMANDS, CONSOLE, EXIT_CODES
 from console_app.command_line.help_text import help_of, program
 from console_app.config.layers import _TABLES  # pyright: ignore[reportPrivateUsage]
-from console_app.config.setting_list import MEANINGS
+from console_app.config.setting_list import MEANINGS, plain
 from console_app.config.settings import ModelSettings, ProviderSettings, Rules, Settings
 from console_app.domain.sampling import Sampling
 from console_app.headless.json_outputs import OUTPUTS, schema
@@ -144,7 +144,7 @@ def _rows(model: type[BaseModel], base: type[BaseModel]) -> Iterator[str]:
             continue
         said = shape["properties"][name]
         default = field.get_default(call_default_factory=True, validated_data={})
-        shown = "" if default in (None, (), {}) else _code(json.dumps(default))
+        shown = "" if plain(default) in (None, [], {}) else _code(json.dumps(plain(default)))
         means = field.description or MEANINGS.get(name, "")
         yield f"| {_code(name)} | {_type(said, shape)} | {shown} | {_cell(means)} |"
 
