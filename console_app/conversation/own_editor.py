@@ -10,6 +10,7 @@ import os
 import shlex
 import shutil
 import subprocess
+import sys
 import tempfile
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -31,6 +32,8 @@ def editor_command() -> list[str]:
     named = os.environ.get("VISUAL") or os.environ.get("EDITOR")
     if named:
         return shlex.split(named)
+    if not sys.stdin.isatty():
+        raise EditorError("none is named, and there is no terminal.", "Set VISUAL or EDITOR to one that needs none.")
     for name in FALLBACKS:
         if found := shutil.which(name):
             return [found]

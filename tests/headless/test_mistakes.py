@@ -30,7 +30,7 @@ from tests.headless.inside import Inside
         (["frobnicate", "the", "widget"], "fanout -- frobnicate the widget"),
         (["@README.md"], "no command '@README.md'"),
         (["-m", "offline/rehearsal", "hello"], "no command 'hello'"),
-        (["config", "edit"], "config has no action 'edit'"),
+        (["config", "alter"], "config has no action 'alter'"),
         (["call"], "call needs SERVER.TOOL JSON"),
         (["call", "calculator"], '"calculator" is no SERVER.TOOL'),
         (["call", "a.b", "{"], "the arguments of a.b are no JSON"),

@@ -48,7 +48,7 @@ def test_each_command_has_help_of_its_own(fanout: Fanout, command: str) -> None:
     assert f"usage: fanout {command}" in done.out
 
 
-@pytest.mark.parametrize("arguments", [["--modle", "x"], ["run", "-m", "nobody/x", "hi"], ["config", "edit"]])
+@pytest.mark.parametrize("arguments", [["--modle", "x"], ["run", "-m", "nobody/x", "hi"], ["config", "alter"]])
 def test_a_mistake_is_one_line_and_exit_code_2(fanout: Fanout, arguments: list[str]) -> None:
     done = fanout.run(*arguments)
     assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)

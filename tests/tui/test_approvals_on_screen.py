@@ -57,9 +57,8 @@ def outcomes(pilot: Pilot[Any]) -> list[str]:
 
 async def test_every_waiting_call_is_a_row_and_the_selected_one_shows_all_arguments(tmp_path: Path) -> None:
     async with waiting(tmp_path) as (pilot, board):
-        text = seen(pilot.app)
-        assert text.count("files · write") >= 6  # a panel and a row each
-        assert "[/red]b.md" in text
+        await until(pilot, lambda: seen(pilot.app).count("files · write") >= 6, "a panel and a row each")
+        assert "[/red]b.md" in seen(pilot.app)
         await reach(pilot, board)
         await pilot.press("2")
         await see(pilot, "[@click=app.quit]")

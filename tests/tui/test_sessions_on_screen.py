@@ -107,7 +107,7 @@ async def test_sessions_are_listed_found_by_what_was_said_and_opened(tmp_path: P
         await pilot.press(*"norw")
         await see(pilot, "1 found")
         assert "The capital of Norway is Oslo." in seen(pilot.app)
-        assert "beta" not in seen(pilot.app)
+        await until(pilot, lambda: "beta" not in seen(pilot.app), "the preview of what was found")
         await pilot.press("enter")
         await until(pilot, lambda: pilot.app.screen is chat(pilot.app))
         await see(pilot, "The capital of Norway is Oslo.")
@@ -190,9 +190,9 @@ async def test_export_writes_a_file_that_was_not_there(tmp_path: Path, form: str
         await pilot.press(*"first", "enter")
         await see(pilot, "One.")
         await until(pilot, lambda: not chat(running).conversation.busy)
-        for _ in range(2):
+        for name in ("out", "out-2"):
             await pilot.press(*f"/export {form} out.{form}", "enter")
-        await until(pilot, (tmp_path / f"out-2.{form}").exists)
+            await until(pilot, (tmp_path / f"{name}.{form}").exists)
         assert "One." in (tmp_path / f"out.{form}").read_text()
         assert (tmp_path / f"out.{form}").stat().st_mode & 0o777 == 0o600
 

@@ -45,6 +45,10 @@ class ItemScreen(Screen[None]):
         yield self._view
         yield KeyHints()
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Nothing is looked for or copied in part here: those keys of the view do nothing, and are not named."""
+        return action not in ("find_step", "copy_part", "close_find")
+
     def on_mount(self) -> None:
         """From now on its events come."""
         self._feed.watch(self.item_id)
