@@ -31,7 +31,6 @@ MEANINGS: Mapping[str, str] = {
     "dedupe": "equal calls that only read run once",
     "finish_todos": "open to-do items keep a turn from completing",
     "never_parallel": "SERVER.TOOL patterns that never run beside another call of the same tool",
-    "ui": "how the console shows itself: screen_reader says it as lines, with nothing drawn",
     "limits": "calls at once of a server or a SERVER.TOOL pattern",
     "approval_mode": "what runs without asking you",
     "max_steps": "most requests of a turn",
@@ -60,6 +59,7 @@ MEANINGS: Mapping[str, str] = {
     "extra_body": "goes into every request as it is",
     "notifications": "how you are told of what waits or ended while the terminal has no focus: bell, osc9, osc777",
     "window_title": "the window's title says what the console does",
+    "ui": "how the console shows itself: screen_reader says it as lines, with nothing drawn",
 }
 
 
