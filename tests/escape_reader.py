@@ -43,7 +43,7 @@ def read(data: bytes | str, *, newlines: bool = False) -> Reading:
         elif match := _STRING.match(text, at):
             if match[1] == "]" and match[2].startswith("52;c;"):
                 found.clipboard.append(match[2][5:])
-            elif not (match[1] == "]" and re.fullmatch(r"22;[a-z-]+", match[2])):
+            elif not (match[1] == "]" and re.fullmatch(r"22;[a-z-]+|11;\?|2;fanout[^\x00-\x1f\x7f-\x9f]*", match[2])):
                 found.faults.append(f"string {match[0][:60]!r}")
             at = match.end()
         else:
@@ -76,5 +76,7 @@ def _known_csi(private: str, parameters: str, between: str, final: str) -> bool:
             return parameters.isdigit()
         case ("<", "", "u"):
             return not parameters
+        case ("", "", "t"):
+            return parameters in ("22;2", "23;2")  # the window's title, kept and given back
         case _:
             return False

@@ -266,7 +266,8 @@ def _check_what_ran(tools: Tools, mode: ApprovalMode, user: User, events: list[e
     assert started == [(invocation.call_id, dict(invocation.arguments)) for invocation in tools.ran]
     for invocation in tools.ran:
         needs_none = mode is ApprovalMode.YOLO or (
-            mode is ApprovalMode.AUTO and invocation.spec.annotations == ToolAnnotations(read_only=True)
+            mode in (ApprovalMode.AUTO, ApprovalMode.PLAN)
+            and invocation.spec.annotations == ToolAnnotations(read_only=True)
         )
         if not needs_none:
             assert dict(invocation.arguments) in user.approved[invocation.call_id]

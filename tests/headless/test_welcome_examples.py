@@ -9,12 +9,12 @@ import pytest
 from console_app.tui.main_screen.welcome import EXAMPLES
 from tests.headless.inside import Inside
 
-CALLS = (("evaluate",) * 3, ("long_task",) * 3 + ("status_updates",), ("evaluate", "fail"))
+CALLS = (("evaluate",) * 3, ("long_task",) * 4, ("evaluate", "fail"))
 
 
 @pytest.mark.parametrize(("number", "tools"), list(enumerate(CALLS)))
 def test_what_is_offered_to_try_makes_its_calls(fanout: Inside, number: int, tools: tuple[str, ...]) -> None:
-    text = EXAMPLES[number].text.replace("4, 6 and 8 seconds", "0.1, 0.1 and 0.1 seconds")
+    text = EXAMPLES[number].text.replace("3, 4, 6 and 8 seconds", "0.1, 0.1, 0.1 and 0.1 seconds")
     done = fanout.run("run", text, "-m", "offline/rehearsal", "--output-format", "stream-json")
     events = [json.loads(line) for line in done.out.splitlines()]
     called = sorted(

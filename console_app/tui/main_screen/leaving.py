@@ -6,16 +6,27 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from console_app.tui.main_screen.screen import ChatScreen
+    from console_app.tui.main_screen.base import MainScreen
+    from console_app.tui.main_screen.console_ui import ConsoleUi
 
 AGAIN = 2.0  # seconds in which a second key counts as one
 
 
 class Leaving:
-    """Of one chat screen. `clock` gives seconds."""
+    """Of one chat screen. `stop` stops what runs, if anything does; `rewind` opens that; `clock` gives seconds."""
 
-    def __init__(self, screen: ChatScreen, clock: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        screen: MainScreen,
+        ui: ConsoleUi,
+        stop: Callable[[], bool],
+        rewind: Callable[[], None],
+        clock: Callable[[], float],
+    ) -> None:
         self._screen = screen
+        self._ui = ui
+        self._stop = stop
+        self._rewind = rewind
         self._clock = clock
         self._interrupted_at = self._escaped_at = float("-inf")
 
@@ -26,11 +37,11 @@ class Leaving:
         if screen.prompt_field.close_completion():
             return
         prompt = screen.prompt
-        empty = prompt.has_focus and not prompt.text and bool(screen.ui.shown.transcript.turns)
+        empty = prompt.has_focus and not prompt.text and bool(self._ui.shown.transcript.turns)
         if empty and now - self._escaped_at < AGAIN:
-            screen.action_command("rewind")
+            self._rewind()
         elif empty:
-            screen.ui.toast("Press Esc again to rewind to a message.", 2)
+            self._ui.toast("Press Esc again to rewind to a message.", 2)
         self._escaped_at = now if empty else float("-inf")
         prompt.focus()
 
@@ -39,16 +50,16 @@ class Leaving:
         screen, now = self._screen, self._clock()
         prompt = screen.prompt
         if selected := selected or prompt.selected_text:
-            screen.ui.copy(selected)
+            self._ui.copy(selected)
             screen.clear_selection()
             return
         again, self._interrupted_at = now - self._interrupted_at < AGAIN, now
         if prompt.text:
             prompt.sent.leave()
             prompt.put("")
-        elif screen.prompt_area.stop():
+        elif self._stop():
             pass
         elif again:
             screen.app.exit(0)
         else:
-            screen.ui.toast("Press Ctrl+C again to quit.")
+            self._ui.toast("Press Ctrl+C again to quit.")

@@ -97,7 +97,9 @@ class ChatScreen(MainScreen):
         self.activity = ActivityStatus(self.conversation, self.readiness, lambda: ui.shown.transcript)
         self._mode_keys = ModeKeys(self.permissions, ui, partial(services.timing.later, self), services.timing.now)
         self.modes = self._mode_keys.modes
-        self._leaving = Leaving(self, services.timing.now)
+        self._leaving = Leaving(
+            self, ui, lambda: self.prompt_area.stop(), partial(self.action_command, "rewind"), services.timing.now
+        )
         self.dialogs = Dialogs(ui, services, self.conversation, self.offers, lambda: self.prompt)
         equip(self.offers, services, ui, self.dialogs)
         self.custom = CustomCommandList(services.custom_commands, self.commands, ui, engine, services.models)

@@ -31,7 +31,7 @@ ABOUT = (
 EXAMPLES = (
     Example("Calculate these three things: (1) 355/113, (2) sqrt(2), (3) e^pi", "three calls at once"),
     Example(
-        "Run three long tasks of 4, 6 and 8 seconds, and show status updates",
+        "Run four long tasks of 3, 4, 6 and 8 seconds",
         "four calls with progress; alt+up goes to them, x stops one",
     ),
     Example('Make a call fail with "on purpose", and calculate sqrt(144)', "one that fails beside one that works"),
