@@ -74,7 +74,7 @@ def open_services(arguments: Namespace) -> ConsoleServices:
 
 def run_in_lines(arguments: Namespace) -> int:
     """The console as lines until it is left; the exit code. Raises FanoutError as `open_services` does."""
-    from console_app.line_console.console import run
+    from console_app.line_console.run import run
 
     return asyncio.run(run(open_services(arguments), arguments.prompt))
 

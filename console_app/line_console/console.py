@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import signal
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 
 from console_app.conversation.attachments import Attachments
@@ -24,8 +24,8 @@ from console_app.headless.interrupts import LEAVING, end_within
 from console_app.headless.output import OutputStreams
 from console_app.line_console.approvals import LineApprovals
 from console_app.line_console.call_numbers import CallNumbers
-from console_app.line_console.commands import all_commands
 from console_app.line_console.dialogue import Dialogue
+from console_app.line_console.line_command import LineCommand
 from console_app.line_console.line_ui import LineUi
 from console_app.line_console.narrator import Narrator
 from console_app.line_console.questions import LineQuestions
@@ -36,21 +36,16 @@ from console_app.line_console.typed_lines import TypedLines
 log = logging.getLogger(__name__)
 
 
-async def run(services: LineServices, prompt: str | None) -> int:
-    """Runs until it is left; the exit code."""
-    output = OutputStreams()
-    with TypedLines() as typed:
-        console = LineConsole(services, output, typed)
-        code = await console.run(prompt)
-    await output.finish()
-    output.close()
-    return code
-
-
 class LineConsole:
     """Of one terminal. Its parts are for the commands."""
 
-    def __init__(self, services: LineServices, output: OutputStreams, typed: TypedLines) -> None:
+    def __init__(
+        self,
+        services: LineServices,
+        output: OutputStreams,
+        typed: TypedLines,
+        commands: Callable[[LineConsole], Mapping[str, LineCommand]],
+    ) -> None:
         self.services = services
         self.dialogue = Dialogue(output)
         self.numbers = CallNumbers()
@@ -78,7 +73,7 @@ class LineConsole:
         self.approvals = LineApprovals(engine, self.permissions, self.calls, self.numbers, self.dialogue)
         self.questions = LineQuestions(services.human, self.calls, self.numbers, self.dialogue)
         self.server_commands = ServerCommands(services, self.ui)
-        self.commands = all_commands(self)
+        self.commands = commands(self)
         self._typed = typed
         self._left = asyncio.Event()
         self._code = 0

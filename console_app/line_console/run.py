@@ -1,0 +1,19 @@
+"""Runs the line console with its commands."""
+
+from __future__ import annotations
+
+from console_app.headless.output import OutputStreams
+from console_app.line_console.commands import all_commands
+from console_app.line_console.console import LineConsole
+from console_app.line_console.services import LineServices
+from console_app.line_console.typed_lines import TypedLines
+
+
+async def run(services: LineServices, prompt: str | None) -> int:
+    """Runs until it is left; the exit code."""
+    output = OutputStreams()
+    with TypedLines() as typed:
+        code = await LineConsole(services, output, typed, all_commands).run(prompt)
+    await output.finish()
+    output.close()
+    return code
