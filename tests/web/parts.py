@@ -127,6 +127,7 @@ async def page_of(
         origin=origin or None,
         additional_headers=sent,
         max_size=None,
+        max_queue=None,  # a full one is not read, its close neither: unread pictures would hold up the end
         proxy=None,
         close_timeout=PATIENCE,
     ) as socket:

@@ -58,6 +58,7 @@ async def test_a_link_of_a_result_opens_in_the_browser_and_not_here(tmp_path: Pa
             await page.type("\x1b[1;3A")
             await page.see("f files")
             await page.type("f")
+            await page.see("enter select · esc cancel")  # the panel shows the address too
             await page.see("https://example.org/page")
             await page.type("\r")
             await page.until(lambda page: {"open": "https://example.org/page"} in page.told)

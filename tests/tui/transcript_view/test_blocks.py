@@ -119,7 +119,7 @@ def test_what_tells_calls_apart_comes_first_and_a_path_shows_its_end() -> None:
     calls = [a_call() for _ in range(6)]
     for n, call in enumerate(calls):
         call.id = f"call_{n}"
-        call.arguments = {"encoding": "utf-8", "path": f"/home/somebody/work/a-project/source/part_{n}.py"}
+        call.arguments = {"encoding": "utf-8", "path": f"/srv/a-project/source/part_{n}.py"}
     group = CallGroup(BatchView(calls))
     group.room = 6
     for n, call in enumerate(calls):
