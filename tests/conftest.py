@@ -7,7 +7,7 @@ import os
 import signal
 from collections.abc import Iterator
 
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from console_app.domain import events, messages
 from console_app.domain.tools import Frozen
@@ -16,8 +16,9 @@ _ = events, messages
 
 # No deadlines: machines have bad moments. Each run looks at new examples, but where a change is judged (`.ci/run`) they
 # are the same every time, so that what fails is what was changed.
-settings.register_profile("exploring", deadline=None)
-settings.register_profile("steady", deadline=None, derandomize=True)
+# How fast examples are made says something of the machine and nothing of the code.
+settings.register_profile("exploring", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("steady", settings.get_profile("exploring"), derandomize=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "exploring"))
 
 # What a shell starts with `nohup` or `&` ignores some signals, and so would every program that a test starts, as only
