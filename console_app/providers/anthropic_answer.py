@@ -39,7 +39,7 @@ class AnthropicAnswer(WireAnswer):
     def __init__(self, tools: Sequence[ToolSpec] = (), source: str = "") -> None:
         super().__init__(tools)
         self._source = source
-        self._calls = LabelledCalls(self.chunks, self.offered)
+        self._calls = LabelledCalls(self.chunks, "content_block_stop", self.offered, once=True)
         self._open: dict[int | None, _Block] = {}
         self._counted: dict[str, Any] = {}
 
@@ -129,11 +129,15 @@ class AnthropicAnswer(WireAnswer):
                 pass
 
     def _stop(self, index: int | None) -> None:
-        block = self._open.pop(index, None)
-        if block is None:
-            self._calls.close(Where(index))
-        else:
+        self._calls.closes = True
+        if index is None and len(self._open) == 1 and not self._calls.open:
+            index = next(iter(self._open))
+        if block := self._open.pop(index, None):
             self._close(block, complete=True)
+        elif index is not None:
+            self._calls.close(Where(index))
+        elif not self._open:
+            self._calls.close_alone()
 
     def _close(self, block: _Block, *, complete: bool) -> None:
         """Keeps a block; thinking that was cut off is kept for people only, since it has no signature."""

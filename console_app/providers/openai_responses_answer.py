@@ -29,7 +29,7 @@ class ResponsesAnswer(WireAnswer):
     def __init__(self, tools: Sequence[ToolSpec] = (), source: str = "") -> None:
         super().__init__(tools)
         self._source = source
-        self._calls = LabelledCalls(self.chunks, self.offered)
+        self._calls = LabelledCalls(self.chunks, "response.output_item.done", self.offered)
         self._items = Items()
 
     @property
