@@ -1,10 +1,11 @@
 """What a fan-out reads from the provider's prompt cache: `python -m benchmarks.bench_cache [STEPS CALLS]`.
 
 A turn of the real engine over a real connection; the local endpoint counts hits by the rule that Anthropic publishes
-(`tests/prompt_cache.py`). Each step asks for CALLS calls at once, of a catalogue of 60 tools. What a step adds (its calls,
-which the model wrote, and their results) is sent for the first time and in no cache, so wherever the marks stand the
-share of all input stays below 100 % by just that: with B tokens of tools, system prompt and question, and X that each of
-N steps adds, N·X of N·B + X·N·(N+1)/2. What marks decide, and what is held here, is the share of what was sent before.
+(`tests/prompt_cache.py`). Each step asks for CALLS calls at once, of a catalogue of 60 tools. What a step adds (its
+calls, which the model wrote, and their results) is sent for the first time and in no cache, so wherever the marks stand
+the share of all input stays below 100 % by just that: with B tokens of tools, system prompt and question, and X that
+each of N steps adds, N·X of N·B + X·N·(N+1)/2. What marks decide, and is held here, is the share of what was sent
+before.
 """
 
 from __future__ import annotations

@@ -94,6 +94,10 @@ class WireAnswer(ABC):
     def tokens(self) -> tuple[int, int, int | None] | None:
         """Input, output and cached tokens, None when the endpoint counted none."""
 
+    @abstractmethod
+    def take_usage(self, event: dict[str, Any]) -> None:
+        """Takes the usage of an event, if it has one, and nothing else of it."""
+
     @property
     def cache_written(self) -> int:
         """Input tokens that were written to the provider's cache, which some charge more for."""

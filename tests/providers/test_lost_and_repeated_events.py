@@ -62,23 +62,25 @@ def data_of(event: bytes) -> dict[str, Any]:
     return {} if data.strip() == b"[DONE]" else json.loads(data)
 
 
+def made_in(event: bytes) -> list[Any]:
+    """The fragments of calls in a chunk of a chat completion."""
+    return [one for choice in data_of(event).get("choices", ()) for one in choice["delta"].get("tool_calls", ())]
+
+
 def whose(api: Api, event: bytes) -> str:
     """The id of the call that an event is of, "" for none."""
     data, ids = data_of(event), list(WRITTEN)
     if api == "openai-chat":
-        made = [one for choice in data.get("choices", ()) for one in choice["delta"].get("tool_calls", ())]
-        return ids[made[0]["index"]] if made else ""
+        return next((ids[one["index"]] for one in made_in(event)), "")
     place = data.get("index", data.get("output_index", -1)) - 2
     return ids[place] if place >= 0 else ""
 
 
 def fragment(event: bytes) -> str:
     """The arguments that an event adds to a call."""
-    data = data_of(event)
-    made: list[Any] = [one for choice in data.get("choices", ()) for one in choice["delta"].get("tool_calls", ())]
-    if made:
+    if made := made_in(event):
         return str(made[0]["function"].get("arguments", ""))
-    delta = data.get("delta", "")
+    delta = data_of(event).get("delta", "")
     return delta if isinstance(delta, str) else str(delta.get("partial_json", ""))
 
 
