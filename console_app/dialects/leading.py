@@ -8,29 +8,31 @@ import re
 from collections import Counter
 from typing import Literal, TypeAlias
 
+from console_app.dialects.patterns import lazily
+
 Lead: TypeAlias = Literal["", "own", "other", "title", "rule"]
 """How the text leads to a call: not at all · by a colon, in the first person · by a colon or a delimiter · by a heading
 or a word alone · it stands after a rule, maybe between two.
 """
 
 _MARK = r"-=*_+.$:^@(\[{<|%&!#~─━═❝"
-_DELIMITER = re.compile(
+_DELIMITER = lazily(
     rf"[{_MARK}]+"
     r"|([-=+_$:@%!.])\1+[ \t]*[^\s].*"  # --- page ---, ==> a.txt <==, :::note
     r"|[\[{][^\]}]*[\]}]|[.=@\\][a-z]\w*"  # [source,xml], {panel}, .nf, =pod
     r"|[A-Z][A-Z _-]{3,}"
 )
-_RULE = re.compile(r"^[ \t]*([-=*_+.$#~─━═])(?:[ \t]*\1){2,}[ \t]*$", re.MULTILINE)
-_QUOTE = re.compile(r"(?:^|(?<=\s))[\"'`]+")
-_SHOWN_TAG = re.compile(r"\S.*<[^<>\s/][^<>\s]*>")  # says `<tool_call>
-_HEADING = re.compile(r"#{1,6}[ \t]")
-_SENTENCE = re.compile(r"[.!?。！？](?:\s|(?<=[。！？]))")
-_COLON = re.compile(r"[:：][*_ \t]*$")
-_OWN = re.compile(
+_RULE = lazily(r"^[ \t]*([-=*_+.$#~─━═])(?:[ \t]*\1){2,}[ \t]*$", re.MULTILINE)
+_QUOTE = lazily(r"(?:^|(?<=\s))[\"'`]+")
+_SHOWN_TAG = lazily(r"\S.*<[^<>\s/][^<>\s]*>")  # says `<tool_call>
+_HEADING = lazily(r"#{1,6}[ \t]")
+_SENTENCE = lazily(r"[.!?。！？](?:\s|(?<=[。！？]))")
+_COLON = lazily(r"[:：][*_ \t]*$")
+_OWN = lazily(
     r"\bI\b|\b(?i:let me|let['’]s|let us|we|my|ich|wir|lass|je|j['’]\w+|nous|yo|voy|vamos|déjame|eu|vou|io|vado|ik|jag|"
     r"я|мы|давай|давайте)\b|[我咱私僕]|ます[:：]|겠"
 )
-_REFUSED = re.compile(r"n['’]t\b|\b(?:not|never|refuse|cannot)\b", re.IGNORECASE)
+_REFUSED = lazily(r"n['’]t\b|\b(?:not|never|refuse|cannot)\b", re.IGNORECASE)
 
 
 def lead_of(text: str) -> Lead:

@@ -8,6 +8,7 @@ import re
 from dataclasses import dataclass
 
 from console_app.dialects.leading import lead_of
+from console_app.dialects.patterns import lazily
 from console_app.dialects.source import Source
 
 _REACH = 400
@@ -25,7 +26,7 @@ _WRAPPERS = (
 )
 """Elements in which some models put all that they say, and tags of calls, which quote nothing if they are stray."""
 _BAR = "[-=+~─━═]{3,}"
-_OPENING = re.compile(
+_OPENING = lazily(
     r"(?P<pair>[“„«»「『‹《【‚＂])"
     r"|(?<!\w)(?P<curly>‘)"
     r"|(?<![^\s(\[{:=,>—–*_])(?P<single>'(?!''|[\s\d]|tis\b|twas\b|em\b|cause\b|til\b|n\b))"
@@ -65,28 +66,26 @@ _NAMES = {
     "org": "in a block of markup", "here": "in a block of markup", "banner": "between rules",
     "page": "inside an element",
 }  # fmt: skip
-_FRONT_MATTER = re.compile(r"\s*(---|\+\+\+)[ \t]*\r?\n")
-_SINGLE = re.compile(r"(?:^|[\s(\[{:=])'(?=\S|$)[^']*$")
-_PARAGRAPH = re.compile(r"\n[ \t]*\r?\n")
-_QUOTED_LINE = re.compile(r"^[ \t]*>(?!>>)", re.MULTILINE)
-_LISTED = re.compile(r"[ \t]*(?:[-*+•–:]|\(?(?:\d{1,3}|[A-Za-z]|[ivxlIVXL]{2,6})[.)]|\[\^?\w{1,20}\]:)[ \t]+")
-_POINT = re.compile(r"(?:^|[^\w'])\(?(?:\d{1,3}|[A-Za-z]|[ivxl]{2,6})[.)]\s+$")
-_COMMENTED = re.compile(r"[ \t]*(?:#|//|--|;|%|REM\b|\$\s)")
-_ATTACHED = re.compile(r"(?:[=|(\[{<+@&\\/,^-]|\d:|\[/?\w+\]|^\s*[-+>]+|(?:^|[\s(\[{])[*_`~\"'<>]+)\s*$")
+_FRONT_MATTER = lazily(r"\s*(---|\+\+\+)[ \t]*\r?\n")
+_SINGLE = lazily(r"(?:^|[\s(\[{:=])'(?=\S|$)[^']*$")
+_PARAGRAPH = lazily(r"\n[ \t]*\r?\n")
+_QUOTED_LINE = lazily(r"^[ \t]*>(?!>>)", re.MULTILINE)
+_LISTED = lazily(r"[ \t]*(?:[-*+•–:]|\(?(?:\d{1,3}|[A-Za-z]|[ivxlIVXL]{2,6})[.)]|\[\^?\w{1,20}\]:)[ \t]+")
+_POINT = lazily(r"(?:^|[^\w'])\(?(?:\d{1,3}|[A-Za-z]|[ivxl]{2,6})[.)]\s+$")
+_COMMENTED = lazily(r"[ \t]*(?:#|//|--|;|%|REM\b|\$\s)")
+_ATTACHED = lazily(r"(?:[=|(\[{<+@&\\/,^-]|\d:>*|\[/?\w+\]|^\s*[-+>]+|(?:^|[\s(\[{])[*_`~\"'<>]+)\s*$")
 """What makes what follows it on a line part of something else, as in `x = ` or `(`."""
-_SENTENCE_ENDS = re.compile(
-    r"^\s*[A-Z][a-z]+\s+$|\w[)\]]?(?:[.!?…。！？]+[\"'”’»)\]*_]*|[\"'”’»)\]*_]+[.!?…。！？]+)\s+$|\S$"
-)
+_SENTENCE_ENDS = lazily(r"^\s*[A-Z][a-z]+\s+$|\w\)?(?:[.!?…。！？]+[\"'”’»)\]*_]*|[\"'”’»)\]*_]+[.!?…。！？]+)\s+$|\S$")
 """The end of a sentence, or a word alone ("Ok"), and blanks; or no blank: templates write tokens right after text."""
 
 
-_EXAMPLE = re.compile(
+_EXAMPLE = lazily(
     r"\b(?:for (?:example|instance)\b|e\.g\.|an example\b|looks? like\b|would (?:be|look)\b|such as\b|syntax is\b)"
     r"[^.!?\n]{0,80}$",
     re.IGNORECASE,
 )
 """An example in so many words, in the clause that leads to it."""
-_EXAMPLES = re.compile(r"\W*(?:(?:for|an?|some) )?(?:examples?|instance|e\.g)\W*", re.IGNORECASE)
+_EXAMPLES = lazily(r"\W*(?:(?:for|an?|some) )?(?:examples?|instance|e\.g)\W*", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
