@@ -73,7 +73,7 @@ _QUOTED_LINE = lazily(r"^[ \t]*>(?!>>)", re.MULTILINE)
 _LISTED = lazily(r"[ \t]*(?:[-*+•–:]|\(?(?:\d{1,3}|[A-Za-z]|[ivxlIVXL]{2,6})[.)]|\[\^?\w{1,20}\]:)[ \t]+")
 _POINT = lazily(r"(?:^|[^\w'])\(?(?:\d{1,3}|[A-Za-z]|[ivxl]{2,6})[.)]\s+$")
 _COMMENTED = lazily(r"[ \t]*(?:#|//|--|;|%|REM\b|\$\s)")
-_ATTACHED = lazily(r"(?:[=|(\[{<+@&\\/,^-]|\d:>*|\[/?\w+\]|^\s*[-+>]+|(?:^|[\s(\[{])[*_`~\"'<>]+)\s*$")
+_ATTACHED = lazily(r"(?:[=|(\[{<+@&\\/,^-]|(?:\d:|-)>*|\[/?\w+\]|^\s*[-+>]+|(?:^|[\s(\[{])[*_`~\"'<>]+)\s*$")
 """What makes what follows it on a line part of something else, as in `x = ` or `(`."""
 _SENTENCE_ENDS = lazily(r"^\s*[A-Z][a-z]+\s+$|\w\)?(?:[.!?…。！？]+[\"'”’»)\]*_]*|[\"'”’»)\]*_]+[.!?…。！？]+)\s+$|\S$")
 """The end of a sentence, or a word alone ("Ok"), and blanks; or no blank: templates write tokens right after text."""

@@ -28,6 +28,7 @@ ALIKE = [
     {"low quotation marks", "low quotation marks around a block", "curly quotation marks"}
     | {"curly quotation marks around a block"},
     {"quotation marks", "quotation marks on lines", "quotation marks around a block"},
+    {"a quotation with a name", "a field of CSV"},
     {"rules with words", "armour", "scissors", "a forwarded message"},
     {"single quotation marks", "three single quotation marks", "a text of TOML"},
     {"single quotation marks", "a here document", "a here document with another word"},
