@@ -148,6 +148,8 @@ async def _answered(setup: Setup, output: OutputStreams, interrupts: Interrupts,
         wiring.freeze_collector()
         attachments = Attachments(setup.cwd, setup.paths.files, hub, lambda: no_pictures(provider))
         composed = await interrupts.race(with_attachments(attachments, words, prompt))
+        if choice.notice:
+            output.error_line(choice.notice)
         for notice in composed.notices:
             output.error_line(f"fanout: {notice}")
         wiring.join(engine, hub)()
