@@ -284,7 +284,8 @@ class _Command:
         from console_app.tui.batch.app import BatchApp  # with Textual, 0.2 s, which a pipe doesn't need
 
         theme_dirs = (resources.themes_dir(), self.setup.paths.themes)
-        app = BatchApp(telling, self.setup.settings.theme, theme_dirs)
+        settings = self.setup.settings
+        app = BatchApp(telling, settings.theme, theme_dirs, motion=settings.ui.motion)
 
         def seen(event: BatchEvent | ItemResult) -> None:
             if isinstance(event, ItemTurnEvent):

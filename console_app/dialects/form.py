@@ -47,17 +47,6 @@ class Form:
     keeps: bool = False
     cdata: bool = True
 
-    def carries(self, call: WrittenCall) -> bool:
-        """Whether the call can be written without loss: some dialects have text for which they have no escape."""
-        texts = [value for value in call.arguments.values() if isinstance(value, str)]
-        if self.values == "exact":
-            return not any("</" in text or "<|" in text for text in texts)
-        if self.values == "quoted":
-            return self.quote not in repr(call.arguments)
-        if self.values == "raw":
-            return not any("]]>" in text or ("\r" in text) for text in texts)
-        return True
-
     def write(self, calls: Sequence[WrittenCall], tools: ToolSchemas) -> str:
         """All the calls of an answer."""
         written = [

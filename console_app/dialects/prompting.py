@@ -16,9 +16,6 @@ from console_app.dialects.model import ToolSignature, is_object
 from console_app.dialects.table import BY_NAME
 from console_app.dialects.tool_schemas import ToolSchemas
 
-PROMPTED = ("hermes_json", "qwen3_coder_xml", "roo_xml")
-"""The dialects to ask for; any other that can be written is presented by its example."""
-
 
 class ToolSpecLike(Protocol):
     """What a prompt tells of a tool."""

@@ -28,20 +28,20 @@ class MainScreen(Screen[None]):
         Binding("escape", "stop", "stop", tooltip="stop the turn", id="chat.stop", show=False),
         Binding("escape", "close", "close what is open", id="chat.close", show=False),
         Binding("ctrl+s", "steer", "send now", tooltip="send into the running turn", id="chat.steer"),
-        Binding("alt+up", "move_cursor(-1)", "previous panel", id="chat.panel_up", show=False),
-        Binding("alt+down", "move_cursor(1)", "next panel", id="chat.panel_down", show=False),
+        Binding("alt+up", "go('panel', -1)", "previous panel", id="chat.panel_up", show=False),
+        Binding("alt+down", "go('panel', 1)", "next panel", id="chat.panel_down", show=False),
         *(
-            Binding(f"alt+{n}", f"call_number({n})", "a call of the newest batch", id=f"chat.call_{n}", show=False)
+            Binding(f"alt+{n}", f"go('call', {n})", "a call of the newest batch", id=f"chat.call_{n}", show=False)
             for n in range(1, 10)
         ),
         Binding("shift+tab", "cycle_mode", "approvals", tooltip="approval mode: ask, auto, plan, yolo", id="chat.mode"),
         Binding("alt+p", "toggle_plan", "plan mode, and back", id="chat.plan", show=False),
         Binding("ctrl+f", "command('find')", "find", tooltip="find in the conversation", id="chat.find", show=False),
-        Binding("alt+pageup", "jump('turn', -1)", "previous turn", id="chat.turn_up", show=False),
-        Binding("alt+pagedown", "jump('turn', 1)", "next turn", id="chat.turn_down", show=False),
-        Binding("alt+e", "jump('failed', -1)", "previous call that failed", id="chat.failed_up", show=False),
-        Binding("alt+E,alt+shift+e", "jump('failed', 1)", "next call that failed", id="chat.failed_down", show=False),
-        Binding("alt+0", "call_failed", "the next call that failed", id="chat.call_failed", show=False),
+        Binding("alt+pageup", "go('turn', -1)", "previous turn", id="chat.turn_up", show=False),
+        Binding("alt+pagedown", "go('turn', 1)", "next turn", id="chat.turn_down", show=False),
+        Binding("alt+e", "go('failed', -1)", "previous call that failed", id="chat.failed_up", show=False),
+        Binding("alt+E,alt+shift+e", "go('failed', 1)", "next call that failed", id="chat.failed_down", show=False),
+        Binding("alt+0", "go('failure', 1)", "the next call that failed", id="chat.call_failed", show=False),
         Binding("tab", "go_on", "next pending approval, or next panel", id="chat.next", show=False),
         Binding("ctrl+o", "toggle_all", "open all", tooltip="open or fold all results", id="chat.toggle_all"),
         Binding("ctrl+t", "command('timeline')", "timeline", id="chat.timeline"),

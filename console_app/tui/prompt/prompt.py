@@ -43,8 +43,8 @@ class Prompt(TextArea):
         Binding("alt+f", "cursor_word_right", "word right", id="prompt.word_right", show=False),
         Binding("ctrl+c,super+c", "screen.interrupt", "clear, stop, quit", id="prompt.interrupt", show=False),
         Binding("ctrl+d", "delete_or_quit", "delete forward / quit if empty", id="prompt.quit", show=False),
-        Binding("pageup", "screen.scroll_conversation(-1)", "scroll up", id="prompt.page_up", show=False),
-        Binding("pagedown", "screen.scroll_conversation(1)", "scroll down", id="prompt.page_down", show=False),
+        Binding("pageup", "screen.go('page', -1)", "scroll up", id="prompt.page_up", show=False),
+        Binding("pagedown", "screen.go('page', 1)", "scroll down", id="prompt.page_down", show=False),
         Binding("question_mark", "screen.command('help')", "help", id="prompt.help", show=False),
     ]
 
