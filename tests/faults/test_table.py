@@ -14,9 +14,10 @@ KINDS = {
     "provider": 36,
     "kill": 8,
     "ending": 15,
-    "damage": 11,
+    "damage": 12,
     "disk": 11,
     "flood": 14,
+    "project": 4,
     "schema": 6,
     "hostile text": 7,
 }
