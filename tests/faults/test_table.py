@@ -11,7 +11,7 @@ from tests.faults.table import names_of_tests, rows
 KINDS = {
     "stdio": 15,
     "HTTP": 10,
-    "provider": 36,
+    "provider": 37,
     "kill": 8,
     "ending": 15,
     "damage": 12,
