@@ -209,6 +209,17 @@ async def test_a_megabyte_of_arguments_scrolls(tmp_path: Path) -> None:
         await see(pilot, "THE END")
 
 
+async def test_arguments_that_rows_say_whole_are_not_said_to_scroll(tmp_path: Path) -> None:
+    three = [("files_write", f'{{"path": "{name}.md", "content": "{name}"}}') for name in "abc"]
+    async with waiting(tmp_path, *three) as (pilot, board):
+        view = board.query_one(ArgumentsView)
+        await until(pilot, lambda: view.has_class("-in-row"), "rows that say all")
+        await pilot.press("tab", "j")
+        await see(pilot, "Approve 2 of 3")
+        await pilot.wait_for_scheduled_animations()
+        assert (view.place, board.border_subtitle) == ("", "")
+
+
 async def test_a_session_rule_lets_the_tool_run_from_then_on(tmp_path: Path) -> None:
     async with waiting(tmp_path) as (pilot, board):
         await reach(pilot, board)

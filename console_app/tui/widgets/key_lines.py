@@ -20,7 +20,7 @@ class KeyLines(Static):
     def on_click(self, event: events.Click) -> None:
         """What is no key does nothing here."""
         if key := event.style.meta.get(KEY):
-            self.app.simulate_key(key)
+            self.app.simulate_key(key)  # pyright: ignore[reportUnknownMemberType]
 
 
 def key_lines(
