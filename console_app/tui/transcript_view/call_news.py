@@ -19,6 +19,7 @@ from console_app.tui.widgets.palette import Palette
 QUIET_AFTER = 30.0  # seconds without progress after which a call is said to take long
 ENDING_IN = 30.0  # seconds that are left without news, below which they are counted down
 METER = 5
+SAYING = 16  # cells of the newest line that say something
 USUAL_WHY = "not pre-approved"  # why most calls ask, which the state says already
 _FULL, _EMPTY = "▰", "▱"
 _PULSE_RATE = 5
@@ -69,11 +70,14 @@ def _running(call: CallView, room: int, palette: Palette, now: float) -> list[Pi
                    (f"{' ' if meter else ''}{int(share * 100):>2} %  ", palette.strong)]  # fmt: skip
         pieces += _counted(call.progress, call.total, message, room - pieces_width(pieces), palette)
     elif call.progress is not None:
-        pieces += [*_pulse(now, palette), (f" {number(call.progress)}  ", palette.strong), *message]
+        pieces += [*_pulse(now, palette), (f"{number(call.progress)}  ", palette.strong), *message]
     elif message:
         pieces += message
     else:
         pieces.append(("running…", palette.muted))
+    if call.dropped and room >= 2 * SAYING:
+        note = f"  {call.dropped:,} {'lines too fast to keep' if room >= 4 * SAYING else 'dropped'}"
+        pieces = [*crop(pieces, room - len(note)), (note, palette.muted)]
     quiet = now - max(call.news_at, call.started_at or 0.0)
     left = None if call.ends_at is None else call.ends_at - now
     if left is not None and left < ENDING_IN:
@@ -101,12 +105,14 @@ def _counted(done: float, total: float, message: list[Piece], room: int, palette
 
 
 def _pulse(now: float, palette: Palette) -> list[Piece]:
-    """For progress without an end: a light that wanders to and fro."""
+    """For progress without an end: a light that wanders to and fro; no light where nothing is to move."""
+    if palette.still:
+        return []
     way = METER * 2 - 2
     step = int(now * _PULSE_RATE) % way
     at = step if step < METER else way - step
-    return [piece for piece in ((_EMPTY * at, palette.faint), (_FULL, palette.secondary),
-                                (_EMPTY * (METER - 1 - at), palette.faint)) if piece[0]]  # fmt: skip
+    before, behind = (_EMPTY * at, palette.faint), (_EMPTY * (METER - 1 - at), palette.faint)
+    return [piece for piece in (before, (_FULL, palette.secondary), behind, (" ", palette.base)) if piece[0]]
 
 
 def _finished(call: CallView, room: int, palette: Palette, detail: CallDetail, *, opened: bool) -> list[Piece]:
