@@ -21,8 +21,8 @@ PAUSE = 0.3  # seconds between two writes while someone types
 
 class DraftKeeping:
     """Of one prompt. `speaking` gives the id of the session that the engine speaks in, "" before it has begun. With
-    `opening` a
-    stored one is on its way, for which what is written till then is meant. Nothing is written before `restore`."""
+    `opening` a stored one is on its way, for which what is written till then is meant. Nothing is kept before
+    `restore`."""
 
     def __init__(
         self, library: Library | None, speaking: Callable[[], str], folder: Path, prompt: Prompt, *, opening: bool
