@@ -8,6 +8,7 @@ from contextlib import nullcontext
 from textual import events, on
 from textual.app import ComposeResult
 from textual.containers import Vertical
+from textual.widgets import TextArea
 
 from console_app.conversation.attachments import Attachments
 from console_app.conversation.conversation import Conversation
@@ -19,6 +20,7 @@ from console_app.tui.main_screen.activity_line import ActivityLine
 from console_app.tui.main_screen.activity_status import ActivityStatus
 from console_app.tui.main_screen.console_ui import ConsoleUi
 from console_app.tui.main_screen.welcome import Welcome
+from console_app.tui.prompt.draft_keeping import DraftKeeping
 from console_app.tui.prompt.prompt import Prompt
 from console_app.tui.prompt.prompt_box import PromptBox
 from console_app.tui.prompt.queue_strip import QueueStrip
@@ -72,6 +74,21 @@ class PromptArea(Vertical):
         """Toasts stand above what you write, with the key hints below it."""
         for toasts in self.screen.query("ToastRack"):
             toasts.styles.margin = (0, 0, event.size.height + 1, 0)
+
+    def on_mount(self) -> None:
+        """What is written is kept from here on."""
+        services = self._services
+        self.drafts = DraftKeeping(
+            services.library,
+            lambda: services.engine.session_id if services.engine.transcript.turns else "",
+            services.working_folder,
+            self.prompt,
+            opening=bool(services.resume),
+        )
+
+    @on(TextArea.Changed)
+    def _changed(self) -> None:
+        self.drafts.changed()
 
     @property
     def prompt(self) -> Prompt:
