@@ -20,7 +20,7 @@ from console_app.domain.tools import Outcome
 from console_app.mcp_client.shallow import CUT
 from console_app.mcp_client.status import ServerState
 from tests.mcp_client.conftest import FIXTURES, Bench, Reports, StartHub
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, until_so
 from tests.raw_server import raw_server
 from tests.wire_server import Reply, Request, WireServer
 
@@ -38,9 +38,7 @@ async def serve(tmp_path: Path) -> AsyncIterator[Serve]:
         command = [sys.executable, str(FIXTURES / "sdk_server.py"), kind, str(file), port]
         process = subprocess.Popen(command, env=environment)  # noqa: ASYNC220 -- waits for nothing
         started.append(process)
-        async with asyncio.timeout(PATIENCE):
-            while not (file.exists() and file.read_text()):  # noqa: ASYNC110 -- it binds before it writes
-                await asyncio.sleep(0.02)
+        await until_so(lambda: file.exists() and bool(file.read_text()), "its port: it binds before it writes")
         return f"http://127.0.0.1:{file.read_text()}/{'sse' if kind == 'sse' else 'mcp'}", process
 
     yield start
