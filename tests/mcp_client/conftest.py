@@ -22,7 +22,7 @@ from console_app.mcp_client.asking import Asking
 from console_app.mcp_client.definitions import Definitions
 from console_app.mcp_client.hub import Hub
 from console_app.mcp_client.status import ServerState, ServerStatus
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, until_so
 
 FIXTURES = Path(__file__).parent / "fixtures"
 
@@ -150,9 +150,7 @@ class Bench:
     async def until_logged(self, text: str, name: str = "odd") -> None:
         """Waits until the server's log holds `text`: the log is a file, so there is only looking."""
         path = self.folder / "logs" / f"{name}.log"
-        async with asyncio.timeout(PATIENCE):
-            while not (path.exists() and text in path.read_text()):  # noqa: ASYNC110
-                await asyncio.sleep(0.01)
+        await until_so(lambda: path.exists() and text in path.read_text(), f"{text!r} in {path.name}")
 
 
 StartHub = Callable[..., Any]

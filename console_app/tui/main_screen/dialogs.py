@@ -24,6 +24,7 @@ from console_app.tui.servers.offers import ServerOffers
 from console_app.tui.services import ConsoleServices
 from console_app.tui.themes import LoadedTheme
 from console_app.tui.ui import Ui
+from console_app.tui.widgets.motion import use_motion
 from console_app.tui.widgets.text_files import tail
 
 if TYPE_CHECKING:
@@ -160,6 +161,8 @@ class Dialogs:
         match name:
             case "theme":
                 self._ui.app.theme = str(value)
+            case "ui.motion":
+                use_motion(self._ui.app, value is True)
             case "approval_mode":
                 use_mode(ApprovalMode(str(value)))
             case "model":
@@ -242,10 +245,17 @@ class Dialogs:
         """Reads mcp.json and the commands' files anew."""
         if self.commands_changed is not None:
             await self.commands_changed()
+        await self.say_what_waits()
         if self._offers.file is None:
             self._ui.toast("There is no mcp.json to read here.")
         else:
             await self._offers.file.reload()
+
+    async def say_what_waits(self) -> None:
+        """One line where files of the project wait for trust, with the key that shows them."""
+        project = self._services.project_trust
+        if project is not None and (waiting := await asyncio.to_thread(project.summary)):
+            self._ui.tell("warning", f"{one_line(waiting, 300)}: {self._ui.key_of('trust')} shows it all, and asks.")
 
     async def trust(self) -> None:
         """Shows what of the project waits for trust, and asks; what was agreed to takes effect."""

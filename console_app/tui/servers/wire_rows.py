@@ -19,7 +19,8 @@ from console_app.tui.widgets.palette import Palette
 
 METHOD = 27  # cells; the longest of the protocol that is common: notifications/progress
 WIDE = 100  # cells from which on a row says what is in the message
-EXCERPT = 400  # bytes of a message that a row reads
+EXCERPT = 400  # characters of a message that a row shows at most
+_READ = 4_000  # bytes that are read for that: a secret that is cut is not found
 SUBJECT = 6  # cells below which nothing of what a message is about is to be seen
 _SUBJECT = re.compile(rb'"params"\s*:\s*\{.*?"(?:name|uri|data|message|reason)"\s*:\s*("(?:[^"\\]|\\.)*")', re.DOTALL)
 Redact = Callable[[str], str]
@@ -103,7 +104,7 @@ def paint_row(message: RawMessage, width: int, palette: Palette, redact: Redact,
 def subject(message: RawMessage) -> str:
     """What a request or a notice is about, in a word: the tool, the address, the line of a log; "" where it says none
     of these, or only far behind."""
-    found = _SUBJECT.search(message.raw[:EXCERPT]) if message.kind in ("request", "notification") else None
+    found = _SUBJECT.search(message.raw[:_READ]) if message.kind in ("request", "notification") else None
     if found is None:
         return ""
     try:
@@ -114,7 +115,7 @@ def subject(message: RawMessage) -> str:
 
 def brief(message: RawMessage, redact: Redact) -> str:
     """What a message says first, as one line."""
-    text = redact(message.raw[:EXCERPT].decode("utf-8", "replace"))
+    text = redact(message.raw[:_READ].decode("utf-8", "replace"))[:EXCERPT]
     for name in ('"params":', '"result":', '"error":'):
         if name in text:
             return text[text.index(name) + len(name) :].removesuffix("}")

@@ -10,7 +10,6 @@ from bisect import bisect_right
 from itertools import accumulate
 from typing import ClassVar
 
-from rich.cells import cell_len
 from rich.segment import Segment
 from textual.binding import Binding, BindingType
 from textual.geometry import Size
@@ -18,6 +17,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from console_app.domain.safe_text import visible
+from console_app.tui.widgets.lines import chop_text
 
 LONGEST_PIECE = 2000  # characters; longer lines are laid out in pieces of that size
 
@@ -85,24 +85,11 @@ class TextView(ScrollView, can_focus=True):
 def _rows(piece: str, width: int) -> int:
     if piece.isascii():
         return max(-(-len(piece) // width), 1)
-    return max(len(_chop(piece, width)), 1)
+    return max(len(chop_text(piece, width)), 1)
 
 
 def _cut(piece: str, row: int, width: int) -> str:
     if piece.isascii():
         return piece[row * width : (row + 1) * width]
-    rows = _chop(piece, width)
+    rows = chop_text(piece, width)
     return rows[row] if row < len(rows) else ""
-
-
-def _chop(piece: str, width: int) -> list[str]:
-    """`piece` cut so that no part is wider than `width` cells."""
-    rows, row, used = list[str](), list[str](), 0
-    for character in piece:
-        size = cell_len(character)
-        if used + size > width and row:
-            rows.append("".join(row))
-            row, used = [], 0
-        row.append(character)
-        used += size
-    return [*rows, "".join(row)]
