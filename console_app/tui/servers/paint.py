@@ -70,9 +70,11 @@ def _server(row: ServerRow, width: int, palette: Palette, now: float, edge: Piec
         right = [(counted, palette.muted)]
         if row.tokens:
             right += [(" · ", palette.faint), (f"~{row.tokens:,} tokens", palette.base)]
-    left = [*lead, *state_pieces(status, now, palette)]
-    if pieces_width(left) > width - pieces_width(right) - 2:  # the version is in the lines below, too
-        left = [*lead, *state_pieces(status, now, palette, version=False)]
+    left = lead
+    for parts in (2, 1, 0):  # how it is connected is in the lines below, too
+        left = [*lead, *state_pieces(status, now, palette, parts)]
+        if pieces_width(left) <= width - pieces_width(right) - 2:
+            break
     return _two_sides(left, right, width, palette)
 
 
@@ -108,16 +110,16 @@ def switch_style(mark: Mark, palette: Palette) -> Style:
     return {"on": palette.success, "partly": palette.warning, "off": palette.muted}[mark]
 
 
-def state_pieces(status: ServerStatus, now: float, palette: Palette, *, version: bool = True) -> list[Piece]:
-    """Glyph and word of a server's state, its reason or how it is connected, with the protocol's `version`."""
+def state_pieces(status: ServerStatus, now: float, palette: Palette, parts: int = 2) -> list[Piece]:
+    """Glyph and word of a server's state, its reason or `parts` of how it is connected: transport, version."""
     state = status.state.value
     style = {"ready": palette.success, "failed": palette.error, "needs sign-in": palette.warning}.get(
         state, palette.muted if state in ("disabled", "stopped") else palette.secondary
     )
     pieces: list[Piece] = [(f"{_GLYPHS.get(state) or spinner(palette.turning(now))} ", style), (state, style)]
     if state == "ready":
-        spoken = f" · {one_line(status.protocol_version, 20)}" if version and status.protocol_version else ""
-        pieces.append((f" · {one_line(status.transport, 10)}{spoken}", palette.muted))
+        spoken = [one_line(status.transport, 10), one_line(status.protocol_version, 20)][:parts]
+        pieces += [(f" · {part}", palette.muted) for part in spoken if part]
         if status.rejected:
             pieces.append((f" · {plural(len(status.rejected), 'tool')} refused", palette.warning))
     elif state == "disabled":
