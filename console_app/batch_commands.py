@@ -254,7 +254,7 @@ class _Command:
         progress: BatchProgress,
     ) -> RunEnding:
         limits = Limits(self.arguments.batch_price or None, self.arguments.batch_tokens, self.arguments.fail_fast)
-        run = BatchRun(engine, todo, results, progress, limits, changes)
+        run = BatchRun(engine, todo, results, progress, limits, changes, redactor=self.setup.redactor)
         name = self.arguments.name or results.path.stem
         status = await asyncio.to_thread(StatusFile, self.setup.paths.batches, name)
         self.interrupts.on_interrupt = lambda: run.stop("now", "interrupted")
@@ -284,7 +284,8 @@ class _Command:
         from console_app.tui.batch.app import BatchApp  # with Textual, 0.2 s, which a pipe doesn't need
 
         theme_dirs = (resources.themes_dir(), self.setup.paths.themes)
-        app = BatchApp(telling, self.setup.settings.theme, theme_dirs)
+        settings = self.setup.settings
+        app = BatchApp(telling, settings.theme, theme_dirs, motion=settings.ui.motion)
 
         def seen(event: BatchEvent | ItemResult) -> None:
             if isinstance(event, ItemTurnEvent):
@@ -309,7 +310,7 @@ class _Command:
             self.output.error_line(text)
         if self.arguments.report:
             report = self.setup.cwd / Path(self.arguments.report).expanduser()
-            await asyncio.to_thread(write_report, report, ended, Path(ended.results))
+            await asyncio.to_thread(write_report, report, ended, Path(ended.results), self.setup.redactor)
         if self.interrupts.asked.is_set():
             return RunEnding(EXIT_INTERRUPTED, "Interrupted.")
         if run.fault:

@@ -122,6 +122,7 @@ def _replaying(setup: Setup, info: SessionInfo, replay: Replay, timing: Timing |
         log_path=setup.log_path,
         theme_dirs=(resources.themes_dir(), setup.paths.themes),
         theme=setup.settings.theme,
+        motion=setup.settings.ui.motion,
         keymap=setup.settings.keys,
         working_folder=setup.cwd,
         replay=replay,
@@ -222,6 +223,7 @@ class ConsoleParts:
             calls_path=setup.paths.calls,
             connecting=self._connecting,
             theme=setup.settings.theme,
+            motion=setup.settings.ui.motion,
             attention=AttentionSettings(
                 setup.settings.notifications, setup.settings.window_title, bool(setup.environ.get("TMUX"))
             ),

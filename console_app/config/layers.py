@@ -73,8 +73,11 @@ def load_settings(
         values = dict(layer.values)
         if "rules" in values:
             found_rules += _tool_rules(_rules_of(layer, values.pop("rules")), layer.name)
-        for name in values:
+        for name, value in values.items():
             sources.setdefault(name, layer.name)
+            if isinstance(value, dict):
+                for key in cast("dict[str, Any]", value):
+                    sources.setdefault(f"{name}.{key}", layer.name)
         merged = _merge(values, merged)
     settings = _valid(merged, layers)
     check_fallbacks(settings)

@@ -59,7 +59,8 @@ _HARMLESS: Mapping[str, Callable[[Any, Any], bool]] = {
     "never_parallel": _any,  # added to yours
     "dispatch": lambda value, below: value == "batch",
     "policy": _no_looser_policy,
-    "approval_mode": lambda value, below: value is ApprovalMode.ASK,
+    # Beside `plan`, which denies what may change anything, asking is looser.
+    "approval_mode": lambda value, below: value is ApprovalMode.ASK and below is not ApprovalMode.PLAN,
     **dict.fromkeys(
         (
             "max_steps",

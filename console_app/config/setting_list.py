@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 from functools import cache
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Literal, cast
 
 from pydantic import BaseModel
 
 from console_app.config.layers import LayeredSettings
-from console_app.config.settings import Settings
+from console_app.config.settings import Settings, UiSettings
 
 Kind = Literal["bool", "choice", "number", "text", "list", "table"]
 HIDDEN = "(hidden)"  # in place of headers, which may hold keys
@@ -59,7 +60,7 @@ MEANINGS: Mapping[str, str] = {
     "extra_body": "goes into every request as it is",
     "notifications": "how you are told of what waits or ended while the terminal has no focus: bell, osc9, osc777",
     "window_title": "the window's title says what the console does",
-    "ui": "how the console shows itself: screen_reader says it as lines, with nothing drawn",
+    **{f"ui.{name}": str(field.description) for name, field in UiSettings.model_fields.items()},
 }
 
 
@@ -88,17 +89,17 @@ def setting_list(layered: LayeredSettings) -> list[Setting]:
     lines = project.lines if project is not None and not project.trusted else ()
     waiting = {name: value for name, _, value in (line.partition(" = ") for line in lines)}
     found: list[Setting] = []
-    for name in dict.fromkeys((*MEANINGS, *Settings.model_fields)):
+    for name in MEANINGS:
         kind, choices, optional = shape_of(name)
         found.append(
             Setting(
                 name,
-                plain(getattr(layered.settings, name)),
+                plain(attrgetter(name)(layered.settings)),
                 layered.sources.get(name, "default"),
                 kind,
                 choices,
                 optional,
-                MEANINGS.get(name, ""),
+                MEANINGS[name],
                 waiting.get(name, ""),
             )
         )
@@ -107,7 +108,8 @@ def setting_list(layered: LayeredSettings) -> list[Setting]:
 
 def shape_of(name: str) -> tuple[Kind, tuple[str, ...], bool]:
     """What a setting may be: its kind, the choices there are, and whether it may be unset."""
-    schema = _schema()["properties"][name]
+    whole = UiSettings.model_json_schema() if name.startswith("ui.") else _schema()
+    schema = whole["properties"][name.removeprefix("ui.")]
     branches: list[dict[str, Any]] = schema.get("anyOf", [schema])
     optional = any(branch.get("type") == "null" for branch in branches)
     branch = next(branch for branch in branches if branch.get("type") != "null")

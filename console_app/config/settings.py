@@ -76,7 +76,8 @@ class ProviderSettings(ModelSettings, frozen=True):
 class UiSettings(BaseModel, frozen=True, extra="forbid"):
     """`[ui]`: how the console shows itself."""
 
-    screen_reader: bool = False  # as lines, with nothing drawn
+    motion: bool = Field(default=True, description="spinners turn and lists glide; elapsed times go on without")
+    screen_reader: bool = Field(default=False, description="the console as lines, with nothing drawn")
 
 
 class Settings(Sampling, frozen=True):
@@ -89,7 +90,7 @@ class Settings(Sampling, frozen=True):
     # How the console tells that a call waits or a turn ended while its terminal has no focus.
     notifications: Annotated[tuple[Literal["bell", "osc9", "osc777"], ...], BeforeValidator(_split)] = ("bell", "osc9")
     window_title: bool = True  # the console names its window
-    ui: UiSettings = UiSettings()
+    ui: UiSettings = Field(default=UiSettings(), description="how the console shows itself")
     protocol: Literal["auto", "native", "text", "xml"] | None = None  # None: what the model's own table says
     policy: CallPolicy | None = None  # None: parallel, until a protocol has a reason for another
     dispatch: Literal["eager", "batch"] = "eager"

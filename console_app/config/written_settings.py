@@ -55,7 +55,7 @@ def remove_setting(path: Path, name: str) -> bool:
 
 def _read(parts: Sequence[str], text: str) -> Any:
     """What a text says for a setting; what it may be is for the model to judge."""
-    kind = shape_of(parts[0])[0]
+    kind = shape_of(".".join(parts) if parts[0] == "ui" else parts[0])[0]
     text = text.strip()
     if kind == "bool":
         return _YES.get(text.lower(), text)

@@ -9,13 +9,14 @@ import shutil
 import subprocess
 from argparse import Namespace
 from collections.abc import Iterator
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, cast
 
 from console_app.config.child_environment import for_own_programs
 from console_app.config.layers import LayeredSettings
 from console_app.config.paths import Paths, make_private, project_settings
-from console_app.config.setting_list import Setting, plain, setting_list, shown
+from console_app.config.setting_list import MEANINGS, Setting, plain, setting_list, shown
 from console_app.config.written_settings import parts_of, remove_setting, write_setting
 from console_app.domain.errors import ConfigError, UsageError
 from console_app.headless.json_outputs import ListedSetting, SettingListReport
@@ -92,8 +93,9 @@ def _entry(one: Setting) -> ListedSetting:
 
 
 def _value(layered: LayeredSettings, name: str) -> Any:
-    known = name in type(layered.settings).model_fields
-    first, *rest = (name,) if known else parts_of(name)
+    if name in MEANINGS:
+        return plain(attrgetter(name)(layered.settings))
+    first, *rest = (name,) if name in type(layered.settings).model_fields else parts_of(name)
     value: Any = plain(getattr(layered.settings, first))
     for part in rest:
         value = cast("dict[str, Any]", value).get(part) if isinstance(value, dict) else None
@@ -102,5 +104,5 @@ def _value(layered: LayeredSettings, name: str) -> Any:
 
 def _outranked(layered: LayeredSettings, name: str, path: Path) -> str:
     """What says otherwise and is stronger than a file."""
-    source = layered.sources.get(name.partition(".")[0], "default")
+    source = layered.sources.get(name if name in MEANINGS else name.partition(".")[0], "default")
     return f"; {source} outranks it" if source not in ("default", str(path)) and "." not in name else ""

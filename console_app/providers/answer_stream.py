@@ -74,18 +74,18 @@ async def read_answer(body: Body, answer: WireAnswer) -> AsyncGenerator[None]:
         stream.take(piece)
         yield
     if answer.over:
-        await _drain(pieces)
+        await _drain(pieces, stream)
     stream.end()
     yield
     if not answer.finished:
         raise StreamCut
 
 
-async def _drain(pieces: AsyncIterator[bytes]) -> None:
+async def _drain(pieces: AsyncIterator[bytes], stream: _Stream) -> None:
     try:
         async with asyncio.timeout(AFTER_END):
-            async for _ in pieces:
-                pass
+            async for piece in pieces:
+                stream.take(piece)
     except Exception:
         pass  # the answer is complete: at worst the next request opens a new connection
 
@@ -145,6 +145,9 @@ class _Stream:
     def _event(self, event: SseEvent) -> None:
         self._events += 1
         data = event.data
+        if self._answer.over:
+            self._behind(data)
+            return
         if data[:1] != b"{":
             data = data.strip()
             if data == b"[DONE]":
@@ -163,6 +166,14 @@ class _Stream:
             self._answer.event(event.name, obj(value))
         elif event.name == "error":
             raise ServerFault(value)
+
+    def _behind(self, data: bytes) -> None:
+        """Behind the end mark nothing of an answer comes any more, but what it cost may."""
+        try:
+            value: Any = self._parse(data)
+        except ValueError:
+            return
+        self._answer.take_usage(obj(value))
 
     def _mended(self, data: bytes) -> Any:
         try:

@@ -31,6 +31,7 @@ from console_app.tui.terminal.driver_choice import driver_class
 from console_app.tui.terminal.edge import EDGE
 from console_app.tui.textual_internals import driver_of, end_by_error
 from console_app.tui.themes import LoadedTheme, load_themes, themes_named
+from console_app.tui.widgets.motion import Blinking, use_motion
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -98,6 +99,7 @@ class FanoutApp(StartupApp[int]):
 
         def make() -> ChatScreen:
             self._install_themes(services.theme, themes, services.keymap)
+            use_motion(self, services.motion)
             unknown = services.theme not in self.available_themes
             missing = [f"There is no theme {services.theme}. /theme shows what there is."] if unknown else []
             return ChatScreen(services, themes, [*services.problems, *problems, *missing], prompt=self._prompt)
@@ -175,6 +177,11 @@ class FanoutApp(StartupApp[int]):
                 await services.close()
         except Exception:
             log.exception("closing the services failed")
+
+    def on_descendant_focus(self, event: events.DescendantFocus) -> None:
+        """No cursor blinks: it would move, and repaint an idle program twice a second."""
+        if isinstance(event.widget, Blinking):
+            event.widget.cursor_blink = False
 
     async def on_event(self, event: events.Event) -> None:
         """No key begins anything while the console ends."""

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from console_app.config.layers import load_settings
 from console_app.config.paths import Paths
 from console_app.config.setting_list import MEANINGS, setting_list
-from console_app.config.settings import Rules, Settings
+from console_app.config.settings import Rules, Settings, UiSettings
 from console_app.config.trust import trust
 from console_app.config.written_settings import remove_setting, write_setting
 from console_app.domain.errors import ConfigError, UsageError
@@ -143,9 +143,10 @@ def test_every_setting_has_a_meaning_and_a_kind(tmp_path: Path) -> None:
     layered = load_settings(
         Paths.find({"FANOUT_HOME": str(tmp_path)}), cwd=tmp_path, flags={}, rules=Rules(), environ={}
     )
-    assert set(MEANINGS) == set(Settings.model_fields)
+    assert {name.partition(".")[0] for name in MEANINGS} == set(Settings.model_fields)
+    assert {name for name in MEANINGS if "." in name} == {f"ui.{name}" for name in UiSettings.model_fields}
     kinds = {one.name: one.kind for one in setting_list(layered)}
-    assert kinds["dedupe"] == "bool"
+    assert kinds["dedupe"] == kinds["ui.motion"] == "bool"
     assert kinds["policy"] == kinds["approval_mode"] == kinds["effort"] == kinds["dispatch"] == "choice"
     assert kinds["max_steps"] == kinds["call_timeout"] == kinds["max_price"] == "number"
     assert kinds["model"] == kinds["mcp_config"] == kinds["base_url"] == "text"
@@ -156,6 +157,7 @@ def test_every_setting_has_a_meaning_and_a_kind(tmp_path: Path) -> None:
 def test_who_set_it_and_what_waits_for_trust(tmp_path: Path) -> None:
     paths = Paths.find({"FANOUT_HOME": str(tmp_path / "home")})
     write_setting(paths.settings, "max_steps", "7")
+    write_setting(paths.settings, "ui.motion", "off")
     project = tmp_path / ".fanout" / "config.toml"
     project.parent.mkdir()
     project.write_text('approval_mode = "yolo"\nmax_steps = 3\n')
@@ -167,6 +169,8 @@ def test_who_set_it_and_what_waits_for_trust(tmp_path: Path) -> None:
         return {one.name: (one.value, one.source, one.waiting) for one in setting_list(layered)}
 
     rows = look()
+    assert rows["ui.motion"] == (False, str(paths.settings), "")
+    assert rows["ui.screen_reader"] == (False, "default", "")
     assert rows["approval_mode"] == ("ask", "default", '"yolo"')
     assert rows["max_steps"] == (3, str(project), "")
     assert rows["policy"] == ("single", "the command line", "")

@@ -15,7 +15,7 @@ from console_app.command_line.commands import COMMANDS, CONSOLE, EXIT_CODES
 from console_app.command_line.help_text import help_of, program
 from console_app.config.layers import _TABLES  # pyright: ignore[reportPrivateUsage]
 from console_app.config.setting_list import MEANINGS, plain
-from console_app.config.settings import ModelSettings, ProviderSettings, Rules, Settings
+from console_app.config.settings import ModelSettings, ProviderSettings, Rules, Settings, UiSettings
 from console_app.domain.sampling import Sampling
 from console_app.headless.json_outputs import OUTPUTS, schema
 from console_app.tui.main_screen.help import HelpScreen, KeySection
@@ -98,6 +98,8 @@ def _configuration() -> Iterator[str]:
     )
     yield from ("", "## Settings", "")
     yield from _table("setting", Settings, Sampling)
+    yield from ("", "## `[ui]`", "", "How the console shows itself.", "")
+    yield from _table("setting", UiSettings, BaseModel)
     yield from ("", "## What requests say", "", "At the top for all models, or in the tables below for some.", "")
     yield from _table("setting", Sampling, BaseModel)
     yield from (

@@ -43,7 +43,10 @@ def test_a_setting_is_set_read_and_unset(tmp_path: Path) -> None:
 def test_the_list_says_value_source_and_meaning_of_each(tmp_path: Path) -> None:
     fanout(tmp_path, "set", "dedupe", "no")
     listed = json.loads(fanout(tmp_path, "list", "--json", FANOUT_MAX_STEPS="9").stdout)["settings"]
-    assert {one["name"] for one in listed} == set(Settings.model_fields)
+    assert {one["name"].partition(".")[0] for one in listed} == set(Settings.model_fields)
+    assert fanout(tmp_path, "get", "ui.motion").stdout == "true\n"
+    fanout(tmp_path, "set", "ui.motion", "off")
+    assert fanout(tmp_path, "get", "ui.motion").stdout == "false\n"
     by_name = {one["name"]: one for one in listed}
     assert by_name["dedupe"]["value"] is False
     assert by_name["dedupe"]["source"].endswith("config.toml")

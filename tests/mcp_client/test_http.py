@@ -21,6 +21,7 @@ from console_app.mcp_client.shallow import CUT
 from console_app.mcp_client.status import ServerState
 from tests.mcp_client.conftest import FIXTURES, Bench, Reports, StartHub
 from tests.patience import PATIENCE, until_so
+from tests.raw_server import raw_server
 from tests.wire_server import Reply, Request, WireServer
 
 Serve = Callable[..., Awaitable[tuple[str, subprocess.Popen[bytes]]]]
@@ -157,8 +158,7 @@ async def test_a_page_that_is_no_mcp_server_is_a_failure_in_one_line(start_hub: 
         await writer.drain()
         writer.close()
 
-    async with await asyncio.start_server(page, "127.0.0.1", 0) as server:
-        port = server.sockets[0].getsockname()[1]
+    async with raw_server(page) as port:
         bench = await start_hub(http(f"http://127.0.0.1:{port}/"))
         assert bench.status().state is ServerState.FAILED
         assert bench.status().reason == f"Unexpected content type: text/html at http://127.0.0.1:{port}"
@@ -226,8 +226,7 @@ async def test_an_endpoint_that_never_answers_is_given_up_after_its_timeout(star
         await reader.read()
         writer.close()
 
-    async with await asyncio.start_server(silence, "127.0.0.1", 0) as server:
-        port = server.sockets[0].getsockname()[1]
+    async with raw_server(silence) as port:
         bench = await start_hub(http(f"http://127.0.0.1:{port}/mcp", timeout=0.5))
         assert bench.status().reason == f"no answer to the handshake in time from http://127.0.0.1:{port}"
         await bench.hub.close()

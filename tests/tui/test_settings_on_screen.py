@@ -19,6 +19,7 @@ from console_app.config.settings import Rules, Settings
 from console_app.domain.approvals import ApprovalMode
 from console_app.domain.errors import ConfigError
 from console_app.tui.app import FanoutApp
+from console_app.tui.widgets.motion import is_still
 from tests.tui.parts import WrittenModel, app, at_rest, chat, say, see, seen, services, until
 
 MINE = """# what I like
@@ -168,3 +169,18 @@ async def test_there_is_nothing_to_change_in_a_replay(tmp_path: Path) -> None:
         await pilot.press(*"/config", "enter")
         await see(pilot, "There are no settings to change")
         assert "Settings" not in seen(pilot.app)
+
+
+async def test_motion_is_turned_off_in_place(tmp_path: Path) -> None:
+    running, file = console(tmp_path)
+    async with running.run_test(size=(80, 24)) as pilot:
+        await opened(pilot, "ui.motion")
+        await pilot.press("enter")
+        await see(pilot, "ui.motion: false. It holds from now on.")
+        assert is_still(running)
+        await pilot.press("enter")
+        await see(pilot, "ui.motion: true. It holds from now on.")
+        assert not is_still(running)
+        await pilot.press("enter")
+        await see(pilot, "ui.motion: false.")
+    assert tomllib.loads(file.read_text())["ui"] == {"motion": False}

@@ -25,6 +25,7 @@ from console_app.tui.terminal.edge import EDGE
 from console_app.tui.textual_internals import driver_of
 from console_app.tui.themes import load_themes
 from console_app.tui.widgets.key_hints import KeyHints
+from console_app.tui.widgets.motion import CALM, is_still, use_motion
 
 _LOOK = 0.25  # seconds between two looks at the run
 _CAUSES = 3
@@ -52,13 +53,14 @@ class BatchApp(App[None]):
         Binding("q,ctrl+c", "stop_all", "stop all", id="batch.stop_all", priority=True),
     ]
 
-    def __init__(self, feed: BatchFeed, theme: str, theme_dirs: Sequence[Path]) -> None:
+    def __init__(self, feed: BatchFeed, theme: str, theme_dirs: Sequence[Path], *, motion: bool = True) -> None:
         super().__init__(driver_class=driver_class())
         self._feed = feed
         themes, _ = load_themes(theme_dirs)
         for entry in themes:
             self.register_theme(entry.theme)
         self.theme = next(name for name in (theme, _DEFAULT_THEME, "textual-dark") if name in self.available_themes)
+        use_motion(self, motion)
         self._list = RunningList()
         self._stopping = False
 
@@ -73,7 +75,7 @@ class BatchApp(App[None]):
     def on_mount(self) -> None:
         """Looks at once, and goes on looking."""
         self._look()
-        self.set_interval(_LOOK, self._look)
+        self.set_interval(CALM if is_still(self) else _LOOK, self._look)
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Textual's own, and behind them the gate to the terminal."""

@@ -61,7 +61,7 @@ def _column(text: str, cells: int, style: Style) -> list[Piece]:
 def _mark(lane: Lane, now: float, palette: Palette) -> Piece:
     match lane.outcome:
         case None if lane.state is CallState.RUNNING:
-            return spinner(now), palette.primary
+            return spinner(palette.turning(now)), palette.primary
         case None:
             return "·", palette.muted
         case Outcome.SUCCEEDED:

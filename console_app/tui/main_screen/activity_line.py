@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from textual import getters
 from textual.content import Content
 from textual.widget import Widget
 
@@ -11,6 +12,8 @@ from console_app.tui.main_screen.activity_status import Doing
 from console_app.tui.main_screen.status_bar import tokens
 from console_app.tui.terminal.key_names import key_name
 from console_app.tui.transcript_view.wording import spinner
+from console_app.tui.widgets.motion import is_still
+from console_app.tui.widgets.typed_app import typed_app
 
 LATE = "taking longer than expected"
 
@@ -24,17 +27,24 @@ class ActivityLine(Widget):
     ActivityLine.-busy { display: block; }
     """
 
+    app = getters.app(typed_app)
+
     def __init__(self, at: Callable[[float], Doing | None]) -> None:
         super().__init__()
         self._at = at
         self._doing: Doing | None = None
         self._glyph = ""
+        self._second = -1  # at which it was made anew
         self._key = ""
 
     def look(self, now: float) -> bool:
         """Shows what runs at `now`; whether that changes with time alone."""
         doing = self._at(now)
-        glyph = "" if doing is None else spinner(now) if doing.moves else "?"
+        still = is_still(self.app)
+        if still and int(now) == self._second and _kind(doing) == _kind(self._doing):
+            return doing is not None and doing.moves
+        self._second = int(now)
+        glyph = "" if doing is None else spinner(None if still else now) if doing.moves else "?"
         if (doing, glyph) != (self._doing, self._glyph):
             if (doing is None) is not (self._doing is None):
                 self.set_class(doing is not None, "-busy")
@@ -67,6 +77,11 @@ class ActivityLine(Widget):
             if active.binding.action == "stop":
                 return key_name(active.binding.key)
         return "esc"
+
+
+def _kind(doing: Doing | None) -> str:
+    """What is done, without the figures that change while it is."""
+    return "" if doing is None else f"{doing.moves}{doing.what.split(' ')[0]}"
 
 
 def _details(doing: Doing) -> list[Content]:

@@ -42,7 +42,7 @@ class ConsoleUi:
     def __init__(self, screen: MainScreen, services: ConsoleServices, problems: Sequence[str]) -> None:
         self._screen = screen
         self._services = services
-        self._problems = list(problems)
+        self._notices: list[tuple[Level, str]] = [("warning", problem) for problem in problems]
         self._survival = Survival()
         self._model = ("", "")
         self._refused_at = float("-inf")
@@ -173,12 +173,12 @@ class ConsoleUi:
         if self.talking:
             self.view.add_notice(level, text)
         else:
-            self._problems.append(text)
-            self.tell_problems()
+            self._notices.append((level, text))
+            self.tell_notices()
 
-    def tell_problems(self) -> None:
+    def tell_notices(self) -> None:
         """Shows on the opening page what was told before there was a conversation."""
-        self._screen.welcome.problems(self._problems)
+        self._screen.welcome.notices(self._notices)
 
     def toast(self, text: str, seconds: float = 4) -> None:
         """See UiPort."""

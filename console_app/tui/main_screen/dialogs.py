@@ -24,6 +24,7 @@ from console_app.tui.servers.offers import ServerOffers
 from console_app.tui.services import ConsoleServices
 from console_app.tui.themes import LoadedTheme
 from console_app.tui.ui import Ui
+from console_app.tui.widgets.motion import use_motion
 from console_app.tui.widgets.text_files import tail
 
 if TYPE_CHECKING:
@@ -160,6 +161,8 @@ class Dialogs:
         match name:
             case "theme":
                 self._ui.app.theme = str(value)
+            case "ui.motion":
+                use_motion(self._ui.app, value is True)
             case "approval_mode":
                 use_mode(ApprovalMode(str(value)))
             case "model":

@@ -155,7 +155,7 @@ class ChatScreen(MainScreen):
         commands.add(talk_commands(ui, services, self.conversation, self.sessions, dialogs, self._themes))
         services.on_servers_changed(self._servers_changed)
         self.custom.send = self.prompt_area.send
-        self.ui.tell_problems()
+        self.ui.tell_notices()
         self.prompt.offering = True
         self.view.on_beat(self.query_one(ActivityLine).look)
         self.ui.changed()

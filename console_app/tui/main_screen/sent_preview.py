@@ -39,9 +39,9 @@ class SentPreview(Widget):
     def _lines(self) -> Sequence[Line]:
         # Not before something is sent: the first paint waits for what it imports.
         from console_app.tui.widgets.lines import clean, fit, wrap
-        from console_app.tui.widgets.palette import build_palette
+        from console_app.tui.widgets.palette import palette_of
 
-        palette = build_palette(self.app.theme_variables, dark=self.app.current_theme.dark)
+        palette = palette_of(self.app)
         ground, width = palette.on_raised, self.size.width - SCROLL_BAR
         left: list[Piece] = [(" ", ground.base), ("▌", ground.primary), (" ", ground.base)]
         room = max(width - BEFORE - BEHIND - 1, 1)

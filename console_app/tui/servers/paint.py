@@ -112,7 +112,7 @@ def state_pieces(status: ServerStatus, now: float, palette: Palette) -> list[Pie
     style = {"ready": palette.success, "failed": palette.error, "needs sign-in": palette.warning}.get(
         state, palette.muted if state in ("disabled", "stopped") else palette.secondary
     )
-    pieces: list[Piece] = [(f"{_GLYPHS.get(state) or spinner(now)} ", style), (state, style)]
+    pieces: list[Piece] = [(f"{_GLYPHS.get(state) or spinner(palette.turning(now))} ", style), (state, style)]
     if state == "ready":
         version = f" · {one_line(status.protocol_version, 20)}" if status.protocol_version else ""
         pieces.append((f" · {one_line(status.transport, 10)}{version}", palette.muted))

@@ -140,9 +140,8 @@ def calls_node(calls: Sequence[CallView], now: float) -> Node:
 
 
 def _call(call: CallView, now: float) -> Node:
-    glyph, word = state_of(call, now)
-
     def paint(palette: Palette) -> Sequence[Piece]:
+        glyph, word = state_of(call, palette.turning(now))
         failed = call.outcome is not None and call.outcome.is_error
         ink = palette.error if failed else palette.success if word == "done" else palette.muted
         at = time.strftime("%H:%M:%S", time.localtime(call.announced_at))

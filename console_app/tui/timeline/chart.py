@@ -142,7 +142,7 @@ def paint_call(
     chosen: bool,
 ) -> Line:
     """One call."""
-    glyph, _ = state_of(call, now)
+    glyph, _ = state_of(call, palette.turning(now))
     name = crop([(label, palette.strong if chosen else palette.base)], columns.label - 2)
     pieces: list[Piece] = [("▌" if chosen else " ", palette.primary), (f"{glyph} ", state_style(call, palette)), *name]
     pieces.append((" " * (columns.label + 2 - pieces_width(pieces)), palette.base))

@@ -91,8 +91,8 @@ def as_text(turn: TurnView, now: float, width: int = TEXT_WIDTH) -> str:
     for row in rows:
         if isinstance(row, CallRow):
             bar = "".join(glyph for glyph, _ in bar_cells(row.call, window, columns.bar, now))
-            label = _padded(f"{state_of(row.call, now)[0]} {labels.of(row.call)}", columns.label)
-            lines.append(f" {label} {bar} {time_of(row.call, now):>{columns.time}}  {state_of(row.call, 0.0)[1]}")
+            label = _padded(f"{state_of(row.call)[0]} {labels.of(row.call)}", columns.label)
+            lines.append(f" {label} {bar} {time_of(row.call, now):>{columns.time}}  {state_of(row.call)[1]}")
         else:
             lines.append(f" Answer {row.number}")
     lines += ["", "  ".join(f"{GLYPHS[phase]} {WORDS[phase]}" for phase in PHASES)]

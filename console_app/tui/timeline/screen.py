@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import ClassVar, Literal
 
-from textual import on
+from textual import getters, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
@@ -30,8 +30,10 @@ from console_app.tui.transcript_view.call_group import brief_of
 from console_app.tui.transcript_view.wording import measured, state_of
 from console_app.tui.widgets.key_hints import KeyHints
 from console_app.tui.widgets.lines import Line, Piece, crop, fit
+from console_app.tui.widgets.motion import CALM, is_still
 from console_app.tui.widgets.palette import Palette
 from console_app.tui.widgets.row_list import RowList
+from console_app.tui.widgets.typed_app import typed_app
 
 FRAME = 0.1  # seconds between two looks while the turn runs
 REST = 0.5  # seconds between two looks for a new turn while none does
@@ -114,6 +116,8 @@ class TimelineScreen(ModalScreen[TimelineResult | None]):
     DEFAULT_CLASSES = "dialog -tall"
     AUTO_FOCUS = "TimelineChart"
 
+    app = getters.app(typed_app)
+
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "go('open')", "panel", tooltip="go to the call's panel", id="timeline.open"),
         Binding("i", "go('inspect')", "inspect", id="timeline.inspect"),
@@ -155,8 +159,11 @@ class TimelineScreen(ModalScreen[TimelineResult | None]):
 
     def on_mount(self) -> None:
         """One clock, as long as something moves."""
-        self._timer = self.set_interval(FRAME, self._tick)
+        self._timer = self.set_interval(self._pace(live=True), self._tick)
         self._show()
+
+    def _pace(self, *, live: bool) -> float:
+        return (CALM if is_still(self.app) else FRAME) if live else REST
 
     # -- what is shown
 
@@ -176,7 +183,7 @@ class TimelineScreen(ModalScreen[TimelineResult | None]):
             self._live = live
             if self._timer is not None:
                 self._timer.stop()
-            self._timer = self.set_interval(FRAME if live else REST, self._tick)
+            self._timer = self.set_interval(self._pace(live=live), self._tick)
 
     def _show(self) -> None:
         turns = self.turns
@@ -214,7 +221,7 @@ class TimelineScreen(ModalScreen[TimelineResult | None]):
             return fit([], width, palette.base)
         pieces: list[Piece] = [
             (f" {one_line(call.label, 50)}", palette.strong),
-            (f" {state_of(call, 0.0)[1]}", palette.muted),
+            (f" {state_of(call)[1]}", palette.muted),
             (f"  {brief_of(call, max(width // 3, 16))}", palette.base),
         ]
         for span in spans_of(call, self._chart.now):

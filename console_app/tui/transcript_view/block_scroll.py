@@ -23,12 +23,12 @@ from console_app.tui.textual_internals import set_virtual_size_without_layout
 from console_app.tui.transcript_view.block import Block
 from console_app.tui.transcript_view.block_list import BlockList
 from console_app.tui.transcript_view.found import Found
-from console_app.tui.transcript_view.frame_clock import FrameClock
+from console_app.tui.transcript_view.frame_clock import CALM_EVERY, LIVE_EVERY, FrameClock
 from console_app.tui.transcript_view.line_changes import differences, first_difference
 from console_app.tui.transcript_view.selection import ROWS_A_BLOCK, paint_selection, selected_text
 from console_app.tui.transcript_view.stuck_line import StuckLine
 from console_app.tui.widgets.lines import Line
-from console_app.tui.widgets.palette import Palette, build_palette
+from console_app.tui.widgets.palette import Palette, palette_of
 
 SETTLING = 24  # tries to bring heights and position in line; each measures at least one more block
 
@@ -86,8 +86,8 @@ class BlockScroll(ScrollView):
     def palette(self) -> Palette:
         """The styles of the app's theme."""
         if self._palette is None:
-            app = self.console_app
-            self._palette = build_palette(app.theme_variables, dark=app.current_theme.dark)
+            self._palette = palette_of(self.console_app)
+            self.frames.live_every = CALM_EVERY if self._palette.still else LIVE_EVERY
         return self._palette
 
     @property

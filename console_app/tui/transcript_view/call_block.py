@@ -183,7 +183,7 @@ class CallBlock(Panel):
 
     def _title(self, palette: Palette, now: float, room: int) -> list[Piece]:
         call = self.call
-        glyph, word = state_of(call, now)
+        glyph, word = state_of(call, palette.turning(now))
         style = state_style(call, palette)
         title: list[Piece] = [(f"{glyph} {word}", style + Style(bold=True)), ("  ", palette.base)]
         title += label_pieces(call, palette)

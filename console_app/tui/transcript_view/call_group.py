@@ -177,7 +177,7 @@ class CallGroup:
         for call in self.calls:
             server, name = label_of(call)
             extra = sum(len(badge) + 1 for badge in badges(call))
-            word = max(word, cell_len(state_of(call, 0.0)[1]))
+            word = max(word, cell_len(state_of(call)[1]))
             tool = max(tool, cell_len(name) + extra)
             label = max(label, cell_len(name) + extra + (cell_len(server) + 3 if server else 0))
             brief = max(brief, cell_len(self.brief(call, MAX_BRIEF)))

@@ -69,7 +69,7 @@ def _running(call: CallView, room: int, palette: Palette, now: float) -> list[Pi
                    (f"{' ' if meter else ''}{int(share * 100):>2} %  ", palette.strong)]  # fmt: skip
         pieces += _counted(call.progress, call.total, message, room - pieces_width(pieces), palette)
     elif call.progress is not None:
-        pieces += [*_pulse(now, palette), (f" {number(call.progress)}  ", palette.strong), *message]
+        pieces += [*_pulse(now, palette), (f"{number(call.progress)}  ", palette.strong), *message]
     elif message:
         pieces += message
     else:
@@ -101,12 +101,14 @@ def _counted(done: float, total: float, message: list[Piece], room: int, palette
 
 
 def _pulse(now: float, palette: Palette) -> list[Piece]:
-    """For progress without an end: a light that wanders to and fro."""
+    """For progress without an end: a light that wanders to and fro; no light where nothing is to move."""
+    if palette.still:
+        return []
     way = METER * 2 - 2
     step = int(now * _PULSE_RATE) % way
     at = step if step < METER else way - step
-    return [piece for piece in ((_EMPTY * at, palette.faint), (_FULL, palette.secondary),
-                                (_EMPTY * (METER - 1 - at), palette.faint)) if piece[0]]  # fmt: skip
+    before, behind = (_EMPTY * at, palette.faint), (_EMPTY * (METER - 1 - at), palette.faint)
+    return [piece for piece in (before, (_FULL, palette.secondary), behind, (" ", palette.base)) if piece[0]]
 
 
 def _finished(call: CallView, room: int, palette: Palette, detail: CallDetail, *, opened: bool) -> list[Piece]:

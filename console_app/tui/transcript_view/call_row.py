@@ -60,7 +60,7 @@ def columns(room: int, widths: Widths) -> Columns:
 def row(call: CallView, group: CallGroup, room: int, palette: Palette, now: float, detail: CallDetail) -> list[Piece]:
     """The line of a call as pieces that take at most `room` cells."""
     wide = columns(room, group.widths())
-    glyph, word = state_of(call, now)
+    glyph, word = state_of(call, palette.turning(now))
     head = f"{glyph} {word:<{wide.word}}  " if wide.word else f"{glyph} "
     pieces: list[Piece] = [(head, state_style(call, palette))]
     pieces += _filled(label_pieces(call, palette, server=wide.server), wide.label, palette)

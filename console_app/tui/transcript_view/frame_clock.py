@@ -10,6 +10,7 @@ from textual.widget import Widget
 
 FRAME = 1 / 20  # seconds between frames while something changes
 LIVE_EVERY = 2  # frames between two looks of what only spins or counts
+CALM_EVERY = 20  # the same where nothing is to move: elapsed times go on, a second at a time
 REST = 2.0  # after a slow frame the view rests so many times as long as the frame took
 
 
@@ -19,6 +20,7 @@ class FrameClock:
     def __init__(self, widget: Widget, paint: Callable[[bool], bool]) -> None:
         """`paint` is called for each frame, with whether what only moves is to be painted too; False: nothing moves."""
         self.running = False
+        self.live_every = LIVE_EVERY
         self._widget = widget
         self._paint = paint
         self._timer: Timer | None = None
@@ -48,7 +50,7 @@ class FrameClock:
         if not self.running or self._timer is None or begin < self._resting_until:
             return
         self._frame += 1
-        if not self._paint(self._frame % LIVE_EVERY == 0):
+        if not self._paint(self._frame % self.live_every == 0):
             self.running = False
             self._timer.pause()
             return

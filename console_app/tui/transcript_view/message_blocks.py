@@ -148,7 +148,7 @@ class ReasoningBlock(Block):
     def _head(self, ink: Palette, now: float) -> list[Piece]:
         if self.live:
             spent = seconds(now - (self.started_at or now))
-            return [(spinner(now), ink.secondary), (f" thinking {spent}", ink.muted)]
+            return [(spinner(ink.turning(now)), ink.secondary), (f" thinking {spent}", ink.muted)]
         fold = "▾" if self.open else "▸"
         if self.started_at is not None and self.ended_at is not None:
             return [(fold, ink.secondary), (f" thought for {seconds(self.ended_at - self.started_at)}", ink.muted)]

@@ -8,6 +8,7 @@ from console_app.domain.transcript_parts import CallView
 
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 SPINNER_RATE = 10  # steps a second
+STILL = "◐"  # in its place where nothing is to move
 
 _STATES = {
     CallState.ANNOUNCED: ("…", "preparing"),
@@ -33,13 +34,13 @@ COUNTED = ("running", "preparing", "queued", "done", "failed", "timed out", "inv
            "denied", "blocked", "skipped", *NEEDS)  # fmt: skip
 
 
-def spinner(now: float) -> str:
-    """The spinner's glyph at a time; all spinners turn together."""
-    return SPINNER[int(now * SPINNER_RATE) % len(SPINNER)]
+def spinner(now: float | None) -> str:
+    """The spinner's glyph at a time; all spinners turn together. None: one that doesn't turn."""
+    return STILL if now is None else SPINNER[int(now * SPINNER_RATE) % len(SPINNER)]
 
 
-def state_of(call: CallView, now: float) -> tuple[str, str]:
-    """The glyph and the word of a call."""
+def state_of(call: CallView, now: float | None = None) -> tuple[str, str]:
+    """The glyph and the word of a call; `now` as for `spinner`."""
     if call.outcome is not None:
         return _OUTCOMES[call.outcome]
     if call.waits_for_you and call.state is not CallState.WAITING:
@@ -50,7 +51,7 @@ def state_of(call: CallView, now: float) -> tuple[str, str]:
 
 def counted_as(call: CallView) -> str:
     """The word under which a batch counts a call."""
-    return state_of(call, 0.0)[1]
+    return state_of(call)[1]
 
 
 def counted(count: int, word: str) -> str:

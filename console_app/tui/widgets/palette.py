@@ -10,10 +10,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from rich.color import Color as RichColor
 from rich.style import Style
 from textual.color import Color
+
+from console_app.tui.widgets.motion import is_still
+
+if TYPE_CHECKING:
+    from textual.app import App
 
 TEXT_CONTRAST = 4.5  # of text on its background, as WCAG AA asks
 LINE_CONTRAST = 1.6  # of rules and idle lanes, which carry no meaning alone
@@ -42,6 +48,7 @@ class Palette:
     syntax: Mapping[str, Style]  # by the names of console_app.tui.transcript_view.code.INKS
     ansi: tuple[RichColor, ...]  # the sixteen colours that tools write with
     selection: Style
+    still: bool = False  # nothing is to move by itself
     raised: Palette | None = field(default=None, repr=False)  # the same on the ground of the user's words
     sunken: Palette | None = field(default=None, repr=False)  # the same on the ground of code
     chosen: Palette | None = field(default=None, repr=False)  # the same on the ground of the line under the cursor
@@ -60,6 +67,10 @@ class Palette:
     def on_sunken(self) -> Palette:
         """The palette on the ground of code blocks."""
         return self.sunken or self
+
+    def turning(self, now: float) -> float | None:
+        """The time that a spinner shows; None where it is to stand still."""
+        return None if self.still else now
 
     @cached_property
     def quiet(self) -> Palette:
@@ -84,6 +95,17 @@ def readable(ink: Color, ground: Color, ratio: float = TEXT_CONTRAST) -> Color:
         if contrast(moved, ground) >= ratio:
             return moved
     return goal
+
+
+def palette_of(app: App[Any]) -> Palette:
+    """The palette of what the app has on: its theme, and whether anything may move."""
+    palette = build_palette(app.theme_variables, dark=app.current_theme.dark)
+    return _stilled(palette) if is_still(app) else palette
+
+
+def _stilled(palette: Palette) -> Palette:
+    grounds = {"raised": palette.raised, "sunken": palette.sunken, "chosen": palette.chosen}
+    return replace(palette, still=True, **{name: _stilled(one) for name, one in grounds.items() if one is not None})
 
 
 def build_palette(variables: Mapping[str, str], *, dark: bool = True) -> Palette:

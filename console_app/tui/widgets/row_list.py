@@ -15,7 +15,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from console_app.tui.widgets.lines import Line, fit
-from console_app.tui.widgets.palette import Palette, build_palette
+from console_app.tui.widgets.palette import Palette, palette_of
 
 
 class RowList(ScrollView, can_focus=True):
@@ -78,8 +78,7 @@ class RowList(ScrollView, can_focus=True):
     def palette(self) -> Palette:
         """The styles of the app's theme."""
         if self._palette is None:
-            app = self.console_app
-            self._palette = build_palette(app.theme_variables, dark=app.current_theme.dark)
+            self._palette = palette_of(self.console_app)
         return self._palette
 
     @property

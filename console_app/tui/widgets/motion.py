@@ -1,0 +1,29 @@
+"""Whether anything moves by itself. Textual's `animation_level` is where that is kept, so that its own widgets, which
+glide, follow as well; `TEXTUAL_ANIMATIONS=none` in the environment says it for all programs that are made with it."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol, runtime_checkable
+
+from textual.app import App
+from textual.constants import TEXTUAL_ANIMATIONS
+
+CALM = 1.0  # seconds between two looks at what only counts, where nothing is to move
+
+
+@runtime_checkable
+class Blinking(Protocol):
+    """A widget with a cursor of its own."""
+
+    cursor_blink: bool
+
+
+def use_motion(app: App[Any], motion: bool) -> None:
+    """From now on things move, or none does."""
+    app.animation_level = TEXTUAL_ANIMATIONS if motion else "none"
+    app.theme_changed_signal.publish(app.current_theme)  # whoever paints makes its palette anew
+
+
+def is_still(app: App[Any]) -> bool:
+    """Whether nothing may move by itself."""
+    return app.animation_level == "none"
