@@ -230,7 +230,9 @@ class _Command:
                     first.setdefault(item.model, item)
                 for name, item in first.items():
                     with _told_at(item) if name else nullcontext():
-                        await self.interrupts.race(worker.models.load(name))
+                        choice = await self.interrupts.race(worker.models.load(name))
+                    if choice.notice:
+                        self.output.error_line(choice.notice)
             yield worker
 
     async def _price(self) -> RunEnding:

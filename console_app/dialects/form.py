@@ -12,11 +12,12 @@ from string import Template
 from typing import Any, Literal, Protocol
 
 from console_app.dialects.model import is_list, is_object
+from console_app.dialects.patterns import lazily
 from console_app.dialects.tool_schemas import ToolSchemas
 
-_ENTITY = re.compile(r"&(?:\w+|#\w+);")
-_TAG_OPEN = re.compile(r"<(?=[/|!\w])")
-_PLAIN_KEY = re.compile(r"[A-Za-z_][\w-]*")
+_ENTITY = lazily(r"&(?:\w+|#\w+);")
+_TAG_OPEN = lazily(r"<(?=[/|!\w])")
+_PLAIN_KEY = lazily(r"[A-Za-z_][\w-]*")
 
 
 class WrittenCall(Protocol):

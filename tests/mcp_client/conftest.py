@@ -71,6 +71,7 @@ class Reports:
     progressed: list[tuple[float, float | None, str | None]] = field(default_factory=list)
     logged: list[tuple[Level, str]] = field(default_factory=list)
     unsure: int = 0  # lines that may be another call's
+    dropped: int = 0  # lines that came too fast
     news: asyncio.Event = field(default_factory=asyncio.Event)
     holds: int = 0
     held_ever: bool = False
@@ -82,8 +83,9 @@ class Reports:
         self.progressed.append((progress, total, message))
         self.news.set()
 
-    def log(self, level: Level, text: str, *, sure: bool = True) -> None:
+    def log(self, level: Level, text: str, *, sure: bool = True, dropped: int = 0) -> None:
         self.logged.append((level, text))
+        self.dropped += dropped
         self.unsure += not sure
         self.news.set()
 

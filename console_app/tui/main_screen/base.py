@@ -46,6 +46,7 @@ class MainScreen(Screen[None]):
         Binding("ctrl+o", "toggle_all", "open all", tooltip="open or fold all results", id="chat.toggle_all"),
         Binding("ctrl+t", "command('timeline')", "timeline", id="chat.timeline"),
         Binding("ctrl+l", "command('mcp')", "servers", id="chat.servers"),
+        Binding("alt+t", "command('trust')", "trust what the project brings", id="chat.trust", show=False),
         Binding("ctrl+r", "search_history", "search the prompt history", id="chat.history", show=False),
         Binding("ctrl+g", "command('editor')", "write in $EDITOR", id="chat.editor", show=False),
         Binding("f1", "command('help')", "help", id="chat.help"),

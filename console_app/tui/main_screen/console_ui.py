@@ -25,6 +25,7 @@ from console_app.tui.prompt.prompt import SENDS
 from console_app.tui.prompt.queue_strip import QueueStrip
 from console_app.tui.services import ConsoleServices
 from console_app.tui.terminal.attention import Attention
+from console_app.tui.terminal.key_names import key_name
 from console_app.tui.textual_internals import driver_of
 from console_app.tui.transcript_view.view import ConversationView
 
@@ -175,6 +176,13 @@ class ConsoleUi:
         else:
             self._notices.append((level, text))
             self.tell_notices()
+
+    def key_of(self, command: str) -> str:
+        """The key that does what a slash command does, or the command itself where none is bound."""
+        for one in self._screen.active_bindings.values():
+            if one.binding.action == f"command('{command}')":
+                return key_name(one.binding.key)
+        return f"/{command}"
 
     def tell_notices(self) -> None:
         """Shows on the opening page what was told before there was a conversation."""

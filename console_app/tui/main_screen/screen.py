@@ -171,8 +171,12 @@ class ChatScreen(MainScreen):
         """What runs has ended before the program does."""
         await self.end()
 
+    async def _read_project(self) -> None:
+        await self.custom.read()
+        await self.dialogs.say_what_waits()
+
     def _begin(self) -> None:
-        self.run_worker(self.custom.read(), name="commands")
+        self.run_worker(self._read_project(), name="project")
         self.run_worker(self._start.run(self.sessions), name="start")
         if self._first_prompt:
             self.prompt_area.send(self._first_prompt)

@@ -141,6 +141,9 @@ class Prompt(TextArea):
         if (key == "enter" or (key == "question_mark" and not self.text)) and self._is_bound(key):
             event.prevent_default()  # the text area would write it; the binding has it
             return
+        if key.startswith("alt+") and key in self.screen.active_bindings:
+            event.prevent_default()  # many terminals send Escape and the letter, which the text area would write too
+            return
         if self.offering and not self.text and key in ("1", "2", "3"):
             event.stop()
             event.prevent_default()
