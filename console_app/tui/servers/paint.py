@@ -61,8 +61,8 @@ def _server(row: ServerRow, width: int, palette: Palette, now: float, edge: Piec
         (SWITCHES[row.mark], switch_style(row.mark, palette)),
         (" *" if row.changed else "  ", palette.warning),
         (f"{name:<{NAME}} ", palette.strong if chosen or row.mark != "off" else palette.base),
-        *state_pieces(status, now, palette),
     ]
+    state = state_pieces(status, now, palette)
     right: list[Piece] = []
     if row.tools:
         counted = (
@@ -71,7 +71,14 @@ def _server(row: ServerRow, width: int, palette: Palette, now: float, edge: Piec
         right = [(counted, palette.muted)]
         if row.tokens:
             right += [(" · ", palette.faint), (f"~{row.tokens:,} tokens", palette.base)]
-    return _two_sides(left, right, width, palette)
+    room = width - pieces_width(left) - 4
+    while len(right) > 1 and pieces_width(state[:2]) + pieces_width(right) > room:
+        right = right[:-2]  # whether it works is worth more than what it costs
+    if pieces_width(state[:2]) + pieces_width(right) > room:
+        right = []
+    while status.state.value == "ready" and len(state) > 2 and pieces_width(state) + pieces_width(right) > room:
+        del state[-2 if status.rejected and len(state) > 3 else -1]  # how it is connected before what was refused
+    return _two_sides([*left, *state], right, width, palette)
 
 
 def _item(row: ItemRow, width: int, palette: Palette, edge: Piece, chosen: bool) -> Line:
@@ -114,8 +121,8 @@ def state_pieces(status: ServerStatus, now: float, palette: Palette) -> list[Pie
     )
     pieces: list[Piece] = [(f"{_GLYPHS.get(state) or spinner(palette.turning(now))} ", style), (state, style)]
     if state == "ready":
-        version = f" · {one_line(status.protocol_version, 20)}" if status.protocol_version else ""
-        pieces.append((f" · {one_line(status.transport, 10)}{version}", palette.muted))
+        pieces.append((f" · {one_line(status.transport, 10)}", palette.muted))
+        pieces.append((f" · {one_line(status.protocol_version, 20)}" if status.protocol_version else "", palette.muted))
         if status.rejected:
             pieces.append((f" · {plural(len(status.rejected), 'tool')} refused", palette.warning))
     elif state == "disabled":

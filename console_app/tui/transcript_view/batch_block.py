@@ -52,10 +52,10 @@ class BatchBlock(Block):
                 head += [(" · ", palette.faint), (counted(count, word), self._ink(word, palette))]
             if pieces_width(head) + pieces_width(times[:4]) <= room:
                 break
-        for piece in times:
-            if pieces_width(head) + pieces_width([piece]) > room:
+        for part in (times[:2], times[2:4], times[4:]):
+            if pieces_width(head) + pieces_width(part) > room:
                 break
-            head.append(piece)
+            head += part
         return [framed(Row(crop(head, room)), width, palette, [(" " * gutter, palette.base)] if gutter else [])]
 
     def _time_pieces(self, now: float, palette: Palette) -> list[Piece]:
