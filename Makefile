@@ -67,7 +67,7 @@ integration-llama: $(VENV)/.dev ## our provider on llama.cpp's server (PyPI), co
 
 web: $(VENV)/.dev ## the console in a real Chromium (chromium, chromium-driver; selenium of PyPI)
 	$(PIP) install 'selenium>=4.30,<5'
-	$(BIN)/python -m pytest tests/web/in_browser.py $(ARGS)
+	$(BIN)/python -m pytest tests/web/in_browser.py tests/web/in_phone_browser.py $(ARGS)
 
 bench: $(VENV)/.dev ## the benchmarks, on this machine
 	$(BIN)/python -m benchmarks

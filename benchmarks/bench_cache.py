@@ -1,9 +1,11 @@
 """What a fan-out reads from the provider's prompt cache: `python -m benchmarks.bench_cache [STEPS CALLS]`.
 
 A turn of the real engine over a real connection; the local endpoint counts hits by the rule that Anthropic publishes
-(`tests/prompt_cache.py`). Each step asks for CALLS calls at once, of a catalogue of 60 tools. The share is of all input
-after the first request. What a step adds (its calls, which the model wrote, and their results) is sent for the first
-time and in no cache, so wherever the marks stand the share of all input stays below 100 % by just that.
+(`tests/prompt_cache.py`). Each step asks for CALLS calls at once, of a catalogue of 60 tools. What a step adds (its
+calls, which the model wrote, and their results) is sent for the first time and in no cache, so wherever the marks stand
+the share of all input stays below 100 % by just that: with B tokens of tools, system prompt and question, and X that
+each of N steps adds, N·X of N·B + X·N·(N+1)/2. What marks decide, and is held here, is the share of what was sent
+before.
 """
 
 from __future__ import annotations
@@ -70,6 +72,9 @@ async def measure(steps: int, calls: int) -> float:
     known = sum(one.total for one in endpoint.counted[:-1])
     row(f"{steps} steps of {calls} calls: input after the first request", f"{sent:,} tokens")
     row("read from the cache", f"{cached / sent:.1%}")
+    later = [(event.input_tokens, event.cached_tokens or 0) for event in usage[1:]]
+    share = sum(read for _, read in later) / sum(whole for whole, _ in later) if later else 1.0
+    row("read from the cache, once the results of the first step were sent", f"{share:.1%}")
     row("sent for the first time: the calls and results of the newest step", f"{(sent - known) / sent:.1%}")
     row("sent before and not read: what marks could still win", f"{(known - cached) / sent:.1%}")
     row("read from the cache, of what the request before had sent", f"{cached / known:.1%}")

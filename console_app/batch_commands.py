@@ -230,7 +230,9 @@ class _Command:
                     first.setdefault(item.model, item)
                 for name, item in first.items():
                     with _told_at(item) if name else nullcontext():
-                        await self.interrupts.race(worker.models.load(name))
+                        choice = await self.interrupts.race(worker.models.load(name))
+                    if choice.notice:
+                        self.output.error_line(choice.notice)
             yield worker
 
     async def _price(self) -> RunEnding:
@@ -254,7 +256,7 @@ class _Command:
         progress: BatchProgress,
     ) -> RunEnding:
         limits = Limits(self.arguments.batch_price or None, self.arguments.batch_tokens, self.arguments.fail_fast)
-        run = BatchRun(engine, todo, results, progress, limits, changes)
+        run = BatchRun(engine, todo, results, progress, limits, changes, redactor=self.setup.redactor)
         name = self.arguments.name or results.path.stem
         status = await asyncio.to_thread(StatusFile, self.setup.paths.batches, name)
         self.interrupts.on_interrupt = lambda: run.stop("now", "interrupted")
@@ -310,7 +312,7 @@ class _Command:
             self.output.error_line(text)
         if self.arguments.report:
             report = self.setup.cwd / Path(self.arguments.report).expanduser()
-            await asyncio.to_thread(write_report, report, ended, Path(ended.results))
+            await asyncio.to_thread(write_report, report, ended, Path(ended.results), self.setup.redactor)
         if self.interrupts.asked.is_set():
             return RunEnding(EXIT_INTERRUPTED, "Interrupted.")
         if run.fault:

@@ -100,9 +100,14 @@ def _versions(*, libraries: bool) -> int:
 
     if not libraries:
         return _write(f"fanout {__version__}\n")
+    from console_app.config.extras import optional
     from console_app.headless.doctor import installed
 
-    return _write("".join(f"{name} {version or 'is not installed'}\n" for name, version in installed().items()))
+    lines = [f"{name} {version or 'is not installed'}" for name, version in installed().items()]
+    lines += [
+        f"{name} {version or f'is not installed, optional: {extra}'}" for name, (extra, version) in optional().items()
+    ]
+    return _write("".join(f"{line}\n" for line in lines))
 
 
 def _manual(words: Sequence[str]) -> int:

@@ -148,6 +148,8 @@ async def _answered(setup: Setup, output: OutputStreams, interrupts: Interrupts,
         wiring.freeze_collector()
         attachments = Attachments(setup.cwd, setup.paths.files, hub, lambda: no_pictures(provider))
         composed = await interrupts.race(with_attachments(attachments, words, prompt))
+        if choice.notice:
+            output.error_line(choice.notice)
         for notice in composed.notices:
             output.error_line(f"fanout: {notice}")
         wiring.join(engine, hub)()
@@ -219,19 +221,22 @@ async def _models(setup: Setup, output: OutputStreams, interrupts: Interrupts) -
     from console_app.headless import model_report
     from console_app.headless.json_outputs import ModelEntry, ModelsReport
 
-    wanted = (setup.settings.model or "").partition("/")[0]
+    wanted = (setup.arguments.model or "").partition("/")[0]
     names = list(known_providers(setup.settings))
     if setup.settings.base_url:
         wanted = chosen_provider(setup.settings, names)
     if wanted not in ("", *names, OFFLINE):
         raise ConfigError(f'no provider is called "{wanted}"', f"Known: {', '.join((*names, OFFLINE))}.")
     asked = {name: config for name, config in wiring.model_source(setup).endpoints().items() if wanted in ("", name)}
+    needed = wanted or (setup.settings.model or "").partition("/")[0]
+    failed = False
     models = [ModelEntry(name=f"{OFFLINE}/{OFFLINE_MODEL}", context_window=None)] if wanted in ("", OFFLINE) else []
     problems: list[str] = []
     for listing in await interrupts.race(list_all(asked)):
         config = asked[listing.provider]
         models += model_report.entries(listing, None if isinstance(config, FanoutError) else config.base_url)
         problems += [setup.redactor.clean(listing.problem)] if listing.problem else []
+        failed = failed or (bool(listing.problem) and listing.provider == needed)
     if setup.arguments.json:
         output.report(json_line(ModelsReport(models=tuple(models), problems=tuple(problems)).model_dump()))
     else:
@@ -239,7 +244,7 @@ async def _models(setup: Setup, output: OutputStreams, interrupts: Interrupts) -
             output.report(model_report.line(entry))
         for problem in problems:
             output.error_line(problem)
-    return RunEnding(EXIT_FAILED if problems and wanted else EXIT_DONE)
+    return RunEnding(EXIT_FAILED if failed else EXIT_DONE)
 
 
 def _themes(setup: Setup) -> int:

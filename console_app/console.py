@@ -21,7 +21,7 @@ from console_app.config.crash_report import write_report
 from console_app.config.own_settings import OwnSettings
 from console_app.config.server_choice import ServerChoice
 from console_app.config.server_files import ServerFiles
-from console_app.config.trust import IN_A_SHELL, IN_THE_CONSOLE
+from console_app.config.trust import IN_A_SHELL
 from console_app.config.trust_report import ProjectTrust
 from console_app.config.written_rules import UserRules
 from console_app.config.written_settings import write_setting
@@ -170,6 +170,12 @@ class NoTools:
         raise ToolError("a replay runs nothing")
 
 
+def _loosens(setup: Setup) -> bool:
+    """Whether the project's settings say anything that takes trust."""
+    project = setup.layered.project
+    return project is not None and bool(project.lines)
+
+
 class ConsoleParts:
     """What the console runs on. The model can change while it runs; servers come and go by themselves."""
 
@@ -181,7 +187,8 @@ class ConsoleParts:
         self._library = wiring.open_library(setup)
         self._resume = ""
         servers = self._servers()
-        notes = (note.replace(IN_A_SHELL, IN_THE_CONSOLE) for note in (*setup.layered.notes, *servers.notes))
+        # What waits for trust is one line, with a key: `ProjectTrust.summary`.
+        notes = (note for note in (*setup.layered.notes, *servers.notes) if IN_A_SHELL not in note)
         self._problems += map(setup.redactor.clean, notes)
         self._listener: Callable[[], None] | None = None
         self._update_instructions: Callable[[], None] = lambda: None
@@ -215,7 +222,7 @@ class ConsoleParts:
             on_servers_changed=self._listen,
             servers=self._switches,
             server_files=self._files,
-            project_trust=ProjectTrust(setup.paths, setup.cwd, setup.environ),
+            project_trust=ProjectTrust(setup.paths, setup.cwd, setup.environ, settings_wait=_loosens(setup)),
             hub=self._hub,
             redact=setup.redactor.clean,
             exchange=self._hub.exchange,

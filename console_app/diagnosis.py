@@ -85,7 +85,7 @@ def _configuration(setup: Setup) -> Iterator[Finding]:
             yield Finding("Configuration", "settings", "fine", str(path))
     try:
         choice = wiring.model_source(setup).choose()
-        yield Finding("Configuration", "model", "fine", f"{choice.name} answers ({choice.why})")
+        yield Finding("Configuration", "model", "fine", f"{choice.name} ({choice.why})")
     except FanoutError as error:
         yield Finding("Configuration", "model", "wrong", error.detail, error.hint)
     for name in unknown_variables(setup.environ):

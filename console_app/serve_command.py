@@ -7,12 +7,12 @@ from collections.abc import Sequence
 
 from console_app.command_line.parser import parse_arguments
 from console_app.config.child_environment import for_consoles
+from console_app.config.extras import how_to_install
 from console_app.config.model_choice import known_providers
 from console_app.domain.errors import UsageError
 from console_app.wiring import Setup
 
 ADDRESSES = ("OPENAI_BASE_URL", "ANTHROPIC_BASE_URL", "OLLAMA_HOST")
-INSTALL = "Install it with: pip install 'fanout-console[web]'"
 
 
 def run_serve(setup: Setup) -> int:
@@ -23,7 +23,8 @@ def run_serve(setup: Setup) -> int:
         from console_app.web.door import LEAST_TOKEN, is_loopback, origin_of
         from console_app.web.server import ServeOptions, serve
     except ModuleNotFoundError as error:
-        raise UsageError(f"the console in a browser needs {error.name}, which is not installed", INSTALL) from None
+        missing = f"the console in a browser needs {error.name}, which is not installed"
+        raise UsageError(missing, how_to_install("web")) from None
 
     asked = setup.arguments
     token: str | None = asked.token

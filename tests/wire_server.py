@@ -261,7 +261,8 @@ class WireServer:
             pass  # the server stops: what it was writing ends here
         finally:
             reading.cancel()
-            await asyncio.gather(reading, return_exceptions=True)
+            with contextlib.suppress(asyncio.CancelledError):  # the server may stop just now
+                await asyncio.gather(reading, return_exceptions=True)
             writer.close()
             if not writer.transport.get_write_buffer_size():
                 self._transports.discard(writer.transport)

@@ -15,9 +15,6 @@ from console_app.batch.template import Template
 from console_app.domain.batch import GivenCall, WorkItem
 from console_app.domain.errors import UsageError
 
-# What an item's own fields mean; all fields can stand in templates.
-OWN = ("id", "prompt", "model", "system", "attachments", "allowed_tools", "schema")
-
 
 @dataclass(frozen=True, slots=True)
 class ItemPlan:

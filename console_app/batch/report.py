@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from html import escape
@@ -9,6 +10,8 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from console_app.config.paths import PRIVATE_FILE
+from console_app.config.redaction import Redactor
 from console_app.domain.batch import ItemResult
 from console_app.domain.batch_progress import BatchSnapshot
 from console_app.domain.batch_words import duration, money
@@ -28,11 +31,13 @@ gap: .1rem 1rem; } dd { margin: 0; } summary { cursor: pointer; }
 """
 
 
-def write_report(path: Path, run: BatchSnapshot, results: Path) -> None:
-    """Writes the page of a run whose results are in `results`. Blocks. Raises UsageError."""
+def write_report(path: Path, run: BatchSnapshot, results: Path, redactor: Redactor) -> None:
+    """Writes the page of a run whose results are in `results`, for this user alone and without the secrets that
+    `redactor` knows. Blocks. Raises UsageError."""
     try:
-        with open(path, "w", encoding="utf-8", errors="backslashreplace") as file:
-            file.writelines(f"{line}\n" for line in _page(run, _chosen(results)))
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, PRIVATE_FILE)
+        with open(descriptor, "w", encoding="utf-8", errors="backslashreplace") as file:
+            file.writelines(f"{line}\n" for line in _Page(redactor).lines(run, _chosen(results)))
     except OSError as error:
         raise UsageError(f"--report {path}: {error.strerror or error}") from None
 
@@ -55,36 +60,62 @@ def _chosen(path: Path) -> list[ItemResult]:
     return [*failed.values(), *good.values()][:_MOST]
 
 
-def _page(run: BatchSnapshot, results: list[ItemResult]) -> Iterator[str]:
-    title = f"Batch {run.name}"
-    yield f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{_text(title)}</title>'
-    yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
-    yield "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
-    yield f"<style>{_STYLE}</style></head><body><h1>{_text(title)}</h1><dl>"
-    for name, value in _facts(run):
-        yield f"<dt>{_text(name)}</dt><dd>{_text(value)}</dd>"
-    yield "</dl>"
-    if run.histogram:
-        yield "<h2>Durations</h2><table>"
-        most = max(bar.count for bar in run.histogram)
-        for bar in run.histogram:
-            drawn = f'<div class="bar" style="width:{bar.count / most * 100:.1f}%"></div>'
-            yield f'<tr><td class="n">up to {duration(bar.up_to)}</td><td class="n">{bar.count}</td>'
-            yield f'<td style="width:70%">{drawn}</td></tr>'
+class _Page:
+    def __init__(self, redactor: Redactor) -> None:
+        self._redactor = redactor
+
+    def lines(self, run: BatchSnapshot, results: list[ItemResult]) -> Iterator[str]:
+        """The lines of the page."""
+        title = f"Batch {run.name}"
+        yield f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{self._text(title)}</title>'
+        yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        yield "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
+        yield f"<style>{_STYLE}</style></head><body><h1>{self._text(title)}</h1><dl>"
+        for name, value in _facts(run):
+            yield f"<dt>{self._text(name)}</dt><dd>{self._text(value)}</dd>"
+        yield "</dl>"
+        if run.histogram:
+            yield "<h2>Durations</h2><table>"
+            most = max(bar.count for bar in run.histogram)
+            for bar in run.histogram:
+                drawn = f'<div class="bar" style="width:{bar.count / most * 100:.1f}%"></div>'
+                yield f'<tr><td class="n">up to {duration(bar.up_to)}</td><td class="n">{bar.count}</td>'
+                yield f'<td style="width:70%">{drawn}</td></tr>'
+            yield "</table>"
+        if run.causes:
+            yield "<h2>Failures by cause</h2><table><tr><th>Items</th><th>Status</th><th>Cause</th><th>As</th></tr>"
+            for cause in run.causes:
+                yield f'<tr><td class="n">{cause.count}</td><td class="bad">{cause.status}</td>'
+                yield f"<td>{self._text(cause.words)}</td><td>{self._text(cause.example)}</td></tr>"
+            yield "</table>"
+        yield "<h2>Results</h2><table><tr><th>Item</th><th>Status</th><th>Time</th><th>Calls</th><th>Answer</th></tr>"
+        for result in results:
+            yield from self._row(result)
         yield "</table>"
-    if run.causes:
-        yield "<h2>Failures by cause</h2><table><tr><th>Items</th><th>Status</th><th>Cause</th><th>As</th></tr>"
-        for cause in run.causes:
-            yield f'<tr><td class="n">{cause.count}</td><td class="bad">{cause.status}</td>'
-            yield f"<td>{_text(cause.words)}</td><td>{_text(cause.example)}</td></tr>"
-        yield "</table>"
-    yield "<h2>Results</h2><table><tr><th>Item</th><th>Status</th><th>Time</th><th>Calls</th><th>Answer</th></tr>"
-    for result in results:
-        yield from _row(result)
-    yield "</table>"
-    if (more := run.total - len(results)) > 0:
-        yield f"<p>{more} more are not shown here: {_text(run.results)} has all that have ended.</p>"
-    yield "</body></html>"
+        if (more := run.total - len(results)) > 0:
+            yield f"<p>{more} more are not shown here: {self._text(run.results)} has all that have ended.</p>"
+        yield "</body></html>"
+
+    def _row(self, result: ItemResult) -> Iterator[str]:
+        bad = "" if result.ok else ' class="bad"'
+        yield f"<tr><td>{self._text(result.id)}</td><td{bad}>{result.status.replace('_', ' ')}</td>"
+        yield f'<td class="n">{duration(result.seconds)}</td><td class="n">{len(result.calls)}</td><td>'
+        if result.error:
+            yield f"<pre{bad}>{self._text(result.error)}</pre>"
+        if result.answer:
+            yield f"<pre>{self._text(result.answer)}</pre>"
+        if result.calls:
+            yield "<details><summary>calls</summary><table>"
+            for call in result.calls:
+                yield f"<tr><td>{self._text(f'{call.server}.{call.tool}')}</td><td>{call.outcome}</td>"
+                yield f'<td class="n">{call.duration_ms} ms</td><td><pre>{self._text(call.content)}</pre></td></tr>'
+            yield "</table></details>"
+        yield "</td></tr>"
+
+    def _text(self, value: str) -> str:
+        clean = self._redactor.clean(value)  # before it is cut: a half secret is found by nobody
+        cut = f"{clean[:_LONGEST]} […]" if len(clean) > _LONGEST else clean
+        return escape(visible(cut))
 
 
 def _facts(run: BatchSnapshot) -> Iterator[tuple[str, str]]:
@@ -102,25 +133,3 @@ def _facts(run: BatchSnapshot) -> Iterator[tuple[str, str]]:
         yield "Slowest", ", ".join(f"{one.id} ({duration(one.seconds)})" for one in run.slowest)
     for notice in run.notices:
         yield "Note", notice
-
-
-def _row(result: ItemResult) -> Iterator[str]:
-    bad = "" if result.ok else ' class="bad"'
-    yield f"<tr><td>{_text(result.id)}</td><td{bad}>{result.status.replace('_', ' ')}</td>"
-    yield f'<td class="n">{duration(result.seconds)}</td><td class="n">{len(result.calls)}</td><td>'
-    if result.error:
-        yield f"<pre{bad}>{_text(result.error)}</pre>"
-    if result.answer:
-        yield f"<pre>{_text(result.answer)}</pre>"
-    if result.calls:
-        yield "<details><summary>calls</summary><table>"
-        for call in result.calls:
-            yield f"<tr><td>{_text(f'{call.server}.{call.tool}')}</td><td>{call.outcome}</td>"
-            yield f'<td class="n">{call.duration_ms} ms</td><td><pre>{_text(call.content)}</pre></td></tr>'
-        yield "</table></details>"
-    yield "</td></tr>"
-
-
-def _text(value: str) -> str:
-    cut = f"{value[:_LONGEST]} […]" if len(value) > _LONGEST else value
-    return escape(visible(cut))

@@ -13,7 +13,6 @@ from console_app.domain.errors import UsageError
 from console_app.domain.safe_text import encodable
 
 Form = Literal["jsonl", "csv", "lines"]
-FORMS: tuple[Form, ...] = ("jsonl", "csv", "lines")
 STDIN = "-"
 _STDIN_DESCRIPTOR = 0
 _ENDINGS: dict[str, Form] = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".tsv": "csv"}

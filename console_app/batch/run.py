@@ -16,6 +16,7 @@ from typing import Literal
 from console_app.batch.changes import CUT_SHORT, ChangeNotes
 from console_app.batch.engine import BatchEngine
 from console_app.batch.results_file import ResultsFile
+from console_app.config.redaction import Redactor
 from console_app.domain.batch import BATCH_EVENT, BatchEvent, ItemResult, WorkItem
 from console_app.domain.batch_progress import BatchProgress
 from console_app.domain.errors import FanoutError
@@ -49,6 +50,7 @@ class BatchRun:
         limits: Limits,
         changes: ChangeNotes,
         disk_patience: float = DISK_PATIENCE,
+        redactor: Redactor | None = None,
     ) -> None:
         self.progress = progress
         self.fault = ""
@@ -67,6 +69,7 @@ class BatchRun:
         self._unpriced_told = False
         self._full_since: float | None = None
         self._disk_patience = disk_patience
+        self._redactor = redactor or Redactor()  # stands before errors; what an item answered is written as it was said
         self._changed = asyncio.Event()
 
     async def run(self) -> None:
@@ -164,6 +167,8 @@ class BatchRun:
         result = ItemResult.model_validate_json(text)
         if result.id not in self._out or result.id in self._writing:
             return  # a second one of an item that a lost worker had run
+        if result.error:
+            result = result.model_copy(update={"error": self._redactor.clean(result.error)})
         if result.status == "cancelled" and result.id in self._changes and result.id not in self._stopped_items:
             result = result.model_copy(update={"status": "interrupted", "error": CUT_SHORT})
         if result.status == "cancelled" and result.id not in self._stopped_items:

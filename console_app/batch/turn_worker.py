@@ -47,7 +47,7 @@ _STATES: dict[type[ev.Event], CallState] = {
 }
 # Items whose conversations, full of cycles, are collected together: left to itself the collector waits for hundreds,
 # and holds the loop up for a fifth of a second.
-_COLLECTED = 80
+_COLLECTED = 40
 Tell = Callable[[BatchEvent], None]
 Note = Callable[[], Awaitable[bool]]
 log = logging.getLogger(__name__)

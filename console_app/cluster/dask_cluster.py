@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 from console_app.cluster.engine import ClusterError, WorkerUnreachable
 from console_app.cluster.messages import versions
+from console_app.config.extras import how_to_install
 from console_app.domain.errors import UsageError
 from console_app.domain.safe_text import one_line
 
@@ -168,7 +169,7 @@ def _distributed() -> Any:
     try:
         library = importlib.import_module("distributed")
     except ImportError:
-        raise UsageError("--engine needs Dask", "Install it: pip install 'fanout-console[dask]'") from None
+        raise UsageError("--engine needs Dask, which is not installed", how_to_install("dask")) from None
     for name in (
         "distributed",
         "tornado",

@@ -16,6 +16,7 @@ from typing import Any, cast
 
 from console_app import resources
 from console_app.config.paths import Paths, project_mcp
+from console_app.config.plain_files import contents
 from console_app.domain.safe_text import one_line
 from console_app.sessions.recent import recent_models, recent_sessions
 
@@ -30,7 +31,7 @@ def names(kind: str, mcp_config: str = "") -> list[Candidate]:
     found: Iterable[Candidate] = ()
     try:
         found = list(islice(_of(kind, Paths.find(), mcp_config), _MOST))
-    except (OSError, ValueError, sqlite3.Error):
+    except (OSError, ValueError, RecursionError, sqlite3.Error):
         pass  # a file that is broken is for `fanout doctor` to tell of, not for a key press
     return [(name, one_line(about, 60)) for name, about in found if _plain(name)]
 
@@ -88,7 +89,7 @@ def _servers(paths: Paths, mcp_config: str) -> Iterator[Candidate]:
 def _table(path: Path, form: str) -> dict[str, Any]:
     if not path.exists():
         return {}
-    text = path.read_bytes().decode("utf-8-sig")
+    text = contents(path).decode("utf-8-sig")
     return _object(json.loads(text) if form == "JSON" else tomllib.loads(text))
 
 

@@ -71,26 +71,18 @@ def find(paths: Paths, folder: Path) -> CustomCommands:
     """Reads both folders. Of two with one name the user's own stands. Reads files, so it is for a thread."""
     found: dict[str, CustomCommand] = {}
     problems: list[str] = []
-    waiting = 0
     project = folder / PROJECT_FOLDER / FOLDER
     for file in (*_files(paths.config / FOLDER), *_files(project)):
         try:
             text = read_text(file)
             if file.is_relative_to(project) and not trust.is_trusted(paths, file, text):
-                waiting += 1
-                continue
+                continue  # what waits for trust is told for all files of a project together
             command = read_command(file, text)
             if (other := found.get(command.name)) is not None:
                 raise ConfigError(f"{file}: {other.path} has that name already", "Rename one of them.")
             found[command.name] = command
         except ConfigError as error:
             problems.append(one_line(error.line, 300))
-    if waiting:
-        what = "a command" if waiting == 1 else f"{waiting} commands"
-        problems.append(
-            f"{one_line(str(project), 200)} has {what} that you have not trusted as it is now. "
-            f"To see that and say yes: {trust.IN_THE_CONSOLE}."
-        )
     return CustomCommands(tuple(found.values()), tuple(problems))
 
 

@@ -19,6 +19,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from console_app.config import json_positions
 from console_app.config.atlas_auth import KEYS as AUTH_KEYS
 from console_app.config.atlas_auth import with_auth
+from console_app.config.plain_files import contents
 from console_app.config.server_roots import Roots, names_folders
 from console_app.domain.errors import ConfigError
 
@@ -174,7 +175,7 @@ class McpConfig:
 def load_mcp_config(path: Path, environ: Mapping[str, str] | None = None) -> McpConfig:
     """Reads `path`. Raises ConfigError when it is missing, unreadable, not JSON or holds no list of servers."""
     try:
-        text = path.read_bytes().decode("utf-8-sig")
+        text = contents(path, piped=True).decode("utf-8-sig")
     except OSError as error:
         raise ConfigError(
             f"{path}: {(error.strerror or str(error)).lower()}", "Name another with --mcp-config."

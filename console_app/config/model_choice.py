@@ -32,6 +32,7 @@ _BASE_URL_VARIABLES = {
     "anthropic": "ANTHROPIC_BASE_URL",
 }
 _VENDORS = {"gpt": "openai", "o1": "openai", "o3": "openai", "o4": "openai", "claude": "anthropic"}
+_NO_KEY = "no key is set"
 NO_KEY_HINT = "Set it, keep one with `fanout auth set`, or use the built-in model, offline/rehearsal."
 _HEADERS_OF_KEYS = {"authorization", "x-api-key", "api-key"}
 
@@ -50,6 +51,13 @@ class ModelChoice:
     def name(self) -> str:
         """PROVIDER/MODEL."""
         return f"{self.provider}/{self.model or '(the first that is listed)'}"
+
+    @property
+    def notice(self) -> str:
+        """A line for who doesn't see which model answers; "" for one that was chosen or has a key."""
+        if self.why != _NO_KEY:
+            return ""
+        return f"No key is set and no model named: {self.name} answers, a scripted demo. Name one with -m."
 
     @property
     def host(self) -> str:
@@ -104,7 +112,7 @@ class _Choosing:
         for provider, table in self._providers.items():
             if table.api_key_env and self._environ.get(table.api_key_env) and table.model:
                 return self._open(provider, "", f"{table.api_key_env} is set")
-        return ModelChoice(OFFLINE, OFFLINE_MODEL, "no key is set")
+        return ModelChoice(OFFLINE, OFFLINE_MODEL, _NO_KEY)
 
     def _named(self, name: str, why: str) -> ModelChoice:
         provider, _, model = name.partition("/")

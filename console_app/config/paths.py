@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from console_app.config.plain_files import MOST_BYTES, NotPlain, contents
 from console_app.domain.errors import ConfigError
 
 PROJECT_FOLDER = ".fanout"
@@ -176,11 +177,14 @@ def write_private(path: Path, text: str) -> None:
         raise ConfigError(f"can't write {path}: {error.strerror or error}") from None
 
 
-def read_text(path: Path) -> str:
-    """The text of a configuration file, or a ConfigError naming it (and the byte that isn't UTF-8)."""
+def read_text(path: Path, *, most: int = MOST_BYTES, piped: bool = False) -> str:
+    """The text of a configuration file, or a ConfigError naming it (and the byte that isn't UTF-8). Of a regular file
+    of at most `most` bytes, or with `piped` of a pipe."""
     try:
-        return path.read_bytes().decode("utf-8-sig")
+        return contents(path, most=most, piped=piped).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path}: byte {error.start} is not UTF-8", "Save the file as UTF-8.") from None
+    except NotPlain as error:
+        raise ConfigError(f"can't read {path}: it is {error.strerror} and no file") from None
     except OSError as error:
         raise ConfigError(f"can't read {path}: {error.strerror or error}") from None

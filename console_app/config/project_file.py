@@ -15,7 +15,7 @@ from console_app.config.trust import IN_A_SHELL
 from console_app.domain.approvals import ApprovalMode, CallPolicy
 from console_app.domain.safe_text import one_line
 
-LONGEST_VALUE = 2_000  # characters of one value that are shown before it is trusted
+LONGEST_VALUE = 2_000  # characters of one value that a list shows
 _POLICIES = (CallPolicy.PARALLEL, CallPolicy.SEQUENTIAL, CallPolicy.SINGLE)  # the loosest first
 
 
@@ -59,7 +59,8 @@ _HARMLESS: Mapping[str, Callable[[Any, Any], bool]] = {
     "never_parallel": _any,  # added to yours
     "dispatch": lambda value, below: value == "batch",
     "policy": _no_looser_policy,
-    "approval_mode": lambda value, below: value is ApprovalMode.ASK,
+    # Beside `plan`, which denies what may change anything, asking is looser.
+    "approval_mode": lambda value, below: value is ApprovalMode.ASK and below is not ApprovalMode.PLAN,
     **dict.fromkeys(
         (
             "max_steps",
@@ -110,11 +111,12 @@ def _divide(
         (at_once if harmless(key, value) else by_trust).setdefault(name, {})[key] = value
 
 
-def lines_of(table: Mapping[str, Any], above: str = "") -> Iterator[str]:
-    """`name = value` for everything in a table, names with dots between; each in one line of safe text."""
+def lines_of(table: Mapping[str, Any], above: str = "", longest: int = LONGEST_VALUE) -> Iterator[str]:
+    """`name = value` for everything in a table, names with dots between; each in one line of safe text of at most
+    `longest` characters (0: whole)."""
     for name, value in table.items():
         whole = f"{above}{name}"
         if isinstance(value, dict) and value:
-            yield from lines_of(cast("dict[str, Any]", value), f"{whole}.")
+            yield from lines_of(cast("dict[str, Any]", value), f"{whole}.", longest)
         else:
-            yield one_line(f"{whole} = {json.dumps(value, ensure_ascii=False, default=str)}", LONGEST_VALUE)
+            yield one_line(f"{whole} = {json.dumps(value, ensure_ascii=False, default=str)}", longest)

@@ -11,6 +11,7 @@ from typing import Any, cast
 from console_app.config.paths import read_text, write_private
 from console_app.domain.errors import ConfigError
 
+MOST_BYTES = 50_000_000  # of one: what Fanout itself wrote
 log = logging.getLogger(__name__)
 
 
@@ -19,7 +20,7 @@ def read_record(path: Path) -> dict[str, Any]:
     if not path.exists():
         return {}
     try:
-        found: Any = json.loads(read_text(path))
+        found: Any = json.loads(read_text(path, most=MOST_BYTES))
         if not isinstance(found, dict):
             raise ValueError("it has to be one JSON object")
     except (ConfigError, ValueError, RecursionError) as error:

@@ -12,6 +12,7 @@ from pathlib import Path
 from console_app.config import trust
 from console_app.config.mcp_servers import ServerConfig, read_mcp_config
 from console_app.config.paths import Paths, project_mcp, read_text
+from console_app.config.plain_files import contents
 from console_app.config.server_choice import ServerChoice
 from console_app.domain.errors import ConfigError
 
@@ -105,7 +106,7 @@ class ServerFiles:
                 stamp: tuple[int, ...] = (status.st_mtime_ns, status.st_size)
                 known = before.get(path)
                 same = known is not None and known[0] == stamp
-                hashed = known[1] if known is not None and same else hashlib.sha256(path.read_bytes()).hexdigest()
+                hashed = known[1] if known is not None and same else hashlib.sha256(contents(path)).hexdigest()
             except OSError:
                 stamp, hashed = (), ""
             found[path] = (stamp, hashed)

@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any, cast
 
 from console_app.config.paths import Paths, project_settings
+from console_app.config.plain_files import contents
+from console_app.config.toml_text import MOST_TOML
 
 DEFAULT_THEME = "fanout-dark"
 
@@ -43,8 +45,8 @@ def read_startup_settings(paths: Paths, *, cwd: Path, flag: str | None, environ:
 
 def _table(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_bytes().decode("utf-8-sig"))
-    except (OSError, ValueError):
+        return tomllib.loads(contents(path, most=MOST_TOML).decode("utf-8-sig"))
+    except (OSError, ValueError, RecursionError):
         return {}
 
 

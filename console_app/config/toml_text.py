@@ -13,6 +13,7 @@ from typing import Any
 
 from console_app.domain.errors import ConfigError
 
+MOST_TOML = 1_000_000  # characters of a file: more would be seconds of reading
 _PART = r"""(?:[A-Za-z0-9_-]+|"(?:\\.|[^"\\\n])*"|'[^'\n]*')"""
 _KEY = re.compile(rf"[ \t]*({_PART}(?:[ \t]*\.[ \t]*{_PART})*)[ \t]*=")
 _HEADER = re.compile(rf"[ \t]*\[\[?[ \t]*({_PART}(?:[ \t]*\.[ \t]*{_PART})*)[ \t]*\]")
@@ -27,6 +28,8 @@ _AT_END = re.compile(r"(.*) \(at end of document\)$", re.DOTALL)
 
 def parse_toml(text: str, path: Path) -> dict[str, Any]:
     """The values of `text`, or a ConfigError with file, line and column."""
+    if len(text) > MOST_TOML:
+        raise ConfigError(f"{path}: it has more than {MOST_TOML:,} characters")
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -38,6 +41,8 @@ def parse_toml(text: str, path: Path) -> dict[str, Any]:
             message = ended[1] if ended else message
             line, column = text.count("\n") + 1, len(text) - (text.rfind("\n") + 1) + 1
         raise ConfigError(f"{path}:{line}:{column}: {message[:1].lower()}{message[1:]}", "It has to be TOML.") from None
+    except RecursionError:
+        raise ConfigError(f"{path}: it is nested too deeply") from None
 
 
 def position(text: str, key: Sequence[str | int]) -> tuple[int, int]:

@@ -14,6 +14,7 @@ from typing import Any, Literal, cast
 
 from console_app.config.mcp_servers import ServerConfig
 from console_app.config.paths import Paths, read_text, write_private
+from console_app.config.records import MOST_BYTES
 from console_app.domain.errors import ConfigError
 
 Kind = Literal["tool", "prompt", "resource"]
@@ -90,7 +91,7 @@ def _record(paths: Paths) -> dict[str, Any]:
     if not paths.tools.exists():
         return {}
     try:
-        record: Any = json.loads(read_text(paths.tools))
+        record: Any = json.loads(read_text(paths.tools, most=MOST_BYTES))
     except (ValueError, RecursionError) as error:
         raise ConfigError(f"{paths.tools}: {error}") from None
     return cast("dict[str, Any]", record) if isinstance(record, dict) else {}

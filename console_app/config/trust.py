@@ -13,8 +13,7 @@ from console_app.config.paths import Paths, read_text
 from console_app.config.records import read_record, write_record
 from console_app.domain.errors import ConfigError
 
-IN_A_SHELL = "fanout mcp trust"  # shows what waits for trust, and asks; the console has a command of its own
-IN_THE_CONSOLE = "/trust"
+IN_A_SHELL = "fanout mcp trust"  # shows what waits for trust, and asks; the console has a key and a command for it
 
 
 def is_trusted(paths: Paths, file: Path, text: str | None = None) -> bool:

@@ -12,8 +12,10 @@ from console_app.config.mcp_servers import ServerConfig, read_mcp_config
 from console_app.config.paths import Paths
 from console_app.config.project_file import lines_of
 from console_app.config.toml_text import parse_toml
-from console_app.domain.errors import UsageError
+from console_app.domain.errors import ConfigError, UsageError
 from console_app.domain.safe_text import one_line
+
+LONGEST_LINE = 20_000  # characters of one thing that a yes is asked for
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,17 +33,26 @@ def to_trust(file: Path, environ: Mapping[str, str]) -> FileToTrust:
     text, place = paths.read_text(file), one_line(str(file.absolute()))
     if file.suffix == ".toml":
         table = parse_toml(text, file)
-        lines = tuple(f"    {line}" for line in lines_of(table))
-        return FileToTrust(file, text, (f"{place} would set:", *lines), ", ".join(table) or "nothing")
+        lines = tuple(f"    {line}" for line in lines_of(table, longest=0))
+        return _shown_whole(FileToTrust(file, text, (f"{place} would set:", *lines), ", ".join(table) or "nothing"))
     if file.suffix == ".md":
-        said = (f"    {one_line(line, 2000)}" for line in text.splitlines())
-        return FileToTrust(
-            file, text, (f"{place} would be the command /{one_line(file.stem, 64)}:", *said), "a command"
-        )
+        said = (f"    {one_line(line)}" for line in text.splitlines())
+        heading = f"{place} would be the command /{one_line(file.stem)}:"
+        return _shown_whole(FileToTrust(file, text, (heading, *said), "a command"))
     servers = read_mcp_config(text, file, environ).servers
     lines = tuple(line for server in servers for line in starts(server))
     names = ", ".join(server.name for server in servers) or "no server"
-    return FileToTrust(file, text, (f"{place} would start:", *lines), names)
+    return _shown_whole(FileToTrust(file, text, (f"{place} would start:", *lines), names))
+
+
+def _shown_whole(file: FileToTrust) -> FileToTrust:
+    """Raises ConfigError for a line that is too long: nobody can say yes to what is cut, or looks through megabytes."""
+    if (longest := max(map(len, file.lines))) > LONGEST_LINE:
+        raise ConfigError(
+            f"{one_line(str(file.path), 400)}: a value has {longest:,} characters, and nobody reads that before a yes",
+            "Shorten it, or put it into a file that it names.",
+        )
+    return file
 
 
 def project_files(cwd: Path) -> list[Path]:
@@ -68,18 +79,18 @@ def starts(server: ServerConfig) -> Iterator[str]:
     """What trusting a server lets it run, a line each: command and arguments, or address; folder; names of variables
     or headers, never their values."""
     off = " (off)" if server.disabled else ""
-    yield f"{one_line(server.name, 40)}{off}"
+    yield f"{one_line(server.name)}{off}"
     if server.problem:
         yield f"    can't be started: {one_line(server.problem, 200)}"
     if server.url:
-        yield f"    connects to  {one_line(server.url, 400)}"
+        yield f"    connects to  {one_line(server.url)}"
     elif server.command:
-        yield f"    runs         {one_line(shlex.join((server.command, *server.args)), 2000)}"
-        yield f"    in           {one_line(server.cwd, 400) if server.cwd else 'the working folder'}"
+        yield f"    runs         {one_line(shlex.join((server.command, *server.args)))}"
+        yield f"    in           {one_line(server.cwd) if server.cwd else 'the working folder'}"
     if server.env:
-        yield f"    with         {', '.join(one_line(name, 60) for name in server.env)}"
+        yield f"    with         {', '.join(one_line(name) for name in server.env)}"
     if server.headers:
-        yield f"    headers      {', '.join(one_line(name, 60) for name in server.headers)}"
+        yield f"    headers      {', '.join(one_line(name) for name in server.headers)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,13 +100,32 @@ class ProjectTrust:
     known: Paths
     folder: Path
     environ: Mapping[str, str]
+    settings_wait: bool = True  # its config.toml, as it was at the start, says more than what only tightens
 
     def waiting(self) -> list[FileToTrust]:
         """Those that are not trusted as they are. Raises ConfigError for one that can't be read."""
+        return [to_trust(file, self.environ) for file in self._untrusted()]
+
+    def summary(self) -> str:
+        """Which files' yes is missed, as `mcp.json and 2 commands of this project wait for your trust`; "" for none."""
+        waiting = self._untrusted()
+        settings = paths.project_settings(self.folder)
+        names = [
+            str(path.relative_to(self.folder))
+            for path in waiting
+            if path.suffix != ".md" and (path != settings or self.settings_wait)
+        ]
+        if commands := sum(path.suffix == ".md" for path in waiting):
+            names.append("a command" if commands == 1 else f"{commands} commands")
+        if not names:
+            return ""
+        listed = " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+        return f"{listed} of this project {'waits' if len(names) == 1 and commands < 2 else 'wait'} for your trust"
+
+    def _untrusted(self) -> list[Path]:
         own = {self.known.mcp, self.known.settings}
-        found = [file for file in project_files(self.folder) if file.is_file()]
-        shown = [to_trust(file, self.environ) for file in found if file not in own]
-        return [file for file in shown if not trust.is_trusted(self.known, file.path, file.text)]
+        found = [file for file in project_files(self.folder) if file.is_file() and file not in own]
+        return [file for file in found if not trust.is_trusted(self.known, file)]
 
     def trust(self, file: FileToTrust) -> None:
         """The file is trusted as it was shown. Raises UsageError and ConfigError."""

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+from console_app.config.plain_files import NotPlain, opened
 from console_app.conversation.file_mentions import LineRange
 from console_app.conversation.picture_size import picture_size
-from console_app.conversation.plain_files import NotPlain, opened
 from console_app.conversation.project_files import walk
 from console_app.domain.amounts import size, tokens
 from console_app.domain.errors import AttachmentError

@@ -33,7 +33,7 @@ def call_text(call: CallView, exchange: Sequence[RawMessage] = ()) -> str:
     if call.raw:
         lines += ["", "As the model wrote it", call.raw]
     if call.log:
-        lines += ["", "Log", *(f"{line.level:<8} {line.text}" for line in call.log)]
+        lines += ["", "Log", *log_lines(call)]
     if call.error:
         lines += ["", "Error", call.error]
     if call.artifacts:
@@ -44,6 +44,18 @@ def call_text(call: CallView, exchange: Sequence[RawMessage] = ()) -> str:
         at = f"+{message.at - call.announced_at:.3f} s"
         lines += ["", f"JSON-RPC {'→ sent' if message.sent else '← received'} at {at}", message.text]
     return "\n".join(lines)
+
+
+def log_lines(call: CallView) -> list[str]:
+    """What it logged, `level text` each, as far as it was kept; where lines are missing it is said how many."""
+    lines: list[str] = []
+    if older := call.logged - sum(1 + line.dropped for line in call.log):
+        lines.append(f"… {older:,} older")
+    for line in call.log:
+        if line.dropped:
+            lines.append(f"… {line.dropped:,} more that came too fast to keep")
+        lines.append(f"{line.level}: {line.text}")
+    return lines
 
 
 def _origin(call: CallView) -> str:

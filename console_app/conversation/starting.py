@@ -65,5 +65,5 @@ class ConsoleStart:
         await sessions.settled()
         if (missing := self._readiness.missing) and not self._missing_reported:
             self._missing_reported = True
-            text = f"Started without {named(missing)}, still connecting. Its tools come once it is ready."
-            self._ui.tell("info", text)
+            tools = "Its tools come once it is ready" if len(missing) == 1 else "Their tools come as each is ready"
+            self._ui.tell("info", f"Started without {named(missing)}, still connecting. {tools}.")

@@ -9,6 +9,7 @@ from console_app.dialects.framing import JSON, JSON_DATA, Frame, frame
 from console_app.dialects.literals import UNQUOTED_KEY, decode_json
 from console_app.dialects.model import Unreadable, is_list, is_object
 from console_app.dialects.openers import is_call_key, openers
+from console_app.dialects.patterns import lazily
 from console_app.dialects.python_body import PythonBody
 from console_app.dialects.region import Region
 from console_app.dialects.scan_state import ScanState
@@ -32,13 +33,13 @@ _HEAD = (
     rf"(?:[\"'](?:{'|'.join(WRAPPER_KEYS)})[\"']\s*:\s*\{{\s*)?"
     rf"[\"']?(?:{'|'.join(NAME_KEYS)})[\"']?\s*:\s*"
 )
-_NAME = re.compile(_HEAD + r"[\"']([^\"'\\]*)[\"']")
-_HALF_NAME = re.compile(_HEAD + r"(?:[\"']([^\"'\\]*))?$")
-_LINE_END = re.compile(r"[ \t]*(?:\r?\n)")
-_REST_OF_LINE = re.compile(r"[^\n]*")
-_PRINTED = re.compile(r"[ \t]*\r?\n\s*print\(\s*\w+\s*\)")
+_NAME = lazily(_HEAD + r"[\"']([^\"'\\]*)[\"']")
+_HALF_NAME = lazily(_HEAD + r"(?:[\"']([^\"'\\]*))?$")
+_LINE_END = lazily(r"[ \t]*(?:\r?\n)")
+_REST_OF_LINE = lazily(r"[^\n]*")
+_PRINTED = lazily(r"[ \t]*\r?\n\s*print\(\s*\w+\s*\)")
 """What code in a fence does with the result that it named."""
-_SEPARATOR = re.compile(r"\s*[,;|](?=\s*[{\[])")
+_SEPARATOR = lazily(r"\s*[,;|](?=\s*[{\[])")
 
 
 def read_object(state: ScanState, key: str) -> Reading[None]:

@@ -1,16 +1,16 @@
 """Calls as call:NAME{key:value}, whose strings stand between tokens that no text holds."""
 
-import re
 from dataclasses import dataclass
 
 from console_app.dialects.draft import Draft
 from console_app.dialects.framing import frame, quoted
 from console_app.dialects.literals import LiteralReader
 from console_app.dialects.model import Unreadable
+from console_app.dialects.patterns import lazily
 from console_app.dialects.region import Region, close_region
 from console_app.dialects.source import Reading, Source
 
-_HEAD = re.compile(r"\s*(?:call\s*:\s*)?(?P<name>[A-Za-z_][\w.:-]*?)\s*(?=\{)")
+_HEAD = lazily(r"\s*(?:call\s*:\s*)?(?P<name>[A-Za-z_][\w.:-]*?)\s*(?=\{)")
 
 
 @dataclass(frozen=True)

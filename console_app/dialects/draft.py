@@ -21,7 +21,7 @@ class CallAttempt:
     """One call an answer attempted: with `arguments` when it could be read, with `failure` when not.
 
     `closed` tells whether its own delimiters were all there; without them a token limit may have cut it. `marked`:
-    a marker opened it.
+    a marker opened it. `doubt`: why it may be a quotation all the same.
     """
 
     name: str | None
@@ -33,6 +33,7 @@ class CallAttempt:
     known: bool = True
     closed: bool = True
     marked: bool = True
+    doubt: str = ""
     failure: ErrorKind | None = None
     why: str = ""
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from console_app.dialects.draft import CallAttempt
+from console_app.dialects.patterns import lazily
 from console_app.dialects.position import Place
 from console_app.dialects.scan_state import ScanState
 from console_app.dialects.source import LOOKAHEAD, Match, Reading
@@ -22,13 +23,13 @@ _RESULTS = frozenset(("tool_output", "tool_outputs"))
 """What an endpoint writes before the results of calls in fences: a model that does makes them up."""
 
 CODE = "the code in a tool_code block is no call of a tool"
-_INFO = re.compile(r"[^\n`]*\n")
-_LATE_INFO = re.compile(r"[\w+-]*[ \t\r]*\n")
+_INFO = lazily(r"[^\n`]*\n")
+_LATE_INFO = lazily(r"[\w+-]*[ \t\r]*\n")
 """What ends the line of a fence that follows words, as in `For example: ```json`."""
-_CALL_LIKE = re.compile(r"\s*(?:[<{\[]|(?:[A-Za-z_]\w*\s*=\s*)?[A-Za-z_>][\w.]*\s*[(:]|>>>|functools)")
-_HALF_NAME = re.compile(r"[\w.]+")
-_HALF_CLOSING = re.compile(r"\n[ \t]*[`~]{1,2}$")
-_BULLET = re.compile(r"\s*(?:[-*+]|\d{1,3}[.)])?\s*")
+_CALL_LIKE = lazily(r"\s*(?:[<{\[]|(?:[A-Za-z_]\w*\s*=\s*)?[A-Za-z_>][\w.]*\s*[(:]|>>>|functools)")
+_HALF_NAME = lazily(r"[\w.]+")
+_HALF_CLOSING = lazily(r"\n[ \t]*[`~]{1,2}$")
+_BULLET = lazily(r"\s*(?:[-*+]|\d{1,3}[.)])?\s*")
 _LONGEST_CODE = 8
 _BARE = frozenset({"bare_json_lines", "bare_json_array", "llama3_json"})
 
@@ -36,10 +37,10 @@ _BARE = frozenset({"bare_json_lines", "bare_json_array", "llama3_json"})
 def read_ticks(state: ScanState, ticks: str) -> Reading[None]:
     """Read a fence or inline code."""
     src = state.src
-    char, start, place = ticks[0], src.at, state.lines()
+    char, start = ticks[0], src.at
     yield from src.skip(_RUNS[char])
     ticks = char * min(src.at - start, 100)
-    if len(ticks) >= 3 and not place.blockquote:
+    if len(ticks) >= 3 and not (place := state.structure.lines(start, state.output.floor)).blockquote:
         info = yield from src.match(_INFO if _BULLET.fullmatch(place.line) else _LATE_INFO, 200)
         if info:
             yield from _fence(state, ticks, start, info, place)
@@ -82,10 +83,10 @@ def _next_line(state: ScanState, begin: int) -> Reading[int]:
     return src.at if found else end
 
 
-_NEWLINE = re.compile("\n")
-_RUNS = {"`": re.compile("`*"), "~": re.compile("~*")}
-_CODE_ENDS = re.compile(r"`|\n[ \t]{0,30}(?=[^ \t])")
-_PARAGRAPH_ENDS = re.compile(r"\n[ \t]{0,30}(?:\r?\n|```|~~~)")
+_NEWLINE = lazily("\n")
+_RUNS = {"`": lazily("`*"), "~": lazily("~*")}
+_CODE_ENDS = lazily(r"`|\n[ \t]{0,30}(?=[^ \t])")
+_PARAGRAPH_ENDS = lazily(r"\n[ \t]{0,30}(?:\r?\n|```|~~~)")
 
 
 @lru_cache(maxsize=64)
@@ -93,7 +94,7 @@ def _closing(char: str, width: int) -> re.Pattern[str]:
     return re.compile(rf"\n[ \t]{{0,30}}{char}{{{width}}}")
 
 
-_LINE_END = re.compile(r"[^\n]*\n")
+_LINE_END = lazily(r"[^\n]*\n")
 
 
 def _fence(state: ScanState, ticks: str, start: int, opening: Match, place: Place) -> Reading[None]:

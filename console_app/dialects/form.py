@@ -12,11 +12,12 @@ from string import Template
 from typing import Any, Literal, Protocol
 
 from console_app.dialects.model import is_list, is_object
+from console_app.dialects.patterns import lazily
 from console_app.dialects.tool_schemas import ToolSchemas
 
-_ENTITY = re.compile(r"&(?:\w+|#\w+);")
-_TAG_OPEN = re.compile(r"<(?=[/|!\w])")
-_PLAIN_KEY = re.compile(r"[A-Za-z_][\w-]*")
+_ENTITY = lazily(r"&(?:\w+|#\w+);")
+_TAG_OPEN = lazily(r"<(?=[/|!\w])")
+_PLAIN_KEY = lazily(r"[A-Za-z_][\w-]*")
 
 
 class WrittenCall(Protocol):
@@ -46,17 +47,6 @@ class Form:
     trims: bool = False
     keeps: bool = False
     cdata: bool = True
-
-    def carries(self, call: WrittenCall) -> bool:
-        """Whether the call can be written without loss: some dialects have text for which they have no escape."""
-        texts = [value for value in call.arguments.values() if isinstance(value, str)]
-        if self.values == "exact":
-            return not any("</" in text or "<|" in text for text in texts)
-        if self.values == "quoted":
-            return self.quote not in repr(call.arguments)
-        if self.values == "raw":
-            return not any("]]>" in text or ("\r" in text) for text in texts)
-        return True
 
     def write(self, calls: Sequence[WrittenCall], tools: ToolSchemas) -> str:
         """All the calls of an answer."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Literal, Protocol
 
+from console_app.dialects.patterns import lazily
 from console_app.dialects.source import Reading, Source
 
 DEPTH_CAP = 200
@@ -30,7 +31,7 @@ class Notation:
 
 def _string(quote: str) -> re.Pattern[str]:
     """The inside of a string up to its closing quote; possessive, so that it never goes back."""
-    return re.compile(rf"(?:[^{quote}\\]++|\\.)*+", re.DOTALL)
+    return lazily(rf"(?:[^{quote}\\]++|\\.)*+", re.DOTALL)
 
 
 def _until(token: str) -> re.Pattern[str]:
@@ -41,24 +42,24 @@ def _until(token: str) -> re.Pattern[str]:
 
 JSON = Notation(
     strings={'"': _string('"'), "'": _string("'")},
-    tokens=re.compile(r"[\"'{}\[\]<`]|//|/\*"),
+    tokens=lazily(r"[\"'{}\[\]<`]|//|/\*"),
     after_string=",:}])/<`",
 )
 JSON_DATA = Notation(
-    strings={'"': re.compile(r'(?:[^"\\\n]++|\\.)*+', re.DOTALL)},
-    tokens=re.compile(r"[\"{}\[\]<`]"),
+    strings={'"': lazily(r'(?:[^"\\\n]++|\\.)*+', re.DOTALL)},
+    tokens=lazily(r"[\"{}\[\]<`]"),
     after_string=",:}]",
     one_line=True,
 )
 """JSON in prose that is surely no call: it is skipped whole, but gives up early, for it may be no JSON at all."""
 PYTHON = Notation(
     strings={
-        '"""': re.compile(r'(?:[^"\\]++|\\.|"{1,2}+(?=[^"]))*+', re.DOTALL),
-        "'''": re.compile(r"(?:[^'\\]++|\\.|'{1,2}+(?=[^']))*+", re.DOTALL),
+        '"""': lazily(r'(?:[^"\\]++|\\.|"{1,2}+(?=[^"]))*+', re.DOTALL),
+        "'''": lazily(r"(?:[^'\\]++|\\.|'{1,2}+(?=[^']))*+", re.DOTALL),
         '"': _string('"'),
         "'": _string("'"),
     },
-    tokens=re.compile(r"\"\"\"|'''|[\"'{}\[\]()<`]"),
+    tokens=lazily(r"\"\"\"|'''|[\"'{}\[\]()<`]"),
 )
 
 
@@ -105,7 +106,7 @@ def _whole_object(depth: int) -> str:
     return rf"\{{(?:{_PLAIN}{inner})*+\}}"
 
 
-_WHOLE = re.compile(_whole_object(3), re.DOTALL)
+_WHOLE = lazily(_whole_object(3), re.DOTALL)
 """An ordinary object that is all there, with no objects in lists: one match says what the lexer would say, sooner."""
 _MEMBER_PATHS = (["{"], ["[", "{"], ["{", "[", "{"])
 

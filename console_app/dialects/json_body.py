@@ -9,13 +9,14 @@ from console_app.dialects.draft import Draft
 from console_app.dialects.framing import JSON, Frame, frame
 from console_app.dialects.literals import decode_json
 from console_app.dialects.model import Unreadable
+from console_app.dialects.patterns import lazily
 from console_app.dialects.region import Region, close_region
 from console_app.dialects.shapes import LIST_KEYS, NotACall, Shaped, named_map, shape, spread
 from console_app.dialects.source import Reading, Source
 
-_FENCE = re.compile(r"\s*(?:```\w*\s*)?")
-_COMMENT = re.compile(r"\s*(?://[^\n]*(?=\n)|/\*[^*]*\*/)")
-_OPENS_LIST = re.compile(rf"\{{\s*[\"'](?:{'|'.join(LIST_KEYS)})[\"']\s*:\s*\[")
+_FENCE = lazily(r"\s*(?:```\w*\s*)?")
+_COMMENT = lazily(r"\s*(?://[^\n]*(?=\n)|/\*[^*]*\*/)")
+_OPENS_LIST = lazily(rf"\{{\s*[\"'](?:{'|'.join(LIST_KEYS)})[\"']\s*:\s*\[")
 
 
 @dataclass(frozen=True)
@@ -124,5 +125,5 @@ def next_value(src: Source) -> Reading[bool]:
     return False
 
 
-_SEPARATED = re.compile(r"\s*[,;|]\s*[\[{]")
-_OPENS_OBJECT = re.compile(r"\s*(?:\{\s*[\"'\w]|\[\s*\{)")
+_SEPARATED = lazily(r"\s*[,;|]\s*[\[{]")
+_OPENS_OBJECT = lazily(r"\s*(?:\{\s*[\"'\w]|\[\s*\{)")

@@ -2,6 +2,7 @@
 
 import re
 
+from console_app.dialects.patterns import lazily
 from console_app.dialects.region import Region
 from console_app.dialects.scan_state import ScanState
 from console_app.dialects.source import LOOKAHEAD, Reading
@@ -9,19 +10,19 @@ from console_app.dialects.table import BY_NAME
 from console_app.dialects.table_parts import ACTION, ACTION_INPUT, label
 from console_app.dialects.tag_body import tag_pattern
 
-_LABEL = re.compile(ACTION)
-_OBSERVATION = re.compile(label("Observation"))
-_OBJECTS = re.compile(rf"{ACTION}\s*(?=\{{\s*[\"'\w]|\[\s*\{{)")
-_FENCED = re.compile(rf"{ACTION}\s*```\w*\s*(?=\{{\s*[\"'\w]|\[\s*\{{)")
-_NAMED = re.compile(BY_NAME["react"].body.start)
-_HALF = re.compile(
+_LABEL = lazily(ACTION)
+_OBSERVATION = lazily(label("Observation"))
+_OBJECTS = lazily(rf"{ACTION}\s*(?=\{{\s*[\"'\w]|\[\s*\{{)")
+_FENCED = lazily(rf"{ACTION}\s*```\w*\s*(?=\{{\s*[\"'\w]|\[\s*\{{)")
+_NAMED = lazily(BY_NAME["react"].body.start)
+_HALF = lazily(
     rf"{ACTION}[ \t]*`?([\w.\-]+)`?[ \t]*(?:\r?\n\s*\*{{0,2}}"
     r"(?i:A(?:c(?:t(?:i(?:o(?:n(?: (?:I[nput]*\*{0,2} ?:?\*{0,2}\s*)?)?)?)?)?)?)?)?)?$"
 )
-_HALF_OBJECT = re.compile(rf"{ACTION}\s*(?:```\w*\s*$|(?:```\w*\s*)?[\[{{]\s*(?:$|[\"'{{]))")
-_NO_INPUT = re.compile(rf"{ACTION}[ \t]*([\w.\-]+)[ \t]*\r?\n\s*(?={label('Observation')})")
-_EMPTY_INPUT = re.compile(rf"{ACTION}[ \t]*([\w.\-]+)[ \t]*\r?\n\s*{ACTION_INPUT}\s*$")
-_TO_ALL = re.compile(r">>>all[ \t]*\r?\n")
+_HALF_OBJECT = lazily(rf"{ACTION}\s*(?:```\w*\s*$|(?:```\w*\s*)?[\[{{]\s*(?:$|[\"'{{]))")
+_NO_INPUT = lazily(rf"{ACTION}[ \t]*([\w.\-]+)[ \t]*\r?\n\s*(?={label('Observation')})")
+_EMPTY_INPUT = lazily(rf"{ACTION}[ \t]*([\w.\-]+)[ \t]*\r?\n\s*{ACTION_INPUT}\s*$")
+_TO_ALL = lazily(r">>>all[ \t]*\r?\n")
 
 
 def read_label(state: ScanState, token: str) -> Reading[None]:

@@ -12,23 +12,24 @@ from typing import Any, NoReturn
 
 from console_app.dialects.framing import DEPTH_CAP
 from console_app.dialects.model import Unreadable, is_list, is_object
+from console_app.dialects.patterns import lazily
 from console_app.domain.safe_text import encodable
 
-_NUMBER = re.compile(r"[+-]?(?:0[xX][0-9a-fA-F]+|(?:\d[\d_]*)?\.?\d[\d_]*\.?(?:[eE][+-]?\d+)?)(?![\w.])")
-_STRICT_FLOAT = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?")
-_WORD = re.compile(r"[^\W\d][\w$-]*")
-_GAP = re.compile(r"(?:\s+|//[^\n]*|/\*.*?\*/)*+", re.DOTALL)
-_SPACE = re.compile(r"\s*+")
-_DOUBLED = re.compile(r"\{\s*(?=\{)")
-_BARE = re.compile(r"[^,{}\[\]<\n()\"'`]*(?=[,}\]])")
-_RAW = re.compile(r"[rR](?=[\"'])")
-_STRING = {quote: re.compile(rf"((?:[^{quote}\\]++|\\.)*+){quote}", re.DOTALL) for quote in "\"'"}
+_NUMBER = lazily(r"[+-]?(?:0[xX][0-9a-fA-F]+|(?:\d[\d_]*)?\.?\d[\d_]*\.?(?:[eE][+-]?\d+)?)(?![\w.])")
+_STRICT_FLOAT = lazily(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?")
+_WORD = lazily(r"[^\W\d][\w$-]*")
+_GAP = lazily(r"(?:\s+|//[^\n]*|/\*.*?\*/)*+", re.DOTALL)
+_SPACE = lazily(r"\s*+")
+_DOUBLED = lazily(r"\{\s*(?=\{)")
+_BARE = lazily(r"[^,{}\[\]<\n()\"'`]*(?=[,}\]])")
+_RAW = lazily(r"[rR](?=[\"'])")
+_STRING = {quote: lazily(rf"((?:[^{quote}\\]++|\\.)*+){quote}", re.DOTALL) for quote in "\"'"}
 _TRIPLE = {
-    '"""': re.compile(r'((?:[^"\\]++|\\.|"{1,2}+(?!"))*+)"""', re.DOTALL),
-    "'''": re.compile(r"((?:[^'\\]++|\\.|'{1,2}+(?!'))*+)'''", re.DOTALL),
+    '"""': lazily(r'((?:[^"\\]++|\\.|"{1,2}+(?!"))*+)"""', re.DOTALL),
+    "'''": lazily(r"((?:[^'\\]++|\\.|'{1,2}+(?!'))*+)'''", re.DOTALL),
 }
-_ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|U[0-9a-fA-F]{8}|\r?\n|.)", re.DOTALL)
-_HAS_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]|[\ud800-\udfff]")
+_ESCAPE = lazily(r"\\(u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|U[0-9a-fA-F]{8}|\r?\n|.)", re.DOTALL)
+_HAS_SURROGATE = lazily(r"\\u[dD][89a-fA-F]|[\ud800-\udfff]")
 _SIMPLE = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "/": "/", "\\": "\\", '"': '"', "'": "'"}
 _PYTHON_ONLY = {"a": "\a", "v": "\v", "0": "\0"}
 _WORDS: dict[str, Any] = {"true": True, "false": False, "null": None}

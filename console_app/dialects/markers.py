@@ -8,25 +8,25 @@ from console_app.dialects.dialect import Dialect
 from console_app.dialects.draft import Draft
 from console_app.dialects.openers import CLOSERS, OPENERS, THINK_ENDS
 from console_app.dialects.output import IN_SENTENCE
-from console_app.dialects.patterns import CHAT_TOKENS, any_of
+from console_app.dialects.patterns import CHAT_TOKENS, any_of, lazily
 from console_app.dialects.position import Place
 from console_app.dialects.region import Region
 from console_app.dialects.scan_state import ScanState
 from console_app.dialects.source import Reading, Source
 from console_app.dialects.table import BY_NAME, SECTIONS
 
-_HALF_WORD = re.compile(r"[\w.:/-]+\s*(?:$|[<\[({`])")
-_REST_OF_TAG = re.compile(r"[^<>\n]{0,200}>")
+_HALF_WORD = lazily(r"[\w.:/-]+\s*(?:$|[<\[({`])")
+_REST_OF_TAG = lazily(r"[^<>\n]{0,200}>")
 _ENDS = any_of({*CLOSERS, *THINK_ENDS, *CHAT_TOKENS, "</answer>", "</response>", "</action>", "</actions>"})
-_SENTENCE_GOES_ON = re.compile(
+_SENTENCE_GOES_ON = lazily(
     rf"(?:\s*{any_of({*CLOSERS, *SECTIONS.values()})})*[ \t]*(?:[^\s<\[\]]|\][^<]|(?!{_ENDS})</[\w:.-]{{1,40}}[\s>])"
 )
-_DEFINES = re.compile(r"[\"'](?:parameters|description|input_?[sS]chema)[\"']\s*:")
-_CHANNEL = re.compile(
+_DEFINES = lazily(r"[\"'](?:parameters|description|input_?[sS]chema)[\"']\s*:")
+_CHANNEL = lazily(
     r"(?:<\|start\|>\s*(?P<role>\w*)[^<]*)?(?:<\|channel\|>\s*(?P<channel>\w*)[^<]*)?(?:<\|constrain\|>[^<]*)?<\|message\|>"
 )
-_TO_TOOL = re.compile(r"\sto=(?!(?:assistant|user|self|commentary|all|developer)\b)")
-_CHANNEL_ENDS = re.compile(r"<\|(?:end|eom|eot|start|channel|call|return)\|>")
+_TO_TOOL = lazily(r"\sto=(?!(?:assistant|user|self|commentary|all|developer)\b)")
+_CHANNEL_ENDS = lazily(r"<\|(?:end|eom|eot|start|channel|call|return)\|>")
 
 
 def read_marker(state: ScanState, token: str, marker: str) -> Reading[None]:

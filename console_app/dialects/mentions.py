@@ -3,7 +3,7 @@
 import re
 from functools import cache
 
-from console_app.dialects.patterns import any_of, leads
+from console_app.dialects.patterns import any_of, lazily, leads
 from console_app.dialects.shapes import NAME_KEYS
 from console_app.dialects.source import WINDOW
 from console_app.dialects.table import DIALECTS, SECTIONS
@@ -11,7 +11,7 @@ from console_app.dialects.tool_schemas import ToolSchemas
 
 _MOST = 200  # marks that are looked at
 _REACH = 160
-_WORD = re.compile(r"\w[\w.\-]*")
+_WORD = lazily(r"\w[\w.\-]*")
 WHY = "it stands in code, in a quotation or in a list"
 
 

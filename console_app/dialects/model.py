@@ -33,7 +33,8 @@ class ParsedCall:
 
     `index` counts the calls the answer attempted, the unreadable ones included. `raw` is the exact source text, which
     is `start:end` of the answer. `repaired` says in human words what was mended. `known` is false for a name that no
-    tool has, `marked` for a call that no marker opened, which only its shape shows.
+    tool has, `marked` for a call that no marker opened, which only its shape shows, or one of which `doubt` says why it
+    may be a quotation: neither runs unasked at level `marked`.
     """
 
     index: int
@@ -46,6 +47,7 @@ class ParsedCall:
     repaired: tuple[str, ...] = ()
     known: bool = True
     marked: bool = True
+    doubt: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,13 +7,14 @@ from console_app.dialects.draft import Draft
 from console_app.dialects.framing import JSON, frame
 from console_app.dialects.literals import decode_json
 from console_app.dialects.model import Unreadable
+from console_app.dialects.patterns import lazily
 from console_app.dialects.region import Region, close_region
 from console_app.dialects.shapes import PARALLEL, shape, spread
 from console_app.dialects.source import Reading, Source
 from console_app.dialects.tag_body import tag_pattern
 from console_app.dialects.tool_schemas import stripped
 
-_FENCE = re.compile(r"\s*```\w*\s*(?=\{)")
+_FENCE = lazily(r"\s*```\w*\s*(?=\{)")
 
 
 @dataclass(frozen=True)

@@ -2,18 +2,16 @@
 
 import re
 
-from console_app.dialects.patterns import any_of
+from console_app.dialects.patterns import any_of, lazily
 from console_app.dialects.region import Region
 from console_app.dialects.scan_state import ScanState
 from console_app.dialects.source import Reading
 from console_app.dialects.table import BY_NAME
 
 _LONGEST = 120
-_TO_ALL = re.compile(r"all[ \t]*\r?\n")
-_TO = re.compile(
-    r"\s*to=(?:(?P<self>self)|user|commentary|[\w.-]+(?=<\|message\|>\s*<\w+:function_calls))<\|message\|>"
-)
-_MESSAGE_ENDS = re.compile(r"<\|(?:eom|eot|start|end)\|>")
+_TO_ALL = lazily(r"all[ \t]*\r?\n")
+_TO = lazily(r"\s*to=(?:(?P<self>self)|user|commentary|[\w.-]+(?=<\|message\|>\s*<\w+:function_calls))<\|message\|>")
+_MESSAGE_ENDS = lazily(r"<\|(?:eom|eot|start|end)\|>")
 
 
 def read_opening(state: ScanState) -> Reading[None]:

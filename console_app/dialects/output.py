@@ -3,7 +3,9 @@
 from dataclasses import replace
 from typing import Literal
 
+from console_app.dialects.conclusions import concluded, parsed
 from console_app.dialects.draft import CallAttempt, Draft, Reopening
+from console_app.dialects.leading import Lead, ends_block, lead_of
 from console_app.dialects.mentions import WHY, mentioned
 from console_app.dialects.model import (
     CallArgumentsDelta,
@@ -11,22 +13,21 @@ from console_app.dialects.model import (
     CallNamed,
     CallRetracted,
     ErrorKind,
-    ParsedCall,
     ReadingLevel,
     Rewritten,
     ScanEvent,
-    ScanProblem,
     ScanResult,
     VisibleText,
 )
-from console_app.dialects.places import Places, folded
+from console_app.dialects.places import folded
 from console_app.dialects.position import Structure
 from console_app.dialects.segments import Segment, closed_up
-from console_app.dialects.source import Source
+from console_app.dialects.source import LOOKAHEAD, Source
 from console_app.dialects.table import BY_NAME
 from console_app.dialects.tool_schemas import ToolSchemas
 
 IN_SENTENCE = "it is part of a sentence"
+LED = "maybe quoted: the line before it does not say that the model calls it"
 BESIDE_TEXT = "nothing marks it as one, and the answer holds other text"
 
 
@@ -111,8 +112,7 @@ class ScanOutput:
         self._structure.skip(self.mark, upto)
         self._gap = True
         alone = alone or provisional == "whole"
-        above = self._structure.lines(self.mark, self.floor).above if not draft.marked else ""
-        led = above.rstrip().endswith(":") or self._led_on()
+        led = self._lead()
         self.segments.append(
             Segment(
                 "calls",
@@ -132,14 +132,15 @@ class ScanOutput:
         self._alone = self._alone or alone
         self.mark = self.floor = upto
 
-    def _led_on(self) -> bool:
-        """Whether nothing stands between here and calls that a colon led to."""
+    def _lead(self) -> Lead:
+        """How the text before the mark leads to what stands there, other calls between them or not."""
         for segment in reversed(self.segments):
             if segment.kind == "calls":
                 return segment.led
-            if segment.kind == "text" and not self._text_of(segment).isspace():
-                break
-        return False
+            text = self._src.text(max(segment.start, segment.end - LOOKAHEAD), segment.end)
+            if segment.kind == "thought" or (segment.kind == "text" and not text.isspace()):
+                return lead_of(text) if segment.kind == "text" else ""
+        return ""
 
     def take_back_line(self) -> None:
         """Calls since the last words on this line were part of a sentence: they are text."""
@@ -189,12 +190,12 @@ class ScanOutput:
         """The newest calls are final if all before them are."""
         attempts = self.segments[-1].attempts
         first = self.attempts - len(attempts)
-        if self.segments[-1].kind != "calls" or self.final != first:
+        if self.segments[-1].kind != "calls" or self.segments[-1].led or self.final != first:
             return
         if all(attempt.failure is None and attempt.closed and attempt.marked for attempt in attempts):
             self.final = self.attempts
             for index, attempt in enumerate(attempts, first):
-                self._events.append(CallFinal(_parsed(index, attempt, self._src.text(attempt.start, attempt.end))))
+                self._events.append(CallFinal(parsed(index, attempt, self._src.text(attempt.start, attempt.end))))
 
     @property
     def cut_off(self) -> bool:
@@ -294,17 +295,7 @@ class ScanOutput:
         """
         self._lengthen()
         before = self._attempts()
-        said = False
-        for segment in reversed(self.segments):
-            unmarked = any(not attempt.marked for attempt in segment.attempts)
-            if segment.in_sentence:
-                self._demote_segment(segment, IN_SENTENCE)
-            elif segment.provisional == "fenced" and self.unfenced:
-                self._demote_segment(segment)
-            elif said and unmarked and (segment.led or unasked):
-                self._demote_segment(segment, "it stands between sentences" if segment.led else "text follows it")
-            elif segment.kind == "text" and not self._text_of(segment).isspace():
-                said = True
+        self._judge_quoted(level, unasked)
         for segment in self.segments:
             if segment.alone and self.has_text:
                 self._demote_segment(segment)
@@ -321,11 +312,31 @@ class ScanOutput:
         reasoning = "\n\n".join(text for segment in thoughts if (text := self._text_of(segment).strip()))
         if not any(attempt.failure is None for attempt in attempts):
             self._notice(tools, level)
-        calls, problems = self._report(attempts)
+        calls, problems = concluded(attempts, self._notes, self._src.text(0, self._src.length))
         error: ErrorKind | None = None
         if any(attempt.failure for attempt in attempts):
             error = "truncated" if any(attempt.failure == "truncated" for attempt in attempts) else "invalid"
         return ScanResult(calls, content, reasoning, error, calls[0].dialect if calls else None, problems)
+
+    def _judge_quoted(self, level: ReadingLevel, unasked: bool) -> None:
+        """Decide by what stands before and after them which calls are text, and which a person has to judge."""
+        said = ruled = False
+        for segment in reversed(self.segments):
+            led, unmarked = segment.led, any(not attempt.marked for attempt in segment.attempts)
+            if segment.in_sentence:
+                self._demote_segment(segment, IN_SENTENCE)
+            elif segment.provisional == "fenced" and self.unfenced:
+                self._demote_segment(segment)
+            elif said and (led == "other" or (unmarked and led == "own")):
+                self._demote_segment(segment, "it stands between sentences")
+            elif ruled and led == "rule":
+                self._demote_segment(segment, "it stands between rules")
+            elif said and unmarked and unasked:
+                self._demote_segment(segment, "text follows it")
+            elif level == "marked" and (led in ("other", "title") or (said and led == "own")):
+                segment.attempts = tuple(replace(one, marked=False, doubt=LED) for one in segment.attempts)
+            elif segment.kind == "text" and not (text := self._text_of(segment)).isspace():
+                said, ruled = True, ruled or ends_block(text)
 
     def _notice(self, tools: ToolSchemas, level: ReadingLevel) -> None:
         """Where no call was read and nothing said why, what looks like one is told of."""
@@ -362,35 +373,3 @@ class ScanOutput:
 
     def _text_of(self, segment: Segment) -> str:
         return segment.replacement if segment.replacement is not None else self._src.text(segment.start, segment.end)
-
-    def _report(self, attempts: list[CallAttempt]) -> tuple[tuple[ParsedCall, ...], tuple[ScanProblem, ...]]:
-        calls: list[ParsedCall] = []
-        problems: list[ScanProblem] = []
-        place = Places(self._src.text(0, self._src.length))
-        for index, attempt in enumerate(attempts):
-            raw = place.text[attempt.start : attempt.end]
-            if attempt.failure is None and attempt.arguments is not None:
-                name = attempt.name or ""
-                calls.append(_parsed(index, attempt, raw))
-                if attempt.repaired:
-                    message = f"The call of {name} was mended: {', '.join(attempt.repaired)}."
-                    problems.append(place.problem("repaired", message, attempt.start, attempt.end, name, index))
-            elif attempt.failure is not None:
-                called = f"The call of {attempt.name}" if attempt.name else "A call"
-                state = "was cut off" if attempt.failure == "truncated" else "could not be read"
-                message = f"{called} {state}: {attempt.why}."
-                problems.append(
-                    place.problem(attempt.failure, message, attempt.start, attempt.end, attempt.name, index)
-                )
-        for start, end, why, name in self._notes:
-            problems.append(place.problem("ignored", f"{why[:1].upper()}{why[1:]}.", start, end, name, None))
-        problems.sort(key=lambda problem: problem.start)
-        return tuple(calls), tuple(problems)
-
-
-def _parsed(index: int, attempt: CallAttempt, raw: str) -> ParsedCall:
-    assert attempt.arguments is not None, "it was read"
-    return ParsedCall(
-        index, attempt.name or "", attempt.arguments, attempt.dialect, raw, attempt.start, attempt.end,
-        attempt.repaired, attempt.known, attempt.marked,
-    )  # fmt: skip

@@ -45,13 +45,18 @@ How it decides:
 - **A call stands at the top level of the answer.** In quotation marks, a block quote, a list, a table, a comment,
   inline code, an element, front matter or an indented block it is text; so it is in a fence, unless the fence is
   how the dialect is written, and nothing in reasoning counts, nor anything after a result that the model made up.
+- **What leads to a call.** Between rules, between a delimiter and more text (`$$`, `----`, `:::note`, `[source]`), and
+  between a line that ends in a colon and more text it is shown, not run, unless that line speaks in the first person,
+  as "I'll look it up:" does. In `auto` a marked call that ends the answer after such a line, a heading or a single
+  word waits for your approval in every mode, and the board says why; so does one with more text behind it where the
+  line was in the first person.
 - **Marked calls** (special tokens, tags) count even of a tool that does not exist: the model is told so. One may
-  follow words on its line; with words or a full stop behind it, it is part of a sentence, and text. Only a
+  follow a sentence on its line; with words or a full stop behind it, it is part of a sentence, and text. Only a
   letter right behind a special token that ends a call begins what the model says next.
 - An answer is read for calls up to 4 million characters and 16,000 calls, and up to 20,000 marks that open none; from
   there on it is text, and a notice says so.
 - **Unmarked calls** (bare JSON, Python, tags that are the tool's name) start a line, and count only for tools there
-  are. Between a line that ends in a colon and more text they are shown, not run; so they are before any text where
+  are. Between any line that ends in a colon and more text they are shown, not run; so they are before any text where
   the model was asked for a marked dialect.
 - **Nothing half-read runs.** A call that was cut off or can't be read becomes an `invalid` result that says
   what was wrong. A missing brace is mended only where the call was closed explicitly. What was mended is shown.

@@ -6,23 +6,23 @@ complete, so their grammar only announces where each begins and ends, and names 
 of the answer.
 """
 
-import re
 from dataclasses import dataclass
 
 from console_app.dialects.model import CallArgumentsDelta, CallNamed, CallRetracted, ScanEvent
+from console_app.dialects.patterns import lazily
 from console_app.dialects.shapes import CALL_KEYS, LIST_KEYS, NAME_KEYS, WRAPPER_KEYS
 from console_app.dialects.source import Source
 from console_app.dialects.tool_schemas import ToolSchemas
 
 _REACH = 300
 _SIDE = r"(?:[\"'](?:id|type|index|tool_call_id)[\"']\s*:\s*(?:\"[^\"\\]*\"|'[^'\\]*'|\d+)\s*,\s*)*+"
-_NAME = re.compile(
+_NAME = lazily(
     r"\{{1,2}\s*" + _SIDE + rf"(?:[\"'](?:{'|'.join(WRAPPER_KEYS)})[\"']\s*:\s*\{{\s*)?" + _SIDE
     + rf"[\"']?(?:{'|'.join(NAME_KEYS)})[\"']?\s*:\s*[\"']([^\"'\\]+)[\"']"
 )  # fmt: skip
-_MAPPED = re.compile(rf"\{{\s*\"(?!(?:{'|'.join(sorted(CALL_KEYS))})\")([^\"\\]+)\"\s*:\s*\{{")
+_MAPPED = lazily(rf"\{{\s*\"(?!(?:{'|'.join(sorted(CALL_KEYS))})\")([^\"\\]+)\"\s*:\s*\{{")
 """An object whose one key is the name, as Apertus writes it."""
-_LIST = re.compile(rf"\{{\s*[\"'](?:{'|'.join(LIST_KEYS)})[\"']\s*:")
+_LIST = lazily(rf"\{{\s*[\"'](?:{'|'.join(LIST_KEYS)})[\"']\s*:")
 
 
 def written_name(text: str) -> str | None:

@@ -5,9 +5,41 @@ at once.
 import re
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import TypeAlias
+from typing import Any, TypeAlias, cast
 
 from console_app.dialects.vocabulary import CHAT_TOKENS
+
+_USES = ("match", "search", "fullmatch", "finditer", "split", "sub", "pattern")
+
+
+_WAITING: "list[_Later]" = []
+
+
+class _Later:
+    """A regular expression that is compiled when it is first used; from then on as quick as any other."""
+
+    def __init__(self, pattern: str, flags: int) -> None:
+        self._source = (pattern, flags)
+        _WAITING.append(self)
+
+    def __getattr__(self, use: str) -> Any:
+        if use not in _USES:
+            raise AttributeError(use)
+        compiled = re.compile(*self._source)
+        self.__dict__.update({name: getattr(compiled, name) for name in _USES})
+        return self.__dict__[use]
+
+
+def lazily(pattern: str, flags: int = 0) -> re.Pattern[str]:
+    """A pattern of a module: together they take a tenth of a second, which no start of the program has to wait for."""
+    return cast(re.Pattern[str], _Later(pattern, flags))
+
+
+def compile_all() -> None:
+    """Compile the patterns that `lazily` made."""
+    while _WAITING:
+        assert _WAITING.pop().pattern is not None, "it was compiled"
+
 
 _Trie: TypeAlias = dict[str, "_Trie"]
 
@@ -38,7 +70,7 @@ def leads(literals: Iterable[str]) -> tuple[str, list[str]]:
     Rare characters stand for all that begins with them; of letters, which prose is full of, the literal itself. Each
     alternative begins with a literal character, for then the engine skips everything else at once.
     """
-    words = {one if one[0].isalpha() or one[0] in " ~>" else one[0] for one in literals}
+    words = {one if one[0].isalpha() or one[0] in " ~>*" else one[0] for one in literals}
     return "|".join(sorted(map(re.escape, words))), [word for word in words if len(word) > 1]
 
 

@@ -7,6 +7,8 @@ when somebody asks, so that prose costs nothing; what a line begins with is look
 import re
 from dataclasses import dataclass
 
+from console_app.dialects.leading import lead_of
+from console_app.dialects.patterns import lazily
 from console_app.dialects.source import Source
 
 _REACH = 400
@@ -23,19 +25,23 @@ _WRAPPERS = (
     "tool_code|tool_call|function_call|function|tool|call|invoke"
 )
 """Elements in which some models put all that they say, and tags of calls, which quote nothing if they are stray."""
-_OPENING = re.compile(
+_BAR = "[-=+~─━═]{3,}"
+_OPENING = lazily(
     r"(?P<pair>[“„«»「『‹《【‚＂])"
     r"|(?<!\w)(?P<curly>‘)"
+    r"|(?<![^\s(\[{:=,>—–*_])(?P<single>'(?!''|[\s\d]|tis\b|twas\b|em\b|cause\b|til\b|n\b))"
     r"|(?<![^\s(\[{:=,>—–*_])(?P<ascii>\"\"\"|'''|\")"
-    r"|(?P<comment><!--|<!\[CDATA\[)"
+    r"|(?P<comment><!--|<!\[CDATA\[|<%)"
     r"|(?<![^\s;{}])(?P<block>/\*|\(\*|\{-|--\[\[|(?<![^\n])=begin(?=\s))"
     rf"|<(?P<element>{_ELEMENTS})(?:\s[^<>]*)?(?<!/)>"
     rf"|(?:^|(?<=\n))[ \t]*<(?P<other>(?!(?:{_VOID}|{_WRAPPERS})\b)[A-Za-z][\w:.-]*)(?:\s[^<>\n]*)?(?<!/)>"
+    rf"|(?<=[^\S\n])<(?P<page>(?!(?:{_VOID}|{_WRAPPERS})\b)[A-Za-z][\w:.-]*)(?:\s[^<>\n]*)?(?<!/)>(?=[ \t]*\n)"
     r"|\[(?P<bracket>code|quote|spoiler|noparse|pre)\b[^\]\n]{0,100}\]"
     r"|\{(?P<brace>code|quote|noformat)\b[^}\n]{0,100}\}"
     r"|\\begin\{(?P<environment>\w+\*?)\}"
     r"|#\+BEGIN_(?P<org>\w+)"
-    r"|<<-?\s*['\"]?(?P<here>[A-Z]{2,12})['\"]?(?=\s)",
+    r"|<<-?\s*['\"]?(?P<here>[A-Z]{2,12})['\"]?(?=\s)"
+    rf"|(?<![^\s\"'`])(?P<banner>{_BAR})[ \t]*\w[^\n]{{0,100}}?{_BAR}[ \t]*(?=\n)",
     re.IGNORECASE,
 )
 _PAIRS = {
@@ -54,37 +60,44 @@ _PAIRS = {
 _BLOCKS = {"/*": r"\*/", "(*": r"\*\)", "{-": r"-\}", "--[[": r"\]\]", "=begin": r"\n=end\b"}
 _NAMES = {
     "pair": "in quotation marks", "curly": "in quotation marks", "ascii": "in quotation marks",
+    "single": "in quotation marks",
     "comment": "in a comment", "block": "in a comment", "element": "inside an element", "other": "inside an element",
     "bracket": "in a block of markup", "brace": "in a block of markup", "environment": "in a block of markup",
-    "org": "in a block of markup", "here": "in a block of markup",
+    "org": "in a block of markup", "here": "in a block of markup", "banner": "between rules",
+    "page": "inside an element",
 }  # fmt: skip
-_FRONT_MATTER = re.compile(r"\s*(---|\+\+\+)[ \t]*\r?\n")
-_SINGLE = re.compile(r"(?:^|[\s(\[{:=])'(?=\S|$)[^']*$")
-_PARAGRAPH = re.compile(r"\n[ \t]*\r?\n")
-_QUOTED_LINE = re.compile(r"^[ \t]*>(?!>>)", re.MULTILINE)
-_LISTED = re.compile(r"[ \t]*(?:[-*+•–:]|\(?(?:\d{1,3}|[A-Za-z]|[ivxlIVXL]{2,6})[.)]|\[\^?\w{1,20}\]:)[ \t]+")
-_COMMENTED = re.compile(r"[ \t]*(?:#|//|--|;|%|REM\b|\$\s)")
-_ATTACHED = re.compile(r"(?:[=|(\[{<+@&\\/]|^\s*[-+>]+|(?:^|[\s(\[{])[*_`~\"'<>]+)\s*$")
+_FRONT_MATTER = lazily(r"\s*(---|\+\+\+)[ \t]*\r?\n")
+_SINGLE = lazily(r"(?:^|[\s(\[{:=])'(?=\S|$)[^']*$")
+_PARAGRAPH = lazily(r"\n[ \t]*\r?\n")
+_QUOTED_LINE = lazily(r"^[ \t]*>(?!>>)", re.MULTILINE)
+_LISTED = lazily(r"[ \t]*(?:[-*+•–:]|\(?(?:\d{1,3}|[A-Za-z]|[ivxlIVXL]{2,6})[.)]|\[\^?\w{1,20}\]:)[ \t]+")
+_POINT = lazily(r"(?:^|[^\w'])\(?(?:\d{1,3}|[A-Za-z]|[ivxl]{2,6})[.)]\s+$")
+_COMMENTED = lazily(r"[ \t]*(?:#|//|--|;|%|REM\b|\$\s)")
+_ATTACHED = lazily(r"(?:[=|(\[{<+@&\\/,^-]|(?:\d:|-)>*|\[/?\w+\]|^\s*[-+>]+|(?:^|[\s(\[{])[*_`~\"'<>]+)\s*$")
 """What makes what follows it on a line part of something else, as in `x = ` or `(`."""
+_SENTENCE_ENDS = lazily(r"^\s*[A-Z][a-z]+\s+$|\w\)?(?:[.!?…。！？]+[\"'”’»)\]*_]*|[\"'”’»)\]*_]+[.!?…。！？]+)\s+$|\S$")
+"""The end of a sentence, or a word alone ("Ok"), and blanks; or no blank: templates write tokens right after text."""
 
 
-_EXAMPLE = re.compile(
+_EXAMPLE = lazily(
     r"\b(?:for (?:example|instance)\b|e\.g\.|an example\b|looks? like\b|would (?:be|look)\b|such as\b|syntax is\b)"
     r"[^.!?\n]{0,80}$",
     re.IGNORECASE,
 )
 """An example in so many words, in the clause that leads to it."""
+_EXAMPLES = lazily(r"\W*(?:(?:for|an?|some) )?(?:examples?|instance|e\.g)\W*", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
     """`line` is what stands before the place on its line, since the last call; `before` the lines above it, `inside`
-    the construct around it, in words.
+    the construct around it, in words. `first`: nothing but white space stands before it.
     """
 
     line: str
     before: str
     inside: str = ""
+    first: bool = False
 
     @property
     def line_start(self) -> bool:
@@ -108,9 +121,9 @@ class Place:
         """Why what follows is an example, where the words that lead to it say so."""
         if self.line_start:
             above = self.above.rstrip()
-            found = above.endswith(":") and _EXAMPLE.search(above[:-1]) is not None
+            found = _EXAMPLES.fullmatch(above) or (above.endswith(":") and _EXAMPLE.search(above[:-1]))
         else:
-            found = _EXAMPLE.search(self.line.rstrip(" \t:,")) is not None
+            found = _EXAMPLE.search(self.line.rstrip(" \t:,"))
         return "it is called an example" if found else ""
 
     @property
@@ -122,7 +135,11 @@ class Place:
             return "it stands in a block quote"
         if self.line_start:
             indent = len(self.line.expandtabs(4))
-            return "it is indented, as code or a part of a list" if indent > 1 and self.before.strip() else self.example
+            if self.first:
+                indented = 4 <= indent <= 8  # a template of DeepSeek writes twenty blanks
+            else:
+                indented = indent > (0 if lead_of(self.before) == "other" else 1) and self.before.strip()
+            return "it is indented, as code or a part of a list" if indented else self.example
         line = self.line.strip()
         if line.startswith("|") or line.endswith("|"):
             return "it stands in a table"
@@ -132,7 +149,11 @@ class Place:
             return "it stands in a list"
         if _COMMENTED.match(self.line):
             return "it stands in a comment"
-        return "it is part of something else on its line" if _ATTACHED.search(self.line) else self.example
+        if _ATTACHED.search(self.line) or _POINT.search(self.line):
+            return "it is part of something else on its line"
+        if not _SENTENCE_ENDS.search(self.line) and lead_of(self.line) != "own":
+            return "it is part of a sentence"
+        return self.example
 
     @property
     def withheld(self) -> str:
@@ -148,6 +169,10 @@ class Structure:
         self._upto = 0
         self._close: re.Pattern[str] | None = None
         self._inside = ""
+        self._quoted_at = -1
+        """Where the quotation began that ends with its paragraph at the latest; -1 for any other construct."""
+        self._unquoted = 0
+        """Before this offset such a quotation was none: what looks like one there opens nothing."""
         self.opaque: list[tuple[int, int]] = []
         self._passed = 0
 
@@ -166,9 +191,10 @@ class Structure:
     def _place(self, offset: int, floor: int, inside: str) -> Place:
         text = self._src.text(max(floor, offset - _REACH), offset)
         before, line_break, line = text.rpartition("\n")
+        first = not floor and offset <= _REACH and not text.strip()
         if not line_break and offset - floor > _REACH:
             line = "…" + line
-        return Place(line, before + line_break, inside)
+        return Place(line, before + line_break, inside, first)
 
     def at(self, offset: int, floor: int) -> Place:
         """The place at `offset`, with what is open around it."""
@@ -199,16 +225,19 @@ class Structure:
                 found = self._close.search(text, pos)
                 if found is None:
                     return
-                self._close, self._inside = None, ""
+                self._close, self._inside, pos = None, "", found.end()
+                if self._quoted_at >= begin and found.group()[0] == "\n":
+                    self._unquoted, pos = begin + pos, self._quoted_at - begin
             elif found := _OPENING.search(text, pos):
-                kind = found.lastgroup or ""
-                self._open(_closing(kind, found[kind]), _NAMES[kind])
+                pos, kind = found.end(), found.lastgroup or ""
+                loose = kind in ("ascii", "single") and len(found[kind]) == 1
+                if not loose or begin + pos > self._unquoted:
+                    self._open(_closing(kind, found[kind]), _NAMES[kind], begin + pos if loose else -1)
             else:
                 return
-            pos = found.end()
 
-    def _open(self, close: re.Pattern[str], inside: str) -> None:
-        self._close, self._inside = close, inside
+    def _open(self, close: re.Pattern[str], inside: str, quoted_at: int = -1) -> None:
+        self._close, self._inside, self._quoted_at = close, inside, quoted_at
 
 
 def _closing(kind: str, token: str) -> re.Pattern[str]:
@@ -219,10 +248,12 @@ def _closing(kind: str, token: str) -> re.Pattern[str]:
             return re.compile(_PAIRS[token])
         case "curly":
             return re.compile(r"’(?!\w)")
+        case "single":
+            return re.compile(rf"'(?!\w)|{_PARAGRAPH.pattern}")
         case "ascii":
-            return re.compile(word if len(token) == 3 else r"(?<![=\"])\"{1,2}(?![\">])|\n[ \t]*\r?\n")
+            return re.compile(word if len(token) == 3 else rf"(?<![=\"])\"{{1,2}}(?![\">])|{_PARAGRAPH.pattern}")
         case "comment":
-            return re.compile("-->" if token == "<!--" else r"\]\]>")
+            return re.compile({"<!--": "-->", "<%": "%>"}.get(token, r"\]\]>"))
         case "block":
             return re.compile(_BLOCKS[token.lower()])
         case "bracket":
@@ -235,5 +266,7 @@ def _closing(kind: str, token: str) -> re.Pattern[str]:
             return re.compile(rf"\n#\+END_{word}", re.IGNORECASE)
         case "here":
             return re.compile(rf"\n{word}\b")
+        case "banner":
+            return re.compile(rf"\n{_BAR}[^\n]*")
         case _:
             return re.compile(rf"</{word}\s*>", re.IGNORECASE)

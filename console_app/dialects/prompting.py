@@ -13,11 +13,9 @@ from typing import Any, Protocol
 
 from console_app.dialects.form import WrittenCall
 from console_app.dialects.model import ToolSignature, is_object
+from console_app.dialects.patterns import lazily
 from console_app.dialects.table import BY_NAME
 from console_app.dialects.tool_schemas import ToolSchemas
-
-PROMPTED = ("hermes_json", "qwen3_coder_xml", "roo_xml")
-"""The dialects to ask for; any other that can be written is presented by its example."""
 
 
 class ToolSpecLike(Protocol):
@@ -150,8 +148,8 @@ def render_calls(dialect_name: str, calls: Sequence[WrittenCall], tools: Sequenc
     return row.form.write(calls, ToolSchemas(tools)) if calls else ""
 
 
-_LABEL = re.compile(r"^(?=(?:Observation|Thought|Action|Action Input|Final Answer):)", re.MULTILINE)
-_CLOSER = re.compile(r"<(?=/?(?:tool_response|result)\b)", re.IGNORECASE)
+_LABEL = lazily(r"^(?=(?:Observation|Thought|Action|Action Input|Final Answer):)", re.MULTILINE)
+_CLOSER = lazily(r"<(?=/?(?:tool_response|result)\b)", re.IGNORECASE)
 
 
 def render_results(dialect: str, results: Sequence[ResultForModel]) -> str:

@@ -7,17 +7,18 @@ from console_app.dialects.draft import Draft
 from console_app.dialects.framing import PYTHON, frame
 from console_app.dialects.literals import LiteralReader
 from console_app.dialects.model import Arguments, Unreadable, is_object
+from console_app.dialects.patterns import lazily
 from console_app.dialects.region import Region, close_region
 from console_app.dialects.source import Reading, Source
 from console_app.dialects.tool_schemas import ToolSchemas
 
 NAME = r"[A-Za-z_][\w.\-]*"
-_LIST = re.compile(rf"\s*\[\s*{NAME}\s*\(")
-_CALL = re.compile(
+_LIST = lazily(rf"\s*\[\s*{NAME}\s*\(")
+_CALL = lazily(
     r"\s*(?:[A-Za-z_]\w{0,40}\s*=\s*)?(?P<print>print\s*\(\s*)?"
     rf"(?P<name>(?:(?:functions|default_api)\.)?{NAME})\s*\("
 )
-_KEYWORD = re.compile(r"\s*([^\W\d]\w*)\s*=(?!=)")
+_KEYWORD = lazily(r"\s*([^\W\d]\w*)\s*=(?!=)")
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from console_app.dialects.draft import Draft
 from console_app.dialects.framing import Frame
-from console_app.dialects.patterns import CHAT_TOKEN, any_of, partly
+from console_app.dialects.patterns import CHAT_TOKEN, any_of, lazily, partly
 from console_app.dialects.source import Reading, Source
 
 
@@ -94,9 +94,9 @@ def close_region(src: Source, region: Region, draft: Draft, *, required: bool = 
         draft.unclosed()
 
 
-_HALF_TAG = re.compile(r"<[^<>\n]*")
-_FENCE_END = re.compile(r"\s*```")
-_TURN_END = re.compile(rf"\s*{CHAT_TOKEN}")
+_HALF_TAG = lazily(r"<[^<>\n]*")
+_FENCE_END = lazily(r"\s*```")
+_TURN_END = lazily(rf"\s*{CHAT_TOKEN}")
 
 
 @lru_cache(maxsize=512)

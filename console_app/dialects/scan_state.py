@@ -1,6 +1,5 @@
 """What everything that reads one answer shares: the source, the tools, the output, and how a region is concluded."""
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
@@ -9,6 +8,7 @@ from console_app.dialects.dialect import Dialect
 from console_app.dialects.draft import Draft, Reopening
 from console_app.dialects.model import ReadingLevel, ScanEvent
 from console_app.dialects.output import BESIDE_TEXT, ScanOutput
+from console_app.dialects.patterns import lazily
 from console_app.dialects.position import Place, Structure
 from console_app.dialects.region import Region
 from console_app.dialects.source import Match, Reading, Source
@@ -17,7 +17,7 @@ from console_app.dialects.tool_schemas import ToolSchemas
 
 MOST_CALLS = 16_000
 """How many calls an answer may hold: what is collected for many more of them keeps the garbage collector busy."""
-_ANYTHING = re.compile(r"[\s\S]*")
+_ANYTHING = lazily(r"[\s\S]*")
 
 
 @dataclass

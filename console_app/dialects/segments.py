@@ -4,14 +4,15 @@ from dataclasses import dataclass
 from typing import Literal
 
 from console_app.dialects.draft import CallAttempt, Reopening
+from console_app.dialects.leading import Lead
 
 
 @dataclass(slots=True)
 class Segment:
     """A stretch of the answer. `provisional` calls wait for the end: fenced ones for there being no other,
     whole ones (of unknown tools) for there being nothing else at all. `alone`: the calls count only if there is
-    no text in the answer; so do whole ones. `led`: a line that
-    ends in a colon leads to them. `after_words`: words stand before them on
+    no text in the answer; so do whole ones. `led`: how the
+    text before leads to them. `after_words`: words stand before them on
     their line. `replacement` replaces the text of a segment that is shown otherwise. `follows_text`: text stands
     anywhere before them. `in_sentence`: words stand after them on their
     line. `longer`: the value of the last call goes on to an offset, which is decoded once, at the end.
@@ -23,7 +24,7 @@ class Segment:
     attempts: tuple[CallAttempt, ...] = ()
     provisional: Literal["", "fenced", "whole"] = ""
     alone: bool = False
-    led: bool = False
+    led: Lead = ""
     after_words: bool = False
     replacement: str | None = None
     follows_text: bool = False

@@ -11,6 +11,8 @@ import re
 from collections.abc import Generator, Sequence
 from typing import TypeAlias, TypeVar
 
+from console_app.dialects.patterns import lazily
+
 T = TypeVar("T")
 Reading: TypeAlias = Generator[None, None, T]
 """A grammar at work: yields when it needs more text, returns what it read."""
@@ -23,7 +25,7 @@ LOOKAHEAD = 512
 WINDOW = 1 << 16
 """The longest stretch that one search goes through: so long no other thread runs."""
 
-_SPACE = re.compile(r"\s*")
+_SPACE = lazily(r"\s*")
 
 
 class Source:

@@ -16,13 +16,13 @@ from console_app.dialects.framing import JSON, frame
 from console_app.dialects.literals import decode_json
 from console_app.dialects.model import Arguments, Unreadable
 from console_app.dialects.nested_tags import nested_value
-from console_app.dialects.patterns import any_of
+from console_app.dialects.patterns import any_of, lazily
 from console_app.dialects.region import Region, close_region
 from console_app.dialects.source import Match, Reading, Source
 from console_app.dialects.tool_schemas import ToolSchemas
 
 _STRAY = "something other than a parameter stands in it"
-_CDATA = re.compile(r"\s*<!\[CDATA\[")
+_CDATA = lazily(r"\s*<!\[CDATA\[")
 
 
 @dataclass(frozen=True)

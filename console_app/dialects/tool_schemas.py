@@ -7,13 +7,14 @@ from typing import Any
 
 from console_app.dialects.literals import decode_json
 from console_app.dialects.model import Arguments, Schema, ToolSignature, Unreadable, is_list, is_object
+from console_app.dialects.patterns import lazily
 
 _PREFIXES = ("functions.", "default_api.")
-_INDEX = re.compile(r":\d+$")
-_CANONICAL_INT = re.compile(r"-?(?:0|[1-9]\d*)")
-_CANONICAL_NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?")
-_ENTITY = re.compile(r"&(?:amp|lt|gt|quot|apos|#\d{1,7}|#x[0-9a-fA-F]{1,6});")
-_CDATA = re.compile(r"\s*<!\[CDATA\[(.*)\]\]>\s*", re.DOTALL)
+_INDEX = lazily(r":\d+$")
+_CANONICAL_INT = lazily(r"-?(?:0|[1-9]\d*)")
+_CANONICAL_NUMBER = lazily(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?")
+_ENTITY = lazily(r"&(?:amp|lt|gt|quot|apos|#\d{1,7}|#x[0-9a-fA-F]{1,6});")
+_CDATA = lazily(r"\s*<!\[CDATA\[(.*)\]\]>\s*", re.DOTALL)
 _NOTHING = ("null", "None")
 """How a value that may be text or nothing is written when it is nothing: as JSON has it, or as templates print it."""
 _LITERAL = {"true": True, "false": False, "True": True, "False": False}

@@ -128,7 +128,9 @@ def _progress(call: CallView, event: ev.CallProgress) -> None:
 
 
 def _log(call: CallView, event: ev.CallLog) -> None:
-    call.log.append(LogLine(event.at, event.level, event.text))
+    call.log.append(LogLine(event.at, event.level, event.text, event.dropped))
+    call.logged += 1 + event.dropped
+    call.dropped += event.dropped
     call.message = event.text
     if len(call.log) > MOST_LOG_LINES:
         del call.log[: MOST_LOG_LINES // 5]

@@ -90,6 +90,7 @@ class CallProgress(BaseEvent):
     total: float | None = None
     message: str | None = None
     news: bool = True  # further than ever, or with words that are new: it puts the call's deadline off
+    dropped: int = 0  # notices before it that nobody could follow: this one took their place
 
 
 class CallLog(BaseEvent):
@@ -99,6 +100,7 @@ class CallLog(BaseEvent):
     level: Level = "info"
     text: str
     news: bool = True  # it puts the call's deadline off: neither said before, nor of a flood, nor maybe another's
+    dropped: int = 0  # lines right before it that came too fast to keep
 
 
 class CallExtended(BaseEvent):

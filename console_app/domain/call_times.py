@@ -47,11 +47,7 @@ def covered(stretches: Iterable[Stretch]) -> float:
 
 def only_waiting(calls: Sequence[CallView], now: float) -> list[Stretch]:
     """When a call waited for a person and none ran, as stretches that don't touch, in order."""
-    waits = joined(
-        (since, min(now if until is None else until, now if call.finished_at is None else call.finished_at))
-        for call in calls
-        for since, until in call.waits
-    )
+    waits = joined(stretch for call in calls for stretch in _stood_still(call, now))
     if not waits:
         return []
     found: list[Stretch] = []
@@ -68,6 +64,17 @@ def only_waiting(calls: Sequence[CallView], now: float) -> list[Stretch]:
             at = until
         found.append((at, end))
     return [(begin, end) for begin, end in found if end > begin]
+
+
+def _stood_still(call: CallView, now: float) -> Iterator[Stretch]:
+    """When a call waited for a person: for what it asked, and, once over, for being run again."""
+    end = now if call.finished_at is None else call.finished_at
+    for since, until in call.waits:
+        yield since, min(now if until is None else until, end)
+    again = [*(run.started_at for run in call.superseded[1:]), call.started_at]
+    for run, started_at in zip(call.superseded, again, strict=False):
+        if run.finished_at is not None:
+            yield run.finished_at, end if started_at is None else started_at
 
 
 def elapsed(calls: Sequence[CallView], now: float) -> float:

@@ -98,11 +98,6 @@ def fields_of(schema: Mapping[str, Any]) -> tuple[FormField, ...]:
     )
 
 
-def defaults(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """The values that the schema proposes; fields without a default are left out."""
-    return {field.name: field.default for field in fields_of(schema) if field.default is not None}
-
-
 def problems(schema: Mapping[str, Any], content: Mapping[str, Any]) -> dict[str, str]:
     """What is wrong with `content`: field name to a few words. Empty when it can be sent."""
     found = {field.name: field.problem(content.get(field.name)) for field in fields_of(schema)}

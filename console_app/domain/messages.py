@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, TypeAdapter
+from pydantic import Field
 
 from console_app.domain.amounts import CHARACTERS_A_TOKEN
 from console_app.domain.tools import Frozen, Outcome, ToolCall
@@ -129,4 +129,3 @@ def _framed(attachment: Attachment) -> str:
 
 
 Message = Annotated[UserMessage | AssistantMessage | ToolMessage, Field(discriminator="role")]
-MESSAGE: TypeAdapter[UserMessage | AssistantMessage | ToolMessage] = TypeAdapter(Message, config={"defer_build": True})

@@ -13,11 +13,12 @@ from console_app.domain.tools import Artifact, CallOrigin, CallState, Outcome
 
 @dataclass(slots=True)
 class LogLine:
-    """One line that a call logged."""
+    """One line that a call logged. `dropped` came right before it, too fast to be kept."""
 
     at: float
     level: ev.Level
     text: str
+    dropped: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +95,9 @@ class CallView:
     progress: float | None = None
     total: float | None = None
     message: str = ""
-    log: list[LogLine] = field(default_factory=list[LogLine])
+    log: list[LogLine] = field(default_factory=list[LogLine])  # the newest
+    logged: int = 0  # lines in all: those of `log`, older ones, and those that were dropped
+    dropped: int = 0  # lines that came too fast to be kept
     outcome: Outcome | None = None
     content: str = ""
     error: str | None = None

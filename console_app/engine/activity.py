@@ -15,6 +15,7 @@ from typing import Any, Self
 
 from console_app.domain import events as ev
 from console_app.engine.executor import GRACE
+from console_app.engine.held_news import CallNews, HeldNews
 from console_app.engine.history import AnyMessage
 from console_app.engine.outbox import Outbox
 from console_app.engine.session import Session
@@ -30,6 +31,7 @@ class Activity(ABC):
         self._session = session
         self._step_number: int = step
         self._outbox = Outbox()
+        self._held = HeldNews()
         self._main: asyncio.Task[None] | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._stopped = False
@@ -60,11 +62,14 @@ class Activity(ABC):
         event = await self._outbox.get()
         if event is None:
             raise StopAsyncIteration
+        self._tell_held()
         return event
 
     async def next_slice(self, limit: int) -> list[ev.Event]:
         """All events that are there, at least one and at most `limit`; empty once it is over."""
-        return await self._outbox.take(limit)
+        events = await self._outbox.take(limit)
+        self._tell_held()
+        return events
 
     @property
     def running(self) -> bool:
@@ -91,8 +96,26 @@ class Activity(ABC):
 
     def emit(self, event: ev.Event) -> None:
         """Stamps an event, folds it in and queues it; after the end it is dropped."""
+        if self._held and (call_id := getattr(event, "call_id", "")):
+            for news in self._held.of_call(call_id):  # what it said before that
+                self._put(news)
+        self._put(event)
+
+    def _put(self, event: ev.Event) -> None:
         if not self._outbox.closed:
             self._outbox.put(self._session.record(event, self.number, self._step_number))
+
+    def report(self, news: CallNews) -> None:
+        """What a running call says of itself: told at once, or the newest once the reader has caught up."""
+        if self._outbox.flooded or self._held:
+            self._held.hold(news)
+        else:
+            self._put(news)
+
+    def _tell_held(self) -> None:
+        if self._held and not self._outbox.flooded:
+            for news in self._held.take():
+                self._put(news)
 
     def join(self, message: AnyMessage) -> None:
         """Adds a message to the history."""
@@ -108,10 +131,6 @@ class Activity(ABC):
     async def room(self) -> None:
         """Lets others run, and waits for a reader who is far behind."""
         await self._outbox.room()
-
-    def flooded(self) -> bool:
-        """Whether the reader is so far behind that progress should be left out."""
-        return self._outbox.flooded
 
     # The end of its tasks
 

@@ -101,9 +101,10 @@ class CallExecution:
         self.heard.append(known)
         return True
 
-    def says_news(self, line: str, now: float) -> bool:
-        """Whether a line that came at `now` puts the call's deadline off: a new one does, but in a flood of lines."""
-        self.flood = min(max(0.0, self.flood - (now - self.line_at) * _STEADY) + 1, 2 * _FLOOD)
+    def says_news(self, line: str, now: float, dropped: int = 0) -> bool:
+        """Whether a line that came at `now`, and `dropped` just before it, puts the call's deadline off: a new one
+        does, but in a flood of lines."""
+        self.flood = min(max(0.0, self.flood - (now - self.line_at) * _STEADY) + 1 + dropped, 2 * _FLOOD)
         self.line_at = now
         return self.is_new(line) and self.flood <= _FLOOD
 

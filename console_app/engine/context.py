@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from console_app.domain.amounts import CHARACTERS_A_TOKEN
 from console_app.domain.events import HistoryCompacted
 from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
-from console_app.domain.ports.provider import FinishChunk, ModelRequest, Provider, TextChunk, TextReplaced, UsageChunk
+from console_app.domain.plain_answer import PlainAnswer
+from console_app.domain.ports.provider import ModelRequest, Provider, UsageChunk
 from console_app.domain.tools import ToolSpec
 from console_app.engine.history import AnyMessage
 
@@ -122,22 +123,10 @@ async def summarise(
 ) -> tuple[str, UsageChunk | None]:
     """A summary of `messages` by the model itself, and what it took. Raises ProviderError; "" when it said nothing."""
     room = _MOST_OF_ALL if window is None else window * CHARACTERS_A_TOKEN // 2
-    text, usage, complete = "", None, False
     request = ModelRequest(messages=(UserMessage(content=_ASK + _as_text(messages, room)),), tool_choice="none")
     async with provider.stream(request) as chunks:
-        async for chunk in chunks:
-            match chunk:
-                case TextChunk():
-                    text += chunk.text
-                case TextReplaced():
-                    text = chunk.text
-                case UsageChunk():
-                    usage = chunk
-                case FinishChunk():
-                    complete = True
-                case _:
-                    pass
-    return (text.strip() if complete else ""), usage
+        answer = await PlainAnswer.of(chunks)
+    return (answer.text.strip() if answer.finish is not None else ""), answer.usage
 
 
 def _as_text(messages: Sequence[AnyMessage], room: int) -> str:

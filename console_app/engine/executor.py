@@ -25,6 +25,7 @@ from console_app.domain.tools import Outcome, ToolResult, ToolSpec
 from console_app.engine import results
 from console_app.engine.approval import Approvals
 from console_app.engine.call_execution import CallExecution
+from console_app.engine.held_news import CallNews
 from console_app.engine.settings import EngineSettings
 from console_app.engine.slots import Slots, limits_of
 
@@ -45,7 +46,8 @@ class Queue:
 
 
 class Executor:
-    """Runs the calls of one step. `emit` queues an event, `spawn` starts a task that the turn owns."""
+    """Runs the calls of one step. `emit` queues an event, `report` what a running call says of itself, `spawn` starts
+    a task that the turn owns."""
 
     def __init__(
         self,
@@ -57,7 +59,7 @@ class Executor:
         emit: Callable[[ev.Event], None],
         spawn: Spawn,
         monotonic: Callable[[], float],
-        flooded: Callable[[], bool],
+        report: Callable[[CallNews], None],
         no_pictures: Callable[[], str] = lambda: "",
     ) -> None:
         self._toolset = toolset
@@ -67,7 +69,7 @@ class Executor:
         self._emit = emit
         self._spawn = spawn
         self._monotonic = monotonic
-        self._flooded = flooded
+        self._report = report
         self._no_pictures = no_pictures  # why the model is shown none
 
     def start(self, call: CallExecution, spec: ToolSpec, queue: Queue | None = None) -> None:
@@ -248,20 +250,20 @@ class Executor:
         if news:
             call.news_at = now
         call.keep(message or (f"progress {progress:g}" + (f" of {total:g}" if total is not None else "")))
-        if not self._flooded():
-            self._emit(ev.CallProgress(call_id=call.id, progress=progress, total=total, message=message, news=news))
+        self._report(ev.CallProgress(call_id=call.id, progress=progress, total=total, message=message, news=news))
 
-    def log(self, call: CallExecution, level: ev.Level, text: str, *, sure: bool = True) -> None:
+    def log(self, call: CallExecution, level: ev.Level, text: str, *, sure: bool = True, dropped: int = 0) -> None:
         """A running call logged a line; not `sure`: or another call of its server did."""
         if call.result is not None:
             return
         now = self._monotonic()
-        news = sure and call.says_news(text, now)
+        news = sure and call.says_news(text, now, dropped)
         if news:
             call.news_at = now
+        if dropped:
+            call.keep(f"[{dropped:,} lines came too fast to keep]")
         call.keep(text)
-        if not self._flooded():
-            self._emit(ev.CallLog(call_id=call.id, level=level, text=text, news=news))
+        self._report(ev.CallLog(call_id=call.id, level=level, text=text, news=news, dropped=dropped))
 
     def extend(self, call: CallExecution) -> bool:
         """Gives a running call its whole time again; False when it doesn't run."""
@@ -314,8 +316,8 @@ class _Reporter:
     def progress(self, progress: float, total: float | None, message: str | None) -> None:
         self._executor.progress(self._call, progress, total, message)
 
-    def log(self, level: ev.Level, text: str, *, sure: bool = True) -> None:
-        self._executor.log(self._call, level, text, sure=sure)
+    def log(self, level: ev.Level, text: str, *, sure: bool = True, dropped: int = 0) -> None:
+        self._executor.log(self._call, level, text, sure=sure, dropped=dropped)
 
     def held(self) -> AbstractContextManager[None]:
         return self._executor.held(self._call)

@@ -1,7 +1,7 @@
 """The one queue between a turn and whoever shows it: ordered, never blocking the sender, closed by the turn's end.
 
 Two things keep a slow reader from costing memory without end: the answer is read no further than `HIGH` events ahead
-of it (`room`), and progress and log lines beyond `FLOOD` are not queued, since newer ones follow.
+of it (`room`), and beyond `FLOOD` events of progress and log lines the newest of each call alone waits (`held_news`).
 """
 
 from __future__ import annotations

@@ -57,7 +57,7 @@ class Rerun(Activity):
             emit=self.emit,
             spawn=self.spawn,
             monotonic=session.monotonic,
-            flooded=self.flooded,
+            report=self.report,
             no_pictures=lambda: no_pictures(session.provider),
         )
 

@@ -26,6 +26,7 @@ from console_app.engine.batch import Batch, BatchRules
 from console_app.engine.builtin_tools.completion import is_completion
 from console_app.engine.builtin_tools.toolset import AnswerTools, ToolsAsTheyCome, offered
 from console_app.engine.executor import Executor
+from console_app.engine.held_news import CallNews
 from console_app.engine.history import AnyMessage
 from console_app.engine.provider_calls import ProviderCalls
 from console_app.engine.repetition import Repetition
@@ -45,7 +46,7 @@ class Owner(Protocol):
     def join(self, message: AnyMessage) -> None: ...
     def spawn(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]: ...
     async def room(self) -> None: ...
-    def flooded(self) -> bool: ...
+    def report(self, news: CallNews) -> None: ...
 
     @property
     def provider_calls(self) -> ProviderCalls: ...
@@ -88,7 +89,7 @@ class Step:
             emit=owner.emit,
             spawn=owner.spawn,
             monotonic=session.monotonic,
-            flooded=owner.flooded,
+            report=owner.report,
             no_pictures=lambda: no_pictures(session.provider),
         )
         # A model may call all the same where the request takes no calls. In the last answer of a turn these are

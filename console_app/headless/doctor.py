@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Literal
 
 from console_app._version import __version__
+from console_app.config.extras import optional, version_of
 from console_app.config.paths import Paths
 from console_app.config.private_files import take_repaired
 from console_app.config.redaction import Redactor
@@ -70,6 +71,8 @@ def versions() -> Iterator[Finding]:
             yield Finding("Versions", name, "wrong", "not installed", "Install Fanout again.")
         else:
             yield Finding("Versions", name, "fine", version)
+    for name, (extra, version) in optional().items():
+        yield Finding("Versions", name, "fine", version or f"not installed, optional: {extra}")
 
 
 def installed() -> dict[str, str | None]:
@@ -85,15 +88,8 @@ def installed() -> dict[str, str | None]:
     for requirement in wanted:
         found = re.match(r"[\w.-]+", requirement)
         if found and "extra ==" not in requirement:
-            versions[found[0]] = _version(found[0])
+            versions[found[0]] = version_of(found[0])
     return versions
-
-
-def _version(package: str) -> str | None:
-    try:
-        return metadata.version(package)
-    except metadata.PackageNotFoundError:
-        return None
 
 
 def terminal(environ: Mapping[str, str]) -> Iterator[Finding]:

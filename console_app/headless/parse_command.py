@@ -14,6 +14,7 @@ from console_app.dialects.report import UnusableInput, report, report_line, sign
 from console_app.domain.errors import ConfigError, UsageError
 from console_app.domain.json_text import json_line
 
+_MOST_TOOLS = 100_000_000  # bytes of a file of tools
 _LEVELS: dict[str, ReadingLevel] = {"auto": "marked", "native": "none", "text": "all", "xml": "all"}
 """What each protocol reads of an answer's text."""
 
@@ -42,7 +43,7 @@ def _print(value: Any) -> None:
 
 def _tools(path: Path) -> list[ToolSignature]:
     try:
-        return signatures(json.loads(read_text(path)))
+        return signatures(json.loads(read_text(path, most=_MOST_TOOLS, piped=True)))
     except json.JSONDecodeError as error:
         raise ConfigError(f"{path}:{error.lineno}:{error.colno}: {error.msg.lower()}", "It has to be JSON.") from None
     except UnusableInput as error:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from console_app.conversation.call_text import call_text
+from console_app.conversation.call_text import call_text, log_lines
 from console_app.conversation.context_report import context_report
 from console_app.conversation.conversation import MANUAL
 from console_app.conversation.own_editor import edited
@@ -135,8 +135,8 @@ class Commands:
     async def _show(self, rest: str) -> None:
         call = self._c.numbers.call(rest)
         self._say(f"Call {rest}, {label_of(call)}, {state_of(call)}.")
-        for line in call.log:
-            self._say(f"  {line.level}: {line.text}")
+        for line in log_lines(call):
+            self._say(f"  {line}")
         self._say(call.content or call.error or "It has no result yet." if call.outcome else "It has no result yet.")
         for artifact in call.artifacts:
             self._say(f"File: {artifact.name}, {artifact.path or artifact.uri}")

@@ -95,6 +95,9 @@ class LineConsole:
         self.dialogue.say("Fanout, as lines. /help lists what you can do.")
         for problem in self.services.problems:
             self.dialogue.say(problem)
+        project = self.services.project_trust
+        if project is not None and (waiting := await asyncio.to_thread(project.summary)):
+            self.dialogue.say(f"{one_line(waiting, 300)}: /trust shows it all, and asks.")
         self.questions.listen()
         self.services.on_servers_changed(self._servers_changed)
         start = asyncio.create_task(self._start.run(self.sessions))

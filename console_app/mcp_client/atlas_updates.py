@@ -67,8 +67,8 @@ class AtlasUpdates:
 
     # The rest is the call's own.
 
-    def log(self, level: Level, text: str, *, sure: bool = True) -> None:
-        self._reporter.log(level, text, sure=sure)
+    def log(self, level: Level, text: str, *, sure: bool = True, dropped: int = 0) -> None:
+        self._reporter.log(level, text, sure=sure, dropped=dropped)
 
     def held(self) -> AbstractContextManager[None]:
         return self._reporter.held()

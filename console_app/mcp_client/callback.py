@@ -6,6 +6,7 @@ Source: RFC 8252, section 7.3 (loopback redirect), RFC 9207 (`iss`).
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import html
 import socket
 from dataclasses import dataclass
@@ -56,6 +57,8 @@ class Callback:
             self.port = int(self._bound.getsockname()[1])
         self._server: asyncio.Server | None = None
         self._returned: asyncio.Future[Returned] | None = None
+        self._serving: set[asyncio.Task[None]] = set()
+        self._silent: set[asyncio.StreamWriter] = set()
 
     async def open(self) -> None:
         """Begins to listen. Raises SignInRefused where the port was taken meanwhile."""
@@ -75,12 +78,14 @@ class Callback:
         return await self._returned
 
     async def close(self) -> None:
-        """Listens no more."""
+        """Listens no more. Who has asked gets an answer; a browser also opens connections that it may never use."""
         if self._returned is not None:
             self._returned.cancel()
         if self._server is not None:
             self._server.close()
-            await self._server.wait_closed()
+            for writer in self._silent:
+                writer.transport.abort()
+            await asyncio.gather(*self._serving, return_exceptions=True)
             self._server = None
 
     def release(self) -> None:
@@ -90,9 +95,15 @@ class Callback:
             self._bound = None
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._serving.add(task)
+        task.add_done_callback(self._serving.discard)
+        self._silent.add(writer)
         try:
             async with asyncio.timeout(10):
                 head = await reader.readuntil(b"\r\n\r\n")
+                self._silent.discard(writer)
                 method, _, rest = head.partition(b"\r\n")[0].decode("latin-1").partition(" ")
                 status, title, text = self._answer(method, rest.partition(" ")[0])
                 body = _PAGE.format(title=html.escape(title), text=html.escape(text)).encode()
@@ -105,7 +116,10 @@ class Callback:
         except (OSError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
             pass  # a browser that went away, or something else that knocked
         finally:
+            self._silent.discard(writer)
             writer.close()
+            with contextlib.suppress(OSError):
+                await writer.wait_closed()
 
     def _answer(self, method: str, target: str) -> tuple[str, str, str]:
         url = urlsplit(target)

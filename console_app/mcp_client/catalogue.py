@@ -110,12 +110,6 @@ class Catalogue:
                 await session.ping()
                 return time.perf_counter() - began
 
-    async def roots_changed(self) -> None:
-        """Tells the server that the roots are others now."""
-        with self._errors():
-            async with asyncio.timeout(self._seconds):
-                await (await self._session()).roots_changed()
-
     @contextmanager
     def _errors(self) -> Generator[None]:
         try:

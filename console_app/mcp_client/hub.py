@@ -223,13 +223,6 @@ class Hub(OffersOfServers):
         """All JSON-RPC messages of a server, both ways: what was kept of them."""
         return self._exchanges.traffic(server)
 
-    async def set_roots(self, roots: Sequence[Path]) -> None:
-        """Which folders servers may work in; those that are up are told."""
-        self.asking.roots = tuple(roots)
-        for connection in self._connections.values():
-            if connection.state is ServerState.READY:
-                await connection.catalogue.roots_changed()
-
     def instructions(self) -> str:
         """What the servers tell the model about themselves: a section for the system prompt, or ""."""
         return instructions.section(self.statuses())

@@ -26,24 +26,27 @@ _REQUEST_NAMES: Final = (
 )
 
 Progress = tuple[float, float | None, str | None]
+Logged = tuple[Level, str, bool]
 
 
 @dataclass(eq=False, slots=True)
 class WireCall:
     """A call in flight: `token` is its progress token, unique on the connection; `call_id` is the engine's.
 
-    Of a flood of progress the newest is what counts: past `_MOST_A_SECOND`, what comes in between is left out.
+    Of a flood the newest is what counts: past `_MOST_A_SECOND`, what comes in between is left out, and of log lines
+    it is said how many.
     """
 
     token: str
     reporter: CallReporter
     call_id: str = ""
     questions: set[asyncio.Future[Any]] = field(default_factory=set[asyncio.Future[Any]])  # that may be its
-    _logged: int = 0  # lines of the current second
-    _unlogged: int = 0  # that were left out of it
     _second: float = -1.0  # when the current second of counting began, in the loop's time
-    _count: int = 0
+    _count: int = 0  # of progress
+    _logged: int = 0  # of log lines
     _held: Progress | None = None
+    _line: Logged | None = None  # the newest line of those that are held back
+    _dropped: int = 0  # lines before that
     _timer: asyncio.TimerHandle | None = None
 
     def progressed(self, progress: Progress) -> None:
@@ -60,13 +63,15 @@ class WireCall:
             self._timer = loop.call_at(self._second + 1, self.flush)
 
     def logged(self, level: Level, text: str, *, sure: bool) -> None:
-        """Reports a line of its server's log; of a flood, how many more there were in the second."""
+        """Reports a line of its server's log, now or, in a flood, the newest with the end of the second."""
         loop = self._tick()
         self._logged += 1
         if self._logged <= _MOST_A_SECOND:
+            self._flush_line()
             self.reporter.log(level, text, sure=sure)
             return
-        self._unlogged += 1
+        self._dropped += self._line is not None
+        self._line = (level, text, sure)
         if self._timer is None:
             self._timer = loop.call_at(self._second + 1, self.flush)
 
@@ -79,15 +84,19 @@ class WireCall:
 
     def flush(self) -> None:
         """Reports what was held back."""
-        if self._unlogged:
-            left_out, self._unlogged = self._unlogged, 0
-            self.reporter.log("notice", f"[{left_out} more log lines in this second]", sure=False)
+        self._flush_line()
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
         if self._held is not None:
             held, self._held = self._held, None
             self.reporter.progress(*held)
+
+    def _flush_line(self) -> None:
+        if self._line is not None:
+            (level, text, sure), self._line = self._line, None
+            dropped, self._dropped = self._dropped, 0
+            self.reporter.log(level, text, sure=sure, dropped=dropped)
 
 
 # The call that a task is making. Streamable HTTP answers each request on a stream of its own, and the SDK runs what

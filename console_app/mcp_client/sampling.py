@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 from console_app.domain.errors import AnswerInterrupted
 from console_app.domain.messages import AssistantMessage, UserMessage
-from console_app.domain.ports.provider import FinishChunk, ModelRequest, Provider, TextChunk, TextReplaced, UsageChunk
+from console_app.domain.plain_answer import PlainAnswer
+from console_app.domain.ports.provider import ModelRequest, Provider
 from console_app.domain.questions import Sampled, SamplingMessage, SamplingRequest
 
 _FIRST_MESSAGE = "(The conversation begins with the assistant.)"
@@ -21,23 +22,12 @@ class ProviderSampler:
     async def sample(self, request: SamplingRequest) -> Sampled:
         """One answer without tools. Raises ProviderError."""
         provider = self._provider()
-        text, usage, finish = "", None, None
         async with provider.stream(_model_request(request)) as chunks:
-            async for chunk in chunks:
-                match chunk:
-                    case TextChunk():
-                        text += chunk.text
-                    case TextReplaced():
-                        text = chunk.text
-                    case UsageChunk():
-                        usage = chunk
-                    case FinishChunk():
-                        finish = chunk.reason
-                    case _:
-                        pass  # reasoning and notices are no part of what the server asked for
-        if finish is None:
+            answer = await PlainAnswer.of(chunks)
+        if answer.finish is None:
             raise AnswerInterrupted("the model's answer to the server was cut off")
-        return Sampled(text, provider.model, "maxTokens" if finish == "length" else "endTurn", usage)
+        stopped = "maxTokens" if answer.finish == "length" else "endTurn"
+        return Sampled(answer.text, provider.model, stopped, answer.usage)
 
 
 def _model_request(request: SamplingRequest) -> ModelRequest:

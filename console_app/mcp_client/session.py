@@ -24,7 +24,6 @@ from mcp_types import (
     EmptyResult,
     Implementation,
     PingRequest,
-    RootsListChangedNotification,
     SetLevelRequest,
     SetLevelRequestParams,
     Tool,
@@ -245,12 +244,6 @@ class ServerSession:
                     await self._client.session.send_request(PingRequest(), EmptyResult)
         except CallRefused:
             return
-
-    async def roots_changed(self) -> None:
-        """Tells the server that the roots are others now. From 2026-07-28 it asks when it needs them."""
-        if self._surroundings.roots is not None and self.protocol_version not in MODERN_PROTOCOL_VERSIONS:
-            with self._plain_errors():
-                await self._client.session.send_notification(RootsListChangedNotification())
 
     @contextmanager
     def _plain_errors(self) -> Generator[None]:

@@ -26,6 +26,7 @@ from console_app.mcp_client.server_log import ServerLog
 from console_app.mcp_client.shallow import forgiven
 from console_app.mcp_client.silent_server import SilentServer
 from console_app.mcp_client.wire import Streams
+from console_app.mcp_client.wire_message import WireMessage
 
 ToSdk = MemoryObjectSendStream[SessionMessage | Exception]
 GARBAGE_LINES = 200  # that are logged; without one message among them, this is no MCP server
@@ -87,12 +88,12 @@ class StdioConversation:
     async def _pass_on(self, line: bytes | Oversized, to_sdk: ToSdk, handshake: SilentServer) -> None:
         message = self._oversized(line) if isinstance(line, Oversized) else self._message(line)
         if message is not None:
-            if not handshake.heard(message):
-                await to_sdk.send(SessionMessage(message))
+            if not handshake.heard(message.message):
+                await to_sdk.send(message)
         elif self._garbage_lines % 50 == 0:
             await asyncio.sleep(0)  # a flood of nonsense must not hold up the event loop
 
-    def _message(self, line: bytes) -> JSONRPCMessage | None:
+    def _message(self, line: bytes) -> SessionMessage | None:
         line = line.strip().removeprefix(b"\xef\xbb\xbf")
         if not line:
             return None
@@ -103,7 +104,7 @@ class StdioConversation:
         self._messages += 1
         return message
 
-    def _unreadable(self, line: bytes, error: Exception) -> JSONRPCMessage | None:
+    def _unreadable(self, line: bytes, error: Exception) -> SessionMessage | None:
         request = find_id(line[:4096], line[-4096:])
         start = ""
         if self._garbage_lines < GARBAGE_LINES:
@@ -118,7 +119,7 @@ class StdioConversation:
             raise StdioFault(f"is not an MCP server: its output starts with '{self.garbage}'")
         return None
 
-    def _oversized(self, line: Oversized) -> JSONRPCMessage | None:
+    def _oversized(self, line: Oversized) -> SessionMessage | None:
         request = find_id(line.head, line.tail)
         limit = LARGEST_LINE // 2**20
         if line.endless:
@@ -141,7 +142,8 @@ class _StdioWriter:
 
     async def send(self, item: SessionMessage, /) -> None:
         self.handshake.sent(item.message)
-        data = item.message.model_dump_json(by_alias=True, exclude_unset=True).encode()
+        data = item.raw if isinstance(item, WireMessage) else b""
+        data = data or item.message.model_dump_json(by_alias=True, exclude_unset=True).encode()
         try:
             self._process.send(data + b"\n")
         except OSError as error:
@@ -160,14 +162,14 @@ class _StdioWriter:
         return
 
 
-def decode(line: bytes) -> JSONRPCMessage:
+def decode(line: bytes) -> WireMessage:
     """A message from one line. Raises ValueError or RecursionError when it is none."""
     try:
-        return jsonrpc_message_adapter.validate_json(line, by_name=False)
+        return WireMessage(jsonrpc_message_adapter.validate_json(line, by_name=False), raw=line)
     except ValueError:
         if not line.startswith(b"{"):
             raise
-        return jsonrpc_message_adapter.validate_json(forgiven(line), by_name=False)  # slower
+        return WireMessage(jsonrpc_message_adapter.validate_json(forgiven(line), by_name=False))  # slower
 
 
 async def _deliver(message: JSONRPCMessage, to_sdk: ToSdk) -> None:
@@ -175,5 +177,6 @@ async def _deliver(message: JSONRPCMessage, to_sdk: ToSdk) -> None:
         await to_sdk.send(SessionMessage(message))
 
 
-def _failure(request: int, message: str) -> JSONRPCError:
-    return JSONRPCError(jsonrpc="2.0", id=request, error=ErrorData(code=INTERNAL_ERROR, message=message))
+def _failure(request: int, message: str) -> SessionMessage:
+    error = ErrorData(code=INTERNAL_ERROR, message=message)
+    return SessionMessage(JSONRPCError(jsonrpc="2.0", id=request, error=error))

@@ -1,16 +1,16 @@
 """What passed between Fanout and one server, both ways, from the handshake on: the newest messages, within bounds.
 
-A message is kept as the JSON it is on the wire, made once by the SDK's own serialiser: that is a snapshot which nothing
-changes later, its exact size, and the cheapest form to keep. Reading it as values waits until somebody looks.
+A message is kept as the JSON it is on the wire, which nothing changes later: the line that came from a pipe or went
+into it, else what the serialiser makes of it once. Reading it as values, and what belongs to what, waits until somebody
+looks: until then a message costs an append.
 """
 
 from __future__ import annotations
 
 import json
-import time
 from collections import deque
 from collections.abc import Callable, Iterator
-from itertools import islice
+from itertools import islice, takewhile
 from typing import Any, Final, Literal, NamedTuple, cast
 
 from pydantic import BaseModel
@@ -59,130 +59,157 @@ class RawMessage(NamedTuple):
         return json.dumps(self.data, ensure_ascii=False, indent=2)
 
 
-_made = RawMessage._make  # an eighth of the time of calling the class
-_Row = tuple[int, float, bool, Kind, str, int | str | None, float | None, int, bytes, str]  # its fields
-_RAW: Final = 8
+# number, at, sent, kind, method, id, call_id, size, JSON: what is there when a message passes
+_Row = tuple[int, float, bool, Kind, str, int | str | None, str, int, bytes]
+_JSON: Final = 8
 
 
 class Traffic:
     """The messages of one server. `revision` goes up with each; `dropped` were not kept, or not any more.
 
-    `handshake` are the request that opened the connection and its answer, kept for as long as it holds.
+    To keep one is to append it. Which request an answer belongs to is found out when somebody looks, in order.
     """
 
-    def __init__(
-        self, clock: Callable[[], float] = steady_time, ticks: Callable[[], float] = time.perf_counter
-    ) -> None:
+    def __init__(self, clock: Callable[[], float] = steady_time) -> None:
         self._clock = clock
-        self._ticks = ticks
         # Plain tuples, since Python's collector looks at those once: named ones would cost every later call.
-        self._messages: deque[_Row] = deque()
+        self._rows: deque[_Row] = deque()  # nobody has looked at them yet
+        self._messages: deque[RawMessage] = deque()  # older ones
         self._size = 0
         self._open: dict[tuple[bool, int | str], tuple[str, float]] = {}  # requests: (ours, id) to (method, begin)
+        self._connected_at: deque[int] = deque()  # revisions from which on ids begin anew
         self._second, self._notices = -1.0, 0
+        self._handshake: tuple[RawMessage, RawMessage] | None = None
+        self._greeting: RawMessage | None = None
         self.revision = 0
         self.dropped = 0
-        self.handshake: tuple[RawMessage, RawMessage] | None = None
-        self._greeting: RawMessage | None = None
 
     def connected(self) -> None:
         """A new connection: its ids begin anew."""
-        self._open.clear()
-        self.handshake = self._greeting = None
+        self._connected_at.append(self.revision)
 
     def keep(
-        self, message: BaseModel, kind: Kind, method: str, id: int | str | None, *, sent: bool, call_id: str = ""
-    ) -> RawMessage | None:
-        """Keeps a message; None for a notification that is one too many."""
-        now, seconds = self._ticks(), None
+        self, raw: bytes, kind: Kind, method: str, id: int | str | None, sent: bool, call_id: str = "", size: int = 0
+    ) -> None:
+        """Keeps a message; `size` is what its JSON had where `raw` is cut."""
+        at = self._clock()
         self.revision += 1
-        if kind == "notification":
-            if now - self._second >= 1:
-                self._second, self._notices = now, 0
-            self._notices += 1
-            if self._notices > MOST_NOTICES:
-                self.dropped += 1
-                return None
-        elif kind == "request":
-            if id is not None:
-                self._open[sent, id] = (method, now)
+        if kind == "notification" and self._is_flood(at):
+            self.dropped += 1
+            return
+        self._rows.append((self.revision, at, sent, kind, method, id, call_id, size, raw))
+        self._size += len(raw) + _OVERHEAD
+        if self._size > BUDGET or len(self._rows) + len(self._messages) > MOST_MESSAGES:
+            self._drop_oldest()
+
+    def _is_flood(self, at: float) -> bool:
+        if at - self._second >= 1:
+            self._second, self._notices = at, 0
+        self._notices += 1
+        return self._notices > MOST_NOTICES
+
+    def _drop_oldest(self) -> None:
+        while len(self) > MOST_MESSAGES or (self._size > BUDGET and len(self) > 1):
+            if not self._messages:
+                self._look(1)
+            self._size -= len(self._messages.popleft().raw) + _OVERHEAD
+            self.dropped += 1
+
+    def _look(self, most: int = MOST_MESSAGES) -> None:
+        """Finds out what the oldest rows that nobody looked at were, at most so many."""
+        for _ in range(min(most, len(self._rows))):
+            number, at, sent, kind, method, id, call_id, size, raw = self._rows.popleft()
+            while self._connected_at and self._connected_at[0] < number:
+                self._connected_at.popleft()
+                self._begin_anew()
+            seconds = None
+            if kind == "request" and id is not None:
+                self._open[sent, id] = (method, at)
                 if len(self._open) > MOST_MESSAGES:
                     del self._open[next(iter(self._open))]  # never answered
-        elif id is not None and (asked := self._open.pop((not sent, id), None)) is not None:
-            method, seconds = asked[0], now - asked[1]
-        raw, size = _json(message)
-        row = (self.revision, self._clock(), sent, kind, method, id, seconds, size, raw, call_id)
-        self._messages.append(row)
-        self._size += len(raw) + _OVERHEAD
-        while len(self._messages) > MOST_MESSAGES or (self._size > BUDGET and len(self._messages) > 1):
-            self._size -= len(self._messages.popleft()[_RAW]) + _OVERHEAD
-            self.dropped += 1
-        kept = _made(row)
-        if method in _HANDSHAKES:
-            self._greet(kept)
-        return kept
+            elif kind != "notification" and id is not None and (asked := self._open.pop((not sent, id), None)):
+                method, seconds = asked[0], at - asked[1]
+            message = RawMessage(number, at, sent, kind, method, id, seconds, size or len(raw), raw, call_id)
+            self._messages.append(message)
+            if method in _HANDSHAKES:
+                self._greet(message)
+
+    def _begin_anew(self) -> None:
+        self._open.clear()
+        self._handshake = self._greeting = None
 
     def _greet(self, message: RawMessage) -> None:
         if message.kind == "request":
             self._greeting = message
-        elif self._greeting is not None and message.kind == "result" and self.handshake is None:
-            self.handshake = (self._greeting, message)
+        elif self._greeting is not None and message.kind == "result" and self._handshake is None:
+            self._handshake = (self._greeting, message)
+
+    @property
+    def handshake(self) -> tuple[RawMessage, RawMessage] | None:
+        """The request that opened the connection and its answer, kept for as long as it holds."""
+        self._look()
+        if self._connected_at:
+            self._connected_at.clear()
+            self._begin_anew()
+        return self._handshake
 
     def __len__(self) -> int:
-        return len(self._messages)
+        return len(self._rows) + len(self._messages)
 
     @property
     def first(self) -> int:
         """The number of the oldest message that is kept."""
-        return self._messages[0][0] if self._messages else self.revision + 1
+        if self._messages:
+            return self._messages[0].number
+        return self._rows[0][0] if self._rows else self.revision + 1
 
     def after(self, number: int) -> Iterator[RawMessage]:
         """The messages behind that number, in order."""
+        self._look()
         if number < self.first:
-            yield from map(_made, self._messages)
+            yield from tuple(self._messages)
             return
-        newer = list(islice(_until(reversed(self._messages), number), MOST_MESSAGES))
-        yield from map(_made, reversed(newer))
+        yield from reversed(list(takewhile(lambda message: message.number > number, reversed(self._messages))))
 
     def clear(self) -> None:
         """Forgets them; what is still open is answered as it would be."""
+        self._look()
         self._messages.clear()
         self._size = self.dropped = 0
         self.revision += 1
 
 
-def _until(messages: Iterator[_Row], number: int) -> Iterator[_Row]:
-    for message in messages:
-        if message[0] <= number:
-            return
-        yield message
+def json_of(message: BaseModel) -> bytes:
+    """A JSON-RPC message as it goes over a wire: what the SDK's own serialiser makes of it, in a third of its time, as
+    the fields are plain values. Raises ValueError or RecursionError where it can't be carried."""
+    fields = message.__dict__
+    given = message.__pydantic_fields_set__
+    if isinstance(fields.get("error"), BaseModel):
+        return message.__pydantic_serializer__.to_json(message, by_alias=True, exclude_unset=True)
+    if len(given) < len(fields):
+        fields = {name: fields[name] for name in fields if name in given}
+    return to_json(fields, inf_nan_mode="null")
 
 
-def _json(message: BaseModel) -> tuple[bytes, int]:
-    """The JSON to keep, and the size it had."""
+def to_keep(message: BaseModel, raw: bytes) -> tuple[bytes, int]:
+    """The JSON of a message to keep, given the one it has, if any (b""), and the size it had where that is cut."""
+    size = 0
     try:
-        raw = _as_bytes(message)
+        raw = raw or json_of(message)
     except (ValueError, RecursionError):  # nested too deeply for the serialiser, or text that UTF-8 can't carry
-        raw, size = b"", 0
+        pass
     else:
         size = len(raw)
         if size <= LARGEST:
-            return raw, size
+            return raw, 0
+    return _cut(message), size
+
+
+def _cut(message: BaseModel) -> bytes:
     fields = {
         name: dict(value) if isinstance(value, BaseModel) else value for name, value in message if value is not None
     }
-    cut = json.dumps(_Cutting().cut(fields), ensure_ascii=False, default=str).encode("utf-8", "replace")
-    return cut, size or len(cut)
-
-
-def _as_bytes(message: BaseModel) -> bytes:
-    """Done for every message, so at once to bytes and past the model, whose fields are plain values: a third of the
-    time of `model_dump_json`. Of an error, which holds another model, as that does it."""
-    fields = message.__dict__
-    if any(isinstance(value, BaseModel) for value in fields.values()):
-        return message.__pydantic_serializer__.to_json(message, by_alias=True, exclude_unset=True)
-    given = message.__pydantic_fields_set__
-    return to_json(fields if len(given) == len(fields) else {name: fields[name] for name in fields if name in given})
+    return json.dumps(_Cutting().cut(fields), ensure_ascii=False, default=str).encode("utf-8", "replace")
 
 
 class _Cutting:

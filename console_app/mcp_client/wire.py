@@ -33,7 +33,8 @@ from console_app.mcp_client.mcp_internals import ReadStream, WriteStream
 from console_app.mcp_client.running_calls import RunningCalls, WireCall, current_call
 from console_app.mcp_client.silent_server import only_modern
 from console_app.mcp_client.status import RejectedTool
-from console_app.mcp_client.traffic import Kind, Traffic
+from console_app.mcp_client.traffic import Kind, Traffic, json_of, to_keep
+from console_app.mcp_client.wire_message import WireMessage
 
 _ORDER: dict[str, int] = {level: place for place, level in enumerate(get_args(Level))}
 # By class, since each `isinstance` that fails on a pydantic model costs as much as keeping the message.
@@ -91,29 +92,34 @@ class Wire:
         async with transport as (read, write):
             yield _WatchedRead(read, self), _WatchedWrite(write, self)
 
-    def sending(self, message: SessionMessage) -> None:
-        """One message on its way to the server."""
+    def sending(self, message: JSONRPCMessage) -> bytes:
+        """One message on its way to the server; returns its JSON, b"" where it has none."""
         call = current_call.get()
-        match message.message:
-            case JSONRPCRequest() as request:
-                self._methods[request.id] = request.method
-                if call is not None:
-                    self._calls.sent(call, request.id)
-                self._keep(call.call_id if call is not None else "", request, sent=True)
-            case JSONRPCResponse() | JSONRPCError() as answer:
-                self._keep(self._asked_for.pop(answer.id, "") if answer.id is not None else "", answer, sent=True)
-            case notification:
-                self._keep(call.call_id if call is not None else "", notification, sent=True)
+        call_id = call.call_id if call is not None else ""
+        if isinstance(message, JSONRPCRequest):
+            self._methods[message.id] = message.method
+            if call is not None:
+                self._calls.sent(call, message.id)
+        elif isinstance(message, JSONRPCResponse | JSONRPCError):
+            call_id = self._asked_for.pop(message.id, "") if message.id is not None else ""
+        try:
+            raw = json_of(message)
+        except (ValueError, RecursionError):
+            raw = b""
+        self._keep(call_id, message, raw, sent=True)
+        return raw
 
     def received(self, item: SessionMessage | Exception, context: contextvars.Context | None) -> bool:
         """One message from the server; returns whether the SDK should see it."""
         if isinstance(item, Exception):
             return True
         message = item.message
-        self._hide_secrets(message)
+        raw = item.raw if isinstance(item, WireMessage) else b""
+        if self._hide_secrets(message):
+            raw = b""
         if isinstance(message, JSONRPCNotification):
             params = message.params or {}
-            self._keep(self._call_id(params, context), message, sent=False)
+            self._keep(self._call_id(params, context), message, raw, sent=False)
             if message.method == "notifications/progress":
                 return not self._progress(params)
             if message.method == "notifications/message":
@@ -122,14 +128,14 @@ class Wire:
             return True
         if isinstance(message, JSONRPCResponse | JSONRPCError):
             method = self._methods.pop(message.id, None) if message.id is not None else None
-            self._keep(self._calls.answered(message.id) if message.id is not None else "", message, sent=False)
+            self._keep(self._calls.answered(message.id) if message.id is not None else "", message, raw, sent=False)
             if isinstance(message, JSONRPCResponse):
                 self._clean(message, method)
             elif method == "initialize" and message.error.code == METHOD_NOT_FOUND:
                 message.error = only_modern(message.error)
         if isinstance(message, JSONRPCRequest):
             self._asked_for[message.id] = call_id = self._call_id(message.params or {}, context)
-            self._keep(call_id, message, sent=False)
+            self._keep(call_id, message, raw, sent=False)
         return True
 
     def _clean(self, answer: JSONRPCResponse, method: str | None) -> None:
@@ -144,16 +150,18 @@ class Wire:
             case _:
                 pass
 
-    def _hide_secrets(self, message: JSONRPCMessage) -> None:
-        """A server may give back what mcp.json gave it: no result, no log line and no description holds it."""
-        match message:
-            case JSONRPCResponse():
-                message.result = self._without_secrets(message.result)
-            case JSONRPCError():
-                message.error.message = self._without_secrets(message.error.message)
-                message.error.data = self._without_secrets(message.error.data)
-            case JSONRPCNotification() | JSONRPCRequest():
-                message.params = self._without_secrets(message.params)
+    def _hide_secrets(self, message: JSONRPCMessage) -> bool:
+        """A server may give back what mcp.json gave it: no result, no log line and no description holds it. Whether
+        there was any."""
+        if isinstance(message, JSONRPCError):
+            said, message.error.message = message.error.message, self._without_secrets(message.error.message)
+            data, message.error.data = message.error.data, self._without_secrets(message.error.data)
+            return said != message.error.message or data != message.error.data
+        if isinstance(message, JSONRPCResponse):
+            had, message.result = message.result, self._without_secrets(message.result)
+            return had is not message.result
+        given, message.params = message.params, self._without_secrets(message.params)
+        return given is not message.params
 
     def asking(self) -> tuple[WireCall | None, list[WireCall]]:
         """For a request of the server that is being answered: the call it belongs to, if that is known, and those
@@ -165,9 +173,11 @@ class Wire:
         call = self._calls.whose(params, context)
         return call.call_id if call is not None else ""
 
-    def _keep(self, call_id: str, message: JSONRPCMessage, *, sent: bool) -> None:
-        method, id = getattr(message, "method", ""), getattr(message, "id", None)
-        self._traffic.keep(message, _KINDS[type(message)], method, id, sent=sent, call_id=call_id)
+    def _keep(self, call_id: str, message: JSONRPCMessage, raw: bytes, *, sent: bool) -> None:
+        fields = message.__dict__
+        kept, size = to_keep(message, raw)
+        method, id = fields.get("method", ""), fields.get("id")
+        self._traffic.keep(kept, _KINDS[type(message)], method, id, sent, call_id, size)
 
     def _progress(self, params: dict[str, Any]) -> bool:
         call = self._calls.of_token(params.get("progressToken"))
@@ -250,8 +260,8 @@ class _WatchedWrite:
         self._wire = wire
 
     async def send(self, item: SessionMessage, /) -> None:
-        self._wire.sending(item)
-        await self._inner.send(item)
+        raw = self._wire.sending(item.message)
+        await self._inner.send(WireMessage(item.message, item.metadata, raw))
 
     async def aclose(self) -> None:
         await self._inner.aclose()

@@ -53,7 +53,11 @@ class AnswerCalls(Protocol):
     def __len__(self) -> int: ...
 
     def finish(self, cut: str = "") -> None:
-        """The answer is over. `cut` says by what it was cut off, "" for a normal end."""
+        """The model stopped. `cut` says by what it was cut off, "" for a normal end."""
+        ...
+
+    def over(self) -> None:
+        """The stream is over after a finish: no call stays open."""
         ...
 
 
@@ -89,6 +93,10 @@ class WireAnswer(ABC):
     @abstractmethod
     def tokens(self) -> tuple[int, int, int | None] | None:
         """Input, output and cached tokens, None when the endpoint counted none."""
+
+    @abstractmethod
+    def take_usage(self, event: dict[str, Any]) -> None:
+        """Takes the usage of an event, if it has one, and nothing else of it."""
 
     @property
     def cache_written(self) -> int:
@@ -137,7 +145,7 @@ class WireAnswer(ABC):
 
     def end(self) -> FinishChunk:
         """The stream is over after a finish: appends what was still open, and returns the last chunk."""
-        self.calls.finish("the end of the answer")  # begun behind it
+        self.calls.over()
         self.close_reasoning()
         reason = self._reason
         if reason == "tool_calls" and not len(self.calls):

@@ -7,6 +7,8 @@ page, or nothing. The first byte tells them apart; content types are too often w
 from __future__ import annotations
 
 import asyncio
+import math
+import time
 from collections.abc import AsyncGenerator, AsyncIterator
 from typing import Any, Protocol
 
@@ -16,9 +18,10 @@ from console_app.providers.loose_json import HalfCharacters, obj, parse_mended
 from console_app.providers.sse import EventTooLarge, SseEvent, SseReader
 
 AFTER_END = 0.05  # seconds for the last bytes of the body, so that its connection can be used again
-AFTER_FINISH = 3.0  # seconds that usage and the end mark may take after the model finished
+AFTER_FINISH = 3.0  # seconds that usage and the end mark may take after the model finished, keep-alives or not
 LARGEST_BODY = 64 * 2**20  # bytes of an answer that isn't streamed
 HALVES = "halves of characters"
+_ALIVE = ("ping", "keepalive", "heartbeat")  # events that only keep a connection open
 _BLANK = b"\xef\xbb\xbf \t\r\n"
 
 
@@ -32,6 +35,10 @@ class Body(Protocol):
 
 class StreamCut(Exception):
     """The stream ended, in good order or not, before the model said that it had finished."""
+
+
+class OnlyKeepAlives(Exception):
+    """The endpoint keeps the connection open and sends nothing of an answer."""
 
 
 class NotAnAnswer(Exception):
@@ -50,18 +57,21 @@ class BadEvent(Exception):
         self.data = data
 
 
-async def read_answer(body: Body, answer: WireAnswer) -> AsyncGenerator[None]:
+async def read_answer(body: Body, answer: WireAnswer, longest: float = math.inf) -> AsyncGenerator[None]:
     """Reads all of `body`; yields after each piece that may have left chunks in `answer.chunks`.
 
-    Ends when the answer is complete. Raises StreamCut, NotAnAnswer, BadEvent, ServerFault, and what the HTTP library
-    raises when a connection is lost before the model finished.
+    Ends when the answer is complete. Raises StreamCut, NotAnAnswer, BadEvent, ServerFault, OnlyKeepAlives where nothing
+    else came for `longest` seconds, and what the HTTP library raises when a connection is lost before the model
+    finished.
     """
     stream = _Stream(answer)
     pieces = body.aiter_bytes()
+    news, heard, until = 0, time.monotonic(), 0.0
     while not answer.over:
         try:
             if answer.finished:
-                async with asyncio.timeout(AFTER_FINISH):
+                until = until or asyncio.get_running_loop().time() + AFTER_FINISH
+                async with asyncio.timeout_at(until):
                     piece = await anext(pieces)
             else:
                 piece = await anext(pieces)
@@ -73,19 +83,23 @@ async def read_answer(body: Body, answer: WireAnswer) -> AsyncGenerator[None]:
             raise
         stream.take(piece)
         yield
+        if stream.news != news:
+            news, heard = stream.news, time.monotonic()
+        elif time.monotonic() - heard > longest:
+            raise OnlyKeepAlives
     if answer.over:
-        await _drain(pieces)
+        await _drain(pieces, stream)
     stream.end()
     yield
     if not answer.finished:
         raise StreamCut
 
 
-async def _drain(pieces: AsyncIterator[bytes]) -> None:
+async def _drain(pieces: AsyncIterator[bytes], stream: _Stream) -> None:
     try:
         async with asyncio.timeout(AFTER_END):
-            async for _ in pieces:
-                pass
+            async for piece in pieces:
+                stream.take(piece)
     except Exception:
         pass  # the answer is complete: at worst the next request opens a new connection
 
@@ -104,6 +118,7 @@ class _Stream:
         self._whole: list[bytes] = []
         self._size = 0
         self._events = 0
+        self.news = 0  # grows with all that is more than a comment or a ping
         self._halves = HalfCharacters()
         self._noted: set[str] = set()
 
@@ -112,6 +127,7 @@ class _Stream:
             self._first = start[:1]
         if self._first in (b"{", b"[", b"<"):
             self._size += len(piece)
+            self.news += 1
             if self._size > LARGEST_BODY:
                 raise NotAnAnswer(b"".join(self._whole)[:2000].decode("utf-8", "replace"))
             self._whole.append(piece)
@@ -144,7 +160,12 @@ class _Stream:
 
     def _event(self, event: SseEvent) -> None:
         self._events += 1
+        if event.name not in _ALIVE:
+            self.news += 1
         data = event.data
+        if self._answer.over:
+            self._behind(data)
+            return
         if data[:1] != b"{":
             data = data.strip()
             if data == b"[DONE]":
@@ -163,6 +184,14 @@ class _Stream:
             self._answer.event(event.name, obj(value))
         elif event.name == "error":
             raise ServerFault(value)
+
+    def _behind(self, data: bytes) -> None:
+        """Behind the end mark nothing of an answer comes any more, but what it cost may."""
+        try:
+            value: Any = self._parse(data)
+        except ValueError:
+            return
+        self._answer.take_usage(obj(value))
 
     def _mended(self, data: bytes) -> Any:
         try:

@@ -39,7 +39,7 @@ class AnthropicAnswer(WireAnswer):
     def __init__(self, tools: Sequence[ToolSpec] = (), source: str = "") -> None:
         super().__init__(tools)
         self._source = source
-        self._calls = LabelledCalls(self.chunks, self.offered)
+        self._calls = LabelledCalls(self.chunks, "content_block_stop", self.offered, once=True)
         self._open: dict[int | None, _Block] = {}
         self._counted: dict[str, Any] = {}
 
@@ -58,9 +58,9 @@ class AnthropicAnswer(WireAnswer):
             case "content_block_stop":
                 self._stop(_index(data))
             case "message_start":
-                self._count(obj(obj(data.get("message")).get("usage")))
+                self.take_usage(obj(data.get("message")))
             case "message_delta":
-                self._count(obj(data.get("usage")))
+                self.take_usage(data)
                 self._stopped(obj(data.get("delta")))
             case "message_stop":
                 self.over = True
@@ -71,7 +71,7 @@ class AnthropicAnswer(WireAnswer):
         """A whole message, from a server that doesn't stream."""
         if body.get("type") != "message" or "content" not in body:
             return False
-        self._count(obj(body.get("usage")))
+        self.take_usage(body)
         for index, block in enumerate(map(obj, arr(body["content"]))):
             self._start(index, block)
             self._stop(index)
@@ -129,11 +129,15 @@ class AnthropicAnswer(WireAnswer):
                 pass
 
     def _stop(self, index: int | None) -> None:
-        block = self._open.pop(index, None)
-        if block is None:
-            self._calls.close(Where(index))
-        else:
+        self._calls.closes = True
+        if index is None and len(self._open) == 1 and not self._calls.open:
+            index = next(iter(self._open))
+        if block := self._open.pop(index, None):
             self._close(block, complete=True)
+        elif index is not None:
+            self._calls.close(Where(index))
+        elif not self._open:
+            self._calls.close_alone()
 
     def _close(self, block: _Block, *, complete: bool) -> None:
         """Keeps a block; thinking that was cut off is kept for people only, since it has no signature."""
@@ -178,8 +182,9 @@ class AnthropicAnswer(WireAnswer):
             self.chunks.append(NoticeChunk(f"The model declined: {why}", "warning"))
         self.finish(reason)
 
-    def _count(self, usage: dict[str, Any]) -> None:
-        self._counted |= {name: value for name, value in usage.items() if value is not None}
+    def take_usage(self, event: dict[str, Any]) -> None:
+        """Of the message, at its start and at its end."""
+        self._counted |= {name: value for name, value in obj(event.get("usage")).items() if value is not None}
 
     def tokens(self) -> tuple[int, int, int | None] | None:
         """Input counts what was read from and written to the cache too, as the other formats do."""

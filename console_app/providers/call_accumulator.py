@@ -166,6 +166,10 @@ class CallAccumulator:
         for call in self.open.copy():
             self._end(call, cut)
 
+    def over(self) -> None:
+        """Nothing more comes: what began behind the finish is broken."""
+        self.finish("the end of the answer")
+
     def labelled(self, label: Label) -> Call | None:
         """The latest call under `label`, ended or not."""
         near = [call for call in self._near(label) if _same(call.label, label)]

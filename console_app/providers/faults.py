@@ -164,7 +164,7 @@ _WAITING = (ssl.SSLWantReadError, ssl.SSLWantWriteError)
 
 def _unreachable(error: BaseException, where: EndpointAddress) -> Fault:
     chain = list(_chain(error))
-    names = {cls.__name__ for link in chain for cls in type(link).__mro__}
+    names = {name for link in chain for name in _names(link)}
     make = _Maker(where, None)
     if any(isinstance(link, socket.gaierror) for link in chain):
         problem = make.error(f"no such host: {where.host}", "Check the base URL and the network.")
@@ -196,11 +196,17 @@ def _unreachable(error: BaseException, where: EndpointAddress) -> Fault:
             make.error(f"the request can't be sent: {where.scrub(why)}", "Check the base URL and the headers.")
         )
     if "TransportError" in names or any(isinstance(link, OSError) for link in chain):
-        why = one_line(where.scrub(str(chain[-1]) or type(chain[-1]).__name__), 200)
+        of_network = [link for link in chain if isinstance(link, OSError) or "TransportError" in _names(link)]
+        said = next((str(link) for link in reversed(of_network) if str(link)), type(of_network[-1]).__name__)
+        why = one_line(where.scrub(said), 200)
         problem = make.error(f"the connection was lost: {why}", "Check the network and try again.")
         return Fault(problem, True, "connection lost")
     why = one_line(where.scrub(f"{type(error).__name__}: {error}"), 300)
     return Fault(make.error(f"failed: {why}", ""))
+
+
+def _names(error: BaseException) -> set[str]:
+    return {cls.__name__ for cls in type(error).__mro__}
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:

@@ -1,19 +1,32 @@
 """The calls of an answer whose wire names the block or item that each fragment belongs to (Responses, Anthropic).
 
-A call runs when its own closing event came with a whole object, or at a normal end of the answer. A label is the place
-in the answer, the item's id and the call's id, as far as an event says them. A fragment or a closing event belongs to
+A call runs when its own closing event came: at once with a whole object, else at a normal end of the answer. Where that
+event is missing though others came, something was lost, and the call doesn't run; an endpoint that closes nothing says
+by the normal end that its calls are whole, and a person is asked. A label is the place in the answer, the item's id and
+the call's id, as far as an event says them. A fragment or a closing event belongs to
 the one call that agrees with it best and contradicts it nowhere; where there is none, or several, it belongs to nobody,
 and every call that it might have been meant for is in doubt until its own closing event repeats its arguments whole.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from console_app.domain.ports.provider import CallBroken, CallDelta, CallOpened, Chunk, ProviderData
+from console_app.domain.ports.provider import (
+    CallBroken,
+    CallClosed,
+    CallDelta,
+    CallOpened,
+    Chunk,
+    NoticeChunk,
+    ProviderData,
+)
 from console_app.providers.call_accumulator import UNOWNED, CallInPieces, arguments_text
 from console_app.providers.offered_tools import OfferedTools
+
+NOT_MARKED = "its endpoint did not mark where it ends"
+NEVER_BEGUN = "The endpoint sent arguments of a call that it never began: that call was not run."
 
 
 class Where(NamedTuple):
@@ -46,15 +59,24 @@ class LabelledCall(CallInPieces):
 
 
 class LabelledCalls:
-    """The calls of one answer, of the `tools` that were offered. Methods append chunks to `out`."""
+    """The calls of one answer, of the `tools` that were offered. Methods append chunks to `out`.
 
-    def __init__(self, out: list[Chunk], tools: OfferedTools | None = None) -> None:
+    `closing` is the format's name for the event that ends a call; `once` says that a call has only one.
+    """
+
+    def __init__(
+        self, out: list[Chunk], closing: str, tools: OfferedTools | None = None, *, once: bool = False
+    ) -> None:
         self._out = out
+        self._closing = closing
+        self._once = once
+        self.closes = False  # a closing event came, of a call or of what stands beside them
         self._tools = tools or OfferedTools()
         self._calls: list[LabelledCall] = []
         self._unowned: list[Where] = []  # of fragments that came before any call they might be of
         self._told: set[int] = set()  # those that a closing event without their id named
         self._last: tuple[Where, LabelledCall] | None = None  # the owner of the last fragment
+        self._whole = 0  # so many calls had begun when the answer came to a normal end
 
     def __len__(self) -> int:
         return len(self._calls)
@@ -64,7 +86,7 @@ class LabelledCalls:
         self._last = None
         if id and any(call.id == id and call.where.agreement(where) > 0 for call in self._calls):
             return
-        for earlier in self._open():
+        for earlier in self.open:
             self._announce(earlier)
             if earlier.marked:
                 self._end(earlier)  # the model went on, so its end was one
@@ -98,15 +120,20 @@ class LabelledCalls:
         elif call.name:
             self._announce(call)
 
-    def close(self, where: Where, name: str = "", arguments: Any = "") -> bool:
-        """The closing event of a call; `arguments`, where it repeats them, are the truth. False when it is of none."""
-        # An end may be marked twice: what may be that of a call which has ended is none of another.
-        call = self._owner(where, ended=True)
-        if call is None:
-            return False
-        text = arguments_text(arguments)
-        if call.ended:
-            return True
+    def close(self, where: Where, name: str = "", arguments: Any = "") -> None:
+        """The closing event of a call; `arguments`, where it repeats them, are the truth."""
+        # Where an end is marked twice, what may be that of a call which has ended is none of another.
+        call = self._owner(where, ended=not self._once)
+        if call is not None and not call.ended:
+            self._close(call, name, arguments_text(arguments))
+
+    def close_alone(self) -> None:
+        """A closing event without any label, in a format that sends one a call: that of the only call that is open."""
+        if len(calls := self.open) == 1:
+            self._close(calls[0])
+
+    def _close(self, call: LabelledCall, name: str = "", text: str = "") -> None:
+        call.marked = self.closes = True
         call.name = call.name or name
         if text:
             call.doubt = ""
@@ -119,9 +146,6 @@ class LabelledCalls:
         # with an end that follows.
         if call.whole and call.name:
             self._end(call)
-        else:
-            call.marked = True
-        return True
 
     def incomplete(self, where: Where) -> None:
         """The endpoint says that the call at `where` is not whole, whatever it holds."""
@@ -145,11 +169,24 @@ class LabelledCalls:
         return False
 
     def finish(self, cut: str = "") -> None:
-        """The answer is over. `cut` says by what it was cut off, "" for a normal end: open calls end, or are broken."""
-        for call in self._open():
-            self._end(call, cut)
+        """The model stopped. `cut` says by what it was cut off, and open calls are broken; "" is a normal end, behind
+        which some servers still send the closing events."""
+        if not cut:
+            self._whole = len(self._calls)
+        for call in self.open:
+            if cut or call.marked:
+                self._end(call, cut)
 
-    def _open(self) -> list[LabelledCall]:
+    def over(self) -> None:
+        """Nothing more comes: calls that were open at a normal end are ended, those that began behind it broken."""
+        for call in self.open:
+            self._end(call, "" if call.index < self._whole else "the end of the answer")
+        if any(not any(call.where.may_be(where) for call in self._calls) for where in self._unowned):
+            self._out.append(NoticeChunk(NEVER_BEGUN, "warning"))
+
+    @property
+    def open(self) -> list[LabelledCall]:
+        """Those that have not ended, in call order."""
         return [call for call in self._calls if not call.ended]
 
     def _owner(self, where: Where, *, ended: bool) -> LabelledCall | None:
@@ -163,7 +200,7 @@ class LabelledCalls:
 
     def _disown(self, where: Where) -> None:
         """A fragment is nobody's: whose it might be may not be whole, now or later."""
-        for call in self._open():
+        for call in self.open:
             if call.where.may_be(where):
                 call.doubt = UNOWNED
         self._unowned.append(where)
@@ -188,7 +225,13 @@ class LabelledCalls:
             problem = f"cut off by {cut} after {len(text):,} characters"
         elif not call.name:
             problem = "the call names no tool"
-        else:
+        elif call.marked or call.doubt:
             problem = call.doubt
+        elif self.closes or not call.whole:
+            problem = f"the endpoint never sent the end of this call ({self._closing})"
+        else:
+            problem = ""
         end = CallBroken(call.index, problem, text) if problem else self._tools.read(call.index, call.name, text)
+        if isinstance(end, CallClosed) and not call.marked:
+            end = replace(end, must_ask=end.must_ask or NOT_MARKED)
         self._out.append(end)

@@ -10,9 +10,8 @@ from console_app.providers.cache_marks import forwards_marks, mark_chat, with_ma
 from console_app.providers.faults import Fault
 from console_app.providers.openai_chat_answer import ChatAnswer
 from console_app.providers.openai_chat_request import chat_body
-from console_app.providers.openai_client import make_openai_client, openai_headers
+from console_app.providers.openai_client import OpenAIWireProvider
 from console_app.providers.optional_fields import refused_field, without
-from console_app.providers.wire_provider import WireProvider
 
 _LIMITS = ("max_completion_tokens", "max_tokens")
 _OPTIONAL: dict[str, tuple[str, ...]] = {
@@ -30,22 +29,10 @@ _OPTIONAL: dict[str, tuple[str, ...]] = {
 }
 
 
-class OpenAIChatProvider(WireProvider):
+class OpenAIChatProvider(OpenAIWireProvider):
     """A model behind `/chat/completions`."""
 
     path: ClassVar[str] = "/chat/completions"
-    models_path: ClassVar[str] = "/models"
-
-    def _make_client(self) -> Any:
-        return make_openai_client(self._config, self._where)
-
-    def _stream_class(self) -> Any:
-        from openai import AsyncStream
-
-        return AsyncStream[object]
-
-    def _headers(self) -> dict[str, Any]:
-        return openai_headers(self._config, self._where)
 
     def _body(self, request: ModelRequest) -> dict[str, Any]:
         # OpenAI's newer models take only the longer name, most other servers only the shorter one.

@@ -54,8 +54,13 @@ class ChatAnswer(WireAnswer):
                 self.finish(reason)
         else:
             raise_for_error(name, data)
-        if usage := data.get("usage") or ("x_groq" in data and obj(data["x_groq"]).get("usage")):
-            self.usage = obj(usage)
+        if "usage" in data or "x_groq" in data:
+            self.take_usage(data)
+
+    def take_usage(self, event: dict[str, Any]) -> None:
+        """Of the chunk, or of Groq's own field."""
+        if usage := obj(event.get("usage")) or obj(obj(event.get("x_groq")).get("usage")):
+            self.usage = usage
 
     def _beside(self, choice: dict[str, Any]) -> None:
         """What some servers write into a choice beside its delta, or in place of it."""

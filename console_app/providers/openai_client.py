@@ -1,33 +1,41 @@
-"""Makes the OpenAI SDK's client for both of its formats."""
+"""What both formats of OpenAI share: the SDK's client, its headers and its stream."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
-from console_app.domain.endpoint import ProviderConfig
-from console_app.providers.endpoint_address import EndpointAddress
 from console_app.providers.endpoint_headers import headers_left_out, headers_sent
 from console_app.providers.http_client import make_http_client
+from console_app.providers.wire_provider import WireProvider
 
 
-def make_openai_client(config: ProviderConfig, where: EndpointAddress) -> Any:
-    """A client without retries and without redirects, which could carry the key to another host."""
-    from openai import AsyncOpenAI  # 0.5 s: the caller is in a thread
+class OpenAIWireProvider(WireProvider):
+    """A model that is reached by the OpenAI SDK, in one of its formats."""
 
-    http_client = make_http_client(config, where)
-    return AsyncOpenAI(
-        api_key=config.api_key or "",
-        base_url=where.url,
-        max_retries=0,
-        timeout=http_client.timeout,
-        default_headers=headers_sent(config, where, "OPENAI"),
-        http_client=http_client,
-        _enforce_credentials=False,
-    )
+    models_path: ClassVar[str] = "/models"
 
+    def _make_client(self) -> Any:
+        """A client without retries and without redirects, which could carry the key to another host."""
+        from openai import AsyncOpenAI  # 0.5 s: the caller is in a thread
 
-def openai_headers(config: ProviderConfig, where: EndpointAddress) -> dict[str, Any]:
-    """Headers that a request leaves out, in the SDK's way of saying so."""
-    from openai import Omit
+        http_client = make_http_client(self._config, self._where)
+        return AsyncOpenAI(
+            api_key=self._config.api_key or "",
+            base_url=self._where.url,
+            max_retries=0,
+            timeout=http_client.timeout,
+            default_headers=headers_sent(self._config, self._where, "OPENAI"),
+            http_client=http_client,
+            _enforce_credentials=False,
+        )
 
-    return {name: Omit() for name in headers_left_out(config, where, "OPENAI")}
+    def _stream_class(self) -> Any:
+        from openai import AsyncStream
+
+        return AsyncStream[object]
+
+    def _headers(self) -> dict[str, Any]:
+        """Headers that a request leaves out, in the SDK's way of saying so."""
+        from openai import Omit
+
+        return {name: Omit() for name in headers_left_out(self._config, self._where, "OPENAI")}

@@ -9,11 +9,10 @@ from console_app.domain.ports.provider import ModelRequest
 from console_app.providers.answer import WireAnswer
 from console_app.providers.faults import Fault
 from console_app.providers.loose_json import obj
-from console_app.providers.openai_client import make_openai_client, openai_headers
+from console_app.providers.openai_client import OpenAIWireProvider
 from console_app.providers.openai_responses_answer import ResponsesAnswer
 from console_app.providers.openai_responses_request import responses_body
 from console_app.providers.optional_fields import refused_field, without
-from console_app.providers.wire_provider import WireProvider
 
 _REASONS = re.compile(r"^(o\d|gpt-[5-9]|codex)")
 _OPTIONAL: dict[str, tuple[str, ...]] = {
@@ -29,22 +28,10 @@ _OPTIONAL: dict[str, tuple[str, ...]] = {
 }
 
 
-class OpenAIResponsesProvider(WireProvider):
+class OpenAIResponsesProvider(OpenAIWireProvider):
     """A model behind `/responses`."""
 
     path: ClassVar[str] = "/responses"
-    models_path: ClassVar[str] = "/models"
-
-    def _make_client(self) -> Any:
-        return make_openai_client(self._config, self._where)
-
-    def _stream_class(self) -> Any:
-        from openai import AsyncStream
-
-        return AsyncStream[object]
-
-    def _headers(self) -> dict[str, Any]:
-        return openai_headers(self._config, self._where)
 
     def _body(self, request: ModelRequest) -> dict[str, Any]:
         body = responses_body(request, self._config, source=self._source, images=self._sees)

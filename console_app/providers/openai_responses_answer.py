@@ -29,7 +29,7 @@ class ResponsesAnswer(WireAnswer):
     def __init__(self, tools: Sequence[ToolSpec] = (), source: str = "") -> None:
         super().__init__(tools)
         self._source = source
-        self._calls = LabelledCalls(self.chunks, self.offered)
+        self._calls = LabelledCalls(self.chunks, "response.output_item.done", self.offered)
         self._items = Items()
 
     @property
@@ -212,7 +212,7 @@ class ResponsesAnswer(WireAnswer):
     # -- the end
 
     def _completed(self, kind: str, response: dict[str, Any]) -> None:
-        self.usage = obj(response.get("usage"))
+        self.take_usage(response)
         status = text(response.get("status")) or ("incomplete" if kind == "response.incomplete" else "completed")
         if status == "failed":
             raise ServerFault(response)
@@ -220,6 +220,11 @@ class ResponsesAnswer(WireAnswer):
         reason = text(obj(response.get("incomplete_details")).get("reason"))
         self.finish(status if status == "completed" else reason or status)
         self.over = True
+
+    def take_usage(self, event: dict[str, Any]) -> None:
+        """Of an event, or of the response that it repeats."""
+        if usage := obj(event.get("usage")) or obj(obj(event.get("response")).get("usage")):
+            self.usage = usage
 
     def tokens(self) -> tuple[int, int, int | None] | None:
         """From the `usage` of the completed response."""

@@ -14,12 +14,14 @@ def refused_field(fault: Fault, body: Mapping[str, Any], optional: Mapping[str, 
     """The first of `optional` that `body` has and the fault names; "" when there is none.
 
     `optional` maps a field to further words that stand for it in messages. `tools.strict` is `strict` inside `tools`.
+    xAI and Gemini write names as in `topP`, whatever the request has.
     """
     if fault.error.status not in (400, 422):
         return ""
     message = f"{fault.param} {fault.message}"
     for field, words in optional.items():
-        names = (field.rpartition(".")[2], *words)
+        name = field.rpartition(".")[2]
+        names = (name, re.sub(r"_([a-z])", lambda found: found[1].upper(), name), *words)
         if _holds(body, field) and any(re.search(rf"(?<![a-z]){re.escape(name)}(?![a-z_])", message) for name in names):
             return field
     return ""

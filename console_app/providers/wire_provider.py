@@ -34,7 +34,7 @@ from console_app.domain.safe_text import one_line
 from console_app.domain.sampling import Effort, Sampling
 from console_app.providers import catalog
 from console_app.providers.answer import ServerFault, WireAnswer
-from console_app.providers.answer_stream import BadEvent, NotAnAnswer, StreamCut, read_answer
+from console_app.providers.answer_stream import BadEvent, NotAnAnswer, OnlyKeepAlives, StreamCut, read_answer
 from console_app.providers.concessions import Concession, Concessions
 from console_app.providers.endpoint_address import EndpointAddress
 from console_app.providers.fault_wordings import allowed_values, is_failed_call
@@ -274,7 +274,7 @@ class WireProvider(ABC):
         async with (
             nullcontext() if self._limiter is None else self._limiter.request(),
             self._send("post", self.path, body) as response,
-            aclosing(read_answer(response, answer)) as reads,
+            aclosing(read_answer(response, answer, self._config.read_timeout)) as reads,
         ):
             if self._limiter is not None:
                 self._limiter.learned(response.headers)
@@ -358,6 +358,11 @@ class WireProvider(ABC):
             case StreamCut():
                 why = "the stream ended before the model said that it had finished"
                 return Fault(AnswerInterrupted(f"{self._where}: {why}", "Try again."), True, "the stream ended early")
+            case OnlyKeepAlives():
+                what = f"{self._where}: nothing but keep-alives came for {self._config.read_timeout:g} s"
+                silent = ProviderError(what, "The server hangs, or the model is too slow.")
+                silent.unavailable = True
+                return Fault(silent, False, "silence")
             case NotAnAnswer():
                 return Fault(not_a_stream(failure.body, "", self._where))
             case BadEvent():

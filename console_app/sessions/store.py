@@ -194,7 +194,10 @@ class Store:
 
     async def load(self, session_id: str) -> StoredEvents:
         """The events of a session in order, drafts of an answer that never ended in their places."""
-        return await self._read(lambda db: tables.events_of(db, session_id), [])
+        try:
+            return await self._read(lambda db: tables.events_of(db, session_id), [])
+        except DamagedFile:  # and it can't be set aside: what is found is better than nothing
+            return await self._database.read(lambda db: tables.events_of(db, session_id, partly=True), [])
 
     async def search(self, words: str, limit: int = 100) -> list[tables.Hit]:
         """Where all of `words` were said or returned, the best match first. Every word is a prefix."""

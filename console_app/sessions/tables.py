@@ -6,7 +6,7 @@ Each runs inside the transaction of its caller (`database`), so that what belong
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Annotated
@@ -117,14 +117,36 @@ def glance(db: sqlite3.Connection, session_id: str, limit: int) -> list[ev.Messa
     return [event for event in found if event.role != "user" or event.origin == "user"]
 
 
-def events_of(db: sqlite3.Connection, session_id: str) -> StoredEvents:
-    """All events of a session in order, drafts in their places. Those of a newer version of Fanout are left out."""
+class MissingEventsError(sqlite3.DatabaseError):
+    """A session has fewer events than were stored: its file is damaged in a way that SQLite reads past."""
+
+    sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+
+
+def events_of(db: sqlite3.Connection, session_id: str, *, partly: bool = False) -> StoredEvents:
+    """All events of a session in order, drafts in their places. Those of a newer version of Fanout are left out.
+
+    Raises MissingEventsError, unless `partly` says that fewer will do. A damaged key or page number can lead a search
+    past events that are there, without an error, so their size is held to what the list of sessions says of it.
+    """
     query = (
-        "SELECT seq, body FROM events WHERE session_id = ?1 "
-        "UNION ALL SELECT seq, body FROM drafts WHERE session_id = ?1 ORDER BY seq"
+        "SELECT seq, body, 1 FROM events WHERE session_id = ?1 "
+        "UNION ALL SELECT seq, body, 0 FROM drafts WHERE session_id = ?1 ORDER BY seq"
     )
-    bodies = [body for _, body in db.execute(query, (session_id,))]
-    return [event for at in range(0, len(bodies), _TOGETHER) for event in _all_parsed(bodies[at : at + _TOGETHER])]
+    rows = db.execute(query, (session_id,)).fetchall()
+    events: StoredEvents = []
+    size = 0
+    for at in range(0, len(rows), _TOGETHER):
+        some = rows[at : at + _TOGETHER]
+        for (_, body, counts), event in zip(some, _all_parsed([row[1] for row in some]), strict=True):
+            if event is not None:
+                events.append(event)
+            if counts and (event is None or not event.shown_only):
+                size += len(body)
+    [[stored]] = db.execute("SELECT sum(size) FROM sessions WHERE id = ?", (session_id,))
+    if not partly and size < (stored or 0) and db.execute("PRAGMA integrity_check(1)").fetchone() != ("ok",):
+        raise MissingEventsError("events are missing")
+    return events
 
 
 def append(db: sqlite3.Connection, events: Iterable[ev.Event], folder: str, *, whole: bool = False) -> None:
@@ -186,11 +208,11 @@ def _several() -> TypeAdapter[StoredEvents]:
     return TypeAdapter(list[Annotated[ev.Event, Field(discriminator="type")]])  # 13 ms, when a session is first read
 
 
-def _all_parsed(bodies: list[str]) -> StoredEvents:
+def _all_parsed(bodies: list[str]) -> Sequence[ev.Event | None]:
     try:
         return _several().validate_json(f"[{','.join(bodies)}]")
     except ValueError:
-        return [event for body in bodies if (event := parsed(body)) is not None]
+        return [parsed(body) for body in bodies]
 
 
 def parsed(body: str) -> ev.Event | None:

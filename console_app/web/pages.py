@@ -37,6 +37,9 @@ _REFUSED: Final[Mapping[Answer, tuple[int, str]]] = {
     "used": (403, "This link was used. It works once: start `fanout serve` again, or give it a --token."),
     "wait": (429, "Too many wrong tokens. Wait a minute."),
 }
+_TOKEN_FIELD: Final = """\
+<input type="password" name="token" aria-label="Token" autocomplete="current-password" autofocus required>
+<button>Open</button>"""
 
 log = logging.getLogger(__name__)
 
@@ -115,8 +118,9 @@ class BrowserPages:
     def _closed(self, line: str, code: int) -> Response:
         """The page of who is not in: the line, and a form where a token may be typed."""
         if self._door.reusable:
-            return _html("closed.html", line or "Fanout asks for its token.", code)
-        return _html("closed_once.html", line or "This page opens with the link that `fanout serve` printed.", code)
+            return _html("closed.html", code, line=line or "Fanout asks for its token.", field=_TOKEN_FIELD)
+        line = line or "This page opens with the link that `fanout serve` printed."
+        return _html("closed.html", code, line=line, field="")
 
     async def _static(self, request: Request) -> Response:
         name = request.path_params["name"]
@@ -216,6 +220,9 @@ def _size(values: list[Any]) -> tuple[int, int] | None:
         return None
 
 
-def _html(name: str, line: str = "", code: int = 200) -> HTMLResponse:
-    """A page of ours; `line` is ours too."""
-    return HTMLResponse((STATIC / name).read_text(encoding="utf-8").replace("{line}", line), code)
+def _html(name: str, code: int = 200, **parts: str) -> HTMLResponse:
+    """A page of ours; `parts`, which stand in its braces, are ours too."""
+    page = (STATIC / name).read_text(encoding="utf-8")
+    for part, text in parts.items():
+        page = page.replace(f"{{{part}}}", text)
+    return HTMLResponse(page, code)

@@ -105,6 +105,21 @@ def test_a_worker_without_the_servers_is_of_no_use(program: Fanout, cluster: Clu
     assert "Traceback" not in done.err
 
 
+def test_a_worker_of_another_version_is_refused_with_words_and_gets_no_items(program: Fanout, tmp_path: Path) -> None:
+    program.write("other/sitecustomize.py", "import console_app._version\nconsole_app._version.__version__ = '0.0.7'\n")
+    program.write("items.txt", "p\n")
+    with cluster_of(program, tmp_path, 0) as cluster:
+        path = program.environment()["PYTHONPATH"]
+        cluster.add_worker(PYTHONPATH=f"{program.cwd / 'other'}:{path}")
+        done = program.run(
+            "batch", "items.txt", "-o", "r.jsonl", "-m", "offline/rehearsal", "--no-mcp", "--engine", cluster.address
+        )
+    assert done.code == 1
+    assert "it has Fanout 0.0.7, and here is " in done.err
+    assert done.err.count("\n") == 1
+    assert not results(program.cwd / "r.jsonl")
+
+
 @pytest.mark.parametrize(
     ("engine", "says"),
     [

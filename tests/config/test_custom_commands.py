@@ -82,15 +82,15 @@ def test_a_projects_commands_count_once_trusted_as_they_are(tmp_path: Path) -> N
     file = write(project / ".fanout/commands/sub/theirs.md", "Theirs.")
     found = find(paths, project)
     assert [one.name for one in found.commands] == ["mine"]
-    assert len(found.problems) == 1
-    assert "/trust" in found.problems[0]
+    assert not found.problems, "what waits for trust is told for all files of a project together"
 
     asked = ProjectTrust(paths, project, {})
+    assert asked.summary() == "a command of this project waits for your trust"
     [waiting] = asked.waiting()
     assert "    Theirs." in waiting.lines
     asked.trust(waiting)
     assert [one.name for one in find(paths, project).commands] == ["mine", "theirs"]
-    assert not asked.waiting()
+    assert (asked.waiting(), asked.summary()) == ([], "")
 
     file.write_text("Theirs, and more.")
     assert [one.name for one in find(paths, project).commands] == ["mine"]

@@ -272,6 +272,12 @@ def test_a_project_file_tightens_at_once(load: Load, text: str, name: str, expec
     assert loaded.notes == ()
 
 
+def test_a_project_does_not_turn_plan_mode_into_one_that_asks(load: Load) -> None:
+    loaded = load(user='approval_mode = "plan"', project='approval_mode = "ask"')
+    assert loaded.settings.approval_mode is ApprovalMode.PLAN
+    assert "approval_mode" in loaded.notes[0]
+
+
 def test_rules_of_a_project_that_ask_or_deny_count_beside_one_that_waits(load: Load) -> None:
     loaded = load(project='[rules]\nallow = ["a.b"]\nask = ["c.d"]\ndeny = ["e.f"]')
     assert [(rule.action, rule.pattern) for rule in loaded.rules] == [("deny", "e.f"), ("ask", "c.d")]

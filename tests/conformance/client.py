@@ -42,7 +42,8 @@ class Agreeable:
     """A user who takes every form as it is proposed, and agrees to everything."""
 
     async def ask(self, question: Elicitation) -> ElicitationAnswer:
-        return ElicitationAnswer("accept", forms.defaults(question.schema))
+        fields = forms.fields_of(question.schema)
+        return ElicitationAnswer("accept", {one.name: one.default for one in fields if one.default is not None})
 
     async def allow_sampling(self, request: SamplingRequest) -> bool:
         return True
@@ -53,7 +54,7 @@ class Silent:
 
     def progress(self, progress: float, total: float | None, message: str | None) -> None: ...
 
-    def log(self, level: Level, text: str, *, sure: bool = True) -> None: ...
+    def log(self, level: Level, text: str, *, sure: bool = True, dropped: int = 0) -> None: ...
 
     def held(self) -> AbstractContextManager[None]:
         return nullcontext()

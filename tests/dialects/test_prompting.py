@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from console_app.dialects import parse, render_calls
-from console_app.dialects.prompting import PROMPTED, render_results, stop_strings, system_section
+from console_app.dialects.prompting import render_results, stop_strings, system_section
 from tests.dialects.answers import TOOLS, schema
 
 
@@ -25,6 +25,7 @@ class Result:
     content: str
 
 
+PROMPTED = ("hermes_json", "qwen3_coder_xml", "roo_xml")  # one of each way to write
 SPECS = [
     Spec("read_file", "Read a file.", schema(["path"], path="string", start_line="integer")),
     Spec("ping", "Say hello."),

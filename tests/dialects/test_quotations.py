@@ -1,4 +1,4 @@
-"""A call that is quoted runs at no level, in whatever way people quote: sixty ways, singly and one in another."""
+"""A call that is quoted runs at no level, in whatever way people quote, singly and one in another."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from console_app.dialects import DIALECTS, ReadingLevel, ScanResult, parse, render_calls
+from console_app.dialects.table import BY_NAME
 from tests.dialects.answers import TOOLS, watched
-from tests.dialects.quotations import MACHINES, Machine
+from tests.dialects.quotations import LEADS, MACHINES, Machine
 
 
 @dataclass(frozen=True)
@@ -22,7 +23,20 @@ class Written:
 
 CALL = Written("read_file", {"path": "a b"})
 CALLS = {row.name: render_calls(row.name, [CALL], TOOLS) for row in DIALECTS if row.form is not None}
-FENCES = {"a fence", "a fence with a language", "a longer fence", "a fence of a transcript"}
+ALIKE = [
+    {"a fence", "a fence with a language", "a longer fence", "a fence of a transcript"},
+    {"low quotation marks", "low quotation marks around a block", "curly quotation marks"}
+    | {"curly quotation marks around a block"},
+    {"quotation marks", "quotation marks on lines", "quotation marks around a block"},
+    {"a quotation with a name", "a field of CSV"},
+    {"rules with words", "armour", "scissors", "a forwarded message"},
+    {"single quotation marks", "three single quotation marks", "a text of TOML"},
+    {"single quotation marks", "a here document", "a here document with another word"},
+    {name for name, machine in MACHINES.items() if "\n---\n" in machine("")},
+]
+"""Where one of them stands in another, it ends the other."""
+LOOSE = {"a backtick and an apostrophe", "quotation marks of LaTeX"}
+"""Nothing ends them but the end of their line."""
 LEVELS: list[ReadingLevel] = ["marked", "all"]
 
 
@@ -39,6 +53,18 @@ def test_a_quoted_call_of_any_dialect_does_not_run(machine: Machine, level: Read
         assert not runs_unasked(parse(text, TOOLS, level=level), level), f"{dialect}:\n{text}"
 
 
+@pytest.mark.parametrize("machine", LEADS.values(), ids=LEADS.keys())
+def test_a_call_that_is_led_to_as_to_a_quotation_asks(machine: Machine) -> None:
+    for dialect, call in CALLS.items():
+        text = machine(call)
+        result, screen, _ = watched(text, TOOLS, [9], level="marked")
+        assert not runs_unasked(result, "marked"), f"{dialect}:\n{text}"
+        assert screen.final == [], f"{dialect} starts before the answer has ended"
+        assert all("maybe quoted" in call.doubt for call in result.calls)
+        told = [problem for problem in result.problems if problem.name]
+        assert result.calls or told or not BY_NAME[dialect].marked, f"{dialect} is lost"
+
+
 @given(
     dialect=st.sampled_from(sorted(CALLS)),
     inner=st.sampled_from(sorted(MACHINES)),
@@ -49,8 +75,8 @@ def test_a_quoted_call_of_any_dialect_does_not_run(machine: Machine, level: Read
 def test_a_quotation_in_a_quotation_runs_nothing_in_any_pieces(
     dialect: str, inner: str, outer: str, level: ReadingLevel, size: int
 ) -> None:
-    if inner == outer or (inner in FENCES and outer in FENCES):
-        return  # the inner one would end the outer one
+    if inner == outer or LOOSE & {inner, outer} or any({inner, outer} <= alike for alike in ALIKE):
+        return
     text = MACHINES[outer](MACHINES[inner](CALLS[dialect]))
     result, _, _ = watched(text, TOOLS, [size], level=level)
     assert not runs_unasked(result, level)
@@ -82,10 +108,24 @@ def test_a_quoted_call_of_a_tool_that_exists_is_told_of(machine: str) -> None:
         "**Now**\n\n{}\n\nThat is all.",
         "See src/*.py and vector<int>.\n{}",
         "<answer>\n{}\n</answer>",
+        "I'll look it up:\n{}",
+        "I'll look it up: {}",
+        "The page is long. Let me read it:\n\n{}",
+        "**Let me read it:**\n{}",
+        "Ich lese die Datei:\n{}",
+        "让我查一下：\n{}",
+        "I read:\n\n---\n\nNothing yet. I try again.\n{}",
+        "It is done.\n\n---\n\nI go on.\n\n{}\n",
+        "Sure! {}",
+        "(It is here.) {}",
+        "[1] It is here [2].\n{}",
+        "Title\n=====\n\nI look.\n{}",
+        "```\ncode\n```\n{}\nThat is all.",
+        "| a |\n|---|\n| b |\n\nI look.\n{}",
     ],
 )
 def test_what_only_looks_like_a_quotation_hides_no_call(text: str) -> None:
-    assert len(parse(text.format(CALLS["hermes_json"]), TOOLS, level="marked").calls) == 1
+    assert [call.marked for call in parse(text.format(CALLS["hermes_json"]), TOOLS, level="marked").calls] == [True]
 
 
 @pytest.mark.parametrize("text", ['if (x) {{ name: "ping", arguments: {{}} }}', '{{ name: "ping", arguments: {{}} }}'])

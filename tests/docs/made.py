@@ -96,14 +96,12 @@ def _configuration() -> Iterator[str]:
         "`config.toml`. `fanout config path` says where that is, `fanout config show` what is in force and who said\n"
         "it, `fanout config validate` what is wrong. Times are seconds, and 0 is no limit."
     )
-    yield from ("", "## Settings", "", "| setting | values | default | means |", "|---|---|---|---|")
-    yield from _rows(Settings, Sampling)
+    yield from ("", "## Settings", "")
+    yield from _table("setting", Settings, Sampling)
     yield from ("", "## `[ui]`", "", "How the console shows itself.", "")
-    yield from ("| setting | values | default | means |", "|---|---|---|---|")
-    yield from _rows(UiSettings, BaseModel)
+    yield from _table("setting", UiSettings, BaseModel)
     yield from ("", "## What requests say", "", "At the top for all models, or in the tables below for some.", "")
-    yield from ("| setting | values | default | means |", "|---|---|---|---|")
-    yield from _rows(Sampling, BaseModel)
+    yield from _table("setting", Sampling, BaseModel)
     yield from (
         "",
         "## `[providers.NAME]`",
@@ -112,8 +110,7 @@ def _configuration() -> Iterator[str]:
         "`openai-responses`, `anthropic` and `ollama` are there: a table of theirs changes only what it names.",
         "",
     )
-    yield from ("| key | values | default | means |", "|---|---|---|---|")
-    yield from _rows(ProviderSettings, Sampling)
+    yield from _table("key", ProviderSettings, Sampling)
     yield from (
         "",
         '## `[providers.NAME.models."MODEL"]`',
@@ -121,8 +118,7 @@ def _configuration() -> Iterator[str]:
         "One model of it, and beside these all that requests say.",
         "",
     )
-    yield from ("| key | values | default | means |", "|---|---|---|---|")
-    yield from _rows(ModelSettings, Sampling)
+    yield from _table("key", ModelSettings, Sampling)
     yield from (
         "",
         "## `[rules]`",
@@ -138,6 +134,11 @@ def _configuration() -> Iterator[str]:
     )
     yield "capitals: `FANOUT_MODEL=ollama/qwen3`. Lists have commas between. `FANOUT_HOME` is one folder for all that"
     yield "Fanout keeps."
+
+
+def _table(what: str, model: type[BaseModel], base: type[BaseModel]) -> Iterator[str]:
+    yield from (f"| {what} | values | default | means |", "|---|---|---|---|")
+    yield from _rows(model, base)
 
 
 def _rows(model: type[BaseModel], base: type[BaseModel]) -> Iterator[str]:

@@ -142,6 +142,8 @@ def test_a_log_keeps_its_newest_lines() -> None:
     t = told(*START, announce("a"), *(ev.CallLog(call_id="a", text=str(n)) for n in range(2000)))
     assert t.calls["a"].log[-1].text == "1999"
     assert len(t.calls["a"].log) <= 500
+    t.apply(ev.CallLog(call_id="a", text="2010", dropped=10))
+    assert (t.calls["a"].logged, t.calls["a"].dropped, t.calls["a"].log[-1].dropped) == (2011, 10, 10)
 
 
 @given(st.lists(st.sampled_from(["reasoning", "text", "revise"]), max_size=30))

@@ -43,7 +43,7 @@ class Flood(Tools):
         return ToolResult(outcome=Outcome.SUCCEEDED, content="done")
 
 
-def test_a_flood_of_progress_is_left_out_where_nobody_keeps_up() -> None:
+def test_of_a_flood_the_newest_is_told_and_how_many_it_stands_for() -> None:
     async def scene() -> None:
         engine = engine_of(Model(calls({})), Flood())
         seen: list[ev.Event] = []
@@ -53,6 +53,41 @@ def test_a_flood_of_progress_is_left_out_where_nobody_keeps_up() -> None:
                 seen.append(event)
         assert len(seen) < FLOOD + 50
         assert len(only(seen, ev.CallFinished)) == 1
+        for kind, newest in ((ev.CallProgress, f"part {3 * FLOOD - 1}"), (ev.CallLog, f"line {3 * FLOOD - 1}")):
+            told = only(seen, kind)
+            assert (told[-1].message if kind is ev.CallProgress else told[-1].text) == newest
+            assert sum(1 + event.dropped for event in told) == 3 * FLOOD
+        assert [event.seq for event in seen] == list(range(seen[0].seq, seen[0].seq + len(seen)))
+        (call,) = engine.transcript.calls.values()
+        assert (call.logged, call.message) == (3 * FLOOD, f"line {3 * FLOOD - 1}")
+        assert call.dropped == sum(event.dropped for event in only(seen, ev.CallLog)) > FLOOD
+        check_turn(engine, seen)
+
+    run(scene)
+
+
+class Pausing(Flood):
+    """One that reports without end, and then waits."""
+
+    async def call(self, invocation: Invocation, reporter: CallReporter) -> ToolResult:
+        await super().call(invocation, reporter)
+        await self.event("go").wait()
+        return ToolResult(outcome=Outcome.SUCCEEDED, content="done")
+
+
+def test_the_newest_is_told_as_soon_as_the_reader_has_caught_up_while_the_call_runs() -> None:
+    async def scene() -> None:
+        tools = Pausing()
+        engine = engine_of(Model(calls({})), tools)
+        seen: list[ev.Event] = []
+        async with engine.start("go") as turn:
+            await asyncio.sleep(1)
+            while not (seen and isinstance(seen[-1], ev.CallLog) and seen[-1].text == f"line {3 * FLOOD - 1}"):
+                seen += await turn.next_slice(SLICE)
+            assert not only(seen, ev.CallFinished)
+            tools.event("go").set()
+            async for event in turn:
+                seen.append(event)
         check_turn(engine, seen)
 
     run(scene)

@@ -27,7 +27,7 @@ def test_where_nothing_is_wrong(fanout: Fanout) -> None:
     done = fanout.run("doctor", env={"TERM": "xterm-256color", "LANG": "C.UTF-8"})
     assert done.code == 0
     assert "✓ calculator: 1 tool over stdio" in done.out
-    assert "offline/rehearsal answers" in done.out
+    assert "model: offline/rehearsal (" in done.out
     assert done.out.endswith("Nothing is wrong.\n")
 
 

@@ -34,3 +34,21 @@ def test_a_provider_that_can_not_be_asked_is_told(fanout: Inside, name: str, cod
     done = fanout.run("models", "-m", name)
     assert (done.code, done.out) == (code, "")
     assert done.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(("default", "code"), [("one/small", 0), ("gone/small", 1)])
+def test_with_a_default_all_providers_are_listed_still(
+    fanout: Inside, server: WireServer, default: str, code: int
+) -> None:
+    server.script(LIST, LIST)
+    places = {
+        "one": ("openai-chat", server.base_url("openai-chat")),
+        "two": ("anthropic", server.base_url("anthropic")),
+        "gone": ("openai-chat", "http://127.0.0.1:9/v1"),
+    }
+    tables = [f'[providers.{name}]\napi = "{api}"\nbase_url = "{url}"\n' for name, (api, url) in places.items()]
+    fanout.write("home/config.toml", f'model = "{default}"\n' + "".join(tables))
+    done = fanout.run("models", env={"OLLAMA_HOST": "127.0.0.1:9"})
+    assert {"one/small", "two/small", "offline/rehearsal"} <= set(done.out.split())
+    assert "gone: Model: gone at http://127.0.0.1:9/v1: the connection was refused." in done.err
+    assert done.code == code

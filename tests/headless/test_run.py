@@ -317,3 +317,13 @@ def test_in_plan_mode_nothing_runs_but_what_only_reads_and_nobody_was_missed(
     )
     assert called.code == 1
     assert not (fanout.cwd / "a").exists()
+
+
+def test_without_a_key_who_answers_is_told_and_not_where_it_was_named(fanout: Inside) -> None:
+    line = "No key is set and no model named: offline/rehearsal answers, a scripted demo. Name one with -m."
+    done = fanout.run("run", "--no-mcp", "hello")
+    assert (done.code, done.err.splitlines()) == (0, [line])
+    assert fanout.run("run", "--no-mcp", "-m", "offline/rehearsal", "hello").err == ""
+    (fanout.cwd / "items.txt").write_text("hello\n")
+    batch = fanout.run("batch", "items.txt", "-o", "r.jsonl", "--no-mcp")
+    assert (batch.code, batch.err.splitlines()[0]) == (0, line)

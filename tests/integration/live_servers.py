@@ -59,8 +59,9 @@ class Filling(Person):
         if question.mode == "url":
             return ElicitationAnswer("accept")
         values = {"text": "Ada", "number": 1, "integer": 1, "switch": True}
-        content = forms.defaults(question.schema)
-        for field in forms.fields_of(question.schema):
+        fields = forms.fields_of(question.schema)
+        content: dict[str, Any] = {field.name: field.default for field in fields if field.default is not None}
+        for field in fields:
             if field.required and field.name not in content:
                 first = field.choices[0][0] if field.choices else None
                 content[field.name] = [first] if field.kind == "choices" else values.get(field.kind, first)

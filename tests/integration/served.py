@@ -1,4 +1,7 @@
-"""Other people's model servers as processes: each listens on a port of its own choice, and says so once it does."""
+"""Other people's model servers as processes: each listens on a port of its own choice, and says so once it does.
+
+One that ends before its tests do is told with the last that it said, as nothing else explains why all of them failed.
+"""
 
 from __future__ import annotations
 
@@ -32,11 +35,17 @@ def served(command: Sequence[str], folder: Path, env: Mapping[str, str]) -> Iter
             port = _port(process.stdout, log)
             said.start()
             yield port
+            ended = process.poll()
         finally:
             process.kill()
             process.wait()
             if said.ident is not None:
                 said.join()
+        assert ended is None, f"the server ended with {ended} while it was used: {_last(folder / 'log')}"
+
+
+def _last(log: Path) -> str:
+    return "\n".join(log.read_text(errors="replace").splitlines()[-20:])
 
 
 def _port(out: IO[bytes], log: IO[bytes]) -> int:

@@ -22,7 +22,7 @@ from console_app.mcp_client.asking import Asking
 from console_app.mcp_client.definitions import Definitions
 from console_app.mcp_client.hub import Hub
 from console_app.mcp_client.status import ServerState, ServerStatus
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, until_so
 
 FIXTURES = Path(__file__).parent / "fixtures"
 
@@ -71,6 +71,7 @@ class Reports:
     progressed: list[tuple[float, float | None, str | None]] = field(default_factory=list)
     logged: list[tuple[Level, str]] = field(default_factory=list)
     unsure: int = 0  # lines that may be another call's
+    dropped: int = 0  # lines that came too fast
     news: asyncio.Event = field(default_factory=asyncio.Event)
     holds: int = 0
     held_ever: bool = False
@@ -82,8 +83,9 @@ class Reports:
         self.progressed.append((progress, total, message))
         self.news.set()
 
-    def log(self, level: Level, text: str, *, sure: bool = True) -> None:
+    def log(self, level: Level, text: str, *, sure: bool = True, dropped: int = 0) -> None:
         self.logged.append((level, text))
+        self.dropped += dropped
         self.unsure += not sure
         self.news.set()
 
@@ -148,9 +150,7 @@ class Bench:
     async def until_logged(self, text: str, name: str = "odd") -> None:
         """Waits until the server's log holds `text`: the log is a file, so there is only looking."""
         path = self.folder / "logs" / f"{name}.log"
-        async with asyncio.timeout(PATIENCE):
-            while not (path.exists() and text in path.read_text()):  # noqa: ASYNC110
-                await asyncio.sleep(0.01)
+        await until_so(lambda: path.exists() and text in path.read_text(), f"{text!r} in {path.name}")
 
 
 StartHub = Callable[..., Any]

@@ -18,6 +18,7 @@ from console_app.mcp_client.structured_results import judged
 from console_app.tui.forms.fields import Field, form_of
 from tests.mcp_client.conftest import StartHub, faulty
 from tests.mcp_client.fixtures.hostile_schemas import EVIL, GIVEN, OUTPUTS, TOOLS
+from tests.patience import PATIENCE
 
 OFFERED = ["wide", "doubling", "fields", "itself", "pattern"]
 LEFT_OUT = {
@@ -28,7 +29,7 @@ LEFT_OUT = {
 
 
 async def test_a_schema_that_costs_too_much_costs_its_own_tool_alone(start_hub: StartHub) -> None:
-    bench = await start_hub(faulty("hostile-schemas"), faulty("plain", name="other"))
+    bench = await start_hub(faulty("hostile-schemas", timeout=PATIENCE), faulty("plain", name="other"))
     left_out = {tool.name: tool.reason for tool in bench.status("odd").rejected}
     assert left_out.pop("long_pattern").startswith("its inputSchema")
     assert left_out == LEFT_OUT
@@ -41,7 +42,7 @@ async def test_a_schema_that_costs_too_much_costs_its_own_tool_alone(start_hub: 
 async def test_a_result_is_judged_within_a_bound_by_whatever_schema_its_tool_has(
     start_hub: StartHub, name: str
 ) -> None:
-    bench = await start_hub(faulty("hostile-schemas"))
+    bench = await start_hub(faulty("hostile-schemas", "good", f"gives_{name}"))
     result, other = await asyncio.gather(bench.call(f"gives_{name}"), bench.call("good"))
     assert (result.outcome, other.outcome) == (Outcome.SUCCEEDED, Outcome.SUCCEEDED)
     assert result.structured is not None
@@ -49,7 +50,7 @@ async def test_a_result_is_judged_within_a_bound_by_whatever_schema_its_tool_has
 
 
 async def test_a_result_that_is_not_what_its_tool_said_fails_its_call(start_hub: StartHub) -> None:
-    bench = await start_hub(faulty("hostile-schemas"))
+    bench = await start_hub(faulty("hostile-schemas", "gives_wrong"))
     result = await bench.call("gives_wrong")
     assert result.outcome is Outcome.FAILED
     assert "is not of type 'integer'" in result.content

@@ -20,7 +20,8 @@ from console_app.domain.tools import Outcome
 from console_app.mcp_client.shallow import CUT
 from console_app.mcp_client.status import ServerState
 from tests.mcp_client.conftest import FIXTURES, Bench, Reports, StartHub
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, until_so
+from tests.raw_server import raw_server
 from tests.wire_server import Reply, Request, WireServer
 
 Serve = Callable[..., Awaitable[tuple[str, subprocess.Popen[bytes]]]]
@@ -37,9 +38,7 @@ async def serve(tmp_path: Path) -> AsyncIterator[Serve]:
         command = [sys.executable, str(FIXTURES / "sdk_server.py"), kind, str(file), port]
         process = subprocess.Popen(command, env=environment)  # noqa: ASYNC220 -- waits for nothing
         started.append(process)
-        async with asyncio.timeout(PATIENCE):
-            while not (file.exists() and file.read_text()):  # noqa: ASYNC110 -- it binds before it writes
-                await asyncio.sleep(0.02)
+        await until_so(lambda: file.exists() and bool(file.read_text()), "its port: it binds before it writes")
         return f"http://127.0.0.1:{file.read_text()}/{'sse' if kind == 'sse' else 'mcp'}", process
 
     yield start
@@ -159,8 +158,7 @@ async def test_a_page_that_is_no_mcp_server_is_a_failure_in_one_line(start_hub: 
         await writer.drain()
         writer.close()
 
-    async with await asyncio.start_server(page, "127.0.0.1", 0) as server:
-        port = server.sockets[0].getsockname()[1]
+    async with raw_server(page) as port:
         bench = await start_hub(http(f"http://127.0.0.1:{port}/"))
         assert bench.status().state is ServerState.FAILED
         assert bench.status().reason == f"Unexpected content type: text/html at http://127.0.0.1:{port}"
@@ -228,8 +226,7 @@ async def test_an_endpoint_that_never_answers_is_given_up_after_its_timeout(star
         await reader.read()
         writer.close()
 
-    async with await asyncio.start_server(silence, "127.0.0.1", 0) as server:
-        port = server.sockets[0].getsockname()[1]
+    async with raw_server(silence) as port:
         bench = await start_hub(http(f"http://127.0.0.1:{port}/mcp", timeout=0.5))
         assert bench.status().reason == f"no answer to the handshake in time from http://127.0.0.1:{port}"
         await bench.hub.close()

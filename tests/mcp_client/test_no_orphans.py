@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from tests.mcp_client.conftest import FIXTURES, Bench, StartHub, faulty
-from tests.patience import PATIENCE
+from tests.patience import until_so
 
 CONSOLE = """
 import asyncio, sys
@@ -36,9 +36,7 @@ asyncio.run(main())
 
 
 async def _all_gone(pids: list[int]) -> None:
-    async with asyncio.timeout(PATIENCE):
-        while any(_alive(pid) for pid in pids):  # noqa: ASYNC110 -- other people's processes: nothing tells of their end
-            await asyncio.sleep(0.02)
+    await until_so(lambda: not any(_alive(pid) for pid in pids), "the end of processes that are not ours")
 
 
 def _alive(pid: int) -> bool:

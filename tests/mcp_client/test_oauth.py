@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import socket
 import ssl
@@ -24,6 +25,7 @@ from console_app.mcp_client.status import ServerState
 from tests.mcp_client.conftest import FIXTURES, Bench, Reports, StartHub
 from tests.mcp_client.oauth_site import Browser, Site, running_site
 from tests.mcp_client.people import Person
+from tests.raw_server import raw_server
 from tests.wire_server import free_port
 
 
@@ -184,8 +186,8 @@ async def test_credentials_are_not_sent_to_where_a_server_redirects(start_hub: S
         seen.append(await reader.readuntil(b"\r\n\r\n"))
         writer.close()
 
-    async with await asyncio.start_server(elsewhere, "127.0.0.1", 0) as server:
-        site.leak_to = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/mcp"
+    async with raw_server(elsewhere) as port:
+        site.leak_to = f"http://127.0.0.1:{port}/mcp"
         bench = await start_hub(
             config(site, headers={"Authorization": "Bearer secret", "X-Key": "secret"}),
         )
@@ -199,10 +201,11 @@ async def test_a_certificate_that_nobody_vouches_for_is_refused(start_hub: Start
     context.load_cert_chain(FIXTURES / "self_signed.pem")
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(ssl.SSLError):
+            await writer.start_tls(context)
         writer.close()
 
-    async with await asyncio.start_server(answer, "127.0.0.1", 0, ssl=context) as server:
-        port = server.sockets[0].getsockname()[1]
+    async with raw_server(answer) as port:
         bench = await start_hub(ServerConfig(name="web", url=f"https://127.0.0.1:{port}/mcp"))
         assert bench.status().state is ServerState.FAILED
         assert "certificate verify failed" in bench.status().reason.lower()
@@ -249,6 +252,20 @@ async def test_the_page_that_the_browser_comes_back_to_takes_one_answer() -> Non
     returned = await callback.returned()
     assert (returned.code, returned.state, returned.iss) == ("a", "b", "c")
     await callback.close()
+
+
+async def test_a_connection_that_a_browser_opened_and_does_not_use_ends_with_the_sign_in() -> None:
+    callback = Callback()
+    await callback.open()
+    reader, writer = await asyncio.open_connection("127.0.0.1", callback.port)
+    async with httpx2.AsyncClient() as client:
+        answer = await client.get(f"http://127.0.0.1:{callback.port}/callback?code=a&state=b")
+    assert "Signed in" in answer.text, "the silent one was accepted before this one"
+    await callback.close()
+    assert asyncio.all_tasks() == {asyncio.current_task()}, "nothing of it waits on"
+    with contextlib.suppress(ConnectionError):
+        assert await reader.read() == b""
+    writer.close()
 
 
 async def test_the_port_of_a_sign_in_is_its_own_before_anything_listens() -> None:

@@ -5,26 +5,37 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from mcp_types import JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
+from hypothesis import given
+from hypothesis import strategies as st
+from mcp_types import ErrorData, JSONRPCError, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
+from pydantic import BaseModel
 
 from console_app.domain.errors import ServerError
 from console_app.mcp_client import traffic
 from console_app.mcp_client.capabilities import in_words
-from console_app.mcp_client.traffic import RawMessage, Traffic
+from console_app.mcp_client.traffic import Kind, RawMessage, Traffic, json_of, to_keep
 from tests.mcp_client.conftest import StartHub, faulty, program
+
+
+def keep(kept: Traffic, message: BaseModel, kind: Kind, method: str, id: int | None) -> None:
+    raw, size = to_keep(message, b"")
+    kept.keep(raw, kind, method, id, kind == "request", "", size)
+
+
+def newest(kept: Traffic) -> RawMessage:
+    (found,) = kept.after(kept.revision - 1)
+    return found
 
 
 def request(kept: Traffic, id: int, method: str = "tools/call", **params: Any) -> RawMessage:
     message = JSONRPCRequest(jsonrpc="2.0", id=id, method=method, params=params)
-    found = kept.keep(message, "request", method, id, sent=True)
-    assert found is not None
-    return found
+    keep(kept, message, "request", method, id)
+    return newest(kept)
 
 
 def answer(kept: Traffic, id: int, **result: Any) -> RawMessage:
-    found = kept.keep(JSONRPCResponse(jsonrpc="2.0", id=id, result=result), "result", "", id, sent=False)
-    assert found is not None
-    return found
+    keep(kept, JSONRPCResponse(jsonrpc="2.0", id=id, result=result), "result", "", id)
+    return newest(kept)
 
 
 async def test_everything_is_there_from_the_handshake_on(start_hub: StartHub) -> None:
@@ -75,7 +86,7 @@ async def test_a_new_connection_goes_on_in_the_same_record(start_hub: StartHub) 
 
 def test_an_answer_has_the_method_and_the_time_of_its_request() -> None:
     ticks = iter([1.0, 1.25, 2.0])
-    kept = Traffic(ticks=lambda: next(ticks))
+    kept = Traffic(lambda: next(ticks))
     request(kept, 7)
     told = answer(kept, 7)
     assert (told.method, told.seconds) == ("tools/call", 0.25)
@@ -105,7 +116,7 @@ def test_a_huge_message_is_kept_by_its_beginning_with_the_size_it_had() -> None:
     told = answer(kept, 1, texts=["y" * 3_000_000, *range(5000)])
     assert told.size > 3_000_000 > len(told.raw)
     assert told.data["result"]["texts"][0].endswith("… (3,000,000 characters)")
-    many = answer(kept, 2, many=[["z" * 9000] * 500] * 500)
+    many = answer(kept, 2, many=[["z" * 9000] * 40] * 40)
     assert len(many.raw) < 2 * traffic.LARGEST
     deep: list[Any] = []
     for _ in range(600):
@@ -114,10 +125,56 @@ def test_a_huge_message_is_kept_by_its_beginning_with_the_size_it_had() -> None:
 
 
 def test_a_flood_of_notices_is_counted_and_costs_next_to_nothing() -> None:
-    kept = Traffic(ticks=lambda: 5.0)
+    kept = Traffic(lambda: 5.0)
     notice = JSONRPCNotification(jsonrpc="2.0", method="notifications/progress", params={"progress": 1})
     for _ in range(50_000):
-        kept.keep(notice, "notification", notice.method, None, sent=False)
+        keep(kept, notice, "notification", notice.method, None)
     assert (len(kept), kept.dropped) == (traffic.MOST_NOTICES, 50_000 - traffic.MOST_NOTICES)
     request(kept, 1)  # what is no notice is kept, whatever the flood
     assert len(kept) == traffic.MOST_NOTICES + 1
+
+
+def test_an_answer_finds_its_request_whenever_somebody_looks() -> None:
+    """Its request may be dropped by then, or be of a connection that is gone."""
+    kept = Traffic()
+    kept.connected()
+    keep(kept, JSONRPCRequest(jsonrpc="2.0", id=1, method="tools/call"), "request", "tools/call", 1)
+    for number in range(traffic.MOST_MESSAGES):
+        keep(kept, JSONRPCResponse(jsonrpc="2.0", id=number + 5, result={}), "result", "", number + 5)
+    told = answer(kept, 1)
+    assert told.method == "tools/call"
+    assert told.seconds is not None
+    request(kept, 2)
+    kept.connected()
+    assert kept.handshake is None
+    assert answer(kept, 2).seconds is None
+
+
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@given(st.dictionaries(st.text(), _JSON, max_size=4), st.integers() | st.text())
+def test_what_is_kept_is_what_the_sdk_sends(values: dict[str, Any], id: int | str) -> None:
+    for message in (
+        JSONRPCRequest(jsonrpc="2.0", id=id, method="m", params=values),
+        JSONRPCRequest(jsonrpc="2.0", id=id, method="m"),
+        JSONRPCNotification(jsonrpc="2.0", method="m", params=values),
+        JSONRPCResponse(jsonrpc="2.0", id=id, result=values),
+        JSONRPCError(jsonrpc="2.0", id=id, error=ErrorData(code=-1, message="no", data=values)),
+        JSONRPCError(jsonrpc="2.0", id=None, error=ErrorData(code=-1, message="no")),
+    ):
+        assert json_of(message) == message.model_dump_json(by_alias=True, exclude_unset=True).encode()
+
+
+async def test_a_line_is_kept_as_the_server_wrote_it_unless_it_holds_a_secret(start_hub: StartHub) -> None:
+    bench = await start_hub(faulty("environment", env={"API_TOKEN": "hunter2-is-a-secret"}))
+    result = await bench.call("work")
+    assert "hunter2" not in result.content
+    kept = [message.raw for message in bench.hub.traffic("odd").after(0)]
+    assert not any(b"hunter2" in raw for raw in kept)
+    assert b"(hidden)" in kept[-1]
+    assert kept[1].startswith(b'{"jsonrpc": "2.0", ')  # with the blanks that Python's json writes

@@ -39,6 +39,7 @@ KEYS = {
     "alt+up": "\x1b[1;3A",
     "alt+down": "\x1b[1;3B",
     "alt+enter": "\x1b\r",
+    "alt+t": "\x1bt",
     "home": "\x1b[H",
     "end": "\x1b[F",
     "pageup": "\x1b[5~",

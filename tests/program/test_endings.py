@@ -9,7 +9,6 @@ import json
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -63,10 +62,7 @@ def _alive(pid: int) -> bool:
 
 
 def _until_gone(pids: list[int]) -> None:
-    until = time.monotonic() + PATIENCE
-    while any(map(_alive, pids)):
-        assert time.monotonic() < until, "a process was left behind"
-        time.sleep(0.02)
+    until_there(lambda: not any(map(_alive, pids)), "the end of what may not be left behind")
 
 
 def _quit(terminal: Terminal) -> None:

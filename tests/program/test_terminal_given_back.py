@@ -9,14 +9,13 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from tests.escape_reader import read
 from tests.hostile import PAYLOADS
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, until_there
 from tests.program.process import Fanout
 from tests.program.terminal import Terminal
 from tests.wire_bytes import Answer, Text
@@ -53,10 +52,7 @@ def state_of(process: int) -> str:
 
 
 def until_state(process: int, letter: str) -> None:
-    end = time.monotonic() + PATIENCE
-    while state_of(process) != letter:
-        assert time.monotonic() < end, f"never {letter}"
-        time.sleep(0.01)
+    until_there(lambda: state_of(process) == letter, f"state {letter}")
 
 
 def test_an_internal_error_leaves_one_file_one_line_and_a_clean_terminal(fanout: Fanout) -> None:
@@ -258,10 +254,7 @@ def test_inside_tmux(fanout: Fanout, tmp_path: Path) -> None:
         return subprocess.run([*base, "capture-pane", "-p"], capture_output=True, text=True, check=False).stdout
 
     def expect(text: str) -> None:
-        end = time.monotonic() + PATIENCE
-        while text not in screen():
-            assert time.monotonic() < end, screen()
-            time.sleep(0.05)
+        until_there(lambda: text in screen(), text)
 
     env = fanout.environment({"LANG": "C.UTF-8", "PS1": "$ "})
     command = [*base, "-u", "new-session", "-d", "-x", "100", "-y", "30", "sh"]

@@ -54,8 +54,10 @@ def trusted(project: Fanout) -> list[bool]:
 
 def test_the_console_shows_what_waits_for_trust_and_a_y_has_it_take_effect(project: Fanout) -> None:
     with console(project) as terminal:
-        assert "fanout mcp trust" not in terminal.expect(r"say\s+yes:\s+/trust")
-        terminal.type("/trust\r")
+        assert "fanout mcp trust" not in terminal.expect(
+            r"mcp\.json and\s+\.fanout/config\.toml of\s+this\s+project\s+wait"
+        )
+        terminal.press("alt+t")
         terminal.expect("Trust this project's files?")
         terminal.expect(r"runs +\S+python\S* -S")
         terminal.expect("max_steps = 1000")
@@ -73,7 +75,7 @@ def test_the_console_shows_what_waits_for_trust_and_a_y_has_it_take_effect(proje
 
 def test_the_console_trusts_nothing_by_n_or_by_a_file_that_changed_meanwhile(project: Fanout) -> None:
     with console(project) as terminal:
-        terminal.expect(r"say\s+yes:\s+/trust")
+        terminal.expect(r"wait\s+for\s+your\s+trust")
         terminal.type("/trust\r")
         terminal.expect("Trust this project's files?")
         terminal.press("n")

@@ -166,7 +166,9 @@ ANTHROPIC = [
     Odd("no names of events", bare),
     Odd("no types of events", only_named),
     # -- labels
-    Odd("no stops", each(lambda event: None if event["type"] == "content_block_stop" else event)),
+    Odd("no stops: asks", each(lambda event: None if event["type"] == "content_block_stop" else event)),
+    Odd("no stop of the second", lambda turn: stream(START, *written([
+        *events_of(turn, 0), *events_of(turn, 1)[:-1], *ends()])), runs=FIRST, told="never sent the end"),
     Odd("stops twice", two(lambda turn, call: [*events_of(turn, call), events_of(turn, call)[-1]])),
     Odd("stops at the end", lambda turn: stream(START, *written([
         *events_of(turn, 0)[:-1], *events_of(turn, 1)[:-1], events_of(turn, 0)[-1], events_of(turn, 1)[-1], *ends()]))),
@@ -216,7 +218,10 @@ ANTHROPIC = [
     Odd("an end mark of another format alone", lambda turn: stream(*two(end=())(turn).parts, DONE)),
     Odd("words behind the end", lambda turn: stream(*two()(turn).parts, b"data: not JSON\n\n")),
     Odd("the end before the stops", lambda turn: stream(START, *written([
-        *events_of(turn, 0)[:-1], *events_of(turn, 1)[:-1], *ends()]))),
+        *events_of(turn, 0)[:-1], *events_of(turn, 1)[:-1], ends()[0], events_of(turn, 0)[-1],
+        events_of(turn, 1)[-1], ends()[1]]))),
+    Odd("the end before the last stop, and no more", lambda turn: stream(START, *written([
+        *events_of(turn, 0), *events_of(turn, 1)[:-1], ends()[0]])), runs=FIRST, told="never sent the end"),
     Odd("a call behind the end", lambda turn: stream(START, *written([
         *events_of(turn, 0), *ends(), *events_of(turn, 1)])), runs=FIRST),
     Odd("a call between the two ends", lambda turn: stream(START, *written([

@@ -172,7 +172,9 @@ RESPONSES = [
     Odd("no pieces", without(".delta")),
     Odd("no end of the arguments", without("arguments.done")),
     Odd("no end of the items", without("output_item.done")),
-    Odd("no ends", without("output_item.done", "arguments.done")),
+    Odd("no ends: asks", without("output_item.done", "arguments.done")),
+    Odd("no end of the second", lambda turn: stream(*written([
+        CREATED, *events_of(turn, 0), *events_of(turn, 1)[:-2], COMPLETED])), runs=FIRST, told="never sent the end"),
     Odd("only the ends of the items", without("added", "arguments.done", ".delta")),
     Odd("no beginnings", without("added")),
     Odd("only the last event", lambda turn: stream(*written([listed(turn)]))),
@@ -264,7 +266,7 @@ RESPONSES = [
     Odd("the stream ends early", half(), runs=FIRST, told=CUT),
     Odd("the token limit", half(incomplete("max_output_tokens")), runs=FIRST, told=CUT),
     Odd("a filter", half(incomplete("content_filter")), runs=FIRST, told=CUT),
-    Odd("half a call at a normal end", half(COMPLETED), runs=FIRST, told="not valid JSON"),
+    Odd("half a call at a normal end", half(COMPLETED), runs=FIRST, told="never sent the end"),
     Odd("half a call, whole in the last event", lambda turn: stream(*half(listed(turn))(turn).parts)),
     Odd("half a call, listed as incomplete", lambda turn: stream(*half({
         **incomplete("max_output_tokens"), "response": {**incomplete("max_output_tokens")["response"], "output": [

@@ -401,3 +401,11 @@ async def test_a_header_without_end_is_refused(api: Api, server: WireServer) -> 
     assert isinstance(error, ProviderError)
     assert "\n" not in error.line
     assert len(error.line) < 500
+
+
+@every_api
+async def test_a_reset_connection_is_told_in_the_words_of_the_network(api: Api, server: WireServer) -> None:
+    begun = Answer(Text("It is four.", size=1)).events(api)[:4]
+    _, error = await failure_of(server, api, *[Reply([*begun, Cut("reset")])] * 5)
+    assert "the connection was lost: [Errno" in error.line
+    assert "deque" not in error.line

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from console_app.domain.ports.provider import Chunk
 from console_app.providers.answer import WireAnswer
-from console_app.providers.answer_stream import read_answer
+from console_app.providers.answer_stream import Body, read_answer
 from tests.providers.reading import TOOLS, assert_well_formed, broken_of, calls_of
 from tests.providers.test_any_split import DECODERS, Pieces
 from tests.wire_bytes import APIS, DONE, Api, anthropic_event, anthropic_start, chat_chunk, responses_event, split, sse
@@ -173,7 +173,7 @@ def may_run(number: int, sent: Sequence[Event], every: Sequence[Event], *, norma
     return (marked and (bool(own) or followed)) or (bool(own) and followed)
 
 
-async def read_body(answer: WireAnswer, pieces: Pieces) -> list[Chunk]:
+async def read_body(answer: WireAnswer, pieces: Body) -> list[Chunk]:
     """What `answer` makes of a body that arrives in `pieces`, and of its loss where it isn't whole."""
     chunks: list[Chunk] = []
     try:

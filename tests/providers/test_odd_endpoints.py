@@ -95,6 +95,8 @@ def _judge(api: Api, odd: Odd, body: dict[str, Any]) -> None:
 def _check(odd: Odd, turn: int, seen: list[ev.Event], tools: Tools) -> None:
     ran = [invocation.arguments.get("n") for invocation in tools.ran]
     tools.ran.clear()
+    asked = [event.why for event in seen if isinstance(event, ev.ApprovalRequested)]
+    assert asked or not odd.what.endswith(": asks")
     assert sorted(map(str, ran)) == [f"{turn}.{call}" for call in odd.runs]
     end = ending(seen)
     assert end.outcome == ("completed" if odd.goes_well else "failed"), end.error

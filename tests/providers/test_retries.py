@@ -134,6 +134,8 @@ def test_waits_are_spread() -> None:
         ("openai-chat", "stream_options", "Unknown field: stream_options"),
         ("openai-chat", "parallel_tool_calls", "Unsupported parameter: 'parallel_tool_calls' is not supported."),
         ("openai-chat", "temperature", "Unsupported value: 'temperature' does not support 0.5 with this model."),
+        ("openai-chat", "stream_options", "Argument not supported on this model: streamOptions"),
+        ("openai-responses", "parallel_tool_calls", 'Unknown name "parallelToolCalls": Cannot find field.'),
         ("openai-responses", "include", "Encrypted content is not supported with this model."),
         ("openai-responses", "parallel_tool_calls", "Unsupported parameter: 'parallel_tool_calls'"),
         ("anthropic", "temperature", "temperature: Extra inputs are not permitted"),

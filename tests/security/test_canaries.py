@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -14,40 +11,14 @@ from tests.program.process import Done, Fanout
 from tests.program.terminal import Terminal
 from tests.security.canaries import (
     CANARIES,
-    KEPT,
-    SERVER,
     VARIABLES,
     VARIABLES_SET,
-    config,
-    echo,
     files,
     forms,
-    keep,
     leaks,
-    servers,
 )
 from tests.wire_bytes import Answer, Call, Text
 from tests.wire_server import Reply, WireServer
-
-
-@pytest.fixture
-def host() -> Iterator[str]:
-    with echo() as address:
-        yield address
-
-
-@pytest.fixture
-async def fanout(tmp_path: Path, host: str) -> Fanout:
-    fanout = Fanout(tmp_path)
-    script = fanout.write("spy.py", SERVER)
-    fanout.write("home/mcp.json", json.dumps({"mcpServers": servers(script, host)}))
-    fanout.write("home/config.toml", config(host))
-    await keep(fanout, host)
-    kept = {"openai-responses": KEPT[3], "anthropic": KEPT[4]}
-    for provider, key in kept.items():
-        done = fanout.run("auth", "set", provider, stdin=key.encode() + b"\n")
-        assert done.code == 0, done.err
-    return fanout
 
 
 def printed(name: str, done: Done) -> dict[str, bytes]:

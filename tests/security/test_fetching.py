@@ -15,6 +15,7 @@ import pytest
 
 from console_app.servers.public_addresses import is_public
 from console_app.servers.web_pages import LARGEST_PAGE, PageError, PageFetcher
+from tests.raw_server import raw_server
 
 PRIVATE = [
     *("127.0.0.1", "127.8.9.10", "0.0.0.0", "0.1.2.3", "10.0.0.1", "172.16.0.1", "192.168.1.1", "100.64.0.1"),
@@ -85,9 +86,7 @@ class Site:
 @asynccontextmanager
 async def site() -> AsyncGenerator[Site]:
     served = Site()
-    server = await asyncio.start_server(served.handle, "127.0.0.1", 0)
-    served.port = server.sockets[0].getsockname()[1]
-    async with server:
+    async with raw_server(served.handle) as served.port:
         yield served
 
 

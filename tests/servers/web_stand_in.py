@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from html import escape
 from urllib.parse import parse_qs
 
+from tests.raw_server import raw_server
+
 Page = tuple[int, str, bytes]
 HTML = "text/html; charset=utf-8"
 
@@ -77,9 +79,8 @@ class WebStandIn:
 async def web_stand_in(search: Callable[[str], Page | None]) -> AsyncIterator[WebStandIn]:
     """Serves until the test is done."""
     web = WebStandIn("", search)
-    server = await asyncio.start_server(web.handle, "127.0.0.1", 0)
-    web.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-    async with server:
+    async with raw_server(web.handle) as port:
+        web.url = f"http://127.0.0.1:{port}"
         yield web
         for gate in web.gates.values():
             gate.set()

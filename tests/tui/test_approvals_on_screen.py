@@ -135,6 +135,38 @@ async def test_all_are_denied_at_once(tmp_path: Path) -> None:
         assert outcomes(pilot) == ["denied"] * 3
 
 
+async def tap(pilot: Pilot[Any], words: str) -> None:
+    """A click, or a tap on a touch screen, in the middle of what is shown."""
+    lines = seen(pilot.app).splitlines()
+    row = next(n for n, line in enumerate(lines) if words in line)
+    await pilot.click(offset=(lines[row].index(words) + len(words) // 2, row))
+
+
+async def test_a_tap_on_a_key_presses_it_and_is_guarded_as_the_key_is(tmp_path: Path) -> None:
+    async with waiting(tmp_path) as (pilot, board):
+        await tap(pilot, "tab to review")
+        await until(pilot, lambda: board.has_focus)
+        await tap(pilot, "y allow once")
+        await pass_by(pilot)
+        assert outcomes(pilot) == ["None", "None", "None"], "it came with the focus"
+        await until(pilot, lambda: board.selection.keys.settled)
+        await tap(pilot, "y allow once")
+        await until(pilot, lambda: board.selection.keys.holds is not None)
+        await pass_by(pilot, 0.2)
+        await see(pilot, "Approve 1 of 2")
+        await pass_by(pilot)
+        await tap(pilot, "A always allow")
+        await see(pilot, "Always allow calls matching:")
+        await tap(pilot, "esc back")
+        await until(pilot, lambda: board.selection.stage == "choosing")
+        await pass_by(pilot)
+        await tap(pilot, "N deny all")
+        await until(pilot, lambda: board.selection.keys.holds is not None)
+        await pass_by(pilot, 0.2)
+        await see(pilot, "All decided.")
+        assert outcomes(pilot) == ["succeeded", "denied", "denied"]
+
+
 async def test_escape_leaves_the_calls_waiting(tmp_path: Path) -> None:
     async with waiting(tmp_path) as (pilot, board):
         await reach(pilot, board)
@@ -175,6 +207,17 @@ async def test_a_megabyte_of_arguments_scrolls(tmp_path: Path) -> None:
         view = board.query_one("ArgumentsView")
         view.scroll_end(animate=False)
         await see(pilot, "THE END")
+
+
+async def test_arguments_that_rows_say_whole_are_not_said_to_scroll(tmp_path: Path) -> None:
+    three = [("files_write", f'{{"path": "{name}.md", "content": "{name}"}}') for name in "abc"]
+    async with waiting(tmp_path, *three) as (pilot, board):
+        view = board.query_one(ArgumentsView)
+        await until(pilot, lambda: view.has_class("-in-row"), "rows that say all")
+        await pilot.press("tab", "j")
+        await see(pilot, "Approve 2 of 3")
+        await pilot.wait_for_scheduled_animations()
+        assert (view.place, board.border_subtitle) == ("", "")
 
 
 async def test_a_session_rule_lets_the_tool_run_from_then_on(tmp_path: Path) -> None:

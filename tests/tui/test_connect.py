@@ -61,12 +61,14 @@ async def test_a_model_on_this_machine_is_two_times_enter(tmp_path: Path) -> Non
         console, behind = console_of(tmp_path, {port_of(server): "ollama", free_port(): "vllm"})
         async with console.run_test(size=(80, 24)) as pilot:
             await opened(pilot)
+            for name in ("Address", "Key", "Model"):
+                await see(pilot, f"│  {name}  ")
             await see(pilot, "on this machine: ollama, 1 model")
             await pilot.press("enter")
             await see(pilot, "1 model. Enter tries the highlighted one.")
             await pilot.press("enter")
             await until(pilot, lambda: not isinstance(console.screen, ConnectScreen))
-            await see(pilot, "llama3.2:latest answered after")
+            await see(pilot, "· llama3.2:latest answered in")  # and not as a warning
             assert behind.models.name.endswith("/llama3.2:latest")
             assert behind.started().choose().name == behind.models.name
             await pilot.press(*"hello", "enter")

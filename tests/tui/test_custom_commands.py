@@ -79,9 +79,9 @@ async def test_a_projects_command_is_there_once_trusted_and_none_takes_the_place
     write(tmp_path / "home/commands/help.md", "Not the help.")
     async with console_in(tmp_path, WrittenModel(say("Done."))).run_test(size=(100, 30)) as pilot:
         await see(pilot, "Rename the file.")
-        await see(pilot, "not trusted as it is now")
+        await see(pilot, "a command of this project waits for your trust: alt+t shows it all, and asks.")
         assert chat(pilot.app).commands.get("theirs") is None
-        await pilot.press(*"/trust", "enter")
+        await pilot.press("alt+t")
         await see(pilot, "Do as they say.")
         await decide(pilot, "y")
         await until(pilot, lambda: chat(pilot.app).commands.get("theirs") is not None)

@@ -175,3 +175,16 @@ async def test_thousands_of_results_are_counted_in_slices(tmp_path: Path) -> Non
         bar.open("straw")
         await pilot.press("x")  # is written while it counts: "strawx" is nowhere
         await see(pilot, "nothing found")
+
+
+async def test_enter_stays_at_a_match_that_is_far_down_in_a_panel(tmp_path: Path) -> None:
+    async with app(tmp_path, model(), TOOLS).run_test(size=(80, 24)) as pilot:
+        await talked(pilot, "hay", "look")
+        await pilot.press("ctrl+f")
+        await until(pilot, lambda: pilot.app.focused is chat(pilot.app).query_one(FindBar).query_one(Input))
+        await pilot.press(*"line 60 of")
+        await until(pilot, lambda: marked(pilot) == ["line 60 of"])
+        await pilot.press("enter")
+        await until(pilot, lambda: pilot.app.focused is chat(pilot.app).view)
+        await at_rest(pilot)
+        assert marked(pilot) == ["line 60 of"]

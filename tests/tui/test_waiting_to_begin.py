@@ -88,6 +88,16 @@ async def test_enter_on_an_empty_prompt_starts_without_the_server(tmp_path: Path
         assert seen(pilot.app).count("Started without") == 1
 
 
+async def test_of_two_servers_it_speaks_as_of_two(tmp_path: Path) -> None:
+    starting, model = Starting("files", "web"), WrittenModel(say("Here."))
+    async with starting.console(tmp_path, model).run_test(size=(100, 30)) as pilot:
+        await send(pilot, "hello")
+        await see(pilot, "Waiting for servers files and web · enter starts without them")
+        await pilot.press("enter")
+        await see(pilot, "Here.")
+        assert "without servers files and web, still connecting. Their tools come as each is ready." in seen(pilot.app)
+
+
 async def test_the_second_prompt_is_queued_and_escape_gives_the_first_back(tmp_path: Path) -> None:
     starting, model = Starting("files"), WrittenModel(say("One."), say("Two."))
     async with starting.console(tmp_path, model).run_test(size=(100, 30)) as pilot:

@@ -1,88 +1,24 @@
 """The console in a real Chromium (`make web`): keys, panels, approvals, sizes, reloads, tabs, and who is kept out.
 
-Needs chromium, its driver and selenium. Pictures of what was seen are left in the folder that WEB_PICTURES names.
+Pictures of what was seen are left in the folder that WEB_PICTURES names.
 """
 
 from __future__ import annotations
 
 import asyncio
-import os
-import shutil
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-from selenium import webdriver
-from selenium.webdriver.chrome.service import Service
-from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
 
-from console_app.web.server import WebServer
 from tests.patience import PATIENCE
+from tests.web.chromium import TO_PROMPT, Chromium, opened
 from tests.web.parts import OFFLINE, console_processes, gone, serving
 from tests.web.test_opening import ARGUMENTS, with_filing_server
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # selenium's own
-TO_PROMPT = "sk, or / for commands"
 ASKING = ("-m", "offline/rehearsal", "--mcp", "filing")
-
-
-class Chromium:
-    """A headless browser. Whatever asks it runs in a thread, as the server runs on the test's own loop."""
-
-    def __init__(self, downloads: Path) -> None:
-        options = webdriver.ChromeOptions()
-        options.binary_location = shutil.which("chromium") or "chromium"
-        for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"):
-            options.add_argument(argument)
-        options.add_argument("--window-size=1000,700")
-        options.add_experimental_option("prefs", {"download.default_directory": str(downloads)})
-        options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-        self.driver = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
-
-    async def ask(self, script: str) -> Any:
-        return await asyncio.to_thread(self.driver.execute_script, script)
-
-    async def open(self, address: str) -> None:
-        await asyncio.to_thread(self.driver.get, address)
-
-    async def press(self, *keys: str) -> None:
-        await asyncio.to_thread(ActionChains(self.driver).send_keys(*keys).perform)
-
-    async def chord(self, held: str, key: str) -> None:
-        """`key` with a key held down."""
-        chain = ActionChains(self.driver).key_down(held).send_keys(key).key_up(held)
-        await asyncio.to_thread(chain.perform)
-
-    async def text(self) -> str:
-        shown = "return (window.fanout ? fanout.text() : '') + '\\n' + document.body.innerText"
-        return await self.ask(shown)
-
-    async def see(self, *texts: str) -> str:
-        """Until the page shows all of `texts`."""
-        return await self.until(lambda shown: all(text in shown for text in texts))
-
-    async def until(self, fact: Callable[[str], bool]) -> str:
-        shown = ""
-        try:
-            async with asyncio.timeout(PATIENCE):
-                while not fact(shown := await self.text()):  # noqa: ASYNC110  # a browser tells nobody
-                    await asyncio.sleep(0.1)
-        except TimeoutError:
-            raise AssertionError(f"it did not come:\n{shown}") from None
-        return shown
-
-    def picture(self, name: str) -> None:
-        folder = os.environ.get("WEB_PICTURES")
-        if folder:
-            Path(folder).mkdir(parents=True, exist_ok=True)
-            self.driver.save_screenshot(str(Path(folder) / f"{name}.png"))
-
-    def faults(self) -> list[str]:
-        """What the browser complained of: scripts that failed, what the policy forbade."""
-        return [one["message"] for one in self.driver.get_log("browser") if one["level"] == "SEVERE"]
 
 
 @pytest.fixture
@@ -92,15 +28,6 @@ def chromium(tmp_path: Path) -> Iterator[Chromium]:
         yield browser
     finally:
         browser.driver.quit()
-
-
-@asynccontextmanager
-async def opened(chromium: Chromium, tmp_path: Path, **options: Any) -> AsyncIterator[WebServer]:
-    """A server whose link the browser has opened, and the prompt seen."""
-    async with serving(tmp_path, **options) as server:
-        await chromium.open(server.link)
-        await chromium.see(TO_PROMPT[1:])
-        yield server
 
 
 async def test_typing_panels_and_an_approval(chromium: Chromium, tmp_path: Path) -> None:
@@ -123,9 +50,7 @@ async def test_typing_panels_and_an_approval(chromium: Chromium, tmp_path: Path)
         await chromium.press("filing.report {}", Keys.ENTER)
         await chromium.see("Approve 1 of 1", "y allow once")
         chromium.picture("approval")
-        while "✓ done" not in await chromium.text():  # a key that comes with the board is not taken for an answer
-            await chromium.press("y")
-        await chromium.see("✓ done")
+        await chromium.decide(lambda: chromium.press("y"), "✓ done")
         chromium.picture("done")
         assert chromium.faults() == []
         assert len(console_processes()) == 1

@@ -18,7 +18,7 @@ from websockets.asyncio.client import ClientConnection, connect
 
 from console_app.config.child_environment import for_consoles
 from console_app.web.server import ServeOptions, WebServer, listen
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, until_so
 
 OFFLINE = ("-m", "offline/rehearsal", "--no-mcp")
 TOKEN = "a-token-that-was-chosen"
@@ -145,7 +145,11 @@ def console_processes() -> list[psutil.Process]:
 
 async def gone(process: psutil.Process) -> None:
     """Until a process has ended."""
-    # Its end is told to the server's loop alone: asked for again and again.
-    async with asyncio.timeout(PATIENCE):
-        while process.is_running() and process.status() != psutil.STATUS_ZOMBIE:  # noqa: ASYNC110
-            await asyncio.sleep(0.02)
+
+    def is_gone() -> bool:  # its end is told to the server's loop alone
+        try:
+            return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
+        except psutil.NoSuchProcess:
+            return True
+
+    await until_so(is_gone, f"the end of {process.pid}")

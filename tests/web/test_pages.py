@@ -79,7 +79,7 @@ async def test_every_answer_says_that_scripts_are_of_this_server_alone(tmp_path:
 
 def test_nothing_of_the_page_comes_from_elsewhere() -> None:
     folder = Path(__file__).parents[2] / "console_app" / "web" / "static"
-    for name in ("page.html", "closed.html", "closed_once.html", "page.css", "page.js"):
+    for name in ("page.html", "closed.html", "page.css", "page.js"):
         text = (folder / name).read_text(encoding="utf-8")
         assert "//" not in text.replace("// ", "").replace("http://", "x").replace("https://", "x"), name
         assert "style=" not in text

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
 import signal
 import socket
+import sys
 from pathlib import Path
 
 import httpx2
@@ -54,7 +56,10 @@ def test_without_the_extra_it_says_what_to_install(tmp_path: Path) -> None:
     path = f"{tmp_path / 'hidden'}:{fanout.environment()['PYTHONPATH']}"
     done = fanout.run("serve", env={"PYTHONPATH": path})
     assert done.code == 2
-    assert "needs websockets, which is not installed. Install it with: pip install 'fanout-console[web]'" in done.err
+    command = f"Install it with: {shlex.quote(sys.executable)} -m pip install --editable "
+    assert f"needs websockets, which is not installed. {command}" in done.err
+    assert done.err.endswith("[web]'\n")
+    assert len(done.err.splitlines()) == 1
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])

@@ -19,9 +19,9 @@ class CallReporter(Protocol):
         """`progress` of `total` (None: unknown), with what is being done."""
         ...
 
-    def log(self, level: Level, text: str, *, sure: bool = True) -> None:
+    def log(self, level: Level, text: str, *, sure: bool = True, dropped: int = 0) -> None:
         """One line of the tool's or server's log. `sure` is False where it may be another call's: shown, but no news
-        that puts off the deadline."""
+        that puts off the deadline. `dropped` lines came right before it, too fast to be told one by one."""
         ...
 
     def held(self) -> AbstractContextManager[None]:

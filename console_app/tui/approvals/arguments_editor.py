@@ -1,4 +1,7 @@
-"""A form for the arguments of a call: their JSON, checked against the tool's schema with every key."""
+"""The arguments of a call, changed in a form made from the tool's schema, or as JSON; checked with every key.
+
+The form comes first where it can say exactly what the arguments say; F2 goes between the two with what is filled in.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +10,20 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, cast
 
-from textual import on
+from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
+from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.screen import ModalScreen
 from textual.types import CSSPathType
-from textual.widgets import Static, TextArea
+from textual.widgets import Input, Static, TextArea
 
 from console_app.domain.safe_text import one_line, visible
+from console_app.tui.forms.check_list import CheckList
+from console_app.tui.forms.choice_line import ChoiceLine
+from console_app.tui.forms.field_widgets import ObjectWidget
+from console_app.tui.forms.fields import form_of
 from console_app.tui.widgets.settled_keys import SETTLE
 
 MOST_LISTED = 12  # arguments of the tool that are named beside the text
@@ -25,18 +32,21 @@ Check = Callable[[str], dict[str, Any]]
 
 
 class ArgumentsEditor(ModalScreen[dict[str, Any] | None]):
-    """The result is what `check` made of the text, or None when it was left.
+    """The result is what `check` made of the arguments' JSON, or None when it was left.
 
     `check` raises ValueError with what is wrong, in one sentence; what is wrong can't be accepted.
     """
 
-    CSS_PATH: ClassVar[CSSPathType | None] = ["../widgets/dialog.tcss", "arguments_editor.tcss"]
-    DEFAULT_CLASSES = "dialog -tall"
-    AUTO_FOCUS = "TextArea"
+    CSS_PATH: ClassVar[CSSPathType | None] = ["../widgets/dialog.tcss", "../forms/form.tcss", "arguments_editor.tcss"]
+    DEFAULT_CLASSES = "dialog form -tall"
+    AUTO_FOCUS = None  # of the form or the text, whichever is there
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "leave", "back", id="arguments.back", priority=True),
         Binding("ctrl+s", "accept", "run with these", id="arguments.accept", priority=True),
+        Binding("f2", "json", "form/JSON", tooltip="fill in the form, or write JSON", id="arguments.json"),
+        Binding("tab", "app.focus_next", "next field", id="arguments.next", show=False),
+        Binding("shift+tab", "app.focus_previous", "field before", id="arguments.previous", show=False),
     ]
 
     def __init__(
@@ -51,30 +61,82 @@ class ArgumentsEditor(ModalScreen[dict[str, Any] | None]):
     ) -> None:
         super().__init__()
         self._title = title
-        self._text = written(arguments)
+        self._arguments = dict(arguments)
         self._schema = schema
         self._check = check
         self._accept = accept
         self._clock = clock
         self._opened_at = clock()
+        self._form: ObjectWidget | None = None  # None: the text is what counts
 
     def compose(self) -> ComposeResult:
-        """The text, what is wrong with it, and what the tool takes."""
+        """The form or the text, what is wrong with it, and in front of a text what the tool takes."""
         with Vertical(id="box") as dialog:
             dialog.border_title = self._title
-            dialog.border_subtitle = f"ctrl+s {self._accept} · esc back"
-            yield TextArea(self._text, show_line_numbers=False, tab_behavior="focus", highlight_cursor_line=False)
+            dialog.border_subtitle = f"ctrl+s {self._accept} · f2 form/JSON · esc back"
+            yield VerticalScroll(can_focus=False)
+            yield TextArea(
+                written(self._arguments), show_line_numbers=False, tab_behavior="focus", highlight_cursor_line=False
+            )
             yield Static(classes="arguments--verdict")
             yield Static(Content("\n").join(schema_lines(self._schema)), classes="arguments--schema")
 
-    def on_mount(self) -> None:
+    async def on_mount(self) -> None:
         """The cursor at the start; the verdict on what is there."""
+        if not await self._fill_form(self._arguments):
+            self._show(None)
         self._judge()
 
+    async def _fill_form(self, arguments: Mapping[str, Any]) -> bool:
+        """Shows them as a form. False, and nothing is shown, where a form would not say the same."""
+        place, field = self.query_one(VerticalScroll), form_of(self._schema)
+        await place.remove_children()
+        if field.kind != "object" or not field.fields:
+            return False
+        form = ObjectWidget(field, arguments, label="")
+        place.display = True  # else it would not be laid out
+        await place.mount(form)
+        read = form.read()
+        if form.first_problem() is not None or not same(read, arguments):
+            await form.remove()
+            return False
+        self._show(form)
+        return True
+
+    def _show(self, form: ObjectWidget | None) -> None:
+        self._form = form
+        area = self.query_one("#box > TextArea", TextArea)
+        self.query_one(VerticalScroll).display = form is not None
+        area.display = self.query_one(".arguments--schema").display = form is None
+        if form is None:
+            area.focus()
+        else:
+            form.focus_control()
+
     @on(TextArea.Changed)
-    def _typed(self, event: TextArea.Changed) -> None:
-        event.stop()
+    @on(Input.Changed)
+    @on(ChoiceLine.Changed)
+    @on(CheckList.Changed)
+    def _changed(self) -> None:
         self._judge()
+
+    def on_descendant_focus(self, event: events.DescendantFocus) -> None:
+        """A value of a list was added or taken out, maybe."""
+        self._judge()
+
+    @on(Input.Submitted)
+    def _entered(self) -> None:
+        """Enter goes on to the next field: only Ctrl+S runs anything."""
+        self.focus_next()
+
+    async def action_json(self) -> None:
+        """F2: the other way of changing them, with what is there now."""
+        if self._form is not None:
+            if (text := self._form_text(self._form)) is not None:
+                self.query_one("#box > TextArea", TextArea).text = text
+                self._show(None)
+        elif (arguments := self._judge()) is not None and not await self._fill_form(arguments):
+            self._say(Content.styled("The tool's form has no place for these: they stay JSON.", "$warning"))
 
     def action_accept(self) -> None:
         """Ctrl+S: only what is right, and not by a key that was pressed before the form was there."""
@@ -88,16 +150,33 @@ class ArgumentsEditor(ModalScreen[dict[str, Any] | None]):
         self.dismiss(None)
 
     def _judge(self) -> dict[str, Any] | None:
-        text = self.query_one(TextArea).text
-        verdict = self.query_one(".arguments--verdict", Static)
+        text = self.query_one("#box > TextArea", TextArea).text if self._form is None else self._form_text(self._form)
+        if text is None:
+            return None
         try:
             arguments = self._check(text)
         except ValueError as error:
-            verdict.update(Content.styled(f"✗ {one_line(str(error), 300)}", "$error"))
+            self._say(Content.styled(f"✗ {one_line(str(error), 300)}", "$error"))
             return None
-        changed = "changed; the model is told" if text != self._text else "unchanged"
-        verdict.update(Content.styled("✓ ", "$success") + Content.styled(f"valid · {changed}", "$muted"))
+        changed = "changed; the model is told" if text != written(self._arguments) else "unchanged"
+        self._say(Content.styled("✓ ", "$success") + Content.styled(f"valid · {changed}", "$muted"))
         return arguments
+
+    def _form_text(self, form: ObjectWidget) -> str | None:
+        """The form as JSON; None, and it is said, where a field is wrong. Unchanged it has the order of the call."""
+        read = form.read()
+        if (wrong := form.first_problem()) is not None:
+            self._say(Content.styled(f"✗ {one_line(wrong.field.name, 60)}: {one_line(wrong.problem)}", "$error"))
+            return None
+        return written(self._arguments if same(read, self._arguments) else read)
+
+    def _say(self, verdict: Content) -> None:
+        self.query_one(".arguments--verdict", Static).update(verdict)
+
+
+def same(one: object, other: object) -> bool:
+    """Whether they are the same JSON: 1, 1.0 and true are not, the order of an object's members is."""
+    return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
 
 
 def written(arguments: Mapping[str, Any]) -> str:

@@ -14,6 +14,7 @@ from typing import Any, Literal, cast
 from rich.cells import cell_len
 
 from console_app.domain.safe_text import is_safe, one_line, visible
+from console_app.tui.widgets.lines import chop_text
 
 Mark = Literal[" ", "+", "-"]
 DEFINITION = "what it is"  # in the column of names, before a tool's difference
@@ -104,23 +105,8 @@ def rows(lines: list[ArgumentLine], width: int) -> list[ArgumentRow]:
     for line in lines:
         name = line.name
         if cell_len(name) > column:
-            found += [ArgumentRow(line, part, "", False) for part in chop(name, max(width - 3, 8))]
+            found += [ArgumentRow(line, part, "", False) for part in chop_text(name, max(width - 3, 8))]
             name = ""
-        for n, part in enumerate(chop(line.text, room)):
+        for n, part in enumerate(chop_text(line.text, room)):
             found.append(ArgumentRow(line, "" if n else name, part, n > 0))
     return found
-
-
-def chop(text: str, width: int) -> list[str]:
-    """`text` cut so that no part is wider than `width` cells; one part at least."""
-    if text.isascii():
-        return [text[at : at + width] for at in range(0, len(text), width)] or [""]
-    parts, part, used = list[str](), list[str](), 0
-    for character in text:
-        size = cell_len(character)
-        if used + size > width and part:
-            parts.append("".join(part))
-            part, used = [], 0
-        part.append(character)
-        used += size
-    return [*parts, "".join(part)]

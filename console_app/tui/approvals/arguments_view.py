@@ -82,7 +82,9 @@ class ArgumentsView(ScrollView, can_focus=False):
 
     @property
     def place(self) -> str:
-        """Which rows are in view, in words; "" when all are."""
+        """Which rows are in view, in words; "" when all are, or when a row of the board says all that is here."""
+        if not self.display:
+            return ""
         height, count = self.scrollable_content_region.height, len(self._rows)
         if height <= 0 or count <= height:
             return ""

@@ -29,6 +29,7 @@ from console_app.tui.approvals.board_keys import KEYS
 from console_app.tui.approvals.board_lines import header, keys, row, row_sizes, rule_lines, says_all
 from console_app.tui.approvals.file_change import FileChanges
 from console_app.tui.approvals.selection import ApprovalDecision, ApprovalSelection, PendingApproval
+from console_app.tui.widgets.key_lines import KeyLines
 from console_app.tui.widgets.settled_keys import ALONE, SETTLE
 from console_app.tui.widgets.timing import Timing
 from console_app.tui.widgets.typed_app import typed_app
@@ -114,7 +115,7 @@ class ApprovalBoard(Vertical, can_focus=True):
         yield ArgumentsView()
         yield Static(classes="board--rule")
         yield Input(placeholder=WHY_NOT)
-        yield Static(classes="board--keys")
+        yield KeyLines(classes="board--keys")
 
     @property
     def is_waiting(self) -> bool:

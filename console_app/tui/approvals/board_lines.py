@@ -170,4 +170,5 @@ def keys(
     if stage == "choosing":
         none = {*(() if many else ("Y", "N", "j/k")), *(() if many and reads else ("R",))}
         shown = [pair for pair in shown if pair[0] not in none]
-    return key_lines(shown, width, accent="$warning", counts=(counts or stage in ("words", "comment")) and not held)
+    typing = stage in ("words", "comment")
+    return key_lines(shown, width, accent="$warning", counts=(counts or typing) and not held, clicks=not typing)

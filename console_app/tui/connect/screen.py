@@ -24,6 +24,7 @@ from console_app.conversation.connecting import Connecting, Listing
 from console_app.domain.endpoint import VENDOR_URLS, origin
 from console_app.domain.errors import FanoutError
 from console_app.domain.safe_text import one_line
+from console_app.tui.transcript_view.wording import measured
 from console_app.tui.widgets.fuzzy import best
 from console_app.tui.widgets.key_hints import KeyHints
 
@@ -238,12 +239,13 @@ class ConnectScreen(ModalScreen[str | None]):
         try:
             seconds = await self._connecting.try_out(listing.connection, model)
             self._keeping = True
-            self._say(f"{model} answered after {seconds:.1f} s. Keeping it …", "-done")
+            answered = f"{model} answered in {measured(seconds)}."
+            self._say(f"{answered} Keeping it …", "-done")
             kept = await self._connecting.keep(listing.connection, model)
         except FanoutError as error:
             self._refused(error)
             return
-        self.dismiss(f"{model} answered after {seconds:.1f} s. {kept}")
+        self.dismiss(f"{answered} {kept}")
 
     def _begin(self, text: str) -> None:
         self._busy = True

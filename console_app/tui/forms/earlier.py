@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from console_app.config.paths import read_text, write_private
+from console_app.config.records import MOST_BYTES
 from console_app.domain.errors import ConfigError
 
 MOST_CALLS = 20  # of a tool
@@ -47,7 +48,7 @@ class EarlierCalls:
         if self._path is None or not self._path.exists():
             return {}
         try:
-            record: Any = json.loads(read_text(self._path))
+            record: Any = json.loads(read_text(self._path, most=MOST_BYTES))
         except (ValueError, RecursionError, ConfigError):
             return {}
         return cast("dict[str, Any]", record) if isinstance(record, dict) else {}

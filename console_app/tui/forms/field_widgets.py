@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, cast
 
 from textual import on
@@ -235,6 +236,8 @@ def widget_for(field: Field, value: Any = LEFT_OUT, *, label: str | None = None)
         as_json = Field(field.name, "json", field.title, field.about, field.required, field.nullable)
         return LinesWidget(as_json, value, label=label)
     match field.kind:
+        case "text" if isinstance(value, str) and ("\n" in value or "\t" in value):
+            return LinesWidget(replace(field, kind="lines"), value, label=label)
         case "text" | "number" | "integer":
             return LineWidget(field, value, label=label)
         case "lines" | "json":
@@ -252,7 +255,7 @@ def widget_for(field: Field, value: Any = LEFT_OUT, *, label: str | None = None)
 def _shows(field: Field, value: Any) -> bool:
     match field.kind:
         case "text":
-            return isinstance(value, str) and one_line_if_unsafe(value) == value
+            return isinstance(value, str) and is_safe(value)
         case "lines":
             return isinstance(value, str) and is_safe(value)
         case "number" | "integer":

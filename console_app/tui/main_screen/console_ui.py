@@ -25,6 +25,7 @@ from console_app.tui.prompt.prompt import SENDS
 from console_app.tui.prompt.queue_strip import QueueStrip
 from console_app.tui.services import ConsoleServices
 from console_app.tui.terminal.attention import Attention
+from console_app.tui.terminal.key_names import key_name
 from console_app.tui.textual_internals import driver_of
 from console_app.tui.transcript_view.view import ConversationView
 
@@ -42,7 +43,7 @@ class ConsoleUi:
     def __init__(self, screen: MainScreen, services: ConsoleServices, problems: Sequence[str]) -> None:
         self._screen = screen
         self._services = services
-        self._problems = list(problems)
+        self._notices: list[tuple[Level, str]] = [("warning", problem) for problem in problems]
         self._survival = Survival()
         self._model = ("", "")
         self._refused_at = float("-inf")
@@ -173,12 +174,19 @@ class ConsoleUi:
         if self.talking:
             self.view.add_notice(level, text)
         else:
-            self._problems.append(text)
-            self.tell_problems()
+            self._notices.append((level, text))
+            self.tell_notices()
 
-    def tell_problems(self) -> None:
+    def key_of(self, command: str) -> str:
+        """The key that does what a slash command does, or the command itself where none is bound."""
+        for one in self._screen.active_bindings.values():
+            if one.binding.action == f"command('{command}')":
+                return key_name(one.binding.key)
+        return f"/{command}"
+
+    def tell_notices(self) -> None:
         """Shows on the opening page what was told before there was a conversation."""
-        self._screen.welcome.problems(self._problems)
+        self._screen.welcome.notices(self._notices)
 
     def toast(self, text: str, seconds: float = 4) -> None:
         """See UiPort."""

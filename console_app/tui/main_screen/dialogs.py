@@ -245,10 +245,17 @@ class Dialogs:
         """Reads mcp.json and the commands' files anew."""
         if self.commands_changed is not None:
             await self.commands_changed()
+        await self.say_what_waits()
         if self._offers.file is None:
             self._ui.toast("There is no mcp.json to read here.")
         else:
             await self._offers.file.reload()
+
+    async def say_what_waits(self) -> None:
+        """One line where files of the project wait for trust, with the key that shows them."""
+        project = self._services.project_trust
+        if project is not None and (waiting := await asyncio.to_thread(project.summary)):
+            self._ui.tell("warning", f"{one_line(waiting, 300)}: {self._ui.key_of('trust')} shows it all, and asks.")
 
     async def trust(self) -> None:
         """Shows what of the project waits for trust, and asks; what was agreed to takes effect."""

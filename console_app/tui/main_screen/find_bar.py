@@ -100,7 +100,7 @@ class FindBar(Horizontal):
     def action_settle(self) -> None:
         """Enter: the focus goes to the conversation, at the match."""
         if self._finder.place:
-            self._view.focus()
+            self.screen.set_focus(self._view)  # not `focus`, which comes later, and shows where its block begins
             self._view.call_later(self._finder.show)
 
     def action_step(self, delta: int) -> None:

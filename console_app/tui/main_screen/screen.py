@@ -31,6 +31,7 @@ from console_app.tui.main_screen.console_ui import ConsoleUi
 from console_app.tui.main_screen.copying import copy_part, name_of
 from console_app.tui.main_screen.dialogs import Dialogs
 from console_app.tui.main_screen.find_bar import FindBar
+from console_app.tui.main_screen.keys_that_go import KeysThatGo, Place
 from console_app.tui.main_screen.leaving import Leaving
 from console_app.tui.main_screen.panel_actions import act_on_call
 from console_app.tui.main_screen.prompt_area import PromptArea
@@ -44,7 +45,6 @@ from console_app.tui.servers.offers import ServerOffers
 from console_app.tui.services import ConsoleServices
 from console_app.tui.terminal.key_names import key_name
 from console_app.tui.themes import LoadedTheme
-from console_app.tui.transcript_view.finder import Kind
 from console_app.tui.transcript_view.view import ConversationView
 from console_app.tui.widgets.key_hints import KeyHints
 from console_app.tui.widgets.too_small import TooSmall
@@ -95,6 +95,7 @@ class ChatScreen(MainScreen):
         self.readiness = Readiness(services.server_statuses, services.connect)
         self._start = ConsoleStart(services, self.readiness, ui)
         self.activity = ActivityStatus(self.conversation, self.readiness, lambda: ui.shown.transcript)
+        self._keys = KeysThatGo(self, ui)
         self._mode_keys = ModeKeys(self.permissions, ui, partial(services.timing.later, self), services.timing.now)
         self.modes = self._mode_keys.modes
         self._leaving = Leaving(
@@ -150,11 +151,11 @@ class ChatScreen(MainScreen):
         commands.add(screen_commands(ui, self.permissions, self.modes, commands, dialogs, boards, places, self._themes))
         commands.add([Command("plan", PLAN, lambda _rest: self.action_toggle_plan())])
         commands.add([Command("retry", RETRY, lambda _rest: self.calls.run_cut_off_again())])
-        commands.add([Command("find", "find words in the whole conversation, results too", self.find, "[WORDS]")])
+        commands.add([Command("find", "find words in the whole conversation, results too", self._keys.find, "[WORDS]")])
         commands.add(talk_commands(ui, services, self.conversation, self.sessions, dialogs, self._themes))
         services.on_servers_changed(self._servers_changed)
         self.custom.send = self.prompt_area.send
-        self.ui.tell_problems()
+        self.ui.tell_notices()
         self.prompt.offering = True
         self.view.on_beat(self.query_one(ActivityLine).look)
         self.ui.changed()
@@ -170,8 +171,12 @@ class ChatScreen(MainScreen):
         """What runs has ended before the program does."""
         await self.end()
 
+    async def _read_project(self) -> None:
+        await self.custom.read()
+        await self.dialogs.say_what_waits()
+
     def _begin(self) -> None:
-        self.run_worker(self.custom.read(), name="commands")
+        self.run_worker(self._read_project(), name="project")
         self.run_worker(self._start.run(self.sessions), name="start")
         if self._first_prompt:
             self.prompt_area.send(self._first_prompt)
@@ -209,21 +214,9 @@ class ChatScreen(MainScreen):
             self.find_bar.close()
         self.prompt.focus()
 
-    def find(self, words: str) -> None:
-        """Ctrl+F, /find."""
-        if self.ui.talking:
-            self.find_bar.open(words)
-        else:
-            self.ui.toast("There is nothing to search yet.")
-
     def action_find_step(self, delta: int) -> None:
         """n, N."""
         self.find_bar.action_step(delta)
-
-    def action_jump(self, kind: Kind, delta: int) -> None:
-        """To the next or the previous turn, or call that failed."""
-        if missing := self.find_bar.jump(kind, delta):
-            self.ui.toast(missing, 2)
 
     @on(ConversationView.Refused)
     def _key_refused(self, event: ConversationView.Refused) -> None:
@@ -265,9 +258,8 @@ class ChatScreen(MainScreen):
 
     @on(Prompt.Left)
     def _left(self) -> None:
-        """Tab: to what waits for you, else to the conversation."""
-        if not self._to_what_waits() and self.ui.talking and not self.view.enter():
-            self.view.focus()
+        """Tab."""
+        self._keys.out_of_prompt()
 
     def on_key(self, event: events.Key) -> None:
         """What is typed goes to the prompt wherever the focus is, unless it is a key of the panel or board there.
@@ -280,16 +272,9 @@ class ChatScreen(MainScreen):
         self.set_focus(self.prompt)
         self.prompt.insert(event.character or "")
 
-    def _to_what_waits(self) -> bool:
-        board = self.ui.shown.boards.wanted
-        if board is None or board.has_focus_within:
-            return False
-        board.focus()
-        return True
-
     def action_go_on(self) -> None:
         """Tab out of the prompt: to what waits for you too, else to the next part of the screen."""
-        if not self._to_what_waits():
+        if not self._keys.to_what_waits():
             self.focus_next()
 
     def action_command(self, name: str) -> None:
@@ -324,28 +309,9 @@ class ChatScreen(MainScreen):
         if not self.prompt.text:
             self.app.exit(0)
 
-    def action_move_cursor(self, delta: int) -> None:
-        """Alt+Up, Alt+Down from outside the conversation."""
-        if self.ui.talking and not self.view.enter(delta):
-            self.ui.toast("There is no call yet.")
-
-    def action_call_number(self, number: int) -> None:
-        """Alt+1 to Alt+9."""
-        if self.ui.talking and not self.view.enter_call(number):
-            self.ui.toast(f"The newest answer has no call {number}.")
-
-    def action_call_failed(self) -> None:
-        """Alt+0."""
-        if self.ui.talking and not self.view.action_failed():
-            self.ui.toast("No call failed.")
-
-    def action_scroll_conversation(self, direction: int) -> None:
-        """PgUp, PgDn in the prompt."""
-        target = self.view if self.ui.talking else self.welcome
-        if direction < 0:
-            target.scroll_page_up(animate=False)
-        else:
-            target.scroll_page_down(animate=False)
+    def action_go(self, place: Place, number: int) -> None:
+        """To a panel, a turn or a page, from wherever the focus is."""
+        self._keys.go(place, number)
 
     def action_toggle_all(self) -> None:
         """Ctrl+O."""

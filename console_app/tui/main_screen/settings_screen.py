@@ -20,6 +20,7 @@ from console_app.config.setting_list import Setting
 from console_app.domain.errors import FanoutError
 from console_app.domain.safe_text import one_line
 from console_app.tui.widgets.dialog_box import DialogBox
+from console_app.tui.widgets.list_keys import list_keys, move_highlight
 from console_app.tui.widgets.pick_list import Choice, PickList
 from console_app.tui.widgets.typed_app import typed_app
 
@@ -41,10 +42,7 @@ class SettingsScreen(ModalScreen[None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "leave", "close", id="settings.close"),
-        Binding("up,ctrl+p", "move(-1)", "up", id="settings.up", show=False, priority=True),
-        Binding("down,ctrl+n", "move(1)", "down", id="settings.down", show=False, priority=True),
-        Binding("pageup", "move(-10)", "page up", id="settings.page_up", show=False, priority=True),
-        Binding("pagedown", "move(10)", "page down", id="settings.page_down", show=False, priority=True),
+        *list_keys("settings"),
         Binding("enter", "change", "change", id="settings.change", priority=True),
         Binding("delete,ctrl+d", "unset", "back to the default", id="settings.unset", priority=True),
         Binding("f4", "edit", "edit the file", id="settings.edit", priority=True),
@@ -108,11 +106,9 @@ class SettingsScreen(ModalScreen[None]):
             self.dismiss(None)
 
     def action_move(self, delta: int) -> None:
-        """Moves the highlight; single steps go round the ends."""
-        options = self.query_one(OptionList)
-        if (count := options.option_count) and not self._changing:
-            place = (options.highlighted or 0) + delta
-            options.highlighted = place % count if abs(delta) == 1 else max(0, min(place, count - 1))
+        """Up, down, a page of them."""
+        if not self._changing:
+            move_highlight(self.query_one(OptionList), delta)
 
     def action_change(self) -> None:
         """Enter: turns, picks, or has you write a value; in the field it is taken."""

@@ -13,6 +13,7 @@ from textual.message import Message
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
+from console_app.domain.base_event import Level
 from console_app.domain.safe_text import one_line
 
 
@@ -49,7 +50,7 @@ class Welcome(Vertical):
     Welcome { height: 1fr; padding: 1 2; overflow-y: auto; scrollbar-size-vertical: 1; }
     Welcome > .welcome--about { height: auto; max-width: 80; margin-bottom: 1; }
     Welcome > .welcome--text { height: auto; }
-    Welcome > .welcome--problems { height: auto; margin-top: 1; display: none; }
+    Welcome > .welcome--notices { height: auto; margin-top: 1; display: none; }
     Welcome > .welcome--try { height: auto; color: $muted; margin-top: 1; }
     Welcome > ExampleList {
         height: auto; max-height: 100%; border: none; padding: 0; margin-top: 1;
@@ -75,7 +76,7 @@ class Welcome(Vertical):
         """What it is, which model answers, and the list."""
         yield Static(ABOUT, classes="welcome--about", markup=False)
         yield Static(self._facts, classes="welcome--text")
-        yield Static(classes="welcome--problems")
+        yield Static(classes="welcome--notices")
         yield Static("Try one: press its number, or an arrow and enter.", classes="welcome--try", markup=False)
         options = ExampleList(*(Option(_row(number, e)) for number, e in enumerate(self.examples, 1)), markup=False)
         options.highlighted = None
@@ -96,11 +97,11 @@ class Welcome(Vertical):
         if self.is_attached:
             self.query_one(".welcome--text", Static).update(self._facts)
 
-    def problems(self, lines: Sequence[str]) -> None:
-        """What went wrong at the start, a line each."""
-        field = self.query_one(".welcome--problems", Static)
+    def notices(self, lines: Sequence[tuple[Level, str]]) -> None:
+        """What was told before there was a conversation, a line each; only what is wrong looks so."""
+        field = self.query_one(".welcome--notices", Static)
         field.display = bool(lines)
-        field.update(Content("\n").join([Content.styled(f"! {one_line(line)}", "$warning") for line in lines]))
+        field.update(Content("\n").join(_notice(level, one_line(line)) for level, line in lines))
 
     def move(self, delta: int) -> None:
         """Moves the highlight; up from the first takes it away."""
@@ -122,6 +123,12 @@ class Welcome(Vertical):
         """A click."""
         event.stop()
         self.post_message(self.Picked(self.examples[event.option_index].text))
+
+
+def _notice(level: Level, line: str) -> Content:
+    if level in ("debug", "info", "notice"):
+        return Content.styled(f"· {line}", "$foreground")
+    return Content.styled(f"! {line}", "$warning")
 
 
 def _row(number: int, example: Example) -> Content:

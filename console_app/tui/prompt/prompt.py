@@ -43,8 +43,8 @@ class Prompt(TextArea):
         Binding("alt+f", "cursor_word_right", "word right", id="prompt.word_right", show=False),
         Binding("ctrl+c,super+c", "screen.interrupt", "clear, stop, quit", id="prompt.interrupt", show=False),
         Binding("ctrl+d", "delete_or_quit", "delete forward / quit if empty", id="prompt.quit", show=False),
-        Binding("pageup", "screen.scroll_conversation(-1)", "scroll up", id="prompt.page_up", show=False),
-        Binding("pagedown", "screen.scroll_conversation(1)", "scroll down", id="prompt.page_down", show=False),
+        Binding("pageup", "screen.go('page', -1)", "scroll up", id="prompt.page_up", show=False),
+        Binding("pagedown", "screen.go('page', 1)", "scroll down", id="prompt.page_down", show=False),
         Binding("question_mark", "screen.command('help')", "help", id="prompt.help", show=False),
     ]
 
@@ -140,6 +140,9 @@ class Prompt(TextArea):
         key = "shift+enter" if event.key == "shift+\r" else event.key
         if (key == "enter" or (key == "question_mark" and not self.text)) and self._is_bound(key):
             event.prevent_default()  # the text area would write it; the binding has it
+            return
+        if key.startswith("alt+") and key in self.screen.active_bindings:
+            event.prevent_default()  # many terminals send Escape and the letter, which the text area would write too
             return
         if self.offering and not self.text and key in ("1", "2", "3"):
             event.stop()

@@ -22,7 +22,7 @@ from textual.widgets import Input, Static
 from console_app.conversation.question_queue import PendingQuestion, Reply
 from console_app.domain.questions import Elicitation, SamplingRequest, one_of
 from console_app.domain.safe_text import one_line
-from console_app.tui.widgets.key_lines import key_lines
+from console_app.tui.widgets.key_lines import KeyLines, key_lines
 from console_app.tui.widgets.settled_keys import ALONE, SETTLE, SettledKeys
 from console_app.tui.widgets.timing import Timing
 from console_app.tui.widgets.typed_app import typed_app
@@ -98,7 +98,7 @@ class HumanBoard(Vertical, can_focus=True):
 
     def compose(self) -> ComposeResult:
         """The keys; the view of a question comes before them."""
-        yield Static(classes="human--keys")
+        yield KeyLines(classes="human--keys")
 
     # -- what is shown
 
@@ -375,7 +375,8 @@ class HumanBoard(Vertical, can_focus=True):
             pairs = [("enter", "next field"), ("ctrl+s", "accept"), ("esc", "back")]
         else:
             pairs, settled = [("tab", "to answer")], True
-        lines = key_lines(pairs, max(self.content_size.width, 20), accent="$accent", counts=settled)
+        width = max(self.content_size.width, 20)
+        lines = key_lines(pairs, width, accent="$accent", counts=settled, clicks=self.has_focus)
         self.query_one(".human--keys", Static).update(Content("\n").join(lines))
         if not self.keys.settled:
             self._timing.later(self, SETTLE + 0.02, self._paint_keys)

@@ -7,13 +7,7 @@ from functools import partial
 from typing import ClassVar
 
 from rich.style import Style
-from textual import getters, on
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
-from textual.content import Content
-from textual.screen import ModalScreen
-from textual.types import CSSPathType
 
 from console_app.domain.amounts import CHARACTERS_A_TOKEN
 from console_app.domain.errors import FanoutError
@@ -24,29 +18,20 @@ from console_app.mcp_client.typed_names import written_arguments
 from console_app.tui.forms.values_form import ValuesForm
 from console_app.tui.servers.offer_uses import uses_node, uses_of
 from console_app.tui.servers.prompts import proposals
+from console_app.tui.servers.tree_dialog import TreeDialog
 from console_app.tui.transcript_view.results.body import ResultBody
 from console_app.tui.transcript_view.results.kind import ResultKind, kind_of
 from console_app.tui.transcript_view.wording import plural, size
 from console_app.tui.widgets.folding_tree import FoldingTree, Node
-from console_app.tui.widgets.key_hints import KeyHints
 from console_app.tui.widgets.lines import Piece, clean
 from console_app.tui.widgets.palette import Palette
-from console_app.tui.widgets.row_list import RowList
-from console_app.tui.widgets.typed_app import typed_app
 
 LONGEST = 20_000  # characters of a description
 MOST_LINES = 2_000  # of a message that is shown
-LOOK = 0.5  # seconds between two looks at its uses
 
 
-class PromptScreen(ModalScreen[str | None]):
+class PromptScreen(TreeDialog[str]):
     """Gives its command as it is typed, filled in as it was run last, when it is to go into the prompt."""
-
-    CSS_PATH: ClassVar[CSSPathType | None] = ["../widgets/dialog.tcss", "servers.tcss"]
-    DEFAULT_CLASSES = "dialog -tall workbench"
-    AUTO_FOCUS = "FoldingTree"
-
-    app = getters.app(typed_app)
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter,r", "run", "run", tooltip="fill it in and see what its server makes of it", id="offer.run"),
@@ -56,7 +41,7 @@ class PromptScreen(ModalScreen[str | None]):
     ]
 
     def __init__(self, hub: Hub, typed: str, prompt: ServerPrompt) -> None:
-        super().__init__()
+        super().__init__(prompt.server, prompt.name)
         self._hub = hub
         self._typed = typed
         self._prompt = prompt
@@ -68,20 +53,8 @@ class PromptScreen(ModalScreen[str | None]):
         self._about = _about(prompt)
         self._seen: object = None
 
-    def compose(self) -> ComposeResult:
-        """The sections, the keys."""
-        with Vertical(id="box") as dialog:
-            title = f"{one_line(self._prompt.server, 40)} · {one_line(self._prompt.name, 80)}"
-            dialog.border_title = Content(title)  # pyright: ignore[reportAttributeAccessIssue]  (it takes both)
-            yield FoldingTree()
-            yield KeyHints()
-
-    def on_mount(self) -> None:
-        """Looks at once, and goes on looking at its uses."""
-        self._look()
-        self.set_interval(LOOK, self._look)
-
-    def _look(self) -> None:
+    def look(self) -> None:
+        """See TreeDialog."""
         traffic = self._hub.traffic(self._prompt.server)
         if (seen := (traffic.revision, self._is_asked, id(self._result))) == self._seen:
             return
@@ -89,15 +62,6 @@ class PromptScreen(ModalScreen[str | None]):
         uses = uses_node(uses_of(traffic, "prompts/get", self._prompt.name))
         self.query_one(FoldingTree).show([*self._about, *self._result, uses])
         self.refresh_bindings()
-
-    @on(RowList.Moved)
-    def _moved(self, event: RowList.Moved) -> None:
-        event.stop()
-
-    @on(RowList.Clicked)
-    def _clicked(self, event: RowList.Clicked) -> None:
-        event.stop()
-        self.query_one(FoldingTree).action_fold()
 
     def action_run(self) -> None:
         """Enter, r."""
@@ -115,7 +79,7 @@ class PromptScreen(ModalScreen[str | None]):
             self._values = values
         self._is_asked = True
         self._result = [_line("asking its server …", lambda palette: palette.secondary)]
-        self._look()
+        self.look()
         try:
             self._made, self._problem = await self._hub.get_prompt(prompt, self._values), ""
             self._result = [self._what_it_makes()]
@@ -123,7 +87,7 @@ class PromptScreen(ModalScreen[str | None]):
             self._made, self._problem = (), error.line
             self._result = [_line(f"✗ {one_line(error.line, 400)}", lambda palette: palette.error)]
         self._is_asked = False
-        self._look()
+        self.look()
 
     def _what_it_makes(self) -> Node:
         characters = sum(len(one.text) + sum(len(part.text) for part in one.contents) for one in self._made)
@@ -154,10 +118,6 @@ class PromptScreen(ModalScreen[str | None]):
         texts = [text for one in self._made for text in (one.text, *(part.text for part in one.contents)) if text]
         self.app.copy_to_clipboard("\n\n".join(texts))
         self.notify("Copied.", markup=False, timeout=2)
-
-    def action_leave(self) -> None:
-        """Escape."""
-        self.dismiss(None)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Nothing can be copied before it was run."""

@@ -6,25 +6,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from textual import getters, on
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
-from textual.types import CSSPathType
 
 from console_app.domain.safe_text import one_line
 from console_app.domain.tools import ToolSpec
 from console_app.domain.transcript_parts import CallView
 from console_app.engine.approval_gate import ApprovalGate
 from console_app.tui.servers.tool_facts import MOST_CALLS, PastCall, calls_node, nodes_of
+from console_app.tui.servers.tree_dialog import TreeDialog
 from console_app.tui.widgets.folding_tree import FoldingTree, Node
-from console_app.tui.widgets.key_hints import KeyHints
-from console_app.tui.widgets.row_list import RowList
-from console_app.tui.widgets.typed_app import typed_app
-
-LOOK = 0.5  # seconds between two looks at the tool and its calls
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,14 +36,8 @@ class ToolSource:
     clock: Callable[[], float]
 
 
-class ToolScreen(ModalScreen[ToolRun | None]):
+class ToolScreen(TreeDialog[ToolRun]):
     """Gives a ToolRun when it is to be run, None when it was left."""
-
-    CSS_PATH: ClassVar[CSSPathType | None] = ["../widgets/dialog.tcss", "servers.tcss"]
-    DEFAULT_CLASSES = "dialog -tall workbench"
-    AUTO_FOCUS = "FoldingTree"
-
-    app = getters.app(typed_app)
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "again", "run again with these", id="tool.again"),
@@ -61,7 +46,7 @@ class ToolScreen(ModalScreen[ToolRun | None]):
     ]
 
     def __init__(self, spec: ToolSpec, source: ToolSource) -> None:
-        super().__init__()
+        super().__init__(spec.server, spec.tool)
         self._spec = spec
         self._source = source
         self._calls: Sequence[CallView] = ()
@@ -69,20 +54,8 @@ class ToolScreen(ModalScreen[ToolRun | None]):
         self._said: object = None  # what the sections were made of
         self._seen: object = None
 
-    def compose(self) -> ComposeResult:
-        """The sections, the keys."""
-        with Vertical(id="box") as dialog:
-            title = f"{one_line(self._spec.server, 40)} · {one_line(self._spec.tool, 80)}"
-            dialog.border_title = Content(title)  # pyright: ignore[reportAttributeAccessIssue]  (it takes both)
-            yield FoldingTree()
-            yield KeyHints()
-
-    def on_mount(self) -> None:
-        """Looks at once, and goes on looking: calls end, servers go."""
-        self._look()
-        self.set_interval(LOOK, self._look)
-
-    def _look(self) -> None:
+    def look(self) -> None:
+        """See TreeDialog."""
         spec, on, gate = self._source.spec(), self._source.is_on(), self._source.gate
         self._calls = self._source.calls()
         self._spec = spec or self._spec
@@ -100,16 +73,6 @@ class ToolScreen(ModalScreen[ToolRun | None]):
         dialog.border_subtitle = Content(gone)  # pyright: ignore[reportAttributeAccessIssue]
         self.query_one(FoldingTree).show([*self._sections, calls_node(self._calls, self._source.clock())])
         self.refresh_bindings()
-
-    @on(RowList.Moved)
-    def _moved(self, event: RowList.Moved) -> None:
-        event.stop()
-        self.refresh_bindings()
-
-    @on(RowList.Clicked)
-    def _clicked(self, event: RowList.Clicked) -> None:
-        event.stop()
-        self.query_one(FoldingTree).action_fold()
 
     @property
     def _call(self) -> CallView | None:
@@ -134,10 +97,6 @@ class ToolScreen(ModalScreen[ToolRun | None]):
             self.dismiss(ToolRun(call.arguments or {}))
         else:
             self.action_run()
-
-    def action_leave(self) -> None:
-        """Escape."""
-        self.dismiss(None)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Run again only where the cursor is on a call."""

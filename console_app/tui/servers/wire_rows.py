@@ -18,7 +18,8 @@ from console_app.tui.widgets.palette import Palette
 
 METHOD = 27  # cells; the longest of the protocol that is common: notifications/progress
 WIDE = 100  # cells from which on a row says what is in the message
-EXCERPT = 400  # bytes of a message that a row reads
+EXCERPT = 400  # characters of a message that a row shows at most
+_READ = 4_000  # bytes that are read for that: a secret that is cut is not found
 Redact = Callable[[str], str]
 
 
@@ -96,7 +97,7 @@ def paint_row(message: RawMessage, width: int, palette: Palette, redact: Redact,
 
 def brief(message: RawMessage, redact: Redact) -> str:
     """What a message says first, as one line."""
-    text = redact(message.raw[:EXCERPT].decode("utf-8", "replace"))
+    text = redact(message.raw[:_READ].decode("utf-8", "replace"))[:EXCERPT]
     for name in ('"params":', '"result":', '"error":'):
         if name in text:
             return text[text.index(name) + len(name) :].removesuffix("}")

@@ -28,6 +28,7 @@ from console_app.sessions.store import SearchHit, Store
 from console_app.sessions.tables import SessionInfo
 from console_app.tui.sessions.preview import preview_lines
 from console_app.tui.widgets.dialog_box import DialogBox
+from console_app.tui.widgets.list_keys import list_keys, move_highlight
 
 MOST_SHOWN = 200
 Action = Literal["resume", "rename", "delete", "fork", "export"]
@@ -51,10 +52,7 @@ class SessionsScreen(ModalScreen[Picked | None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "leave", "close", id="sessions.close"),
-        Binding("up,ctrl+p", "move(-1)", "up", id="sessions.up", show=False, priority=True),
-        Binding("down,ctrl+n", "move(1)", "down", id="sessions.down", show=False, priority=True),
-        Binding("pageup", "move(-10)", "page up", id="sessions.page_up", show=False, priority=True),
-        Binding("pagedown", "move(10)", "page down", id="sessions.page_down", show=False, priority=True),
+        *list_keys("sessions"),
         Binding("enter", "choose('resume')", "resume", id="sessions.resume", priority=True),
         Binding("f2", "choose('rename')", "rename", id="sessions.rename", priority=True),
         Binding("f4", "choose('fork')", "fork", id="sessions.fork", priority=True),
@@ -97,12 +95,8 @@ class SessionsScreen(ModalScreen[Picked | None]):
         self.dismiss(None)
 
     def action_move(self, delta: int) -> None:
-        """Moves the highlight; single steps go round the ends."""
-        options = self.query_one(OptionList)
-        count = options.option_count
-        if count:
-            place = (options.highlighted if options.highlighted is not None else -1) + delta
-            options.highlighted = place % count if abs(delta) == 1 else max(0, min(place, count - 1))
+        """Up, down, a page of them."""
+        move_highlight(self.query_one(OptionList), delta)
 
     def action_choose(self, action: Action) -> None:
         """A key for the highlighted session."""

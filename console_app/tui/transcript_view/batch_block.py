@@ -50,29 +50,24 @@ class BatchBlock(Block):
             head = [(f"{len(self.group.calls)} calls", palette.strong)]
             for count, word in counts:
                 head += [(" · ", palette.faint), (counted(count, word), self._ink(word, palette))]
-            if pieces_width(head) + pieces_width(times[:4]) <= room:
+            if pieces_width(head) + sum(map(pieces_width, times[:2])) <= room:
                 break
-        for part in (times[:2], times[2:4], times[4:]):
-            if pieces_width(head) + pieces_width(part) > room:
+        for pieces in times:
+            if pieces_width(head) + pieces_width(pieces) > room:
                 break
-            head += part
+            head += pieces
         return [framed(Row(crop(head, room)), width, palette, [(" " * gutter, palette.base)] if gutter else [])]
 
-    def _time_pieces(self, now: float, palette: Palette) -> list[Piece]:
+    def _time_pieces(self, now: float, palette: Palette) -> list[list[Piece]]:
+        """What is said of the time; each is said whole or not at all, and none without the one before it."""
         wall, saved = self._times(now)
         if wall is None:
             return []
-        pieces: list[Piece] = [
-            (" · ", palette.faint),
-            (seconds(wall) if self.group.is_open else measured(wall), palette.base),
-        ]
+        dot: Piece = (" · ", palette.faint)
+        said: list[list[Piece]] = [[dot, (seconds(wall) if self.group.is_open else measured(wall), palette.base)]]
         if saved > WORTH_SAYING:
-            pieces += [
-                (" · ", palette.faint),
-                (f"{seconds(saved)} faster", palette.success),
-                (" than sequential", palette.muted),
-            ]
-        return pieces
+            said += [[dot, (f"{seconds(saved)} faster", palette.success)], [(" than sequential", palette.muted)]]
+        return said
 
     def _counts(self) -> list[tuple[int, str]]:
         found = Counter(counted_as(call) for call in self.group.calls)
@@ -80,9 +75,11 @@ class BatchBlock(Block):
 
     def _fewer_counts(self) -> list[tuple[int, str]]:
         """The counts in fewer words: all that went wrong as one number, all that was not done as another."""
+        counts = self._counts()
+        several = sum(word in NOT_DONE for _, word in counts) > 1  # one kind keeps its own word
         merged: dict[str, int] = {}
-        for count, word in self._counts():
-            name = "failed" if word in FAILURES else "not done" if word in NOT_DONE else word
+        for count, word in counts:
+            name = "failed" if word in FAILURES else "not done" if several and word in NOT_DONE else word
             merged[name] = merged.get(name, 0) + count
         return [(count, word) for word, count in merged.items()]
 

@@ -125,7 +125,7 @@ class CallDetail:
         if call.raw or call.repaired:
             parts.append(self._part("source", (*look, call.ready_at), lambda: self._written(width, palette)))
         if call.log:
-            tail = (len(call.log), call.log[-1].at, call.outcome)
+            tail = (call.logged, call.outcome)
             parts.append(self._part("log", (*look, *tail), lambda: self._log(width, palette)))
         if call.state is CallState.FINISHED:
             beside = None if self.beside is None else self.beside.version
@@ -211,10 +211,12 @@ class CallDetail:
     def _log(self, width: int, palette: Palette) -> list[Row]:
         call = self._call
         shown = call.log if call.state is CallState.FINISHED else call.log[-LIVE_LOG:]
-        earlier = len(call.log) - len(shown)
+        earlier = call.logged - len(shown) - sum(entry.dropped for entry in shown)
         rows = [_title("output" + (f" · {earlier:,} earlier" if earlier else ""), palette)]
         begin = call.started_at or call.announced_at
         for entry in shown:
+            if entry.dropped:
+                rows += _left_out(entry.dropped, palette, why=" that came too fast to keep")
             ink = {"warning": palette.warning, "debug": palette.muted}.get(entry.level)
             ink = ink or (palette.base if entry.level in ("info", "notice") else palette.error)
             painter = AnsiPainter(ink, palette)
@@ -267,8 +269,8 @@ def _title(text: str, palette: Palette) -> Row:
     return Row([(text, palette.muted)])
 
 
-def _left_out(count: int, palette: Palette, *, more: bool = False) -> list[Row]:
+def _left_out(count: int, palette: Palette, *, more: bool = False, why: str = "") -> list[Row]:
     if count <= 0:
         return []
     hint = " · m shows more · c copies all" if more else ""
-    return [Row([(f"  … {plural(count, 'more line')}{hint}", palette.muted)])]
+    return [Row([(f"  … {plural(count, 'more line')}{why}{hint}", palette.muted)])]

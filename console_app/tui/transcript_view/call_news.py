@@ -19,6 +19,7 @@ from console_app.tui.widgets.palette import Palette
 QUIET_AFTER = 30.0  # seconds without progress after which a call is said to take long
 ENDING_IN = 30.0  # seconds that are left without news, below which they are counted down
 METER = 5
+SAYING = 16  # cells of the newest line that say something
 USUAL_WHY = "not pre-approved"  # why most calls ask, which the state says already
 _FULL, _EMPTY = "▰", "▱"
 _PULSE_RATE = 5
@@ -74,6 +75,9 @@ def _running(call: CallView, room: int, palette: Palette, now: float) -> list[Pi
         pieces += message
     else:
         pieces.append(("running…", palette.muted))
+    if call.dropped and room >= 2 * SAYING:
+        note = f"  {call.dropped:,} {'lines too fast to keep' if room >= 4 * SAYING else 'dropped'}"
+        pieces = [*crop(pieces, room - len(note)), (note, palette.muted)]
     quiet = now - max(call.news_at, call.started_at or 0.0)
     left = None if call.ends_at is None else call.ends_at - now
     if left is not None and left < ENDING_IN:

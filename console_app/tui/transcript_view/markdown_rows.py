@@ -80,7 +80,6 @@ class MarkdownRows:
         self._containers: list[_Container] = []
         self._lists: list[_List] = []
         self._table = MarkdownTable()
-        self._in_head = False
         self._block = 0  # which top-level block the tokens are in
         self._last_block = 0
         self._last_end = 0  # the source line after the newest leaf
@@ -120,8 +119,6 @@ class MarkdownRows:
                 self._containers.pop()
             case "table_open":
                 self._table = MarkdownTable(span=tuple(token.map or (0, 0)))
-            case "thead_open" | "thead_close":
-                self._in_head = token.type == "thead_open"
             case "tr_open":
                 self._table.rows.append([])
             case "th_open" | "td_open":

@@ -4,15 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from textual import events
 from textual.content import Content
+from textual.style import Style
+from textual.widgets import Static
 
 GAP = 3
+KEY = "key"  # in the style of what can be clicked
+NAMED = {"esc": "escape", "enter": "enter"}
 
 
-def key_lines(pairs: Sequence[tuple[str, str]], width: int, *, accent: str, counts: bool) -> list[Content]:
-    """`pairs` are (key, what it does); faint while they don't count. `accent` is a colour of the theme."""
+class KeyLines(Static):
+    """Where they are shown. A click or a tap on one presses its key, with all that guards a key."""
+
+    def on_click(self, event: events.Click) -> None:
+        """What is no key does nothing here."""
+        if key := event.style.meta.get(KEY):
+            self.app.simulate_key(key)  # pyright: ignore[reportUnknownMemberType]
+
+
+def key_lines(
+    pairs: Sequence[tuple[str, str]], width: int, *, accent: str, counts: bool, clicks: bool = False
+) -> list[Content]:
+    """`pairs` are (key, what it does); faint while they don't count. `accent` is a colour of the theme.
+
+    `clicks` is whether they can be clicked in `KeyLines`; not where a field has the focus, which a click takes away.
+    """
     key, word = (f"bold {accent}", "$foreground") if counts else ("$muted", "$muted")
     pieces = [Content.styled(k, key) + Content.styled(f" {w}", word) for k, w in pairs]
+    if clicks:
+        pieces = [_pressing(k, piece) for (k, _), piece in zip(pairs, pieces, strict=True)]
     total = sum(piece.cell_length for piece in pieces)
     gap = GAP if total + GAP * (len(pieces) - 1) <= width else 2
     lines: list[Content] = []
@@ -22,3 +43,9 @@ def key_lines(pairs: Sequence[tuple[str, str]], width: int, *, accent: str, coun
         else:
             lines.append(piece)
     return lines
+
+
+def _pressing(key: str, piece: Content) -> Content:
+    """The piece with its key; what stands for several keys presses none."""
+    name = key if len(key) == 1 else NAMED.get(key)
+    return piece.stylize(Style.from_meta({KEY: name})) if name else piece

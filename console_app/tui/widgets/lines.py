@@ -214,3 +214,18 @@ def chop(pieces: Sequence[Piece], width: int) -> list[Row]:
         rows.append(Row(slice_pieces(pieces, start, start + taken), "" if rows else "\n"))
         start += taken
     return rows
+
+
+def chop_text(text: str, width: int) -> list[str]:
+    """`text` cut so that no part is wider than `width` cells; one part at least."""
+    if text.isascii():
+        return [text[at : at + width] for at in range(0, len(text), width)] or [""]
+    parts, part, used = list[str](), list[str](), 0
+    for character in text:
+        size = cell_len(character)
+        if used + size > width and part:
+            parts.append("".join(part))
+            part, used = [], 0
+        part.append(character)
+        used += size
+    return [*parts, "".join(part)]

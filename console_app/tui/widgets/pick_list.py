@@ -18,6 +18,7 @@ from textual.widgets.option_list import Option
 
 from console_app.domain.safe_text import one_line
 from console_app.tui.widgets.fuzzy import best
+from console_app.tui.widgets.list_keys import list_keys, move_highlight
 
 MOST_SHOWN = 200
 
@@ -43,10 +44,7 @@ class PickList(ModalScreen[str | None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "leave", "close", id="list.close"),
-        Binding("up,ctrl+p", "move(-1)", "up", id="list.up", show=False, priority=True),
-        Binding("down,ctrl+n", "move(1)", "down", id="list.down", show=False, priority=True),
-        Binding("pageup", "move(-10)", "page up", id="list.page_up", show=False, priority=True),
-        Binding("pagedown", "move(10)", "page down", id="list.page_down", show=False, priority=True),
+        *list_keys("list"),
     ]
 
     def __init__(
@@ -104,13 +102,8 @@ class PickList(ModalScreen[str | None]):
         self.dismiss(None)
 
     def action_move(self, delta: int) -> None:
-        """Moves the highlight; single steps go round the ends."""
-        options = self.query_one(OptionList)
-        count = options.option_count
-        if not count:
-            return
-        place = (options.highlighted if options.highlighted is not None else -1) + delta
-        options.highlighted = place % count if abs(delta) == 1 else max(0, min(place, count - 1))
+        """Up, down, a page of them."""
+        move_highlight(self.query_one(OptionList), delta)
 
     @on(Input.Changed)
     def _typed(self, event: Input.Changed) -> None:

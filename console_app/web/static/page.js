@@ -6,6 +6,9 @@ import { Unicode11Addon } from "./addon-unicode11.mjs";
 const KNOWN = "fanout-console"; // in this tab's storage, which a reload keeps
 const PIECE = 65536; // bytes a message: a paste of megabytes goes in many
 const MOST_COPIED = 8_000_000;
+const USUAL = 14; // pixels of a character's height
+const LEAST = 6;
+const COLUMNS = 60; // what the console needs
 
 history.replaceState(null, "", new URL(".", location.href)); // the token is no part of what is kept or shared
 
@@ -14,7 +17,7 @@ const terminal = new Terminal({
   allowProposedApi: true, // the widths of Unicode 11
   cursorBlink: false,
   fontFamily: 'ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace',
-  fontSize: 14,
+  fontSize: USUAL,
   lineHeight: 1.1, // at 1 underscores are cut off in some fonts
   macOptionIsMeta: true,
   scrollback: 0,
@@ -25,6 +28,17 @@ terminal.loadAddon(fit);
 terminal.loadAddon(new Unicode11Addon());
 terminal.unicode.activeVersion = "11";
 terminal.open(place);
+
+// Characters as large as usual, or as small as a narrow page needs.
+function fill() {
+  terminal.options.fontSize = USUAL;
+  let room = fit.proposeDimensions();
+  while (room && room.cols < COLUMNS && terminal.options.fontSize > LEAST) {
+    terminal.options.fontSize -= 0.5;
+    room = fit.proposeDimensions();
+  }
+  fit.fit();
+}
 
 const notice = document.getElementById("notice");
 const [text, link, button] = [notice.querySelector("span"), notice.querySelector("a"), notice.querySelector("button")];
@@ -103,7 +117,7 @@ function stop(line, action) {
 function connect() {
   over = false;
   terminal.reset();
-  fit.fit();
+  fill();
   const address = new URL("socket", location.href);
   address.protocol = location.protocol === "https:" ? "wss:" : "ws:";
   address.search = new URLSearchParams({
@@ -154,7 +168,7 @@ for (const key of document.querySelectorAll("#keys button")) {
   key.onpointerdown = (event) => event.preventDefault(); // the keyboard stays where it is
   key.onclick = () => { send(key.dataset.keys); terminal.focus(); };
 }
-new ResizeObserver(() => fit.fit()).observe(place);
+new ResizeObserver(fill).observe(place);
 window.addEventListener("focus", () => { if (notice.hidden) terminal.focus(); });
 
 window.fanout = { // what the page shows, for who can't see it: tests, and helpers of the browser

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import subprocess
 import sys
@@ -13,7 +12,7 @@ import pytest
 
 from console_app.config.mcp_servers import ServerConfig
 from tests.mcp_client.conftest import FIXTURES
-from tests.patience import PATIENCE
+from tests.patience import until_so
 from tests.tui.server_offers.conftest import OpenConsole
 
 
@@ -25,9 +24,7 @@ async def url(tmp_path: Path) -> AsyncGenerator[str]:
     command = [sys.executable, str(FIXTURES / "modern_server.py"), "--http", str(file)]
     process = subprocess.Popen(command, env=environment)  # noqa: ASYNC220 -- waits for nothing
     try:
-        async with asyncio.timeout(PATIENCE):
-            while not (file.exists() and file.read_text()):  # noqa: ASYNC110 -- it binds before it writes
-                await asyncio.sleep(0.02)
+        await until_so(lambda: file.exists() and bool(file.read_text()), "its port: it binds before it writes")
         yield f"http://127.0.0.1:{file.read_text()}/mcp"
     finally:
         process.kill()

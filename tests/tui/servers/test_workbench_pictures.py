@@ -10,13 +10,14 @@ from typing import Any
 
 import pytest
 from mcp_types import JSONRPCError, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
+from pydantic import BaseModel
 from textual.pilot import Pilot
 
 from console_app.domain.approvals import ApprovalMode
 from console_app.domain.tools import CallState, Outcome, ToolAnnotations, ToolSpec
 from console_app.domain.transcript_parts import CallView
 from console_app.engine.approval_gate import ApprovalGate, Rule
-from console_app.mcp_client.traffic import Traffic
+from console_app.mcp_client.traffic import Kind, Traffic, json_of
 from console_app.tui.servers.tool_screen import ToolScreen, ToolSource
 from console_app.tui.servers.wire_screen import WireScreen
 from tests.tui.parts import NOW, app, see
@@ -79,20 +80,23 @@ def test_a_tool(snap_compare: Compare, tmp_path: Path, size: tuple[int, int]) ->
 
 
 def wire() -> Traffic:
-    ticks = count(0, 0.0421)
-    kept = Traffic(clock=lambda: NOW + 0.25, ticks=lambda: next(ticks))
+    ticks = count(NOW + 0.25, 0.0421)
+    kept = Traffic(lambda: next(ticks))
+
+    def keep(message: BaseModel, kind: Kind, method: str = "", id: int | None = None) -> None:
+        kept.keep(json_of(message), kind, method, id, kind == "request")
 
     def asked(id: int, method: str, **params: Any) -> None:
         request = JSONRPCRequest(jsonrpc="2.0", id=id, method=method, params=params)
-        kept.keep(request, "request", method, id, sent=True)
+        keep(request, "request", method, id)
 
     asked(1, "initialize", protocolVersion="2025-11-25", capabilities={"roots": {}})
-    kept.keep(JSONRPCResponse(jsonrpc="2.0", id=1, result={"capabilities": {}}), "result", "", 1, sent=False)
+    keep(JSONRPCResponse(jsonrpc="2.0", id=1, result={"capabilities": {}}), "result", id=1)
     asked(2, "tools/call", name="create_issue", arguments={"repo": "a/b", "key": "sk-secret"})
     note = JSONRPCNotification(jsonrpc="2.0", method="notifications/progress", params={"progress": 1, "total": 3})
-    kept.keep(note, "notification", note.method, None, sent=False)
+    keep(note, "notification", note.method)
     fault = JSONRPCError.model_validate({"jsonrpc": "2.0", "id": 2, "error": {"code": -32602, "message": "no title"}})
-    kept.keep(fault, "error", "", 2, sent=False)
+    keep(fault, "error", id=2)
     kept.dropped = 12
     return kept
 

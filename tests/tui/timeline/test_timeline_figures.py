@@ -157,6 +157,22 @@ def test_waiting_for_a_person_is_neither_elapsed_nor_total() -> None:
     assert sums.waited == pytest.approx(899)
 
 
+def test_the_time_until_a_call_was_run_again_is_not_elapsed() -> None:
+    told = Told()
+    told.begin(0, "Go")
+    first, again = (told.call("demo.do", {"x": n}, 1, 1) for n in range(2))
+    told.run(first, 1, 2)
+    told.run(again, 1, 3)
+    for attempt, begin, end in ((2, 600.0, 601.0), (3, 900.0, None)):
+        told.at(begin - 0.5, ev.CallRestarted, call_id=again, attempt=attempt)
+        told.run(again, begin, end)
+    # What the runs that another took the place of covered, beside no other, counts too: something went on.
+    assert figures(told.transcript.turns[0], START + 904).wall == pytest.approx(2 + 1 + 4)
+    told.at(905, ev.CallFinished, call_id=again, outcome="succeeded", content="")
+    told.at(990, ev.CallRestarted, call_id=again, attempt=4)
+    assert figures(told.transcript.turns[0], START + 999).wall == pytest.approx(1)
+
+
 def test_hostile_text_can_not_break_the_drawing(tmp_path: Path) -> None:
     told = Told()
     told.begin(0, "</svg><script>\x1b]52;c;x\x07\ufffe")

@@ -227,6 +227,8 @@ def test_the_header_counts_and_says_what_was_saved() -> None:
     assert text.strip() == (
         "5 calls · 2 running · 1 done · 1 failed · 1 needs approval · 2.5 s · 6.5 s faster than sequential"
     )
+    for width in range(40, 120):  # what there is no room for goes with its separator
+        assert not shown(BatchBlock(CallGroup(BatchView(calls))), width).rstrip().endswith("·"), width
     assert BatchBlock(CallGroup(BatchView(calls[:1]))).render(80, PALETTE, START) == []
 
 

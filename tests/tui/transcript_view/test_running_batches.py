@@ -66,6 +66,25 @@ async def test_counts_and_running_calls_are_seen_from_the_first_to_the_last(size
         assert app.view.virtual_size.height > count, "every row is there"
 
 
+@pytest.mark.parametrize(("width", "words"), [(120, "1,234 lines too fast to keep"), (80, "1,234 dropped")])
+async def test_a_panel_says_how_many_lines_came_too_fast_to_keep(width: int, words: str) -> None:
+    app = TinyApp()
+    async with app.run_test(size=(width, 24)) as pilot:
+        app.story.turn()
+        call_id = app.story.call(0, started=0.0)
+        app.story.send(ev.CallLog, 1.0, call_id=call_id, text="the first line")
+        app.story.send(ev.CallLog, 2.0, call_id=call_id, text="the newest line", dropped=1234)
+        await painted(pilot)
+        assert re.search(rf"the newest line +{words}", seen(app)), seen(app)
+        app.view.focus()
+        await pilot.press("end", "enter")
+        await painted(pilot)
+        text = seen(app)
+        assert re.search(r"the first line\W+… 1,234 more lines that came too fast to keep\W+2.0 s  the newest", text), (
+            text
+        )
+
+
 async def test_as_many_are_counted_as_folded_whatever_room_there_is() -> None:
     """A board under the view takes lines of it, and gives them back."""
     app = TinyApp()

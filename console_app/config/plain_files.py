@@ -1,7 +1,11 @@
-"""Opens only what can be read without waiting: regular files. A pipe or a device could hold a thread up for ever."""
+"""Opens only what can be read without waiting: regular files. A pipe or a device could hold a thread up for ever.
+
+A checkout can bring both, as links to `/dev/zero` or a terminal, under names that are read at the start.
+"""
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from collections.abc import Generator
@@ -16,6 +20,8 @@ _KINDS = (
     (stat.S_ISBLK, "a device"),
     (stat.S_ISDIR, "a folder"),
 )
+
+MOST_BYTES = 2_000_000  # of a file of configuration
 
 
 class NotPlain(OSError):
@@ -38,3 +44,19 @@ def opened(path: Path) -> Generator[tuple[BinaryIO, os.stat_result]]:
         if not stat.S_ISREG(found.st_mode):  # another one since
             raise NotPlain(0, kind_of(found.st_mode))
         yield file, found
+
+
+def contents(path: Path, *, most: int = MOST_BYTES, piped: bool = False) -> bytes:
+    """All bytes of a regular file; `piped`: of a pipe too, as a shell makes one for what you name (`<(...)`).
+
+    Raises NotPlain, and OSError, also for a file of more than `most` bytes.
+    """
+    if piped and not path.is_file():
+        with open(path, "rb") as file:
+            data = file.read(most + 1)
+    else:
+        with opened(path) as (file, _):
+            data = file.read(most + 1)
+    if len(data) > most:
+        raise OSError(errno.EFBIG, f"it has more than {most:,} bytes")
+    return data

@@ -1,0 +1,23 @@
+"""An MCP server whose calls take a processor: what a batch whose items compute is measured with."""
+
+from __future__ import annotations
+
+import time
+
+from console_app.servers.stdio_server import StdioServer
+from console_app.servers.tool import Arguments, CallContext, Tool
+
+
+async def burn(arguments: Arguments, context: CallContext) -> str:
+    """Works until this process has had that much of a processor, and lets nobody else run meanwhile."""
+    until = time.process_time() + float(arguments["seconds"])
+    while time.process_time() < until:
+        pass
+    return "done"
+
+
+if __name__ == "__main__":
+    seconds = {"seconds": {"type": "number"}}
+    StdioServer(
+        "burning", (Tool("burn", "Takes a processor.", burn, seconds, ("seconds",), {"readOnlyHint": True}),)
+    ).run()

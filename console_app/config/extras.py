@@ -1,0 +1,67 @@
+"""The optional parts of the package (`fanout-console[web]`): what is here of them, and the command that installs one.
+
+The command is for where this Fanout was installed from and with what, so that it can be pasted as it stands.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import sys
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+PACKAGE = "fanout-console"
+
+
+def optional() -> dict[str, tuple[str, str | None]]:
+    """The libraries of the extras: which extra each is for, and its version, None where it isn't there."""
+    try:
+        wanted = metadata.requires(PACKAGE) or []
+    except metadata.PackageNotFoundError:
+        return {}
+    found: dict[str, tuple[str, str | None]] = {}
+    for requirement in wanted:
+        name, extra = re.match(r"[\w.-]+", requirement), re.search(r"extra == ['\"]([\w-]+)['\"]", requirement)
+        if name and extra:
+            found[name[0]] = (extra[1], version_of(name[0]))
+    return found
+
+
+def version_of(package: str) -> str | None:
+    """None for one that isn't installed."""
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def how_to_install(extra: str) -> str:
+    """One line: the command that installs this extra too."""
+    source, editable = _source(extra)
+    prefix = Path(sys.prefix)
+    if (prefix / "pipx_metadata.json").is_file():
+        command = ["pipx", "install", "--force"]
+    elif (prefix / "uv-receipt.toml").is_file():
+        command = ["uv", "tool", "install", "--force"]
+    else:
+        command = [sys.executable, "-m", "pip", "install"]
+    return "Install it with: " + shlex.join([*command, *(["--editable"] if editable else []), source])
+
+
+def _source(extra: str) -> tuple[str, bool]:
+    """What to install, and whether as a folder that is edited: PEP 610 says where the package came from."""
+    named = f"{PACKAGE}[{extra}]"
+    try:
+        origin: dict[str, Any] = json.loads(metadata.distribution(PACKAGE).read_text("direct_url.json") or "{}")
+    except (metadata.PackageNotFoundError, ValueError):
+        origin = {}
+    url = str(origin.get("url", ""))
+    if "dir_info" in origin:
+        return f"{unquote(urlsplit(url).path)}[{extra}]", bool(origin["dir_info"].get("editable"))
+    if version := origin.get("vcs_info"):
+        return f"{named} @ {version.get('vcs', 'git')}+{url}@{version.get('commit_id', 'HEAD')}", False
+    return (f"{named} @ {url}" if url else named), False

@@ -1,0 +1,56 @@
+"""What the text before a call says of it: who announces it, and whether it begins a block that something ends.
+
+Nothing but its words tells "I'll look it up:" from "The page says:". So the few ways of speaking of oneself are known
+here, not the many of quoting: what is announced otherwise asks, and is text where the answer goes on after it.
+"""
+
+import re
+from collections import Counter
+from typing import Literal, TypeAlias
+
+from console_app.dialects.patterns import lazily
+
+Lead: TypeAlias = Literal["", "own", "other", "title", "rule"]
+"""How the text leads to a call: not at all · by a colon, in the first person · by a colon or a delimiter · by a heading
+or a word alone · it stands after a rule, maybe between two.
+"""
+
+_MARK = r"-=*_+.$:^@(\[{<|%&!#~─━═❝"
+_DELIMITER = lazily(
+    rf"[{_MARK}]+"
+    r"|([-=+_$:@%!.])\1+[ \t]*[^\s].*"  # --- page ---, ==> a.txt <==, :::note
+    r"|[\[{][^\]}]*[\]}]|[.=@\\][a-z]\w*"  # [source,xml], {panel}, .nf, =pod
+    r"|[A-Z][A-Z _-]{3,}"
+)
+_RULE = lazily(r"^[ \t]*([-=*_+.$#~─━═])(?:[ \t]*\1){2,}[ \t]*$", re.MULTILINE)
+_QUOTE = lazily(r"(?:^|(?<=\s))[\"'`]+")
+_SHOWN_TAG = lazily(r"\S.*<[^<>\s/][^<>\s]*>")  # says `<tool_call>
+_HEADING = lazily(r"#{1,6}[ \t]")
+_SENTENCE = lazily(r"[.!?。！？](?:\s|(?<=[。！？]))")
+_COLON = lazily(r"[:：][*_ \t]*$")
+_OWN = lazily(
+    r"\bI\b|\b(?i:let me|let['’]s|let us|we|my|ich|wir|lass|je|j['’]\w+|nous|yo|voy|vamos|déjame|eu|vou|io|vado|ik|jag|"
+    r"я|мы|давай|давайте)\b|[我咱私僕]|ます[:：]|겠"
+)
+_REFUSED = lazily(r"n['’]t\b|\b(?:not|never|refuse|cannot)\b", re.IGNORECASE)
+
+
+def lead_of(text: str) -> Lead:
+    """How a call is led to by the text before it, the end of which is enough."""
+    before = text.rstrip()
+    whole = before.rpartition("\n")[2].strip()
+    line = _QUOTE.split(whole)[-1].strip()
+    if _COLON.search(line) and len(line.strip(_MARK + " \t")) > 0:
+        clause = _SENTENCE.split(line)[-1]
+        return "own" if _OWN.search(clause) and not _REFUSED.search(clause) else "other"
+    if _SHOWN_TAG.fullmatch(whole) or (_DELIMITER.fullmatch(line) and not line.startswith("~~~")):
+        return "other"
+    if _HEADING.match(line) or (text.endswith((" ", "\t")) and line.isalpha()):
+        return "title"
+    rules = Counter(found.group().strip() for found in _RULE.finditer(before))
+    return "rule" if any(count % 2 for count in rules.values()) else ""
+
+
+def ends_block(text: str) -> bool:
+    """Whether a rule stands in the text after a call."""
+    return _RULE.search(text) is not None

@@ -1,0 +1,14 @@
+"""A JSON-RPC message together with its JSON, which pipe and record share: it is read and written once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mcp.shared.message import SessionMessage
+
+
+@dataclass
+class WireMessage(SessionMessage):
+    """As the SDK passes it between a transport and a session; `raw` is b"" where a transport has no JSON of it."""
+
+    raw: bytes = b""

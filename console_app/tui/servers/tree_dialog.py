@@ -1,0 +1,67 @@
+"""What the screens of one tool and of one prompt share: a tree of what is known, which is looked at again and again."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import ClassVar, TypeVar
+
+from textual import getters, on
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.types import CSSPathType
+
+from console_app.domain.safe_text import one_line
+from console_app.tui.widgets.folding_tree import FoldingTree
+from console_app.tui.widgets.key_hints import KeyHints
+from console_app.tui.widgets.row_list import RowList
+from console_app.tui.widgets.typed_app import typed_app
+
+LOOK = 0.5  # seconds between two looks
+
+Result = TypeVar("Result")
+
+
+class TreeDialog(ModalScreen[Result | None]):
+    """Of what a server calls `name`. Gives None when it was left."""
+
+    CSS_PATH: ClassVar[CSSPathType | None] = ["../widgets/dialog.tcss", "servers.tcss"]
+    DEFAULT_CLASSES = "dialog -tall workbench"
+    AUTO_FOCUS = "FoldingTree"
+
+    app = getters.app(typed_app)
+
+    def __init__(self, server: str, name: str) -> None:
+        super().__init__()
+        self._heading = f"{one_line(server, 40)} · {one_line(name, 80)}"
+
+    def compose(self) -> ComposeResult:
+        """The sections, the keys."""
+        with Vertical(id="box") as dialog:
+            dialog.border_title = Content(self._heading)  # pyright: ignore[reportAttributeAccessIssue]  (it takes both)
+            yield FoldingTree()
+            yield KeyHints()
+
+    def on_mount(self) -> None:
+        """Looks at once, and goes on looking."""
+        self.look()
+        self.set_interval(LOOK, self.look)
+
+    @abstractmethod
+    def look(self) -> None:
+        """Shows what is true by now, if it is not what was seen."""
+
+    @on(RowList.Moved)
+    def _moved(self, event: RowList.Moved) -> None:
+        event.stop()
+        self.refresh_bindings()
+
+    @on(RowList.Clicked)
+    def _clicked(self, event: RowList.Clicked) -> None:
+        event.stop()
+        self.query_one(FoldingTree).action_fold()
+
+    def action_leave(self) -> None:
+        """Escape."""
+        self.dismiss(None)

@@ -1,0 +1,57 @@
+"""Another engine fits the port: a standard library's process pool, which knows nothing but PEP 3148."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+from console_app.batch.changes import ChangeNotes
+from console_app.batch.engine import BatchEngine
+from console_app.batch.results_file import ResultsFile
+from console_app.batch.run import BatchRun, Limits
+from console_app.domain.batch import ItemCall, WorkItem
+from console_app.domain.batch_progress import BatchProgress
+from tests.batch import changing_server
+from tests.batch.conftest import results
+from tests.batch.pool_engine import PoolEngine, pool_of, run_item
+
+SCRIPT = """
+name = "looks-and-says"
+protocol = "native"
+[[answer]]
+steps = [ { call = "s.look", arguments = { name = "{{prompt}}" } } ]
+[[answer]]
+steps = [ { text = "It says {{last_result}}." } ]
+"""
+CHANGES = SCRIPT.replace("s.look", "s.change").replace("looks", "changes")
+
+
+async def test_a_process_pool_runs_items_with_their_calls_and_changes_nothing_that_nobody_noted(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    server = {"command": sys.executable, "args": ["-m", changing_server.__name__]}
+    environ = {
+        "FANOUT_HOME": str(home),
+        "JOURNAL": str(tmp_path / "journal"),
+        "PYTHONPATH": str(Path(__file__).parents[2]),
+    }
+    server["env"] = {name: environ[name] for name in ("JOURNAL", "PYTHONPATH")}
+    (home / "mcp.json").write_text(json.dumps({"mcpServers": {"s": server}}))
+    (tmp_path / "looks.toml").write_text(SCRIPT)
+    (tmp_path / "changes.toml").write_text(CHANGES)
+    model = f"scripted/{tmp_path / 'looks.toml'}"
+    words = ["batch", "none", "-m", model, "--approval-mode", "yolo"]
+    items = [WorkItem(id=f"look-{n}", prompt=f"name {n}") for n in range(8)]
+    items.append(WorkItem(id="change", prompt="name c", model=f"scripted/{tmp_path / 'changes.toml'}"))
+    file, progress = ResultsFile(tmp_path / "r.jsonl"), BatchProgress(len(items))
+    with pool_of(2, words, environ, str(tmp_path)) as pool:
+        engine: BatchEngine = PoolEngine(pool, run_item, 4)
+        await BatchRun(engine, items, file, progress, Limits(), ChangeNotes(file.path)).run()
+    await file.close()
+    there = results(file.path)
+    assert {one["status"] for one in there.values()} == {"completed"}, there
+    assert there["look-3"]["answer"] == "It says done name 3."
+    assert sorted((tmp_path / "journal").read_text().split("\n")) == ["", *(f"name {n}" for n in range(8))]
+    (call,) = there["change"]["calls"]
+    assert ItemCall.model_validate(call).outcome == "failed"

@@ -1,0 +1,69 @@
+"""The command that installs an extra: for where the package came from, and for what installed it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+
+from console_app.config import extras
+
+FOLDER = {"url": "file:///a%20folder/fanout", "dir_info": {}}
+PIP = f"{sys.executable} -m pip install"
+
+
+@pytest.mark.parametrize(
+    ("origin", "command"),
+    [
+        (None, f"{PIP} 'fanout-console[web]'"),
+        (FOLDER, f"{PIP} '/a folder/fanout[web]'"),
+        ({**FOLDER, "dir_info": {"editable": True}}, f"{PIP} --editable '/a folder/fanout[web]'"),
+        ({"url": "file:///f.whl", "archive_info": {}}, f"{PIP} 'fanout-console[web] @ file:///f.whl'"),
+        (
+            {"url": "https://git.example/f.git", "vcs_info": {"vcs": "git", "commit_id": "abc"}},
+            f"{PIP} 'fanout-console[web] @ git+https://git.example/f.git@abc'",
+        ),
+    ],
+)
+def test_the_command_names_where_it_came_from(
+    origin: dict[str, object] | None, command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installed_from(origin, tmp_path, monkeypatch)
+    assert extras.how_to_install("web") == f"Install it with: {command}"
+
+
+@pytest.mark.parametrize(
+    ("receipt", "command"), [("pipx_metadata.json", "pipx install"), ("uv-receipt.toml", "uv tool install")]
+)
+def test_what_installed_the_program_installs_its_extra(
+    receipt: str, command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installed_from(FOLDER, tmp_path, monkeypatch)
+    (tmp_path / receipt).touch()
+    monkeypatch.setattr(sys, "prefix", str(tmp_path))
+    assert extras.how_to_install("dask") == f"Install it with: {command} --force '/a folder/fanout[dask]'"
+
+
+def test_the_extras_and_what_is_there_of_them() -> None:
+    found = extras.optional()
+    assert {name: extra for name, (extra, _) in found.items()} == {
+        "distributed": "dask",
+        "starlette": "web",
+        "uvicorn": "web",
+        "websockets": "web",
+    }
+    assert all(version for _, version in found.values())
+
+
+def installed_from(origin: dict[str, object] | None, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A package of the name, as an installer writes it, found before the real one."""
+    info = folder / "fanout_console-9.9.9.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: fanout-console\nVersion: 9.9.9\n")
+    if origin is not None:
+        (info / "direct_url.json").write_text(json.dumps(origin))
+    monkeypatch.syspath_prepend(folder)
+    assert metadata.version("fanout-console") == "9.9.9"

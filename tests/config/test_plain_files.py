@@ -1,0 +1,86 @@
+"""What a checkout can put where Fanout looks at its start: links to devices, pipes, endless and bottomless files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from console_app.command_line.names import names
+from console_app.config import custom_commands
+from console_app.config.layers import load_settings
+from console_app.config.paths import Paths, project_mcp, project_settings
+from console_app.config.plain_files import MOST_BYTES
+from console_app.config.server_choice import choose_servers
+from console_app.config.settings import Rules
+from console_app.config.startup_settings import DEFAULT_THEME, read_startup_settings
+from console_app.config.trust_report import ProjectTrust
+from console_app.domain.errors import ConfigError
+from console_app.resources import bundled_mcp
+
+HOSTILE: dict[str, Callable[[Path], object]] = {
+    "a device": lambda path: path.symlink_to("/dev/zero"),
+    "a named pipe": os.mkfifo,
+    "more than": lambda path: path.write_bytes(b" " * (MOST_BYTES + 1)),
+    "nested too deep": lambda path: path.write_text("x = " + "[" * 100_000),
+}
+
+
+@pytest.fixture
+def paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Paths:
+    (tmp_path / "work" / ".fanout" / "commands").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "work")
+    monkeypatch.setenv("FANOUT_HOME", str(tmp_path / "home"))
+    return Paths.find()
+
+
+@pytest.mark.parametrize("what", HOSTILE)
+def test_a_projects_settings_are_read_within_bounds(paths: Paths, what: str) -> None:
+    folder = Path.cwd()
+    HOSTILE[what](project_settings(folder))
+    startup = read_startup_settings(paths, cwd=folder, flag=None, environ={})
+    assert startup.theme == DEFAULT_THEME
+    if what in ("a device", "a named pipe"):  # what is no file is no settings
+        loaded = load_settings(paths, cwd=folder, flags={}, rules=Rules(), environ={})
+        assert loaded.project is None
+    else:
+        with pytest.raises(ConfigError, match=what) as raised:
+            load_settings(paths, cwd=folder, flags={}, rules=Rules(), environ={})
+        assert str(project_settings(folder)) in raised.value.line
+
+
+@pytest.mark.parametrize("what", [name for name in HOSTILE if name != "nested too deep"])
+def test_a_projects_servers_and_commands_are_read_within_bounds(paths: Paths, what: str) -> None:
+    folder = Path.cwd()
+    command = folder / ".fanout" / "commands" / "evil.md"
+    HOSTILE[what](project_mcp(folder))
+    HOSTILE[what](command)
+    with pytest.raises(ConfigError, match=what):
+        choose_servers(paths, folder, mcp_config=None, environ={}, bundled=bundled_mcp())
+    [problem] = custom_commands.find(paths, folder).problems
+    assert str(command) in problem
+    assert what in problem
+    if what != "more than":
+        assert ProjectTrust(paths, folder, {}).waiting() == [], "no file, so nothing to trust"
+
+
+def test_completing_a_servers_name_reads_a_projects_file_within_bounds(paths: Paths) -> None:
+    for what, make in HOSTILE.items():
+        make(project_mcp(Path.cwd()))
+        assert names("server") == [], what
+        project_mcp(Path.cwd()).unlink()
+
+
+def test_a_file_that_was_named_may_be_a_pipe(paths: Paths) -> None:
+    reading, writing = os.pipe()
+    os.write(writing, b'{"mcpServers": {"mine": {"command": "true"}}}')
+    os.close(writing)
+    try:
+        choice = choose_servers(
+            paths, Path.cwd(), mcp_config=Path(f"/dev/fd/{reading}"), environ={}, bundled=bundled_mcp()
+        )
+    finally:
+        os.close(reading)
+    assert [server.name for server in choice.servers] == ["mine"]

@@ -1,0 +1,71 @@
+"""Behind a proxy that ends TLS: its address is the server's, over https alone."""
+
+from __future__ import annotations
+
+import ssl
+from pathlib import Path
+
+import httpx2
+import pytest
+from websockets.asyncio.client import connect
+from websockets.exceptions import InvalidStatus
+
+from tests.patience import PATIENCE
+from tests.web.parts import TOKEN, Page, serving
+from tests.web.tls_proxy import CERTIFICATE, NAME, TlsProxy, tls_proxy
+
+
+def trusting() -> ssl.SSLContext:
+    """The proxy's certificate is taken, whatever name it is for."""
+    context = ssl.create_default_context(cafile=CERTIFICATE)
+    context.check_hostname = False
+    return context
+
+
+async def cookie_through(proxy: TlsProxy) -> str:
+    async with httpx2.AsyncClient(verify=trusting(), timeout=PATIENCE, trust_env=False) as client:
+        host = {"Host": f"{NAME}:{proxy.port}"}
+        answer = await client.get(f"https://127.0.0.1:{proxy.port}/", params={"token": TOKEN}, headers=host)
+    assert answer.status_code == 200, answer.text
+    return answer.headers["set-cookie"]
+
+
+async def test_a_page_behind_tls_has_its_console_and_a_cookie_for_https_alone(tmp_path: Path) -> None:
+    async with tls_proxy() as proxy, serving(tmp_path, token=TOKEN, public_urls=(proxy.url,)) as server:
+        proxy.to = server.port
+        cookie = await cookie_through(proxy)
+        assert "secure" in cookie.lower()
+        assert "httponly" in cookie.lower()
+        address = f"wss://{NAME}:{proxy.port}/socket?columns=80&rows=24"
+        sent = {"Cookie": cookie.partition(";")[0]}
+
+        def page(origin: str) -> connect:
+            return connect(
+                address,
+                host="127.0.0.1",
+                origin=origin,  # pyright: ignore[reportArgumentType]  # a NewType of a text
+                additional_headers=sent,
+                ssl=trusting(),
+                max_size=None,
+                max_queue=None,
+                proxy=None,
+                close_timeout=PATIENCE,
+            )
+
+        for foreign in (f"http://{NAME}:{proxy.port}", f"https://{NAME}", "https://elsewhere.example"):
+            with pytest.raises(InvalidStatus):
+                async with page(foreign):
+                    pass
+        async with page(proxy.url.rstrip("/")) as socket:
+            shown = Page(socket, 80, 24)
+            await shown.see("sk, or / for commands")
+            await shown.type("typed through TLS")
+            await shown.see("typed through TLS")
+
+
+async def test_a_proxy_that_sends_another_host_is_told_so(tmp_path: Path) -> None:
+    async with tls_proxy() as proxy, serving(tmp_path, token=TOKEN, public_urls=(proxy.url,)) as server:
+        proxy.to = server.port
+        async with httpx2.AsyncClient(verify=trusting(), timeout=PATIENCE, trust_env=False) as client:
+            answer = await client.get(f"https://127.0.0.1:{proxy.port}/", headers={"Host": "inner.example"})
+    assert (answer.status_code, answer.text) == (421, "This server does not go by that name.\n")
