@@ -1,4 +1,4 @@
-"""Every letter that is painted can be read on its ground, on each screen and in each theme: 4.5, of what is dimmed 3."""
+"""Every letter that is painted can be read on its ground, on each screen and in many themes: 4.5, of what is dim 3."""
 
 from __future__ import annotations
 
