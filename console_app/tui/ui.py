@@ -42,6 +42,10 @@ class Ui(UiPort, Protocol):
         """Has something done after a while; may be called from any task."""
         ...
 
+    def key_of(self, command: str) -> str:
+        """The key that does what a slash command does, or the command itself where none is bound."""
+        ...
+
     def copy(self, text: str, what: str = "") -> None:
         """Puts `text` on the clipboard, and says so: how much, and `what` it is."""
         ...

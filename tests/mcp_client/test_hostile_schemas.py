@@ -42,7 +42,7 @@ async def test_a_schema_that_costs_too_much_costs_its_own_tool_alone(start_hub: 
 async def test_a_result_is_judged_within_a_bound_by_whatever_schema_its_tool_has(
     start_hub: StartHub, name: str
 ) -> None:
-    bench = await start_hub(faulty("hostile-schemas", "good", f"gives_{name}"))
+    bench = await start_hub(faulty("hostile-schemas", "good", f"gives_{name}", timeout=PATIENCE))
     result, other = await asyncio.gather(bench.call(f"gives_{name}"), bench.call("good"))
     assert (result.outcome, other.outcome) == (Outcome.SUCCEEDED, Outcome.SUCCEEDED)
     assert result.structured is not None
@@ -50,7 +50,7 @@ async def test_a_result_is_judged_within_a_bound_by_whatever_schema_its_tool_has
 
 
 async def test_a_result_that_is_not_what_its_tool_said_fails_its_call(start_hub: StartHub) -> None:
-    bench = await start_hub(faulty("hostile-schemas", "gives_wrong"))
+    bench = await start_hub(faulty("hostile-schemas", "gives_wrong", timeout=PATIENCE))
     result = await bench.call("gives_wrong")
     assert result.outcome is Outcome.FAILED
     assert "is not of type 'integer'" in result.content
