@@ -49,7 +49,3 @@ class Ui(UiPort, Protocol):
     def copy(self, text: str, what: str = "") -> None:
         """Puts `text` on the clipboard, and says so: how much, and `what` it is."""
         ...
-
-    def key_of(self, command: str) -> str:
-        """The key that does what a slash command does, or the command itself where none is bound."""
-        ...
