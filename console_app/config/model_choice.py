@@ -217,7 +217,7 @@ def _vendor(name: str) -> str | None:
 def _key_hint(name: str, provider: ProviderSettings, variable: str, foreign: str | None) -> str:
     """What to do when the endpoint wants a key: at the provider's own, or at a `foreign` base URL, which gets none."""
     if foreign is None and variable:
-        return f"Set {variable} to a valid key, or run without one: --model offline/rehearsal."
+        return f"Set {variable} to a valid key, or choose another model; offline/rehearsal needs none."
     if foreign is None:
         return f"Name the variable that holds its key: api_key_env of [providers.{name}] in config.toml."
     sdk = _BASE_URL_VARIABLES.get(name)

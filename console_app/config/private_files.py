@@ -17,7 +17,7 @@ from console_app.config.records import read_record, texts, write_record
 from console_app.domain.errors import ConfigError
 
 _OTHERS = 0o077
-_IN_DATA = ("sessions.*", "trust.json*", "credentials.json*", "*keys.json*", "tools.json*", "files", "locks")
+_IN_DATA = ("sessions.*", "trust.json*", "credentials.json*", "*keys.json*", "tools.json*", "files", "locks", "drafts")
 _IN_STATE = ("fanout.log*", "crash-*.txt", "tools.json*", "calls.json*", "history.jsonl*", "repaired.json*", "servers")
 
 log = logging.getLogger(__name__)

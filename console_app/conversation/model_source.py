@@ -57,8 +57,9 @@ class ModelSource(Protocol):
         """Tokens that it can take, None when unknown: for a thread."""
         ...
 
-    async def names(self) -> Sequence[str]:
-        """`PROVIDER/MODEL` of all that the endpoints list, or are set to."""
+    async def names(self) -> tuple[Sequence[str], Sequence[str]]:
+        """`PROVIDER/MODEL` of all that the endpoints list, or are set to; and the providers that gave no list though
+        they were set up."""
         ...
 
 
@@ -147,14 +148,19 @@ class ConfiguredModels:
 
         return catalog.context_window(choice.provider, choice.model, base_url=choice.config.base_url)
 
-    async def names(self) -> Sequence[str]:
-        """See ModelSource: what the endpoints list; for one that doesn't say, the model it is set to."""
+    async def names(self) -> tuple[Sequence[str], Sequence[str]]:
+        """See ModelSource: what the endpoints list; for one that doesn't say, the model it is set to. Ollama is known
+        without being set up, so that nothing is missed where it doesn't run."""
         usable = {name: config for name, config in self.endpoints().items() if not isinstance(config, FanoutError)}
         names: list[str] = []
+        silent: list[str] = []
+        used = chosen_provider(self.settings, usable)
         for listing in await list_all(usable):
+            if listing.problem and (listing.provider != "ollama" or used == "ollama"):
+                silent.append(listing.provider)
             preset = known_providers(self.settings)[listing.provider].model
             names += listing.models or ([f"{listing.provider}/{preset}"] if preset else [])
-        return list(dict.fromkeys((*names, f"{OFFLINE}/{OFFLINE_MODEL}")))
+        return list(dict.fromkeys((*names, f"{OFFLINE}/{OFFLINE_MODEL}"))), silent
 
     def endpoints(self) -> dict[str, ProviderConfig | FanoutError]:
         """How to ask each provider which models it has, or why it can't be asked; the chosen one's first.

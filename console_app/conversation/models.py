@@ -23,6 +23,7 @@ class Models:
         self._engine = engine
         self._source = source
         self.choice = choice
+        self.silent: Sequence[str] = ()
         self._window: int | None = None  # of the one that was chosen
         engine.window = lambda: self.window
 
@@ -75,8 +76,9 @@ class Models:
         self._source = source
 
     async def known(self) -> Sequence[str]:
-        """`PROVIDER/MODEL` of all that can be picked, the one that answers first; may ask endpoints."""
-        names = await self._source.names() if self._source is not None else ()
+        """`PROVIDER/MODEL` of all that can be picked, the one that answers first; may ask endpoints, and `silent` are
+        the providers that gave no list then."""
+        names, self.silent = await self._source.names() if self._source is not None else ((), ())
         return list(dict.fromkeys((*filter(None, [self.name]), *names)))
 
     async def _use(self, source: ModelSource, choice: ModelChoice) -> None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from console_app.sessions.tables import SessionInfo
 
 EXPORTS_ABOUT = {"md": "Markdown", "html": "a page", "jsonl": "events, to import", "trace": "calls, for Perfetto"}
-NOT_SAVED = "Sessions are not kept in this console (--no-save, or save_sessions in the configuration)."
+NOT_SAVED = "Sessions are not kept in this console: save_sessions is off."
 READ_ONLY = "This session is open to read only. /fork makes a copy to go on with, /new begins another."
 BUSY = "A turn is running. Esc stops it."
 CHANGING = "Another session is being opened."

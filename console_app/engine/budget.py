@@ -23,7 +23,7 @@ class Budget:
     def spent(self, settings: EngineSettings) -> str | None:
         """Which limit is used up, in one sentence; None while there is something left."""
         if settings.max_price is not None and self.cost >= settings.max_price and self.cost > 0:
-            return f"Price limit: this turn has cost ${self.cost:.4f} of ${settings.max_price:.4f} (--max-price)."
+            return f"Price limit: this turn has cost ${self.cost:.4f} of ${settings.max_price:.4f} (max_price)."
         if settings.max_turn_tokens is not None and self.tokens >= settings.max_turn_tokens:
             return f"Token limit: this turn has used {self.tokens:,} of {settings.max_turn_tokens:,} tokens."
         return None

@@ -96,7 +96,7 @@ def _by_wording(
         )
         return make.error(f"the request is larger than the model's context window: {line}", hint, ContextOverflow)
     if tools_sent and refuses_tools(message) and status in (None, 400, 404, 405, 422, 500, 501):
-        hint = "Use --protocol text, which asks for tool calls as text."
+        hint = 'Protocol text asks for tool calls as text: /protocol text, or protocol = "text" in config.toml.'
         return make.error(f"takes no tools: {line}", hint, ToolsRefused)
     if is_spent(message, code):
         return make.error(f"the account's credit or quota is used up: {line}", "See the provider's billing page.")

@@ -352,7 +352,7 @@ class WireProvider(ABC):
             case ProviderError():
                 return Fault(failure)
             case CallUnread():
-                hint = "Try again, or another model; --protocol text asks for calls as text."
+                hint = "Try again, or another model. Protocol text (/protocol text) asks for calls as text."
                 problem = ProviderError(f"{self._where}: the model wrote a call that its endpoint could not read", hint)
                 return Fault(problem, code="malformed_function_call")
             case StreamCut():

@@ -16,6 +16,7 @@ from console_app.config.redaction import Redactor
 from console_app.domain import events as ev
 from console_app.domain.errors import UsageError
 from console_app.sessions.database import StoreError
+from console_app.sessions.drafts import PromptDrafts
 from console_app.sessions.lock import SessionLock
 from console_app.sessions.store import NoSuchSession, Store
 from console_app.sessions.tables import SessionInfo
@@ -62,6 +63,7 @@ class Library:
     def __init__(self, store: Store, locks: Path, redactor: Redactor | None = None) -> None:
         self.store = store
         self.redactor = redactor or Redactor()
+        self.drafts = PromptDrafts(locks.parent / "drafts")
         self._locks = locks
         self._session_id = ""
         self._lock: SessionLock | None = None
@@ -133,6 +135,7 @@ class Library:
         if session_id == self._session_id or not await self.is_free(session_id):
             raise SessionInUse(await self.store.find(session_id))
         await self.store.delete(session_id)
+        self.drafts.forget(session_id)
 
     async def close(self) -> None:
         """Writes what waits for the disk, closes the file and lets go of the session."""

@@ -111,6 +111,10 @@ async def test_what_can_be_picked_is_listed_once_with_the_present_one_first(serv
         "lab/second",
         "offline/rehearsal",
     ]
+    assert talk.models.silent == []
+    server.script(Reply.json({"error": {"message": "Incorrect API key"}}, 401))
+    assert await talk.models.known() == ["lab/unlisted", "offline/rehearsal"]
+    assert talk.models.silent == ["lab"]
     await talk.close()
 
 

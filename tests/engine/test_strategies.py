@@ -454,7 +454,7 @@ def test_what_you_type_while_it_finishes_is_answered_in_the_same_turn() -> None:
 @pytest.mark.parametrize(
     ("limits", "says"),
     [
-        ({"max_price": 0.05}, "Price limit: this turn has cost $0.0600 of $0.0500 (--max-price)."),
+        ({"max_price": 0.05}, "Price limit: this turn has cost $0.0600 of $0.0500 (max_price)."),
         ({"max_turn_tokens": 200}, "Token limit: this turn has used 220 of 200 tokens."),
     ],
 )

@@ -11,12 +11,13 @@ from tests.faults.table import names_of_tests, rows
 KINDS = {
     "stdio": 15,
     "HTTP": 10,
-    "provider": 36,
+    "provider": 37,
     "kill": 8,
     "ending": 15,
-    "damage": 11,
+    "damage": 12,
     "disk": 11,
     "flood": 14,
+    "project": 4,
     "schema": 6,
     "hostile text": 7,
 }

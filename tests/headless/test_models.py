@@ -40,15 +40,13 @@ def test_a_provider_that_can_not_be_asked_is_told(fanout: Inside, name: str, cod
 def test_with_a_default_all_providers_are_listed_still(
     fanout: Inside, server: WireServer, default: str, code: int
 ) -> None:
-    server.script(LIST, LIST)
-    places = {
-        "one": ("openai-chat", server.base_url("openai-chat")),
-        "two": ("anthropic", server.base_url("anthropic")),
-        "gone": ("openai-chat", "http://127.0.0.1:9/v1"),
-    }
-    tables = [f'[providers.{name}]\napi = "{api}"\nbase_url = "{url}"\n' for name, (api, url) in places.items()]
-    fanout.write("home/config.toml", f'model = "{default}"\n' + "".join(tables))
-    done = fanout.run("models", env={"OLLAMA_HOST": "127.0.0.1:9"})
+    with WireServer(lambda _: LIST) as other:
+        urls = {"one": server.base_url("openai-chat"), "two": other.base_url("openai-chat")}
+        urls["gone"] = "http://127.0.0.1:1/v1"
+        server.script(LIST)
+        tables = [f'[providers.{name}]\napi = "openai-chat"\nbase_url = "{url}"\n' for name, url in urls.items()]
+        fanout.write("home/config.toml", f'model = "{default}"\n' + "".join(tables))
+        done = fanout.run("models", env={"OLLAMA_HOST": "127.0.0.1:9"})
     assert {"one/small", "two/small", "offline/rehearsal"} <= set(done.out.split())
-    assert "gone: Model: gone at http://127.0.0.1:9/v1: the connection was refused." in done.err
+    assert "gone: Model: gone at http://127.0.0.1:1/v1: the connection was refused." in done.err
     assert done.code == code

@@ -115,8 +115,8 @@ class ListedModels:
     def window(self, choice: ModelChoice) -> int | None:
         return None
 
-    async def names(self) -> Sequence[str]:
-        return self._names
+    async def names(self) -> tuple[Sequence[str], Sequence[str]]:
+        return self._names, ()
 
 
 Run = Callable[[Invocation, CallReporter], Awaitable[str]]

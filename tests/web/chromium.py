@@ -74,17 +74,22 @@ class Chromium:
 
     async def see(self, *texts: str) -> str:
         """Until the page shows all of `texts`."""
-        return await self.until(lambda shown: all(text in shown for text in texts))
 
-    async def until(self, fact: Callable[[str], bool]) -> str:
+        async def there(shown: str) -> bool:
+            return all(text in shown for text in texts)
+
+        return await self.until(there)
+
+    async def until(self, fact: Callable[[str], Awaitable[bool]]) -> str:
         """What the page shows when it holds."""
         shown = ""
         try:
             async with asyncio.timeout(PATIENCE):
-                while not fact(shown := await self.text()):  # noqa: ASYNC110  # a browser tells nobody
+                while not await fact(shown := await self.text()):  # noqa: ASYNC110  # a browser tells nobody
                     await asyncio.sleep(0.1)
         except TimeoutError:
-            raise AssertionError(f"it did not come:\n{shown}") from None
+            size = await self.ask("return [fanout.size(), innerWidth, innerHeight]")
+            raise AssertionError(f"it did not come, at {size}:\n{shown}") from None
         return shown
 
     async def decide(self, answer: Callable[[], Awaitable[None]], *then: str) -> None:

@@ -61,18 +61,13 @@ async def test_a_window_of_another_size_is_filled(chromium: Chromium, tmp_path: 
     async with opened(chromium, tmp_path):
         for width, height in ((1300, 900), (700, 500)):
             await asyncio.to_thread(chromium.driver.set_window_size, width, height)
-            wide = [0]
 
-            def filled(shown: str, wide: list[int] = wide) -> bool:
-                lines = shown.splitlines()
-                return any(line.rstrip().endswith("╮") and abs(len(line.rstrip()) - wide[0]) <= 2 for line in lines)
+            async def filled(shown: str) -> bool:
+                wide, _ = await chromium.ask("return fanout.size()")
+                ends = [len(line.rstrip()) for line in shown.splitlines() if line.rstrip().endswith("╮")]
+                return bool(ends) and abs(ends[-1] - wide) <= 2
 
-            async with asyncio.timeout(PATIENCE):
-                while True:
-                    wide[0] = (await chromium.ask("return fanout.size()"))[0]
-                    if filled(await chromium.text()):
-                        break
-                    await asyncio.sleep(0.1)
+            await chromium.until(filled)
             chromium.picture(f"size-{width}")
         await chromium.press("still typed")
         await chromium.see("still typed")
@@ -128,9 +123,11 @@ async def test_a_wrong_token_and_a_foreign_page_get_nothing(chromium: Chromium, 
         await chromium.open(f"{server.url}?token=wrong")
         await chromium.see("That is not the token.")
         await chromium.press("another-wrong-one", Keys.ENTER)
-        await chromium.until(
-            lambda shown: chromium.driver.current_url.endswith("/sign-in") and "not the token" in shown
-        )
+
+        async def refused(shown: str) -> bool:
+            return chromium.driver.current_url.endswith("/sign-in") and "not the token" in shown
+
+        await chromium.until(refused)
         chromium.picture("wrong-token")
         await chromium.press("a-token-that-was-chosen", Keys.ENTER)
         await chromium.see(TO_PROMPT[1:])

@@ -17,8 +17,8 @@ from console_app.providers.offline.rules import RULES
 from console_app.providers.offline.toolbox import ENABLE, OfflineTools, PlannedCall
 
 CONNECT = (
-    "To connect a real model, set `OPENAI_API_KEY` or `ANTHROPIC_API_KEY` and start again, "
-    "give `--base-url URL -m openai/MODEL` for any compatible endpoint, or type `/model`."
+    "To connect a real model, on this machine, by its address or with a key, type `/connect` in the console; "
+    "or set `OPENAI_API_KEY` or `ANTHROPIC_API_KEY` and start again."
 )
 _NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 _COMPLETE = re.compile(

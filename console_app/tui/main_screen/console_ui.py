@@ -21,6 +21,7 @@ from console_app.tui.main_screen.shown_conversation import ShownConversation
 from console_app.tui.main_screen.status import read_status
 from console_app.tui.main_screen.status_bar import StatusBar
 from console_app.tui.main_screen.survival import Survival, line_of
+from console_app.tui.prompt.draft_keeping import DraftKeeping
 from console_app.tui.prompt.prompt import SENDS
 from console_app.tui.prompt.queue_strip import QueueStrip
 from console_app.tui.services import ConsoleServices
@@ -43,6 +44,7 @@ class ConsoleUi:
     def __init__(self, screen: MainScreen, services: ConsoleServices, problems: Sequence[str]) -> None:
         self._screen = screen
         self._services = services
+        self.drafts: DraftKeeping | None = None  # once there is a prompt
         self._notices: list[tuple[Level, str]] = [("warning", problem) for problem in problems]
         self._survival = Survival()
         self._model = ("", "")
@@ -159,6 +161,8 @@ class ConsoleUi:
     async def show_stored(self, events: Sequence[Event]) -> None:
         """See UiPort."""
         self.talking = True
+        if self.drafts is not None:
+            await self.drafts.switched()
         await self.shown.show_stored(events)
         self.changed()
 
@@ -166,6 +170,8 @@ class ConsoleUi:
         """See UiPort."""
         self.shown.clear()
         self.talking = False
+        if self.drafts is not None:
+            self.drafts.begun()
 
     # Saying and asking
 

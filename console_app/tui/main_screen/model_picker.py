@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from console_app.conversation.models import Models
 from console_app.domain.errors import FanoutError
 from console_app.tui.widgets.fuzzy import best
@@ -34,6 +36,8 @@ class ModelPicker(PickList):
         note = "Not listed? Type provider/model"
         try:
             names = await self._models.known()
+            if self._models.silent:
+                note = f"No list from {_together(self._models.silent)}: fanout doctor says why"
         except FanoutError as error:
             names, note = [*filter(None, [self._models.name])], error.line
         self.offer([Choice(name) for name in names], note)
@@ -48,3 +52,7 @@ class ModelPicker(PickList):
         else:
             self._wanted = text
             self.offer([], f"taking the first model like {text} once they are listed · esc cancel")
+
+
+def _together(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"

@@ -10,6 +10,7 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.geometry import Spacing
 from textual.screen import Screen
+from textual.widgets import TextArea
 
 from console_app.conversation.attachments import Attachments
 from console_app.conversation.conversation import Conversation
@@ -21,6 +22,7 @@ from console_app.tui.main_screen.activity_line import ActivityLine
 from console_app.tui.main_screen.activity_status import ActivityStatus
 from console_app.tui.main_screen.console_ui import ConsoleUi
 from console_app.tui.main_screen.welcome import Welcome
+from console_app.tui.prompt.draft_keeping import DraftKeeping
 from console_app.tui.prompt.prompt import Prompt
 from console_app.tui.prompt.prompt_box import PromptBox
 from console_app.tui.prompt.queue_strip import QueueStrip
@@ -70,10 +72,6 @@ class PromptArea(Vertical):
             clock=self._services.timing.now,
         )
 
-    def on_mount(self) -> None:
-        """Follows what the screen has room for."""
-        self.screen.screen_layout_refresh_signal.subscribe(self, self._place_toasts)  # pyright: ignore[reportUnknownMemberType]
-
     def _place_toasts(self, screen: Screen[object]) -> None:
         """Toasts stand over what was said, and over nothing that is written in: the prompt, a board, the find bar."""
         below = [screen.size.height - shown.region.bottom for shown in screen.query("#conversation, #welcome")
@@ -82,6 +80,22 @@ class PromptArea(Vertical):
         for toasts in screen.query("ToastRack"):
             if toasts.styles.margin != margin:
                 toasts.styles.margin = margin
+
+    def on_mount(self) -> None:
+        """What is written is kept from here on, and toasts follow what the screen has room for."""
+        self.screen.screen_layout_refresh_signal.subscribe(self, self._place_toasts)  # pyright: ignore[reportUnknownMemberType]
+        services = self._services
+        self.drafts = DraftKeeping(
+            services.library,
+            lambda: services.engine.session_id if services.engine.transcript.turns else "",
+            services.working_folder,
+            self.prompt,
+            opening=bool(services.resume),
+        )
+
+    @on(TextArea.Changed)
+    def _changed(self) -> None:
+        self.drafts.changed()
 
     @property
     def prompt(self) -> Prompt:

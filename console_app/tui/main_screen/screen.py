@@ -155,6 +155,7 @@ class ChatScreen(MainScreen):
         commands.add(talk_commands(ui, services, self.conversation, self.sessions, dialogs, self._themes))
         services.on_servers_changed(self._servers_changed)
         self.custom.send = self.prompt_area.send
+        self.ui.drafts = self.prompt_area.drafts
         self.ui.tell_notices()
         self.prompt.offering = True
         self.view.on_beat(self.query_one(ActivityLine).look)
@@ -166,6 +167,8 @@ class ChatScreen(MainScreen):
         """Stops the turn that runs and withdraws what is asked; returns when all has ended, and is stored."""
         self.services.human.close()
         await self.conversation.close()
+        if self.ui.drafts is not None:
+            await self.ui.drafts.close()
 
     async def on_unmount(self) -> None:
         """What runs has ended before the program does."""
@@ -178,6 +181,8 @@ class ChatScreen(MainScreen):
     def _begin(self) -> None:
         self.run_worker(self._read_project(), name="project")
         self.run_worker(self._start.run(self.sessions), name="start")
+        if not self.services.resume and self.services.replay is None:
+            self.ui.open_beside(self.prompt_area.drafts.restore())
         if self._first_prompt:
             self.prompt_area.send(self._first_prompt)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import ComposeResult
 from textual.containers import Vertical
@@ -13,8 +13,10 @@ from textual.message import Message
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from console_app.domain.base_event import Level
 from console_app.domain.safe_text import one_line
+
+if TYPE_CHECKING:
+    from console_app.domain.base_event import Level  # pydantic, which the first paint has no use for
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ it goes to the model and never to the terminal.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from console_app.domain.safe_text import visible
 
@@ -35,6 +36,14 @@ class Pastes:
             placeholder = f"[Pasted {size} #{number}]"
         self._texts[placeholder] = text
         return placeholder
+
+    def behind(self, text: str) -> dict[str, str]:
+        """The pastes whose placeholders stand in `text`."""
+        return {name: self._texts[name] for name in _PLACEHOLDER.findall(text) if name in self._texts}
+
+    def put_back(self, text: str, pastes: Mapping[str, str]) -> str:
+        """`text` with placeholders of this session in place of those of another, whose `pastes` these are."""
+        return _PLACEHOLDER.sub(lambda m: self.take(pastes[m.group()]) if m.group() in pastes else m.group(), text)
 
     def expand(self, text: str) -> str:
         """`text` with every placeholder of this session written out."""

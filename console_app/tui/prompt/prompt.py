@@ -97,7 +97,7 @@ class Prompt(TextArea):
         self.sent = PromptHistory(history_path)
         self.touched_at = float("-inf")  # by `clock`, when the last key or paste came
         self._clock = clock
-        self._pastes = Pastes()
+        self.pastes = Pastes()
         self._typed_for_offer: str | None = None
 
     def render_line(self, y: int) -> Strip:
@@ -114,7 +114,7 @@ class Prompt(TextArea):
 
     def take_over(self, other: Prompt) -> None:
         """Goes on with what was written in `other`, with the cursor where it is there."""
-        self._pastes = other._pastes
+        self.pastes = other.pastes
         self.touched_at = other.touched_at
         self.load_text(other.text)
         self.selection = other.selection
@@ -126,7 +126,7 @@ class Prompt(TextArea):
 
     def expanded(self) -> str:
         """The text with pastes written out."""
-        return self._pastes.expand(self.text)
+        return self.pastes.expand(self.text)
 
     def remember_and_clear(self) -> None:
         """Puts the text into the history and empties the prompt."""
@@ -161,7 +161,7 @@ class Prompt(TextArea):
         self.touched_at = self._clock()
         self._typed_for_offer = None
         dropped = await asyncio.to_thread(mentions_of, event.text) if looks_dropped(event.text) else ""
-        if result := self._replace_via_keyboard(dropped or self._pastes.take(event.text), *self.selection):
+        if result := self._replace_via_keyboard(dropped or self.pastes.take(event.text), *self.selection):
             self.move_cursor(result.end_location)
 
     def action_submit(self) -> None:

@@ -173,7 +173,7 @@ window.addEventListener("focus", () => { if (notice.hidden) terminal.focus(); })
 
 window.fanout = { // what the page shows, for who can't see it: tests, and helpers of the browser
   text: () => Array.from({ length: terminal.rows }, (_, row) =>
-    terminal.buffer.active.getLine(terminal.buffer.active.viewportY + row)?.translateToString(true) ?? "").join("\n"),
+    terminal.buffer.active.getLine(terminal.buffer.active.viewportY + row)?.translateToString(true, 0, terminal.cols) ?? "").join("\n"),
   size: () => [terminal.cols, terminal.rows],
 };
 

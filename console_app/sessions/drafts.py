@@ -1,0 +1,111 @@
+"""What was written and not sent: a small file a session, so that it outlives a crash and a switch of sessions.
+
+A session that has not begun has no id yet; its draft is kept by the working folder, and belongs to the console that
+wrote it as long as that one runs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+from console_app.config.records import read_record, texts, write_record
+from console_app.domain.errors import ConfigError
+
+MOST = 200  # drafts, the newest
+_NEW = "new-"
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class PromptDraft:
+    """Text with its cursor (line and column, from 0); `pastes` are long pastes by their placeholders."""
+
+    text: str
+    cursor: tuple[int, int] = (0, 0)
+    pastes: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+class PromptDrafts:
+    """Those in one folder, which need not be there; with None they last as long as the console. Asks the disk."""
+
+    def __init__(self, folder: Path | None) -> None:
+        self._folder = folder
+        self._kept: dict[str, PromptDraft] = {}
+
+    @staticmethod
+    def of_new(working_folder: Path) -> str:
+        """What stands in place of a session's id before it has one."""
+        return _NEW + hashlib.sha256(str(working_folder).encode()).hexdigest()[:32]
+
+    def keep(self, session_id: str, draft: PromptDraft) -> None:
+        """Keeps it in place of the one before; one without text is forgotten. A full disk is logged."""
+        if not draft.text:
+            self.forget(session_id)
+            return
+        self._kept[session_id] = draft
+        if (path := self._path(session_id)) is None:
+            return
+        record = {"text": draft.text, "cursor": list(draft.cursor), "pastes": dict(draft.pastes), "pid": os.getpid()}
+        try:
+            write_record(path, record)
+            self._prune(path.parent)
+        except (ConfigError, OSError) as error:
+            log.warning("what is being written can't be kept: %s", error)
+
+    def read(self, session_id: str) -> PromptDraft | None:
+        """The draft of a session, or None."""
+        path = self._path(session_id)
+        if session_id in self._kept or path is None:
+            return self._kept.get(session_id)
+        record = read_record(path)
+        text, cursor, pastes = record.get("text"), record.get("cursor"), record.get("pastes")
+        if not isinstance(text, str) or (session_id.startswith(_NEW) and _runs_elsewhere(record.get("pid"))):
+            return None
+        return PromptDraft(
+            text, _place(cursor), texts(cast("dict[str, Any]", pastes)) if isinstance(pastes, dict) else {}
+        )
+
+    def forget(self, session_id: str) -> None:
+        """It was sent, or taken away."""
+        self._kept.pop(session_id, None)
+        if (path := self._path(session_id)) is not None:
+            try:
+                path.unlink(missing_ok=True)
+            except OSError as error:
+                log.warning("the draft %s can't be removed: %s", path, error)
+
+    def _path(self, session_id: str) -> Path | None:
+        return None if self._folder is None else self._folder / f"{session_id}.json"
+
+    def _prune(self, folder: Path) -> None:
+        files = list(folder.glob("*.json"))
+        if len(files) > MOST:
+            for path in sorted(files, key=lambda file: file.stat().st_mtime)[:-MOST]:
+                path.unlink(missing_ok=True)
+
+
+def _place(cursor: object) -> tuple[int, int]:
+    match cursor:
+        case [int(row), int(column)] if row >= 0 and column >= 0:
+            return row, column
+        case _:
+            return 0, 0
+
+
+def _runs_elsewhere(pid: object) -> bool:
+    if not isinstance(pid, int) or pid <= 0 or pid == os.getpid():
+        return False
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        pass  # another user's: it runs
+    return True

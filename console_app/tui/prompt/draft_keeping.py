@@ -1,0 +1,129 @@
+"""Keeps what stands in the prompt as the draft of its session, and puts the draft of another in its place."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from textual.timer import Timer
+
+from console_app.sessions.drafts import PromptDraft, PromptDrafts
+from console_app.tui.prompt.prompt import Prompt
+
+if TYPE_CHECKING:
+    from console_app.sessions.library import Library
+
+PAUSE = 0.3  # seconds between two writes while someone types
+
+
+class DraftKeeping:
+    """Of one prompt. `speaking` gives the id of the session that the engine speaks in, "" before it has begun. With
+    `opening` a stored one is on its way, for which what is written till then is meant. Nothing is kept before
+    `restore`."""
+
+    def __init__(
+        self, library: Library | None, speaking: Callable[[], str], folder: Path, prompt: Prompt, *, opening: bool
+    ) -> None:
+        self._drafts = PromptDrafts(None) if library is None else library.drafts
+        self._library = library
+        self._speaking = speaking
+        self._prompt = prompt
+        self._new = PromptDrafts.of_new(folder)
+        self._kept_for = self._new
+        self._opening = opening
+        self._reading = True  # the draft that is on disk is not in the prompt yet, and must not be replaced
+        self._closed = False
+        self._timer: Timer | None = None
+        self._writing = threading.Lock()  # two threads would end in any order
+        self._newest = 0
+        self._out_of_date: list[str] = []  # names whose drafts are now kept under another
+
+    def changed(self) -> None:
+        """The text has changed: it is written soon."""
+        if self._timer is None:
+            self._timer = self._prompt.set_timer(PAUSE, self._write)
+
+    def begun(self) -> None:
+        """A new session was asked for: what is written goes along into it."""
+        self._rename(self._new)
+        self.changed()
+
+    def switched(self) -> Coroutine[object, object, None]:
+        """A stored session is shown: what was written stays with the one before. Await it for this one's draft."""
+        self._notice_begin()
+        before, now = self._kept_for, self._library.session_id if self._library is not None else ""
+        if self._opening:
+            self._opening, self._kept_for = False, now
+            return self.restore()
+        if before == now or not now:
+            return self._nothing()
+        left, self._kept_for, self._reading = self._draft(), now, True
+        self._prompt.put("")
+        return self._take_turns(before, left, self._number())
+
+    async def restore(self) -> None:
+        """Puts the session's draft where it was. What is written there already stays, and Up brings the draft back."""
+        draft = await asyncio.to_thread(self._drafts.read, self._kept_for)
+        self._reading = False
+        self.changed()
+        if draft is None or draft.text == self._prompt.text:
+            return
+        text = self._prompt.pastes.put_back(draft.text, draft.pastes)
+        if self._prompt.text:
+            self._prompt.sent.add(text)
+        else:
+            self._prompt.put(text)
+            self._prompt.move_cursor(draft.cursor)
+
+    async def close(self) -> None:
+        """The console ends: what stands there is on disk when this returns. Asked again, it was done already."""
+        if self._closed:
+            return
+        self._closed = True
+        if self._prompt.text or not self._reading:
+            await self._keep_now()
+
+    async def _take_turns(self, before: str, left: PromptDraft, number: int) -> None:
+        await asyncio.to_thread(self._keep, before, left, number)
+        await self.restore()
+
+    async def _nothing(self) -> None:
+        pass
+
+    async def _write(self) -> None:
+        self._timer = None
+        if not self._reading and not self._closed:
+            await self._keep_now()
+
+    async def _keep_now(self) -> None:
+        self._notice_begin()
+        await asyncio.to_thread(self._keep, self._kept_for, self._draft(), self._number())
+
+    def _notice_begin(self) -> None:
+        if self._kept_for == self._new and (name := self._speaking()):
+            self._rename(name)
+
+    def _rename(self, now: str) -> None:
+        """The same text is kept under another name from here on."""
+        before, self._kept_for = self._kept_for, now
+        if before != now:
+            self._out_of_date.append(before)
+
+    def _draft(self) -> PromptDraft:
+        prompt = self._prompt
+        return PromptDraft(prompt.text, prompt.cursor_location, prompt.pastes.behind(prompt.text))
+
+    def _number(self) -> int:
+        self._newest += 1
+        return self._newest
+
+    def _keep(self, session_id: str, draft: PromptDraft, number: int) -> None:
+        """In a thread. A write that comes late has been overtaken."""
+        with self._writing:
+            while self._out_of_date:
+                self._drafts.forget(self._out_of_date.pop())
+            if number == self._newest or session_id != self._kept_for:
+                self._drafts.keep(session_id, draft)

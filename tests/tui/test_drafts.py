@@ -1,0 +1,111 @@
+"""What is written and not sent stays with its session: over a switch of sessions, a restart, and a deletion."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from textual import events
+from textual.pilot import Pilot
+
+from console_app.sessions.drafts import MOST, PromptDraft, PromptDrafts
+from tests.tui.parts import WrittenModel, chat, say, see, until
+from tests.tui.test_sessions_on_screen import console, library
+
+LONG = "\n".join(f"line {n}" for n in range(40))
+
+
+def kept(home: Path) -> list[str]:
+    """The texts of all drafts on disk; one may go while they are read."""
+    found: list[str] = []
+    for path in home.rglob("drafts/*.json"):
+        with contextlib.suppress(FileNotFoundError):
+            found.append(json.loads(path.read_text())["text"])
+    return sorted(found)
+
+
+async def talk(pilot: Pilot[Any], answer: str) -> str:
+    """Sends what stands in the prompt; the session's id."""
+    await pilot.press("enter")
+    await see(pilot, answer)
+    await until(pilot, lambda: not chat(pilot.app).conversation.busy)
+    kept_in = chat(pilot.app).services.library
+    assert kept_in is not None
+    return kept_in.session_id
+
+
+async def test_a_draft_stays_with_its_session_and_its_cursor(tmp_path: Path) -> None:
+    async with console(tmp_path, WrittenModel(say("First."), say("Second."))).run_test(size=(90, 30)) as pilot:
+        prompt, sessions, kept_in = chat(pilot.app).prompt, chat(pilot.app).sessions, chat(pilot.app).services.library
+        assert kept_in is not None
+        await pilot.press(*"one")
+        first = await talk(pilot, "First.")
+        await pilot.press(*"/new", "enter")
+        await until(pilot, lambda: not chat(pilot.app).ui.talking)
+        await pilot.press(*"two")
+        second = await talk(pilot, "Second.")
+        await pilot.press(*"half of", "left", "left")
+        await sessions.open(first)
+        await until(pilot, lambda: prompt.text == "")
+        await pilot.press(*"other")
+        await sessions.open(second)
+        await until(pilot, lambda: prompt.text == "half of")
+        assert prompt.cursor_location == (0, 5)
+        await sessions.open(first)
+        await until(pilot, lambda: prompt.text == "other")
+        await until(pilot, lambda: kept(tmp_path) == ["half of", "other"])
+        await kept_in.delete(second)
+        assert kept(tmp_path) == ["other"]
+
+
+async def test_what_is_written_goes_along_into_a_new_session(tmp_path: Path) -> None:
+    async with console(tmp_path, WrittenModel(say("First."))).run_test(size=(90, 30)) as pilot:
+        await pilot.press(*"one")
+        await talk(pilot, "First.")
+        await pilot.press(*"half")
+        await until(pilot, lambda: kept(tmp_path) == ["half"])
+        chat(pilot.app).sessions.begin()
+        assert chat(pilot.app).prompt.text == "half"
+        await until(pilot, lambda: [path.name[:4] for path in (tmp_path / "data/drafts").glob("*.json")] == ["new-"])
+
+
+async def test_a_draft_with_a_long_paste_outlives_the_console_and_ends_when_it_is_sent(tmp_path: Path) -> None:
+    async with console(tmp_path).run_test(size=(90, 30)) as pilot:
+        await pilot.press(*"see ")
+        chat(pilot.app).prompt.post_message(events.Paste(LONG))
+        await until(pilot, lambda: chat(pilot.app).prompt.text == "see [Pasted 40 lines]")
+    stored = library(tmp_path)
+    async with console(tmp_path, WrittenModel(say("Read.")), stored).run_test(size=(90, 30)) as pilot:
+        prompt = chat(pilot.app).prompt
+        await until(pilot, lambda: prompt.text == "see [Pasted 40 lines]")
+        assert prompt.expanded() == f"see {LONG}"
+        session = await talk(pilot, "Read.")
+        await until(pilot, lambda: kept(tmp_path) == [])
+        await pilot.press(*"more")
+    await stored.close()
+    async with console(tmp_path).run_test(size=(90, 30)) as pilot:
+        assert chat(pilot.app).prompt.text == ""  # that was another session's
+    async with console(tmp_path, resume=session).run_test(size=(90, 30)) as pilot:
+        await see(pilot, "Read.")
+        await until(pilot, lambda: chat(pilot.app).prompt.text == "more")
+
+
+def test_a_new_sessions_draft_is_the_running_consoles_own_and_the_folder_stays_small(tmp_path: Path) -> None:
+    new = PromptDrafts.of_new(tmp_path)
+    PromptDrafts(tmp_path / "drafts").keep(new, PromptDraft("mine", (0, 2)))
+    path = tmp_path / "drafts" / f"{new}.json"
+    record = json.loads(path.read_text())
+    assert record["pid"] == os.getpid()
+    assert path.stat().st_mode & 0o077 == 0
+    path.write_text(json.dumps(record | {"pid": os.getppid()}))
+    assert PromptDrafts(tmp_path / "drafts").read(new) is None, "another console writes it"
+    path.write_text(json.dumps(record | {"pid": 2**22 + 1, "cursor": "nowhere"}))
+    assert PromptDrafts(tmp_path / "drafts").read(new) == PromptDraft("mine")
+    path.write_text("[")
+    assert PromptDrafts(tmp_path / "drafts").read(new) is None
+    for number in range(MOST + 5):
+        PromptDrafts(tmp_path / "drafts").keep(f"s{number}", PromptDraft("x"))
+    assert len(list((tmp_path / "drafts").glob("*.json"))) == MOST
