@@ -134,6 +134,12 @@ def build_theme(palette: ThemeColours) -> Theme:
         variables |= {
             "ansi-background": "ansi_black" if palette.dark else "ansi_white",
             "ansi-foreground": "ansi_white" if palette.dark else "ansi_black",
+            "scrollbar": "ansi_bright_black",
+            "scrollbar-hover": "ansi_white",
+            "scrollbar-active": "ansi_white",
+            "scrollbar-background": "ansi_default",
+            "scrollbar-background-hover": "ansi_default",
+            "scrollbar-background-active": "ansi_default",
         }
     else:
         # Where Textual puts text on a filled ground, the ground is a strong colour and the text is the background.

@@ -86,7 +86,7 @@ class ArgumentsView(ScrollView, can_focus=False):
         if not self.display:
             return ""
         height, count = self.scrollable_content_region.height, len(self._rows)
-        if count <= height:
+        if height <= 0 or count <= height:
             return ""
         first = int(self.scroll_offset.y)
         if len(starts := self._starts()) > 1:

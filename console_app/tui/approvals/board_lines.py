@@ -106,7 +106,7 @@ def header(
         line += dot + Content.styled("always asks", "$warning")
     lines = [line]
     if approval.runs:
-        runs = f"runs  {one_line(approval.runs)}"
+        runs = f"runs {one_line(approval.runs)}"
         if line.cell_length + len(runs) + 3 <= width:
             lines[0] += dot + Content.styled(runs, "$muted")
         else:

@@ -8,7 +8,6 @@ from typing import ClassVar
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
 from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
@@ -20,6 +19,7 @@ from console_app.domain.rules import parse_rule
 from console_app.domain.safe_text import one_line
 from console_app.engine.approval_gate import Action
 from console_app.tui.approvals.mode_switch import ModeSwitch
+from console_app.tui.widgets.dialog_box import DialogBox
 
 _STYLES: dict[str, str] = {"deny": "bold $error", "ask": "bold $warning", "allow": "bold $success"}
 _ACTIONS: dict[str, Action] = {"allow": "allow", "ask": "ask", "deny": "deny"}
@@ -64,9 +64,8 @@ class PermissionsScreen(ModalScreen[None]):
 
     def compose(self) -> ComposeResult:
         """The mode, the rules, a line for a new one, and what there is to say."""
-        with Vertical(id="box") as dialog:
+        with DialogBox(KEYS) as dialog:
             dialog.border_title = "Permissions"
-            dialog.border_subtitle = KEYS
             yield Static(id="mode")
             yield OptionList(markup=False)
             yield Input(placeholder="allow SERVER.TOOL · deny files.* · ask files.write_file(path=docs/*)")

@@ -25,6 +25,7 @@ from console_app.tui.forms.fields import Field, form_of
 from console_app.tui.transcript_view.json_view import brief_arguments
 from console_app.tui.widgets.key_hints import KeyHints
 from console_app.tui.widgets.pick_list import Choice, PickList
+from console_app.tui.widgets.shortened import Shortened
 from console_app.tui.widgets.typed_app import typed_app
 
 
@@ -80,7 +81,7 @@ class CallForm(ModalScreen[Filled | None]):
             title = f"Call {one_line(self._spec.label, 60)}"
             dialog.border_title = Content(title)  # pyright: ignore[reportAttributeAccessIssue]
             if self._spec.description:
-                yield Static(Content(one_line(self._spec.description, 600)), classes="note", id="about")
+                yield Shortened(one_line(self._spec.description, 600), 4, classes="note", id="about")
             if self._batch:
                 yield Static(self._waiting(), classes="note", id="batch")
             with VerticalScroll(can_focus=False):

@@ -17,7 +17,7 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.suggester import Suggester
 from textual.types import CSSPathType
-from textual.widgets import Input, Static
+from textual.widgets import Input
 
 from console_app.domain.safe_text import is_safe, one_line
 from console_app.mcp_client.offers import PromptArgument
@@ -25,6 +25,7 @@ from console_app.tui.forms.field_widget import FieldWidget
 from console_app.tui.forms.field_widgets import LineWidget, widget_for
 from console_app.tui.forms.fields import form_of
 from console_app.tui.widgets.key_hints import KeyHints
+from console_app.tui.widgets.shortened import Shortened
 from console_app.tui.widgets.typed_app import typed_app
 
 PAUSE = 0.15  # seconds of no typing before the server is asked
@@ -75,7 +76,7 @@ class ValuesForm(ModalScreen[dict[str, str] | None]):
         with Vertical(id="box") as dialog:
             dialog.border_title = Content(one_line(self._title, 80))  # pyright: ignore[reportAttributeAccessIssue]
             if self._about:
-                yield Static(Content(one_line(self._about, 600)), classes="note", id="about")
+                yield Shortened(one_line(self._about, 600), 4, classes="note", id="about")
             with VerticalScroll(can_focus=False):
                 yield self._widget
             yield KeyHints()

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import nullcontext
 
-from textual import events, on
+from textual import on
 from textual.app import ComposeResult
 from textual.containers import Vertical
+from textual.geometry import Spacing
+from textual.screen import Screen
 from textual.widgets import TextArea
 
 from console_app.conversation.attachments import Attachments
@@ -70,13 +72,18 @@ class PromptArea(Vertical):
             clock=self._services.timing.now,
         )
 
-    def on_resize(self, event: events.Resize) -> None:
-        """Toasts stand above what you write, with the key hints below it."""
-        for toasts in self.screen.query("ToastRack"):
-            toasts.styles.margin = (0, 0, event.size.height + 1, 0)
+    def _place_toasts(self, screen: Screen[object]) -> None:
+        """Toasts stand over what was said, and over nothing that is written in: the prompt, a board, the find bar."""
+        below = [screen.size.height - shown.region.bottom for shown in screen.query("#conversation, #welcome")
+                 if shown.region]  # fmt: skip
+        margin = Spacing(0, 0, min(below, default=self.size.height + 1), 0)
+        for toasts in screen.query("ToastRack"):
+            if toasts.styles.margin != margin:
+                toasts.styles.margin = margin
 
     def on_mount(self) -> None:
-        """What is written is kept from here on."""
+        """What is written is kept from here on, and toasts follow what the screen has room for."""
+        self.screen.screen_layout_refresh_signal.subscribe(self, self._place_toasts)  # pyright: ignore[reportUnknownMemberType]
         services = self._services
         self.drafts = DraftKeeping(
             services.library,

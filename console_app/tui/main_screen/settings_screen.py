@@ -9,7 +9,6 @@ from typing import ClassVar
 from textual import getters, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
 from textual.content import Content
 from textual.screen import ModalScreen
 from textual.types import CSSPathType
@@ -20,6 +19,7 @@ from console_app.config.own_settings import OwnSettings
 from console_app.config.setting_list import Setting
 from console_app.domain.errors import FanoutError
 from console_app.domain.safe_text import one_line
+from console_app.tui.widgets.dialog_box import DialogBox
 from console_app.tui.widgets.list_keys import list_keys, move_highlight
 from console_app.tui.widgets.pick_list import Choice, PickList
 from console_app.tui.widgets.typed_app import typed_app
@@ -69,9 +69,8 @@ class SettingsScreen(ModalScreen[None]):
 
     def compose(self) -> ComposeResult:
         """What is looked for, the settings, a field for a new value, and what the highlighted one means."""
-        with Vertical(id="box") as dialog:
+        with DialogBox(KEYS) as dialog:
             dialog.border_title = "Settings"
-            dialog.border_subtitle = KEYS
             yield Input(self._query, placeholder="type to search", id="filter")
             options = OptionList(markup=False)
             options.can_focus = False

@@ -28,7 +28,7 @@ class Example:
 
 
 ABOUT = (
-    "Fanout runs many tool calls at once. Each has a panel of its own: watch it,\n"
+    "Fanout runs many tool calls at once. Each has a panel of its own: watch it, "
     "approve, change, stop it or run it again, while the others go on."
 )
 EXAMPLES = (
@@ -50,7 +50,7 @@ class Welcome(Vertical):
 
     DEFAULT_CSS = """
     Welcome { height: 1fr; padding: 1 2; overflow-y: auto; scrollbar-size-vertical: 1; }
-    Welcome > .welcome--about { height: auto; margin-bottom: 1; }
+    Welcome > .welcome--about { height: auto; max-width: 80; margin-bottom: 1; }
     Welcome > .welcome--text { height: auto; }
     Welcome > .welcome--notices { height: auto; margin-top: 1; display: none; }
     Welcome > .welcome--try { height: auto; color: $muted; margin-top: 1; }

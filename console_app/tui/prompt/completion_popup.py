@@ -89,4 +89,4 @@ class CompletionPopup(OptionList, can_focus=False):
 def _row(completion: Completion, width: int) -> Content:
     label = one_line(completion.label, 200)
     about = f"  {' ' * max(width - cell_len(label), 0)}{one_line(completion.about, 300)}" if completion.about else ""
-    return Content(label) + Content.styled(about, "dim")
+    return Content(label) + Content.styled(about, "$muted")

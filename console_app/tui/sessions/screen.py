@@ -16,7 +16,6 @@ from typing import ClassVar, Literal
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
 from textual.content import Content
 from textual.screen import ModalScreen
 from textual.types import CSSPathType
@@ -28,6 +27,7 @@ from console_app.sessions.database import StoreError
 from console_app.sessions.store import SearchHit, Store
 from console_app.sessions.tables import SessionInfo
 from console_app.tui.sessions.preview import preview_lines
+from console_app.tui.widgets.dialog_box import DialogBox
 from console_app.tui.widgets.list_keys import list_keys, move_highlight
 
 MOST_SHOWN = 200
@@ -73,9 +73,8 @@ class SessionsScreen(ModalScreen[Picked | None]):
 
     def compose(self) -> ComposeResult:
         """The field, the list, and a line of how many there are."""
-        with Vertical(id="box") as dialog:
+        with DialogBox("enter opens · f2 rename · f4 fork · f5 export · f8 delete · esc close") as dialog:
             dialog.border_title = "Sessions"
-            dialog.border_subtitle = "enter opens · f2 rename · f4 fork · f5 export · f8 delete · esc"
             yield Input(self._query, placeholder="type to search titles and everything said")
             options = OptionList(markup=False)
             options.can_focus = False

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from textual.keys import key_to_character
+
 _NAMES = {
     "escape": "esc",
-    "question_mark": "?",
     "pageup": "pgup",
     "pagedown": "pgdn",
     "up": "↑",
@@ -12,17 +13,15 @@ _NAMES = {
     "left": "←",
     "right": "→",
     "slash": "/",
-    "full_stop": ".",
     "comma": ",",
     "plus": "+",
     "minus": "-",
-    "equals_sign": "=",
-    "left_square_bracket": "[",
-    "right_square_bracket": "]",
 }
 
 
 def key_name(key: str) -> str:
     """`ctrl+pageup` as `ctrl+pgup`; a capital letter stays one."""
     *modifiers, last = key.split("+")
-    return "+".join([*modifiers, _NAMES.get(last, last)])
+    sign = key_to_character(last)
+    shown = sign if sign is not None and sign.isprintable() and not sign.isspace() else last
+    return "+".join([*modifiers, _NAMES.get(last, shown)])

@@ -63,9 +63,12 @@ def row(call: CallView, group: CallGroup, room: int, palette: Palette, now: floa
     glyph, word = state_of(call, palette.turning(now))
     head = f"{glyph} {word:<{wide.word}}  " if wide.word else f"{glyph} "
     pieces: list[Piece] = [(head, state_style(call, palette))]
-    pieces += _filled(label_pieces(call, palette, server=wide.server), wide.label, palette)
+    name = label_pieces(call, palette, server=wide.server)
+    more = min(max(pieces_width(name) - wide.label, 0), wide.brief)  # a badge, in the room of its own arguments
+    pieces += _filled(name, wide.label + more, palette)
     if wide.brief:
-        pieces += _filled([(group.brief(call, wide.brief), palette.muted)], wide.brief, palette)
+        left = wide.brief - more
+        pieces += _filled([(group.brief(call, left) if left else "", palette.muted)], left, palette)
     if wide.lane:
         pieces += [*lane(call, wide.lane, group.scale(now), now, palette), (" ", palette.base)]
     if wide.time:

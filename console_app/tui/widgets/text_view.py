@@ -10,6 +10,7 @@ from bisect import bisect_right
 from itertools import accumulate
 from typing import ClassVar
 
+from rich.cells import cell_len
 from rich.segment import Segment
 from textual.binding import Binding, BindingType
 from textual.geometry import Size
@@ -17,7 +18,6 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from console_app.domain.safe_text import visible
-from console_app.tui.widgets.lines import chop_text
 
 LONGEST_PIECE = 2000  # characters; longer lines are laid out in pieces of that size
 
@@ -83,13 +83,36 @@ class TextView(ScrollView, can_focus=True):
 
 
 def _rows(piece: str, width: int) -> int:
-    if piece.isascii():
-        return max(-(-len(piece) // width), 1)
-    return max(len(chop_text(piece, width)), 1)
+    return len(_chop(piece, width))
 
 
 def _cut(piece: str, row: int, width: int) -> str:
-    if piece.isascii():
-        return piece[row * width : (row + 1) * width]
-    rows = chop_text(piece, width)
+    rows = _chop(piece, width)
     return rows[row] if row < len(rows) else ""
+
+
+def _chop(piece: str, width: int) -> list[str]:
+    """`piece` cut so that no part is wider than `width` cells: behind the last space in the second half of a row, else
+    wherever the row is full. Joined, the parts are the piece."""
+    if len(piece) <= width and piece.isascii():
+        return [piece]
+    rows, start = list[str](), 0
+    while start < len(piece):
+        end = start + _fits(piece, start, width)
+        if end < len(piece) and (space := piece.rfind(" ", start + width // 2, end + 1)) > 0:
+            end = space + 1
+        rows.append(piece[start:end])
+        start = end
+    return rows or [""]
+
+
+def _fits(piece: str, start: int, width: int) -> int:
+    """How many characters from `start` on fit into `width` cells; one at least."""
+    if piece.isascii():
+        return min(width, len(piece) - start)
+    used = 0
+    for count, character in enumerate(piece[start : start + width]):
+        used += cell_len(character)
+        if used > width:
+            return max(count, 1)
+    return min(width, len(piece) - start)

@@ -1,0 +1,131 @@
+"""What has little room is cut so that one sees it: words at their ends, keys by importance, counts in whole parts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+from textual.pilot import Pilot
+from textual.widgets import Input, Static
+
+from console_app.domain.approvals import ApprovalMode
+from console_app.engine.approval_gate import ApprovalGate
+from console_app.tui.connect.screen import ConnectScreen
+from console_app.tui.terminal.key_names import key_name
+from console_app.tui.widgets.dialog_box import fitted
+from console_app.tui.widgets.text_view import TextView, _chop  # pyright: ignore[reportPrivateUsage]
+from tests.tui.parts import Tools, WrittenModel, app, calls, chat, echo, see, seen, until
+from tests.tui.test_connect import console_of, opened
+
+KEYS = "enter change · del default · f4 edit the file · esc close"
+
+
+def test_the_key_that_leaves_is_named_while_there_is_room_for_any() -> None:
+    assert fitted(KEYS, 80) == KEYS
+    assert fitted(KEYS, 45) == "enter change · del default · esc close"
+    assert fitted(KEYS, 25) == "enter change · esc close"
+    assert fitted(KEYS, 5) == "esc close"
+
+
+@given(st.text(st.sampled_from("ab  日é-"), max_size=80), st.integers(2, 30))
+def test_rows_of_a_text_are_the_text_and_fit(text: str, width: int) -> None:
+    rows = _chop(text, width)
+    assert "".join(rows) == text
+    assert all(cell_len(row.rstrip(" ")) <= width for row in rows)
+
+
+def test_rows_end_behind_words() -> None:
+    assert _chop("how many fit is not known (context_window says).", 40) == [
+        "how many fit is not known ",
+        "(context_window says).",
+    ]
+    assert _chop("x" * 10, 4) == ["xxxx", "xxxx", "xx"]
+
+
+def test_signs_are_named_as_they_are_written() -> None:
+    keys = ("exclamation_mark", "slash", "ctrl+pageup", "alt+up", "space", "escape", "A", "left_square_bracket")
+    assert [key_name(key) for key in keys] == ["!", "/", "ctrl+pgup", "alt+↑", "space", "esc", "A", "["]
+
+
+async def test_the_fields_of_connect_say_what_they_are(tmp_path: Path) -> None:
+    console, _ = console_of(tmp_path, {})
+    async with console.run_test(size=(80, 24)) as pilot:
+        await opened(pilot)
+        for name in ("Address", "Key", "Model"):
+            assert any(f" {name} " in line for line in seen(console).splitlines())
+        assert isinstance(console.screen, ConnectScreen)
+
+
+@pytest.mark.parametrize("size", [(60, 15), (80, 24), (120, 40)], ids=str)
+async def test_toasts_cover_nothing_that_is_written_in(tmp_path: Path, size: tuple[int, int]) -> None:
+    tools = Tools({("lab", "echo"): echo}, read_only=False)
+    model = WrittenModel(calls(*(("lab_echo", f'{{"n": {n}}}') for n in range(3))))
+    console = app(tmp_path, model, tools, gate=ApprovalGate(ApprovalMode.ASK))
+    async with console.run_test(size=size, notifications=True) as pilot:
+        await clear_of(pilot, "#prompt")
+        await pilot.press(*"go", "enter")
+        await until(pilot, lambda: chat(console).boards.approvals.is_waiting)
+        await clear_of(pilot, "#prompt", "ApprovalBoard")
+        await pilot.press("ctrl+f")
+        await until(pilot, lambda: chat(console).find_bar.is_open)
+        await clear_of(pilot, "#prompt", "FindBar", "ApprovalBoard")
+
+
+async def clear_of(pilot: Pilot[Any], *selectors: str) -> None:
+    """A toast comes, and stands over none of these."""
+    console = pilot.app
+    console.notify("This is said beside what you do.")
+    await until(pilot, lambda: any(toast.region for toast in console.screen.query("Toast")))
+    for toast in console.screen.query("Toast"):
+        for selector in selectors:
+            written_in = console.screen.query_one(selector)
+            assert not toast.region.overlaps(written_in.region), (selector, toast.region, written_in.region)
+    console.clear_notifications()
+    await until(pilot, lambda: not console.screen.query("Toast"))
+
+
+async def test_a_board_without_arguments_to_show_says_nothing_of_lines(tmp_path: Path) -> None:
+    tools = Tools({("lab", "echo"): echo}, read_only=False)
+    model = WrittenModel(calls(*(("lab_echo", f'{{"n": {n}}}') for n in range(12))))
+    console = app(tmp_path, model, tools, gate=ApprovalGate(ApprovalMode.ASK))
+    async with console.run_test(size=(80, 24)) as pilot:
+        await pilot.press(*"go", "enter")
+        await see(pilot, "Approve 1 of 12")
+        assert "-0 of" not in seen(console)
+        assert "space to scroll" not in seen(console)
+        assert chat(console).boards.approvals.query(Static)
+
+
+async def test_a_badge_takes_no_room_from_the_rows_beside_it(tmp_path: Path) -> None:
+    model = WrittenModel(calls(*(("lab_echo", f'{{"path": "a/folder/file-{n}.md"}}') for n in range(12))))
+    console = app(tmp_path, model, Tools({("lab", "echo"): echo}))
+    async with console.run_test(size=(80, 30)) as pilot:
+        await pilot.press(*"go", "enter")
+        await see(pilot, "12 done")
+        await until(pilot, lambda: not chat(console).conversation.busy)
+        await pilot.press("alt+9", "r")
+        await see(pilot, "[try 2]")
+        await see(pilot, "12 done")
+        lines = [line for line in seen(console).splitlines() if " echo " in line]
+        assert sum("path=a/folder/file-" in line for line in lines) >= 11, seen(console)
+        header = next(line for line in seen(console).splitlines() if "12 calls" in line)
+        assert not header.rstrip().endswith("·")
+
+
+def test_a_text_view_is_as_long_as_its_rows() -> None:
+    view = TextView("one two three four five\nsix")
+    assert view.rows_at(10) == len(_chop("one two three four five", 10)) + 1
+
+
+async def test_the_cursor_of_a_field_is_seen_in_sixteen_colours(tmp_path: Path) -> None:
+    console = app(tmp_path, WrittenModel(), theme="terminal")
+    async with console.run_test(size=(80, 24)) as pilot:
+        await pilot.press("f1")
+        await see(pilot, "Type to filter")
+        style = console.screen.query_one(Input).get_component_rich_style("input--cursor")
+        assert style.reverse
+        assert style.color is None or style.color.is_default
