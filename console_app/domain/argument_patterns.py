@@ -2,7 +2,7 @@
 
 A rule that allows matches only what it says beyond doubt. One that asks or denies also matches whatever a server may
 take for the same: `True`, `"true"` and `1`, a text at any depth of a list, the words of a list as one line, a path
-however it is spelt; and a value that can't be looked into.
+however it is spelt; the default of what a call leaves out; and a value that can't be looked into.
 """
 
 from __future__ import annotations
@@ -14,6 +14,9 @@ from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 from typing import Any, cast
 
+from console_app.domain.schema_defaults import TooManySchemasError, defaults_at
+
+_ANY: Mapping[str, Any] = {}
 MOST_VALUES = 10_000  # of one argument that are looked at; with more it can't be evaluated
 _CLIMBS = re.compile(r"(?:^|[/\\])\.\.(?:[/\\]|$)")
 _DETOURS = re.compile(r"(?:^|[/\\])\.{0,2}[/\\]")
@@ -39,11 +42,17 @@ def text_pattern(text: str) -> str:
     return f'"{text}"' if is_typed(text) else text
 
 
-def arguments_match(patterns: Mapping[str, str], arguments: Mapping[str, Any], *, strictly: bool) -> bool:
-    """Whether every pattern matches what it names; `strictly` for what allows."""
+def arguments_match(
+    patterns: Mapping[str, str], arguments: Mapping[str, Any], *, strictly: bool, schema: Mapping[str, Any] = _ANY
+) -> bool:
+    """Whether every pattern matches what it names; `strictly` for what allows. `schema` is that of the arguments."""
     try:
-        return all(_named_matches(name, pattern, arguments, strictly) for name, pattern in patterns.items())
-    except (NotEvaluableError, RecursionError):
+        return all(
+            _named_matches(name, pattern, arguments, strictly)
+            or (not strictly and _default_matches(name, pattern, arguments, schema))
+            for name, pattern in patterns.items()
+        )
+    except (NotEvaluableError, TooManySchemasError, RecursionError):
         return not strictly
 
 
@@ -62,6 +71,17 @@ def _named_matches(name: str, pattern: str, arguments: Mapping[str, Any], strict
         found.append(arguments[name])
     matches = (argument_matches(pattern, value, strictly=strictly) for value in found)
     return bool(found) and (all(matches) if strictly else any(matches))
+
+
+def _default_matches(name: str, pattern: str, arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> bool:
+    """Whether what a call leaves out is, by the tool's schema, a value that matches."""
+    paths = [name.split("."), [name]] if "." in name else [[name]]
+    return any(
+        argument_matches(pattern, value, strictly=False)
+        for path in paths
+        for default, rest in defaults_at(schema, arguments, path)
+        for value in _at(default, list(rest), False)
+    )
 
 
 def _at(value: object, path: list[str], strictly: bool) -> Iterator[object]:

@@ -1,4 +1,4 @@
-"""What a waiting call may do, in a word, and who says so: its server, its arguments, or nobody."""
+"""What a tool and a waiting call may do, in words, and who says so: its server, its arguments, or nobody."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from console_app.domain.tools import ToolAnnotations, ToolSpec
 
-RiskWord = Literal["reads", "changes", "deletes", "network", "unknown"]
+RiskWord = Literal["reads", "changes", "may destroy", "network", "unknown"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,5 +36,10 @@ def risk_of(spec: ToolSpec | None, arguments: Mapping[str, Any]) -> Risk:
     if notes.read_only:
         return Risk("reads", by)
     if notes.says_destructive:
-        return Risk("deletes", by)
+        return Risk("may destroy", by)
     return UNKNOWN if notes.destructive else Risk("changes", by)
+
+
+def effect_of(notes: ToolAnnotations) -> str:
+    """What annotations say of any call of a tool, the protocol's defaults included."""
+    return "only reads" if notes.read_only else "may change or destroy" if notes.destructive else "only adds"

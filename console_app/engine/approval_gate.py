@@ -41,7 +41,9 @@ class Rule:
     def matches(self, spec: ToolSpec, arguments: Mapping[str, Any]) -> bool:
         """Whether the rule speaks of this call."""
         strictly = self.action == "allow"
-        return self.speaks_of(spec) and arguments_match(self.arguments, arguments, strictly=strictly)
+        return self.speaks_of(spec) and arguments_match(
+            self.arguments, arguments, strictly=strictly, schema=spec.input_schema
+        )
 
     def speaks_of(self, spec: ToolSpec) -> bool:
         """Whether it may hold for a call of this tool."""

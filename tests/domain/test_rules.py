@@ -155,6 +155,54 @@ def test_a_value_within_another_is_named_by_its_path(
     assert arguments_match({path: "docs/*"}, arguments, strictly=False) is denied
 
 
+_FORCE = {"type": "boolean", "default": True}
+_TREE: dict[str, Any] = {"properties": {"force": _FORCE, "child": {"$ref": "#"}}}
+
+
+@pytest.mark.parametrize(
+    ("schema", "arguments", "denied"),
+    [
+        ({"properties": {"a": {"properties": {"force": _FORCE}}}}, {"a": {}}, True),
+        ({"properties": {"a": {"properties": {"force": _FORCE}}}}, {"a": {"force": False}}, False),
+        ({"properties": {"a": {"properties": {"force": _FORCE}}}}, {}, True),
+        ({"properties": {"a": {"default": {"force": True}}}}, {}, True),
+        ({"properties": {"a": {"default": {"force": True}}}}, {"a": {"force": False}}, False),
+        ({"properties": {"a": {"default": {}, "properties": {"force": _FORCE}}}}, {}, True),
+        ({"properties": {"a": {"default": {"force": False}, "properties": {"force": _FORCE}}}}, {}, False),
+        ({"properties": {"a": {"$ref": "#/$defs/A"}}, "$defs": {"A": {"properties": {"force": _FORCE}}}}, {}, True),
+        ({"properties": {"a": {"anyOf": [{"type": "null"}, {"properties": {"force": _FORCE}}]}}}, {"a": {}}, True),
+        ({"properties": {"a": {"items": {"properties": {"force": _FORCE}}}}}, {"a": [{"force": False}, {}]}, True),
+        ({"properties": {"a": {"items": {"properties": {"force": _FORCE}}}}}, {"a": [{"force": False}]}, False),
+        ({"properties": {"a": {"items": {"properties": {"force": _FORCE}}}}}, {"a": []}, False),
+        ({"properties": {"a.force": _FORCE}}, {}, True),
+        ({"properties": {"a": {"$ref": "#/properties/a"}}}, {}, False),
+        ({"properties": {"a": _TREE}}, {}, True),
+        ({"properties": {"a": {"$ref": "elsewhere.json"}, "b": 3}}, {}, False),
+        ({"properties": [_FORCE]}, {}, False),
+    ],
+)
+def test_a_default_of_what_a_call_leaves_out_is_denied_and_never_allowed(
+    schema: dict[str, Any], arguments: dict[str, Any], denied: bool
+) -> None:
+    assert arguments_match({"a.force": "true"}, arguments, strictly=False, schema=schema) is denied
+    assert not arguments_match({"a.force": "true"}, arguments, strictly=True, schema=schema)
+
+
+def test_a_default_below_what_a_rule_names_is_denied_in_a_schema_that_holds_itself_too() -> None:
+    assert arguments_match({"child": "true"}, {"child": {}}, strictly=False, schema=_TREE)
+    assert not arguments_match({"child": "true"}, {"child": {"force": False}}, strictly=False, schema=_TREE)
+    assert not arguments_match({"child": "true"}, {}, strictly=False, schema=_TREE)
+
+
+def test_a_schema_that_branches_without_end_is_denied() -> None:
+    wide: dict[str, Any] = {}
+    for _ in range(8):
+        wide = {"anyOf": [{"properties": {"a": wide}} for _ in range(20)]}
+    path = ".".join("a" * 8)
+    assert arguments_match({path: "true"}, {}, strictly=False, schema=wide)
+    assert not arguments_match({path: "true"}, {}, strictly=True, schema=wide)
+
+
 _VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),

@@ -139,6 +139,28 @@ def test_edited_arguments_that_dont_fit_leave_the_call_waiting(arguments: dict[s
     run(scene)
 
 
+def test_a_call_that_leaves_out_what_a_rule_denies_by_default_is_denied() -> None:
+    async def scene() -> None:
+        schema = {"type": "object", "properties": {"n": {"type": "string"}, "force": {"default": True}}}
+        tools = Tools([spec(input_schema=schema)])
+        gate = ApprovalGate(
+            ApprovalMode.YOLO,
+            [
+                Rule("deny", "demo.*", arguments={"force": "true"}),
+                Rule("ask", "demo.*", arguments={"force": "false"}),
+                Rule("allow", "demo.*", arguments={"n": "*"}),
+            ],
+        )
+        engine = engine_of(
+            Model(calls({"n": "a"}, {"n": "b", "force": False}, {"n": "c", "force": 2})), tools, gate=gate
+        )
+        await play(engine, react=deciding(b=allow))
+        assert outcomes(engine) == ["denied", "succeeded", "succeeded"]
+        assert [invocation.arguments["n"] for invocation in tools.ran] == ["c", "b"]
+
+    run(scene)
+
+
 def test_a_call_that_must_be_asked_for_passes_no_rule_and_no_mode() -> None:
     async def scene() -> None:
         tools = Tools()

@@ -262,7 +262,7 @@ def test_the_risk_is_what_the_server_wrote_itself_or_unknown() -> None:
         return risk_of(spec, arguments or {}).word
 
     assert word(read_only=True, destructive=False) == "reads"
-    assert word(says_destructive=True) == "deletes"
+    assert word(says_destructive=True) == "may destroy"
     assert word(destructive=False) == "changes"
     assert word() == word(idempotent=True) == risk_of(None, {}).word == "unknown"
     assert word({"url": "https://example.org"}) == "network"

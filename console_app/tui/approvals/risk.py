@@ -9,7 +9,7 @@ from console_app.domain.risk import RiskWord
 RISK_COLOURS: Mapping[RiskWord, str] = {
     "reads": "$success",
     "changes": "$warning",
-    "deletes": "bold $error",
+    "may destroy": "bold $error",
     "network": "$accent",
     "unknown": "$warning",
 }

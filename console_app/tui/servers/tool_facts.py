@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from rich.style import Style
 
 from console_app.conversation.permissions import source_of
+from console_app.domain.risk import effect_of
 from console_app.domain.safe_text import one_line
 from console_app.domain.tools import ToolAnnotations, ToolSpec
 from console_app.domain.transcript_parts import CallView
@@ -70,19 +71,16 @@ def effects(spec: ToolSpec) -> str:
     """What the server declares of a tool's effects, in words; hints of the server, not facts."""
     notes = spec.annotations
     if notes == ToolAnnotations(title=notes.title):
-        return "not declared by the server: it may change or delete, and reach anywhere"
-    if notes.read_only:
-        words = ["only reads"]
-    else:
-        words = ["may change or delete" if notes.destructive else "only adds"]
-        words += ["running it again changes nothing more"] if notes.idempotent else []
+        return "not declared by the server: it may change or destroy, and reach anywhere"
+    words = [effect_of(notes)]
+    words += ["running it again changes nothing more"] if notes.idempotent and not notes.read_only else []
     words.append("reaches outside its server" if notes.open_world else "stays within its server")
     return f"{', '.join(words)} (declared by the server)"
 
 
 def rule_of(spec: ToolSpec, gate: ApprovalGate) -> str:
     """What becomes of a call without further conditions, and what says so."""
-    verdict = gate.check(spec, {})
+    verdict = gate.check(spec.model_copy(update={"input_schema": {}}), {})  # no default meets a rule's condition
     spoke = next((rule for rule in gate.rules if str(rule) == verdict.rule), None)
     why = f"rule {one_line(spoke.text, 80)} ({source_of(spoke.source)})" if spoke is not None else verdict.why
     if spoke is None and spec.require_approval and not spec.changed:

@@ -79,7 +79,7 @@ async def test_structured_content_is_beside_the_text(console: OpenConsole) -> No
         await shown.see("It is warm.")
         await shown.see('"degrees": 21.5')
         await shown.pilot.press("ctrl+l", "right", "down")
-        await shown.see("notes · say  tool · read-only (declared by server)")
+        await shown.see("notes · say  tool · only reads (declared by server)")
 
 
 async def test_a_link_to_a_resource_is_read_at_its_server(console: OpenConsole) -> None:
