@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from console_app.conversation.calls import MANUAL
 from console_app.conversation.delivery import Delivery
 from console_app.conversation.queued import Around, Queued, Sent
 from console_app.conversation.ui_port import UiPort
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from console_app.engine.engine import Engine
     from console_app.engine.rerun import Rerun
 
-MANUAL = "/call "  # how a prompt begins that is calls made by hand
 CLOSING = 4.0  # seconds that running calls get to end when the conversation closes
 STEERED = "It joins at the next step."
 BUSY = "something else runs, or is about to"

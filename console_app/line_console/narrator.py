@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import assert_never
 
+from console_app.conversation.calls import without_success
 from console_app.domain import events as ev
 from console_app.domain.approvals import DecidedBy, Decision
 from console_app.domain.safe_text import one_line
@@ -195,6 +196,9 @@ class Narrator:
         if turn is not None and turn.tokens:
             cost = f" {turn.tokens:,} tokens" + (f", {turn.cost:.4f} dollars." if turn.cost is not None else ".")
         why = f": {one_line(event.error, 600)}" if event.error else "."
-        self._say(f"{_ENDINGS[event.outcome]}{why}{cost}")
+        ending = _ENDINGS[event.outcome]
+        if event.outcome == "completed" and turn is not None and (failed := without_success(turn)):
+            ending = f"Ended without success: {self._numbers.named(failed)}"
+        self._say(f"{ending}{why}{cost}")
         if turn is not None and turn.cut_off:
             self._say(f"Cut off: {self._numbers.named(turn.cut_off)}. /retry runs what was cut off again.")

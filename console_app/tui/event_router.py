@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import assert_never
 
+from console_app.conversation.calls import without_success
 from console_app.domain import events as ev
 from console_app.domain.transcript import Transcript
 from console_app.tui.transcript_view.batch_block import BatchBlock
@@ -175,7 +176,10 @@ class EventRouter:
         took, tokens, cost = (
             (event.at - turn.started_at, turn.tokens, turn.cost) if turn is not None else (0.0, 0, None)
         )
-        self._view.add_block(TurnEndBlock(event.outcome, error=event.error, took=took, tokens=tokens, cost=cost))
+        failed = without_success(turn) if turn is not None else ()
+        self._view.add_block(
+            TurnEndBlock(event.outcome, error=event.error, took=took, tokens=tokens, cost=cost, without_success=failed)
+        )
 
     def _message(self, event: ev.MessageAdded) -> None:
         if event.role == "assistant" and event.label is not None:

@@ -8,8 +8,9 @@ from typing import get_args
 
 from textual.widget import Widget
 
+from console_app.conversation.calls import MANUAL
 from console_app.conversation.context_report import context_report
-from console_app.conversation.conversation import MANUAL, Conversation
+from console_app.conversation.conversation import Conversation
 from console_app.conversation.permissions import Permissions
 from console_app.conversation.sessions import EXPORTS_ABOUT, READ_ONLY, Sessions
 from console_app.domain.approvals import CallPolicy

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from rich.style import Style
 
 from console_app.domain.events import Level, TurnOutcome
 from console_app.domain.safe_text import one_line
+from console_app.domain.transcript_parts import CallView
 from console_app.tui.transcript_view.block import Block, estimate_text, framed, gutter_of, margin_of
-from console_app.tui.transcript_view.wording import number, seconds
+from console_app.tui.transcript_view.wording import counted, counted_as, number, seconds
 from console_app.tui.widgets.lines import Line, Piece, clean, wrap
 from console_app.tui.widgets.palette import Palette
 
@@ -58,6 +60,7 @@ class TurnEndBlock(Block):
         took: float = 0.0,
         tokens: int = 0,
         cost: float | None = None,
+        without_success: Sequence[CallView] = (),
     ) -> None:
         super().__init__()
         self.outcome = outcome
@@ -65,6 +68,7 @@ class TurnEndBlock(Block):
         self.took = took
         self.tokens = tokens
         self.cost = cost
+        self.without_success = without_success  # of calls that nobody answered for
 
     @property
     def searched(self) -> Sequence[str]:
@@ -77,9 +81,10 @@ class TurnEndBlock(Block):
         return self.gap + estimate_text(self.error or "", width)
 
     def paint(self, width: int, palette: Palette, now: float) -> list[Line]:
-        glyph, word = _ENDS[self.outcome]
+        failed = self.outcome == "completed" and bool(self.without_success)
+        glyph, word = ("✗", _came_of(self.without_success)) if failed else _ENDS[self.outcome]
         style = {
-            "completed": palette.muted,
+            "completed": palette.error if failed else palette.muted,
             "cancelled": palette.muted,
             "failed": palette.error,
             "step_limit": palette.warning,
@@ -92,8 +97,13 @@ class TurnEndBlock(Block):
         text: list[list[Piece]] = [[(word, style), (" · " + " · ".join(facts), palette.muted)]]
         if self.error:
             text.append([(one_line(self.error), palette.error if self.outcome == "failed" else palette.muted)])
-        mark = palette.success if self.outcome == "completed" else style
+        mark = palette.success if self.outcome == "completed" and not failed else style
         return _marked(glyph, text, width, palette, mark)
+
+
+def _came_of(calls: Sequence[CallView]) -> str:
+    words = Counter(counted_as(call) for call in calls)
+    return counted_as(calls[0]) if len(calls) == 1 else ", ".join(counted(count, word) for word, count in words.items())
 
 
 def _marked(glyph: str, lines: list[list[Piece]], width: int, palette: Palette, style: Style) -> list[Line]:

@@ -11,12 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from textual.pilot import Pilot
 
+from console_app.domain.ports.toolset import CallReporter, Invocation
 from console_app.domain.tools import ToolSpec
 from console_app.tui.app import FanoutApp
 from console_app.tui.forms.call_form import CallForm
 from console_app.tui.forms.earlier import EarlierCalls
 from console_app.tui.forms.fields import form_of, parse_scalar
-from tests.tui.parts import Tools, WrittenModel, app, chat, echo, see, seen, until
+from tests.tui.parts import Tools, WrittenModel, app, at_rest, calls, chat, echo, say, see, seen, until
 
 FORECAST = {
     "type": "object",
@@ -54,6 +55,10 @@ def console(folder: Path, **schemas: dict[str, Any]) -> FanoutApp:
         name.replace("_", "."): schema for name, schema in schemas.items()
     }
     return app(folder, WrittenModel(), tools, calls_path=folder / "calls.json")
+
+
+async def broken(_invocation: Invocation, _reporter: CallReporter) -> str:
+    raise ValueError("it is broken")
 
 
 async def opened(pilot: Pilot[Any], label: str = "weather.forecast") -> None:
@@ -172,6 +177,23 @@ async def test_a_call_typed_whole_runs_at_once_and_a_wrong_one_is_said(tmp_path:
         assert chat(console_app).prompt.text == '/call calc.ad {"a": 1}'  # it came back, to be mended
         await pilot.press("ctrl+u", *'/call calc.add {"a": 1} weather.forecast {}', "enter")
         await until(pilot, lambda: len(ran(console_app)) == 2)
+
+
+async def test_a_call_by_hand_that_failed_does_not_end_as_done(tmp_path: Path) -> None:
+    tools = Tools({("lab", "good"): echo, ("lab", "bad"): broken})
+    console_app = app(tmp_path, WrittenModel(calls(("lab_bad", "{}")), say("It is broken.")), tools)
+    async with console_app.run_test(size=(110, 40)) as pilot:
+        for typed, ending in (
+            ("/call lab.good {}", "✓ done · "),
+            ("/call lab.bad {}", "✗ failed · "),
+            ("/call lab.bad {} lab.good {} lab.bad {}", "✗ 2 failed · "),
+            ("now you", "✓ done · "),  # the model has read what failed, and answered
+        ):
+            await pilot.press(*typed, "enter")
+            await until(pilot, lambda: not chat(console_app).conversation.busy)
+            await at_rest(pilot)
+            ends = [line.strip() for line in seen(console_app).splitlines() if line.strip()[:2] in ("✓ ", "✗ ")]
+            assert ends[-1].startswith(ending), (typed, ends)
 
 
 async def test_a_hostile_schema_is_shown_as_text(tmp_path: Path) -> None:
