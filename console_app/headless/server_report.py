@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,47 +13,59 @@ from console_app.headless.json_outputs import ServerReport, ServersReport
 from console_app.mcp_client.hub import Hub
 from console_app.mcp_client.status import ServerState, ServerStatus
 
-NOTHING: Mapping[str, Sequence[str]] = {}
+Row = tuple[str, str]  # what is offered, and what about it
+NOTHING: Mapping[str, Sequence[Row]] = {}
 _GLYPHS = {"ready": "✓", "failed": "✗", "stopped": "✗", "disabled": "○", "needs sign-in": "✗"}
 
 
-def offered(hub: Hub) -> Mapping[str, Sequence[str]]:
-    """What each server offers beside tools, as it is typed in a prompt: a line each."""
+_WIDEST = 60  # characters of a column; what is longer moves its own line alone
+
+
+def offered(hub: Hub) -> Mapping[str, Sequence[Row]]:
+    """What each server offers beside tools, as it is typed in a prompt, and what about it."""
     typed = {name: typed for typed, name in hub.typed_servers().items()}
-    found: dict[str, list[str]] = {}
+    found: dict[str, list[Row]] = {}
     for name, prompt in hub.typed_prompts().items():
         words = " ".join(one.name if one.required else f"[{one.name}]" for one in prompt.arguments)
-        found.setdefault(prompt.server, []).append(_row(f"/{name} {words}".rstrip(), prompt.description))
+        found.setdefault(prompt.server, []).append((f"/{name} {words}".rstrip(), prompt.description))
     for one in hub.resources():
         about = " · ".join(part for part in (one.title or one.name, one.mime) if part)
-        found.setdefault(one.server, []).append(_row(hub.mention(one.server, one.uri), about))
+        found.setdefault(one.server, []).append((hub.mention(one.server, one.uri), about))
     for one in hub.templates():
-        found.setdefault(one.server, []).append(_row(f"@{typed[one.server]}:{one.uri_template}", one.name))
+        found.setdefault(one.server, []).append((f"@{typed[one.server]}:{one.uri_template}", one.name))
     return found
-
-
-def _row(what: str, about: str) -> str:
-    return f"    {one_line(what, 100):<32} {one_line(about, 80)}".rstrip()
 
 
 def lines(
     statuses: Sequence[ServerStatus],
     tools: Sequence[ToolSpec],
     path: Path | None,
-    offers: Mapping[str, Sequence[str]] = NOTHING,
+    offers: Mapping[str, Sequence[Row]] = NOTHING,
 ) -> Iterator[str]:
     """The servers of the file at `path`; `tools` and `offers` are listed under their server."""
     yield f"Servers of {one_line(str(path))}:" if path else "No servers."
+    below = {status.name: _below(status, tools, offers) for status in statuses}
+    what = _column((row[0] for rows in below.values() for row in rows), 32)
+    name = _column((one_line(status.name, 40) for status in statuses), 16)
+    state = _column((status.state for status in statuses), 10)
     for status in statuses:
-        name = one_line(status.name, 40)
-        yield f"{_GLYPHS.get(status.state, '·')} {name:<16} {status.state:<10} {_about(status)}".rstrip()
-        for spec in tools:
-            if spec.server == status.name:
-                yield _row(spec.label, spec.description)
-        yield from offers.get(status.name, ())
-        if tools:
-            for rejected in status.rejected:
-                yield f"    {one_line(rejected.name, 60):<32} left out: {one_line(rejected.reason, 160)}"
+        mark = _GLYPHS.get(status.state, "·")
+        yield f"{mark} {one_line(status.name, 40):<{name}} {status.state:<{state}} {_about(status)}".rstrip()
+        yield from (f"    {left:<{what}} {right}".rstrip() for left, right in below[status.name])
+
+
+def _below(status: ServerStatus, tools: Sequence[ToolSpec], offers: Mapping[str, Sequence[Row]]) -> list[Row]:
+    """What stands below a server, ready to print."""
+    rows: list[Row] = [(spec.label, spec.description) for spec in tools if spec.server == status.name]
+    shown = [(one_line(what, 100), one_line(about, 80)) for what, about in (*rows, *offers.get(status.name, ()))]
+    if tools:
+        shown += [(one_line(one.name, 60), f"left out: {one_line(one.reason, 160)}") for one in status.rejected]
+    return shown
+
+
+def _column(texts: Iterable[str], least: int) -> int:
+    """How wide the column of these texts is."""
+    return max([least, *(len(text) for text in texts if len(text) <= _WIDEST)])
 
 
 @dataclass(frozen=True, slots=True)

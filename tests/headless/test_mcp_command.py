@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import sys
 import threading
 from collections.abc import Iterator
@@ -205,9 +206,12 @@ def test_what_a_server_offers_beside_tools_is_listed_as_it_is_typed(fanout: Insi
     (fanout.home / "mcp.json").write_text(json.dumps({"mcpServers": servers}))
     assert "7 tools · 5 prompts · 6 resources · stdio · protocol 2025-11-25" in fanout.run("mcp", "list").out
     listed = fanout.run("mcp", "test").out
-    assert "/my_notes:review language [style] Asks for a review" in listed
-    assert "@my_notes:note://1               The first note · text/plain" in listed
-    assert "@my_notes:note://in/{language}/{+path} notes of a language" in listed
+    for what, about in (
+        ("/my_notes:review language [style]", "Asks for a review"),
+        ("@my_notes:note://1", "The first note · text/plain"),
+        ("@my_notes:note://in/{language}/{+path}", "notes of a language"),
+    ):
+        assert re.search(rf"{re.escape(what)} +{re.escape(about)}", listed)
     assert "\x1b" not in listed
 
 
@@ -273,3 +277,20 @@ def test_what_would_run_is_shown_before_it_is_trusted(fanout: Inside) -> None:
     assert "not trusted" in fanout.run("mcp", "list").err
     assert fanout.run("mcp", "trust", "--yes").out.endswith(f"{path} is trusted as it is now: a, b.\n")
     assert fanout.run("mcp", "get", "a").code == 0
+
+
+def test_the_columns_stay_straight_behind_long_names(fanout: Inside) -> None:
+    long = "a-server-with-a-name-of-some-length"
+    servers = {
+        name: {"command": sys.executable, "args": [str(FIXTURES / "faulty_server.py"), mode]}
+        for name, mode in ((long, "bad-schema"), ("b", "normal"))
+    }
+    fanout.write("home/mcp.json", json.dumps({"mcpServers": servers}))
+    lines = fanout.run("mcp", "test").out.splitlines()
+    assert len({line.index(" ready ") for line in lines if line[:2] in ("✓ ", "✗ ")}) == 1
+    listed = [line[4:] for line in lines if line.startswith("    ")]
+    assert max(len(line.split("  ")[0]) for line in listed) > 32
+    behind = {len(line) - len(line.split("  ", 1)[1].lstrip()) for line in listed if "  " in line}
+    assert len(behind) == 1, "\n".join(lines)
+    assert "b.work" in listed
+    assert any("left out: " in line for line in listed)
