@@ -20,6 +20,7 @@ from textual import events
 from textual.binding import Binding, BindingType
 from textual.dom import DOMNode
 from textual.filter import LineFilter
+from textual.notifications import Notify
 from textual.screen import Screen
 from textual.worker import WorkerFailed
 
@@ -29,7 +30,7 @@ from console_app.tui.main_screen.survival import Survival, line_of
 from console_app.tui.terminal.background import is_light_by_environment
 from console_app.tui.terminal.driver_choice import driver_class
 from console_app.tui.terminal.edge import EDGE
-from console_app.tui.textual_internals import driver_of, end_by_error
+from console_app.tui.textual_internals import driver_of, end_by_error, forget_toasts
 from console_app.tui.themes import LoadedTheme, load_themes, themes_named
 from console_app.tui.widgets.motion import Blinking, use_motion
 
@@ -182,6 +183,10 @@ class FanoutApp(StartupApp[int]):
         """No cursor blinks: it would move, and repaint an idle program twice a second."""
         if isinstance(event.widget, Blinking):
             event.widget.cursor_blink = False
+
+    def on_notify(self, event: Notify) -> None:
+        """What is said again stands once, from now on."""
+        forget_toasts(self, event.notification.message)
 
     async def on_event(self, event: events.Event) -> None:
         """No key begins anything while the console ends."""

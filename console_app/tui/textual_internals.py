@@ -26,6 +26,7 @@ __all__ = [
     "XTermParser",
     "driver_of",
     "end_by_error",
+    "forget_toasts",
     "keymap_of",
     "lines_of",
     "own_bindings",
@@ -47,6 +48,8 @@ INTERNALS: Final[dict[str, str]] = {
     "textual.app:App._close_messages_no_wait()": "end_by_error: ends the app's message loop",
     "textual.app:App._driver": "driver_of: the terminal is given back whatever ended the app",
     "textual.app:App._keymap": "keymap_of: help shows the keys as your configuration has them",
+    "textual.app:App._notifications": "forget_toasts: what is said twice stands once",
+    "textual.app:App._unnotify(notification, refresh)": "forget_toasts",
     "textual.dom:DOMNode._bindings": "own_bindings: help shows the keys of one widget; active_bindings mixes all",
     "async textual.message_pump:MessagePump._dispatch_message(message)": (
         "tui/main_screen/screen.py overrides it: a message whose handler fails is a line on the screen"
@@ -112,6 +115,12 @@ def driver_of(app: App[Any]) -> Driver | None:
 def keymap_of(app: App[Any]) -> dict[str, str]:
     """Keys by the id of the binding, as `set_keymap` was given them."""
     return dict(app._keymap)
+
+
+def forget_toasts(app: App[Any], text: str) -> None:
+    """Those that say just this; they go with the next one that comes."""
+    for notification in [one for one in app._notifications if one.message == text]:
+        app._unnotify(notification, refresh=False)
 
 
 def own_bindings(widget: Widget) -> BindingsMap:

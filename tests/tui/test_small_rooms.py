@@ -18,7 +18,7 @@ from console_app.tui.connect.screen import ConnectScreen
 from console_app.tui.terminal.key_names import key_name
 from console_app.tui.widgets.dialog_box import fitted
 from console_app.tui.widgets.text_view import TextView, _chop  # pyright: ignore[reportPrivateUsage]
-from tests.tui.parts import Tools, WrittenModel, app, calls, chat, echo, see, seen, until
+from tests.tui.parts import Tools, WrittenModel, app, at_rest, calls, chat, echo, see, seen, until
 from tests.tui.test_connect import console_of, opened
 
 KEYS = "enter change · del default · f4 edit the file · esc close"
@@ -86,6 +86,34 @@ async def clear_of(pilot: Pilot[Any], *selectors: str) -> None:
             assert not toast.region.overlaps(written_in.region), (selector, toast.region, written_in.region)
     console.clear_notifications()
     await until(pilot, lambda: not console.screen.query("Toast"))
+
+
+@pytest.mark.parametrize("size", [(60, 12), (60, 15), (80, 24)], ids=str)
+async def test_what_was_said_before_a_board_came_does_not_lie_over_it(tmp_path: Path, size: tuple[int, int]) -> None:
+    tools = Tools({("lab", "echo"): echo}, read_only=False)
+    model = WrittenModel(calls(*(("lab_echo", f'{{"n": {n}}}') for n in range(9))))
+    console = app(tmp_path, model, tools, gate=ApprovalGate(ApprovalMode.ASK))
+    async with console.run_test(size=size, notifications=True) as pilot:
+        chat(console).ui.toast("The last turn is undone. " * 4, 3600)
+        await until(pilot, lambda: any(toast.region for toast in console.screen.query("Toast")))
+        await pilot.press(*"go", "enter")
+        await until(pilot, lambda: chat(console).boards.approvals.is_waiting)
+        await at_rest(pilot)
+        (toast,) = console.screen.query("Toast")
+        for selector in ("#prompt", "ApprovalBoard"):
+            assert not toast.region.overlaps(console.screen.query_one(selector).region), selector
+
+
+async def test_what_is_said_again_stands_once(tmp_path: Path) -> None:
+    console = app(tmp_path, WrittenModel())
+    async with console.run_test(size=(80, 24), notifications=True) as pilot:
+        for text in ("Once more.", "Other.", "Once more.", "Once more."):
+            chat(console).ui.toast(text, 3600)
+        await see(pilot, "Other.")
+        await until(pilot, lambda: len(console.screen.query("Toast")) == 2)
+        assert seen(console).count("Once more.") == 1
+        rows = [line for line in seen(console).splitlines() if "Other." in line or "Once more." in line]
+        assert ["Other." in row for row in rows] == [True, False], "the newest stands below"
 
 
 async def test_a_board_without_arguments_to_show_says_nothing_of_lines(tmp_path: Path) -> None:

@@ -73,10 +73,11 @@ class PromptArea(Vertical):
         )
 
     def _place_toasts(self, screen: Screen[object]) -> None:
-        """Toasts stand over what was said, and over nothing that is written in: the prompt, a board, the find bar."""
+        """Toasts stand over what was said, and over nothing that is written in: the prompt, a board, the find bar.
+        Where what was said has no room at all, they stand over the status bar."""
         below = [screen.size.height - shown.region.bottom for shown in screen.query("#conversation, #welcome")
                  if shown.region]  # fmt: skip
-        margin = Spacing(0, 0, min(below, default=self.size.height + 1), 0)
+        margin = Spacing(0, 0, min(below, default=screen.size.height - 1), 0)
         for toasts in screen.query("ToastRack"):
             if toasts.styles.margin != margin:
                 toasts.styles.margin = margin
