@@ -28,12 +28,16 @@ class Startable(Protocol):
 
 
 class ConsoleStart:
-    """Of one console. What goes wrong is told, and the console is of use without."""
+    """Of one console. What goes wrong is told, and the console is of use without. `tried` is called once the session
+    that was asked for is open, or can't be opened."""
 
-    def __init__(self, services: Startable, readiness: Readiness, ui: UiPort) -> None:
+    def __init__(
+        self, services: Startable, readiness: Readiness, ui: UiPort, tried: Callable[[], None] = lambda: None
+    ) -> None:
         self._services = services
         self._readiness = readiness
         self._ui = ui
+        self._tried = tried
         self._missing_reported = False
 
     async def run(self, sessions: Sessions) -> None:
@@ -54,7 +58,10 @@ class ConsoleStart:
     async def _open(self, sessions: Sessions) -> None:
         """What the command line asks for: a session to go on with, or one to play."""
         if self._services.resume:
-            await sessions.resume(self._services.resume)
+            try:
+                await sessions.resume(self._services.resume)
+            finally:
+                self._tried()
         if self._services.replay is not None:
             async for event in self._services.replay.play():
                 self._ui.show(event)

@@ -8,6 +8,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+import pytest
 from textual import events
 from textual.pilot import Pilot
 
@@ -91,6 +92,30 @@ async def test_a_draft_with_a_long_paste_outlives_the_console_and_ends_when_it_i
     async with console(tmp_path, resume=session).run_test(size=(90, 30)) as pilot:
         await see(pilot, "Read.")
         await until(pilot, lambda: chat(pilot.app).prompt.text == "more")
+
+
+@pytest.mark.parametrize("why", ["gone", "open elsewhere"])
+async def test_a_draft_is_kept_as_it_is_written_where_the_session_that_was_asked_for_cant_be_opened(
+    tmp_path: Path, why: str
+) -> None:
+    async with console(tmp_path, WrittenModel(say("First."))).run_test(size=(90, 30)) as pilot:
+        await pilot.press(*"one")
+        session = await talk(pilot, "First.")
+        await pilot.press(*"/new", "enter")
+        await until(pilot, lambda: not chat(pilot.app).ui.talking)
+        await pilot.press(*"before")
+        await until(pilot, lambda: kept(tmp_path) == ["before"])
+    elsewhere = library(tmp_path)
+    await elsewhere.open(session)
+    asked = "nowhere" if why == "gone" else session
+    async with console(tmp_path, resume=asked).run_test(size=(90, 30)) as pilot:
+        if why == "open elsewhere":
+            await see(pilot, "is open in another console")
+            await pilot.press("escape")
+        await until(pilot, lambda: chat(pilot.app).prompt.text == "before")
+        await pilot.press(*" and after")
+        await until(pilot, lambda: kept(tmp_path) == ["before and after"])
+    await elsewhere.close()
 
 
 def test_a_new_sessions_draft_is_the_running_consoles_own_and_the_folder_stays_small(tmp_path: Path) -> None:

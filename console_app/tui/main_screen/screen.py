@@ -93,7 +93,9 @@ class ChatScreen(MainScreen):
         self.permissions = Permissions(engine, lambda: self.conversation.calls_of, services.rules, ui)
         self.calls = Calls(self.conversation, ui)
         self.readiness = Readiness(services.server_statuses, services.connect)
-        self._start = ConsoleStart(services, self.readiness, ui)
+        self._start = ConsoleStart(
+            services, self.readiness, ui, lambda: ui.open_beside(self.prompt_area.drafts.opening_is_over())
+        )
         self.activity = ActivityStatus(self.conversation, self.readiness, lambda: ui.shown.transcript)
         self._keys = KeysThatGo(self, ui)
         self._mode_keys = ModeKeys(self.permissions, ui, partial(services.timing.later, self), services.timing.now)

@@ -64,6 +64,12 @@ class DraftKeeping:
         self._prompt.put("")
         return self._take_turns(before, left, self._number())
 
+    async def opening_is_over(self) -> None:
+        """The stored session is shown by now, or can't be: then a new one begins, with its draft."""
+        if self._opening:
+            self._opening = False
+            await self.restore()
+
     async def restore(self) -> None:
         """Puts the session's draft where it was. What is written there already stays, and Up brings the draft back."""
         draft = await asyncio.to_thread(self._drafts.read, self._kept_for)
