@@ -67,7 +67,6 @@ _NAMES = {
     "page": "inside an element",
 }  # fmt: skip
 _FRONT_MATTER = lazily(r"\s*(---|\+\+\+)[ \t]*\r?\n")
-_SINGLE = lazily(r"(?:^|[\s(\[{:=])'(?=\S|$)[^']*$")
 _PARAGRAPH = lazily(r"\n[ \t]*\r?\n")
 _QUOTED_LINE = lazily(r"^[ \t]*>(?!>>)", re.MULTILINE)
 _LISTED = lazily(r"[ \t]*(?:[-*+•–:]|\(?(?:\d{1,3}|[A-Za-z]|[ivxlIVXL]{2,6})[.)]|\[\^?\w{1,20}\]:)[ \t]+")
@@ -143,8 +142,6 @@ class Place:
         line = self.line.strip()
         if line.startswith("|") or line.endswith("|"):
             return "it stands in a table"
-        if _SINGLE.search(self.line):
-            return "it stands in quotation marks"
         if _LISTED.match(self.line):
             return "it stands in a list"
         if _COMMENTED.match(self.line):

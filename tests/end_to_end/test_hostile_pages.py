@@ -77,7 +77,7 @@ async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
     folder = tmp_path / "work"
     folder.mkdir()
     server = ServerConfig(
-        name="files", command="python", args=["-m", "console_app.servers.files", str(folder)], cwd=str(folder)
+        name="files", command="python", args=("-m", "console_app.servers.files", str(folder)), cwd=str(folder)
     )
     hub = Hub([server], log_dir=tmp_path / "logs", files_dir=tmp_path / "files")
     await hub.start()

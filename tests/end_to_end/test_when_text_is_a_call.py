@@ -54,7 +54,7 @@ def written(dialect: str) -> str:
 
 @pytest.fixture
 async def hub(tmp_path: Path) -> AsyncIterator[Hub]:
-    server = ServerConfig(name="calculator", command="python", args=["-m", "console_app.servers.calculator"])
+    server = ServerConfig(name="calculator", command="python", args=("-m", "console_app.servers.calculator"))
     hub = Hub([server], log_dir=tmp_path / "logs", files_dir=tmp_path / "files")
     await hub.start()
     await hub.ready(30)

@@ -62,6 +62,20 @@ class Writing(KeysInOrder[None]):
             self.post_message(events.Key(key, key if len(key) == 1 else None))
 
 
+class Form(Writing):
+    """Ctrl+S acts before the focused widget has any key."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+s", "send", priority=True)]
+
+
+async def test_a_binding_with_priority_acts_after_what_was_typed_before_it() -> None:
+    app = Form()
+    async with app.run_test() as pilot:
+        app.typed(*"one", "ctrl+s", *"two", "ctrl+s", "ctrl+s", *"last")
+        await until(pilot, lambda: app.box.text == "last")
+        assert app.sent == ["one", "two", ""]
+
+
 async def test_what_follows_a_binding_is_not_written_before_it_acts() -> None:
     app = Writing()
     async with app.run_test() as pilot:

@@ -13,10 +13,11 @@ from console_app.tui.services import ConsoleServices
 
 def equip(offers: ServerOffers, services: ConsoleServices, ui: ConsoleUi, dialogs: Dialogs) -> None:
     """Without a hub, as in a replay, there is nothing to open; without files nothing to watch."""
-    if services.hub is not None:
+    if services.hub is not None and services.servers is not None:
         offers.bench = Workbench(
             services.hub,
             ui,
+            statuses=services.servers.statuses,
             gate=services.engine.gate,
             calls=lambda: ui.shown.transcript.calls,
             run=dialogs.call,

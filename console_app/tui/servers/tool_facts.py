@@ -10,7 +10,7 @@ from rich.style import Style
 
 from console_app.conversation.permissions import source_of
 from console_app.domain.safe_text import one_line
-from console_app.domain.tools import ToolSpec
+from console_app.domain.tools import ToolAnnotations, ToolSpec
 from console_app.domain.transcript_parts import CallView
 from console_app.engine.approval_gate import ApprovalGate
 from console_app.tui.servers.schema_tree import schema_nodes
@@ -69,6 +69,8 @@ def _fact(name: str, text: str) -> Node:
 def effects(spec: ToolSpec) -> str:
     """What the server declares of a tool's effects, in words; hints of the server, not facts."""
     notes = spec.annotations
+    if notes == ToolAnnotations(title=notes.title):
+        return "not declared by the server: it may change or delete, and reach anywhere"
     if notes.read_only:
         words = ["only reads"]
     else:

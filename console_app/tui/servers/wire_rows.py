@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -20,6 +21,8 @@ METHOD = 27  # cells; the longest of the protocol that is common: notifications/
 WIDE = 100  # cells from which on a row says what is in the message
 EXCERPT = 400  # characters of a message that a row shows at most
 _READ = 4_000  # bytes that are read for that: a secret that is cut is not found
+SUBJECT = 6  # cells below which nothing of what a message is about is to be seen
+_SUBJECT = re.compile(rb'"params"\s*:\s*\{.*?"(?:name|uri|data|message|reason)"\s*:\s*("(?:[^"\\]|\\.)*")', re.DOTALL)
 Redact = Callable[[str], str]
 
 
@@ -86,6 +89,9 @@ def paint_row(message: RawMessage, width: int, palette: Palette, redact: Redact,
         (kind, palette.error if message.kind == "error" else palette.success),
     ]
     gap = 17 + METHOD + 7 - pieces_width(left)
+    if width < WIDE and gap > SUBJECT and (about := one_line(redact(subject(message)), gap - 1)):
+        left.append((f" {about}", palette.muted))
+        gap = 17 + METHOD + 7 - pieces_width(left)
     if gap > 0:
         left.append((" " * gap, palette.base))
     left = crop(left, 17 + METHOD + 7)
@@ -93,6 +99,18 @@ def paint_row(message: RawMessage, width: int, palette: Palette, redact: Redact,
     if width >= WIDE:
         left.append((f"  {one_line(brief(message, redact), width)}", palette.muted))
     return fit(crop(left, width - 1), width, palette.base)
+
+
+def subject(message: RawMessage) -> str:
+    """What a request or a notice is about, in a word: the tool, the address, the line of a log; "" where it says none
+    of these, or only far behind."""
+    found = _SUBJECT.search(message.raw[:_READ]) if message.kind in ("request", "notification") else None
+    if found is None:
+        return ""
+    try:
+        return str(json.loads(found[1]))
+    except ValueError:
+        return ""
 
 
 def brief(message: RawMessage, redact: Redact) -> str:

@@ -28,13 +28,15 @@ class Run(Protocol):
 
 
 class Workbench:
-    """Of one console. `calls` are those of the session; `run` fills in the form of a tool and runs it."""
+    """Of one console. `statuses` are the servers as their screen shows them, `calls` those of the session; `run` fills
+    in the form of a tool and runs it."""
 
     def __init__(
         self,
         hub: Hub,
         ui: Ui,
         *,
+        statuses: Callable[[], Sequence[ServerStatus]],
         gate: ApprovalGate,
         calls: Callable[[], Mapping[str, CallView]],
         run: Run,
@@ -44,6 +46,7 @@ class Workbench:
     ) -> None:
         self._hub = hub
         self._ui = ui
+        self._statuses = statuses
         self._gate = gate
         self._calls = calls
         self._run = run
@@ -91,6 +94,10 @@ class Workbench:
     async def ping(self, server: str) -> None:
         """Asks a server for a sign of life, and says how long that took."""
         name = one_line(server, 40)
+        state = next((one.state.value for one in self._statuses() if one.name == server), "")
+        if state == "starting":
+            self._ui.toast(f"{name} is still starting; a ping has no answer before it is ready.")
+            return
         try:
             took = await self._hub.ping(server)
         except FanoutError as error:
@@ -101,7 +108,7 @@ class Workbench:
         self._ui.toast(f"{name} answered in {measured(took)}.")
 
     def _text(self, server: str) -> str:
-        status = next((one for one in self._hub.statuses() if one.name == server), None)
+        status = next((one for one in self._statuses() if one.name == server), None)
         if status is None:
             return "It is not in mcp.json any more."
         traffic = self._hub.traffic(server)

@@ -2,7 +2,8 @@
 
 Textual hands a key to the focused widget at once, but runs a key's binding only when the key has bubbled up to the app:
 of "hello", Enter, "more" in one read, "more" would be written before Enter sends. So what follows a key that writes
-nothing waits until that key, and what its binding posted, has gone all the way.
+nothing waits until that key, and what its binding posted, has gone all the way. A binding with priority acts before the
+focused widget has its keys: so a key that writes nothing waits for what was written before it, too.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from typing import Any
 from textual import events
 from textual.app import App, ReturnType
 from textual.message import Message
+from textual.screen import Screen
+from textual.widget import Widget
 
 ON_HOLD = -1  # in place of a key's number: all keys wait for `let_go`
 LONGEST = 0.2  # seconds that a key may hold up the next: its action may wait for long, its widget may be gone
@@ -36,6 +39,7 @@ class KeysInOrder(App[ReturnType]):
         self.longest_hold = LONGEST
         self._under_way = 0  # the number of the key that others wait for; 0: none
         self._numbered = 0
+        self._wrote = False  # the newest key passed on is one that writes
 
     def hold_keys(self) -> None:
         """What is pressed from now on waits for `let_go`."""
@@ -78,12 +82,23 @@ class KeysInOrder(App[ReturnType]):
             self._held.appendleft(event)
             return
         target = self.focused or self.screen
+        writes = isinstance(event, events.Paste) or event.is_printable
+        if self._wrote and not writes:
+            self._wrote = False
+            self._held.appendleft(event)
+            self._await_passing(target)
+            return
         await super().on_event(event)
-        if isinstance(event, events.Key) and not event.is_printable:
-            self._numbered += 1
-            number = self._under_way = self._numbered
-            target.post_message(KeyPassed(number, again=True))
-            self.set_timer(self.longest_hold, lambda: self.call_later(self._release, number))
+        self._wrote = writes
+        if not writes:
+            self._await_passing(target)
+
+    def _await_passing(self, target: Widget | Screen[Any]) -> None:
+        """All keys wait until `target` has had those that it was passed."""
+        self._numbered += 1
+        number = self._under_way = self._numbered
+        target.post_message(KeyPassed(number, again=True))
+        self.set_timer(self.longest_hold, lambda: self.call_later(self._release, number))
 
     async def on_key_passed(self, message: KeyPassed) -> None:
         """The key that others wait for has arrived here, or what it posted has."""

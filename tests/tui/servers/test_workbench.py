@@ -24,7 +24,7 @@ from console_app.tui.servers.screen import ServersScreen
 from console_app.tui.servers.switches import HubSwitches
 from console_app.tui.servers.tool_screen import ToolScreen
 from console_app.tui.servers.wire_screen import MessageScreen, WireScreen
-from tests.mcp_client.conftest import Reports
+from tests.mcp_client.conftest import Reports, faulty
 from tests.patience import PATIENCE
 from tests.tui.parts import see, seen, services, until
 
@@ -39,7 +39,7 @@ def bench(*modes: str, name: str = "bench") -> ServerConfig:
 
 @asynccontextmanager
 async def opened(
-    folder: Path, *servers: ServerConfig, size: tuple[int, int] = (120, 40)
+    folder: Path, *servers: ServerConfig, size: tuple[int, int] = (120, 40), wait: bool = True
 ) -> AsyncGenerator[tuple[Pilot[Any], Hub]]:
     """The console on real servers, with the servers screen open on the first of them."""
     configs = servers or (bench(),)
@@ -56,7 +56,8 @@ async def opened(
 
     hub.on_change = changed
     await hub.start()
-    await hub.ready(PATIENCE)
+    if wait:
+        await hub.ready(PATIENCE)
     app = FanoutApp(
         services(
             folder,
@@ -117,6 +118,42 @@ async def test_a_tool_opens_with_all_that_is_to_be_said_of_it(tmp_path: Path, si
         ):
             await see(pilot, text)
         assert "esc back" in seen(pilot.app)
+
+
+async def test_what_a_server_does_not_declare_is_not_said_to_be_declared(tmp_path: Path) -> None:
+    async with opened(tmp_path, faulty("plain")) as (pilot, _):
+        await to_tool(pilot, "work")
+        await see(pilot, "not declared by the server: it may change or delete")
+
+
+async def test_a_ping_of_a_server_that_starts_is_answered_at_once(tmp_path: Path) -> None:
+    gate = tmp_path / "gate"
+    async with opened(tmp_path, faulty("after", str(gate)), wait=False) as (pilot, _):
+        await pilot.press("p")
+        await told(pilot, "odd is still starting")
+        gate.touch()
+
+
+async def test_a_server_that_rests_is_said_to_rest_wherever_it_is_told_of(tmp_path: Path) -> None:
+    async with opened(tmp_path) as (pilot, _):
+        await pilot.press("h")
+        await see(pilot, "disconnected by you")
+        await pilot.press("i")
+        await see(pilot, "state      stopped: disconnected by you")
+
+
+async def test_servers_that_failed_are_counted_below_the_list(tmp_path: Path) -> None:
+    async with opened(tmp_path, faulty("plain"), faulty("exits", name="broken"), size=(80, 24)) as (pilot, _):
+        await see(pilot, "1 server failed")
+        await see(pilot, "2025-11-25")
+
+
+async def test_a_narrow_wire_says_what_each_message_is_about(tmp_path: Path) -> None:
+    async with opened(tmp_path, faulty("logs"), size=(80, 24)) as (pilot, hub):
+        await called(hub, "work")
+        await pilot.press("w")
+        await see(pilot, "tools/call work")
+        await see(pilot, "notifications/message a line")
 
 
 async def test_a_tool_is_run_and_run_again_with_what_it_was_run_with(tmp_path: Path) -> None:
