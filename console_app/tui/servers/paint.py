@@ -55,13 +55,14 @@ def paint_row(row: Row, width: int, palette: Palette, now: float, *, chosen: boo
 def _server(row: ServerRow, width: int, palette: Palette, now: float, edge: Piece, chosen: bool) -> Line:
     status = row.status
     name = one_line(status.name, 40)
-    lead: list[Piece] = [
+    left: list[Piece] = [
         edge,
         ("▾ " if row.open else "▸ ", palette.muted),
         (SWITCHES[row.mark], switch_style(row.mark, palette)),
         (" *" if row.changed else "  ", palette.warning),
         (f"{name:<{NAME}} ", palette.strong if chosen or row.mark != "off" else palette.base),
     ]
+    state = state_pieces(status, now, palette)
     right: list[Piece] = []
     if row.tools:
         counted = (
@@ -70,15 +71,14 @@ def _server(row: ServerRow, width: int, palette: Palette, now: float, edge: Piec
         right = [(counted, palette.muted)]
         if row.tokens:
             right += [(" · ", palette.faint), (f"~{row.tokens:,} tokens", palette.base)]
-    shortest = pieces_width([*lead, *state_pieces(status, now, palette, 0)[:2]])
-    while right and shortest + pieces_width(right) > width - 3:
+    room = width - pieces_width(left) - 4
+    while len(right) > 1 and pieces_width(state[:2]) + pieces_width(right) > room:
         right = right[:-2]  # whether it works is worth more than what it costs
-    left = lead
-    for parts in (2, 1, 0):  # how it is connected is in the lines below, too
-        left = [*lead, *state_pieces(status, now, palette, parts)]
-        if pieces_width(left) <= width - pieces_width(right) - 2:
-            break
-    return _two_sides(left, right, width, palette)
+    if pieces_width(state[:2]) + pieces_width(right) > room:
+        right = []
+    while status.state.value == "ready" and len(state) > 2 and pieces_width(state) + pieces_width(right) > room:
+        del state[-2 if status.rejected and len(state) > 3 else -1]  # how it is connected before what was refused
+    return _two_sides([*left, *state], right, width, palette)
 
 
 def _item(row: ItemRow, width: int, palette: Palette, edge: Piece, chosen: bool) -> Line:
@@ -113,16 +113,16 @@ def switch_style(mark: Mark, palette: Palette) -> Style:
     return {"on": palette.success, "partly": palette.warning, "off": palette.muted}[mark]
 
 
-def state_pieces(status: ServerStatus, now: float, palette: Palette, parts: int = 2) -> list[Piece]:
-    """Glyph and word of a server's state, its reason or `parts` of how it is connected: transport, version."""
+def state_pieces(status: ServerStatus, now: float, palette: Palette) -> list[Piece]:
+    """Glyph and word of a server's state, its reason or how it is connected."""
     state = status.state.value
     style = {"ready": palette.success, "failed": palette.error, "needs sign-in": palette.warning}.get(
         state, palette.muted if state in ("disabled", "stopped") else palette.secondary
     )
     pieces: list[Piece] = [(f"{_GLYPHS.get(state) or spinner(palette.turning(now))} ", style), (state, style)]
     if state == "ready":
-        spoken = [one_line(status.transport, 10), one_line(status.protocol_version, 20)][:parts]
-        pieces += [(f" · {part}", palette.muted) for part in spoken if part]
+        pieces.append((f" · {one_line(status.transport, 10)}", palette.muted))
+        pieces.append((f" · {one_line(status.protocol_version, 20)}" if status.protocol_version else "", palette.muted))
         if status.rejected:
             pieces.append((f" · {plural(len(status.rejected), 'tool')} refused", palette.warning))
     elif state == "disabled":
