@@ -1,4 +1,4 @@
-"""What you do to a single call: make it by hand, cancel it, run it again, give it more time, or answer what it asks."""
+"""What you do to a single call: cancel it, run it again, give it more time, or answer what it asks."""
 
 from __future__ import annotations
 
@@ -6,24 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 from console_app.conversation.ui_port import UiPort
 from console_app.domain.errors import FanoutError
-from console_app.domain.tools import Outcome
-from console_app.domain.transcript_parts import CallView, TurnView
 from console_app.engine.builtin_tools.specs import SERVER
 
 if TYPE_CHECKING:
     from console_app.conversation.conversation import Conversation
 
-MANUAL = "/call "  # how a prompt begins that is calls made by hand
 NOT_ASKED = "That question isn't open any more."
 NOT_CUT = "No call of the last turn was cut off."
 OCCUPIED = "Something else is about to run. The call can run again after it."
-
-
-def without_success(turn: TurnView) -> list[CallView]:
-    """The calls of a turn made by hand that did not succeed: no answer follows that would speak of them."""
-    if not turn.prompt.startswith(MANUAL):
-        return []
-    return [call for step in turn.steps for call in step.batch.calls if call.outcome not in (None, Outcome.SUCCEEDED)]
 
 
 class Calls:

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from console_app.conversation.calls import MANUAL
+from console_app.conversation.by_hand import MANUAL
 from console_app.conversation.delivery import Delivery
 from console_app.conversation.queued import Around, Queued, Sent
 from console_app.conversation.ui_port import UiPort

@@ -79,7 +79,7 @@ def _below(schema: Mapping[str, Any], value: object, path: Sequence[str]) -> Ite
             (schema.get("items"), entry, rest if name.isdecimal() or name == "*" else path) for entry in entries
         )
     elif value is ABSENT or isinstance(value, Mapping):
-        fields = cast("Mapping[str, object]", value) if isinstance(value, Mapping) else {}
+        fields: Mapping[str, object] = {} if value is ABSENT else cast("Mapping[str, object]", value)
         properties: Any = schema.get("properties")
         known = cast("dict[str, object]", properties) if isinstance(properties, dict) else {}
         for one in known if name == "*" else [name] if name in known else []:

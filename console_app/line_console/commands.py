@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from console_app.conversation.by_hand import MANUAL
 from console_app.conversation.call_text import call_text, log_lines
-from console_app.conversation.calls import MANUAL
 from console_app.conversation.context_report import context_report
 from console_app.conversation.own_editor import edited
 from console_app.conversation.sessions import EXPORTS_ABOUT

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import assert_never
 
-from console_app.conversation.calls import without_success
+from console_app.conversation.by_hand import without_success
 from console_app.domain import events as ev
 from console_app.domain.approvals import DecidedBy, Decision
 from console_app.domain.safe_text import one_line

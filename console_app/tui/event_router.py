@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from console_app.conversation.calls import without_success
+from console_app.conversation.by_hand import without_success
 from console_app.domain import events as ev
 from console_app.domain.transcript import Transcript
 from console_app.tui.transcript_view.batch_block import BatchBlock

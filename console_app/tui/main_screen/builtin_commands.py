@@ -8,7 +8,7 @@ from typing import get_args
 
 from textual.widget import Widget
 
-from console_app.conversation.calls import MANUAL
+from console_app.conversation.by_hand import MANUAL
 from console_app.conversation.context_report import context_report
 from console_app.conversation.conversation import Conversation
 from console_app.conversation.permissions import Permissions
