@@ -48,7 +48,6 @@ class ConsoleUi:
         self._notices: list[tuple[Level, str]] = [("warning", problem) for problem in problems]
         self._survival = Survival()
         self._model = ("", "")
-        self._told = ""  # below the prompt
         self._refused_at = float("-inf")
         self._attention = Attention(services.attention, self._to_terminal, lambda: screen.app.app_focus)
 
@@ -67,9 +66,8 @@ class ConsoleUi:
 
     @talking.setter
     def talking(self, talking: bool) -> None:
-        if talking is not self.talking:  # set once a token
-            self._screen.set_class(talking, "-talking")
-            self._screen.prompt.offering = not talking
+        self._screen.set_class(talking, "-talking")
+        self._screen.prompt.offering = not talking
 
     @property
     def view(self) -> ConversationView:
@@ -123,14 +121,12 @@ class ConsoleUi:
     def changed(self) -> None:
         """See UiPort; for a server's state too."""
         screen, conversation = self._screen, self._conversation
-        queue = screen.query_one_optional(QueueStrip)  # remembered by the screen, as a `query` is not
-        if not screen.is_attached or queue is None:
+        if not screen.is_attached or not screen.query(QueueStrip):
             return  # the screen is going away, and the turn with it
         self._show_sent()
-        queue.show(conversation.waiting, conversation.paused)
-        told = self._step() + "enter queue · ctrl+s send now" if conversation.busy else SENDS
-        if told != self._told:  # the prompt is painted anew for it
-            self._told = screen.prompt.border_subtitle = told
+        screen.query_one(QueueStrip).show(conversation.waiting, conversation.paused)
+        busy = self._step() + "enter queue · ctrl+s send now"
+        screen.prompt.border_subtitle = busy if conversation.busy else SENDS
         screen.query_one(ActivityLine).look(self.view.now)
         self.view.wake()
         self._name_window()

@@ -21,22 +21,16 @@ class KeyHints(Widget):
     KeyHints { height: 1; padding: 0 1; background: $panel; color: $muted; text-wrap: nowrap; }
     """
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._painted: list[tuple[str, Binding]] = []
-
     def on_mount(self) -> None:
         """Follows the bindings of the screen it is on."""
         self.screen.bindings_updated_signal.subscribe(self, self._changed)  # pyright: ignore[reportUnknownMemberType]
 
     def _changed(self, _screen: Screen[object]) -> None:
-        if self._shown() != self._painted:
-            self.refresh()
+        self.refresh()
 
     def render(self) -> Content:
         """`key what` pairs that fit; help and closing keep their place when others have to go."""
-        self._painted = self._shown()
-        hints = [(_hint(key, binding), (binding.id or "").endswith(KEPT)) for key, binding in self._painted]
+        hints = [(_hint(key, binding), (binding.id or "").endswith(KEPT)) for key, binding in self._shown()]
         room = self.content_size.width
         if _width([hint for hint, _ in hints]) > room:
             last = [hint for hint, kept in hints if kept]
