@@ -97,6 +97,11 @@ def _events(text: bytes) -> list[SseEvent]:
         if block.startswith(b"data: ") and b"\n" not in block:  # by far the most common shape
             events.append(SseEvent("", block[6:]))
             continue
+        if block.startswith(b"event: ") and block.count(b"\n") == 1:  # that of the formats that name their events
+            first, second = block.split(b"\n")
+            if second.startswith(b"data: "):
+                events.append(SseEvent(first[7:].decode("utf-8", "replace"), second[6:]))
+                continue
         if block.count(b"\n") > MOST_LINES:
             block = _without_comments(block)
         lines = block.split(b"\n")
