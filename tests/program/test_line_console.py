@@ -139,11 +139,6 @@ steps = [{ call = "lab.hold", arguments = { text = "longer" } }]
 steps = [{ call = "asking.form" }]
 [[answer]]
 steps = [{ text = "Answered." }]
-[[answer]]
-steps = [{ call = "lab.do", arguments = { text = "never" } }]
-[[answer]]
-times = 0
-steps = [{ text = "That is all." }]
 """
 
 
@@ -179,7 +174,7 @@ def test_a_day_by_typing(equipped: Callable[[], Terminal], tmp_path: Path) -> No
         questions(terminal)
         settings(terminal)
         terminal.type("/greet Ada\n")
-        terminal.expect("^That is all.$(?s:.*)^Done")
+        terminal.expect("^I am the offline rehearsal model(?s:.*)^Done")
         terminal.type("/read\n")
         terminal.expect("You: Say hello to Ada.")
         terminal.type("/quit\n")
@@ -275,3 +270,6 @@ def settings(terminal: Terminal) -> None:
     terminal.expect("approval_mode is written to")
     terminal.type("/mode plan\n")
     terminal.expect("Approvals: plan")
+    terminal.type('lab.do {"text": "never"}\n')
+    terminal.expect("lab.do, denied")
+    terminal.expect("denied(?s:.*)^Done")
