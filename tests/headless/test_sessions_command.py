@@ -145,7 +145,7 @@ def test_a_session_that_is_open_elsewhere_is_not_written_to(fanout: Inside) -> N
 
 def test_a_disk_that_can_not_be_written_is_told_and_the_answer_comes(fanout: Inside) -> None:
     fanout.write("home/data", "a file where a folder is wanted")
-    done = fanout.run("run", "--no-mcp", "hello")
+    done = fanout.run("run", "--no-mcp", "-m", "offline/rehearsal", "hello")
     assert done.code == 0
     assert done.out
     assert done.err.startswith("Sessions: ")

@@ -66,7 +66,7 @@ def test_a_broken_mcp_json_is_told_on_the_screen_and_the_console_works(console: 
 def test_an_untrusted_project_is_told_on_the_screen(console: Open, fanout: Fanout) -> None:
     fanout.write("mcp.json", '{"mcpServers": {"theirs": {"command": "x"}}}')
     with console() as terminal:
-        terminal.expect("/trust")
+        terminal.expect(r"mcp\.json of this project waits for your trust: alt\+t shows it all")
 
 
 @pytest.mark.parametrize("term", ["dumb", ""])

@@ -140,7 +140,7 @@ async def test_it_says_what_it_can_do_with_the_tools_that_are_on_and_how_to_get_
     reply = await ask("What is the meaning of life?", [CALCULATOR])
     assert "arithmetic" in reply.text
     assert "PowerPoint" not in reply.text
-    for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "--base-url", "/model"):
+    for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "/connect"):
         assert name in reply.text
 
 

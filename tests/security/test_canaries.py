@@ -142,6 +142,8 @@ def test_the_console_shows_and_keeps_no_secret(fanout: Fanout) -> None:
             terminal.type("again\r")
             screens.append(terminal.expect("400"))
             terminal.type("/doctor\r")
+            screens.append(terminal.expect("Versions"))
+            terminal.press("end")
             screens.append(terminal.expect("Endpoints"))
             terminal.press("escape")
             terminal.expect_gone("Endpoints")

@@ -70,7 +70,7 @@ async def test_figures_are_all_that_changes_while_calls_run(tmp_path: Path, moti
         assert "# s" in shown[0]
         work.over.set()
         await see(pilot, "So be it.")
-        assert STILL not in seen(running)
+        await until(pilot, lambda: STILL not in seen(running))
 
 
 async def test_elapsed_time_goes_on_a_second_at_a_time(tmp_path: Path) -> None:

@@ -147,7 +147,7 @@ SCREENS: dict[str, Callable[[Pilot[Any]], Awaitable[None]]] = {
 @pytest.mark.parametrize("name", SCREENS)
 async def test_each_screen_can_be_read(tmp_path: Path, name: str) -> None:
     shown_console = console(tmp_path, ApprovalMode.YOLO, "diff", "json", "ansi", "text", "fails")
-    async with shown_console.run_test(size=(120, 50)) as pilot:
+    async with shown_console.run_test(size=(120, 110 if name == "results" else 50)) as pilot:
         await SCREENS[name](pilot)
         await in_themes(pilot, THEMES if name in ("results", "completion") else FOUR)
 

@@ -207,6 +207,7 @@ async def test_a_new_turn_forgets_what_was_selected_and_letters_are_still_no_pro
         await pilot.press(*"one", "enter")
         await until(pilot, lambda: sum(c.outcome is not None for c in screen.ui.shown.transcript.calls.values()) == 3)
         await pilot.press(*"two", "enter", "alt+up")
+        await until(pilot, lambda: selected(pilot) is not None)  # behind what was typed
         old = selected(pilot)
         assert old is not None
         go.set()

@@ -50,7 +50,7 @@ async def test_a_tool_that_becomes_another_on_the_board_is_shown_anew_and_only_t
             await until(s.pilot, lambda: bool(s.hub.tools()[0].changed))
             await s.answer(calls(("odd_work", "{}")))
             await see(s.pilot, '"description": "V2"')
-            assert "runs  " in seen(s.console)
+            assert "runs /" in seen(s.console)
             board = chat(s.console).boards.approvals
             board.focus()
             await until(s.pilot, lambda: board.has_focus)
@@ -103,7 +103,7 @@ async def test_a_rule_for_another_program_of_that_name_asks_and_shows_both(
         await see(s.pilot, "Approve 1 of 1")
         shown = seen(s.console)
         assert "! allow odd.* is for  uvx mine" in shown
-        assert "runs  " in shown
+        assert "runs /" in shown
         assert "faulty_server.py environment" in shown
         board = chat(s.console).boards.approvals
         board.focus()
