@@ -71,7 +71,9 @@ async def test_behind_every_command_letters_reach_the_prompt_or_its_dialog(tmp_p
             typed(console, *f"/{command}", "enter", "x", "y")
             await until(pilot, lambda: not console.held and not console.key_under_way)
             await pass_by(pilot)
-            assert screen.prompt.text == ("xy" if console.focused is screen.prompt else ""), command
+            await until(
+                pilot, lambda: screen.prompt.text == ("xy" if console.focused is screen.prompt else ""), command
+            )
             while not isinstance(console.screen, ChatScreen):
                 console.pop_screen()
             await until(pilot, lambda: not screen.conversation.busy)
