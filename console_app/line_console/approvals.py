@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from console_app.conversation.calls import Calls
 from console_app.conversation.permissions import ApprovalDecision, Permissions, Scope, helpful_rules
@@ -26,14 +26,23 @@ class LineApprovals:
     """Of one console."""
 
     def __init__(
-        self, engine: Engine, permissions: Permissions, calls: Calls, numbers: CallNumbers, dialogue: Dialogue
+        self,
+        engine: Engine,
+        permissions: Permissions,
+        calls: Calls,
+        numbers: CallNumbers,
+        dialogue: Dialogue,
+        line: Callable[[], int],
     ) -> None:
+        """`line` gives the number of the line that is acted on."""
         self._engine = engine
         self._permissions = permissions
         self._calls = calls
         self._numbers = numbers
         self._dialogue = dialogue
+        self._line = line
         self._shown: dict[str, str] = {}  # call id -> fingerprint of the tool as it was said
+        self._said_at: dict[str, int] = {}  # call id -> the newest line that was typed by then
 
     @property
     def waiting(self) -> list[CallView]:
@@ -44,6 +53,7 @@ class LineApprovals:
         """What a call would do, whole; an approval from here on is for just this."""
         spec = self.spec_of(call)
         self._shown[call.id] = spec.fingerprint if spec else ""
+        self._said_at[call.id] = self._dialogue.newest()
         risk, number = risk_of(spec, call.arguments or {}), self._numbers.of(call.id)
         lines = [f"Call {number} needs approval: {label_of(call)}. {risk.word}, {risk.by}. {one_line(call.why, 200)}"]
         lines += argument_lines(call.arguments)
@@ -84,6 +94,8 @@ class LineApprovals:
         spec, shown = self.spec_of(call), self._shown.get(call.id)
         if spec is None:
             raise UsageError(f"the tool of call {rest.strip()} is not on", "/mcp switches it on.")
+        if call.state is CallState.WAITING:
+            self._waiting_call(rest.strip())
         arguments = await fill_in(self._dialogue, spec.input_schema, call.arguments or {})
         if arguments is None:
             self._dialogue.say("Left as it was.")
@@ -124,4 +136,6 @@ class LineApprovals:
         call = self._numbers.call(word)
         if call.state is not CallState.WAITING:
             raise UsageError(f"call {word} doesn't wait for approval", "/approve lists those that do.")
+        if self._line() <= self._said_at.get(call.id, 0):
+            raise UsageError(f"that was typed before call {word} was said", "Nothing was decided; type it again.")
         return call

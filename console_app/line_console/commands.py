@@ -164,7 +164,7 @@ class Commands:
     async def _help(self, _rest: str) -> None:
         self._say("What you type is sent to the model, unless it begins with a slash. A backslash at the end of a line")
         self._say("goes on in the next. @path and @server:uri attach files and resources; /server:prompt is a prompt.")
-        for command in self._c.commands.values():
+        for command in (*self._c.commands.values(), *self._c.custom.by_name.values()):
             self._say(f"  /{command.name} {command.argument}".rstrip() + f": {command.about}")
 
     async def _status(self, _rest: str) -> None:

@@ -6,12 +6,13 @@ import asyncio
 import logging
 import signal
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 
 from console_app.conversation.attachments import Attachments
 from console_app.conversation.calls import Calls
 from console_app.conversation.conversation import Conversation
 from console_app.conversation.permissions import Permissions
+from console_app.conversation.queued import Around
 from console_app.conversation.readiness import Readiness, named
 from console_app.conversation.sessions import READ_ONLY, Disk, Sessions
 from console_app.conversation.slash_commands import parse
@@ -20,10 +21,10 @@ from console_app.domain.errors import FanoutError
 from console_app.domain.ports.provider import no_pictures
 from console_app.domain.safe_text import one_line
 from console_app.domain.todo import TodoItem
-from console_app.headless.interrupts import LEAVING, end_within
 from console_app.headless.output import OutputStreams
 from console_app.line_console.approvals import LineApprovals
 from console_app.line_console.call_numbers import CallNumbers
+from console_app.line_console.custom_commands import LineCustomCommands
 from console_app.line_console.dialogue import Dialogue
 from console_app.line_console.line_command import LineCommand
 from console_app.line_console.line_ui import LineUi
@@ -37,7 +38,10 @@ log = logging.getLogger(__name__)
 
 
 class LineConsole:
-    """Of one terminal. Its parts are for the commands."""
+    """Of one terminal. Its parts are for the commands. `on_leaving` gets the exit code when it is left."""
+
+    approvals: LineApprovals
+    questions: LineQuestions
 
     def __init__(
         self,
@@ -45,11 +49,17 @@ class LineConsole:
         output: OutputStreams,
         typed: TypedLines,
         commands: Callable[[LineConsole], Mapping[str, LineCommand]],
+        on_leaving: Callable[[int], None] = lambda _code: None,
     ) -> None:
         self.services = services
-        self.dialogue = Dialogue(output)
+        self.dialogue = Dialogue(output, typed.newest)
         self.numbers = CallNumbers()
-        narrator = Narrator(self.numbers, self.dialogue.say, lambda call: self.approvals.say(call))
+        narrator = Narrator(
+            self.numbers,
+            self.dialogue.say,
+            lambda call: self.approvals.say(call),
+            lambda call: self.questions.say(call),
+        )
         self.ui = LineUi(self.dialogue, self.numbers, narrator, self._changed)
         self.readiness = Readiness(services.server_statuses, services.connect)
         self._start = ConsoleStart(services, self.readiness, self.ui)
@@ -70,11 +80,16 @@ class LineConsole:
             Disk(services.library, self.ui)
         self.permissions = Permissions(engine, lambda: self.conversation.calls_of, services.rules, self.ui)
         self.calls = Calls(self.conversation, self.ui)
-        self.approvals = LineApprovals(engine, self.permissions, self.calls, self.numbers, self.dialogue)
-        self.questions = LineQuestions(services.human, self.calls, self.numbers, self.dialogue)
+        self.approvals = LineApprovals(
+            engine, self.permissions, self.calls, self.numbers, self.dialogue, lambda: typed.number
+        )
+        self.questions = LineQuestions(services.human, self.calls, self.numbers, self.dialogue, lambda: typed.number)
         self.server_commands = ServerCommands(services, self.ui)
         self.commands = commands(self)
+        self.custom = LineCustomCommands(self)
+        self.server_commands.commands_changed = self.read_commands
         self._typed = typed
+        self._on_leaving = on_leaving
         self._left = asyncio.Event()
         self._code = 0
         self._command: asyncio.Task[None] | None = None
@@ -95,6 +110,7 @@ class LineConsole:
         self.dialogue.say("Fanout, as lines. /help lists what you can do.")
         for problem in self.services.problems:
             self.dialogue.say(problem)
+        await self.read_commands()
         project = self.services.project_trust
         if project is not None and (waiting := await asyncio.to_thread(project.summary)):
             self.dialogue.say(f"{one_line(waiting, 300)}: /trust shows it all, and asks.")
@@ -105,7 +121,7 @@ class LineConsole:
             self.send(prompt)
         reading = asyncio.create_task(self._read())
         await self._left.wait()
-        end_within(LEAVING * 2, self._code)
+        self._on_leaving(self._code)
         reading.cancel()
         start.cancel()
         self.services.human.close()
@@ -118,13 +134,17 @@ class LineConsole:
         self._code = code
         self._left.set()
 
-    def send(self, text: str) -> None:
-        """A message to the model, now or behind what runs."""
+    async def read_commands(self) -> None:
+        """Reads the commands that people wrote, again too."""
+        await self.custom.read(self.commands)
+
+    def send(self, text: str, *, around: Around = nullcontext) -> None:
+        """A message to the model, now or behind what runs; `around`: see Conversation."""
         if self.sessions.read_only:
             self.dialogue.say(READ_ONLY)
             return
         queued = self.conversation.busy
-        self.conversation.send(text)
+        self.conversation.send(text, around=around)
         if queued:
             self.dialogue.say("Queued. /steer says something to the turn that runs, /unsend takes it back.")
 
@@ -146,7 +166,7 @@ class LineConsole:
     async def _read(self) -> None:
         while (line := await self._typed.next()) is not None:
             self._may_leave = False
-            if not self.dialogue.take(line):
+            if not self.dialogue.take(line, self._typed.number):
                 self._take(line)
             await self._settled()
         self.quit()
@@ -154,10 +174,14 @@ class LineConsole:
     def _take(self, line: str) -> None:
         if not line.strip():
             return
-        if (asked := parse(line)) is None:
+        if (asked := parse(line)) is None and self.dialogue.asks:
+            self.dialogue.say("That was typed before the question, and is not its answer.")
+            if not self.ui.give_back(line):
+                self.dialogue.say(f"Not sent: {line}")
+        elif asked is None:
             self.send(line)
-        elif (command := self.commands.get(asked[0])) is None:
-            near = [name for name in self.commands if name.startswith(asked[0][:2])]
+        elif (command := {**self.custom.by_name, **self.commands}.get(asked[0])) is None:
+            near = [name for name in (*self.commands, *self.custom.by_name) if name.startswith(asked[0][:2])]
             meant = f"Did you mean /{near[0]}? " if near else ""
             self.dialogue.say(f"There is no command /{one_line(asked[0], 40)}. {meant}/help lists them.")
         else:

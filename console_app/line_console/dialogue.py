@@ -1,9 +1,12 @@
-"""Says lines, and asks: a question is said, and the next line that is typed is its answer, one question at a time."""
+"""Says lines, and asks: a question is said, and the next line that is typed is its answer, one question at a time.
+
+What was typed before a question was said is not its answer.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 
 from console_app.domain.safe_text import one_line, visible
@@ -14,13 +17,15 @@ MOST_LISTED = 30
 
 
 class Dialogue:
-    """Of one terminal."""
+    """Of one terminal. `newest` gives the number of the newest line that was typed."""
 
-    def __init__(self, output: OutputStreams) -> None:
+    def __init__(self, output: OutputStreams, newest: Callable[[], int]) -> None:
         self._output = output
+        self.newest = newest
         self._held: list[str] | None = None  # what is to be said once the terminal is ours again
         self._turns = asyncio.Lock()
         self._answer: asyncio.Future[str | None] | None = None
+        self._asked_at = 0  # the newest line when the question was said
         self.opened = asyncio.Event()  # set while a question waits for its line
 
     # Saying
@@ -54,9 +59,14 @@ class Dialogue:
 
     # Asking
 
-    def take(self, line: str) -> bool:
-        """Gives a line to the question that waits for one; False when none does."""
-        if self._answer is None or self._answer.done():
+    @property
+    def asks(self) -> bool:
+        """Whether a question waits for its line."""
+        return self._answer is not None and not self._answer.done()
+
+    def take(self, line: str, number: int) -> bool:
+        """Gives a line to the question that waits for one; False when none does, or the line is older."""
+        if self._answer is None or self._answer.done() or number <= self._asked_at:
             return False
         self.opened.clear()
         self._answer.set_result(None if line.strip() == LEAVE else line)
@@ -64,11 +74,13 @@ class Dialogue:
 
     def leave(self) -> bool:
         """Leaves the question that waits; False when none does."""
-        return self.take(LEAVE)
+        return self.take(LEAVE, self._asked_at + 1)
 
     async def ask(self, question: str) -> str | None:
         """The line that was typed, None where the question was left."""
         async with self._turns:
+            await self.keeps_up()
+            self._asked_at = self.newest()
             self.say(question)
             self._answer = asyncio.get_running_loop().create_future()
             self.opened.set()

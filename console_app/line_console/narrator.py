@@ -28,12 +28,20 @@ _ENDINGS = {
 
 
 class Narrator:
-    """Folds events into the transcript of `numbers` and says them. `approval` says what a call wants to do."""
+    """Folds events into the transcript of `numbers` and says them. `approval` says what a call wants to do,
+    `question` what it asks."""
 
-    def __init__(self, numbers: CallNumbers, say: Callable[[str], None], approval: Callable[[CallView], None]) -> None:
+    def __init__(
+        self,
+        numbers: CallNumbers,
+        say: Callable[[str], None],
+        approval: Callable[[CallView], None],
+        question: Callable[[CallView], None],
+    ) -> None:
         self._numbers = numbers
         self._say = say
         self._approval = approval
+        self._question = question
         self.forget()
 
     def forget(self) -> None:
@@ -147,7 +155,7 @@ class Narrator:
                 self._quarter.pop(call.id, None)
                 self._say(f"{name} runs again, attempt {event.attempt}.")
             case ev.QuestionAsked():
-                self._say(f"{name} asks you: {event.question}\n/answer answers it.")
+                self._question(call)
             case ev.CallAnswered():
                 self._say(f"{name}, {one_line(event.what, 160)}: {event.how}.")
             case ev.CallFinished():

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 from console_app.conversation.calls import Calls
 from console_app.conversation.question_queue import PendingQuestion, QuestionQueue
+from console_app.domain.errors import UsageError
 from console_app.domain.questions import Elicitation, ElicitationAnswer, SamplingRequest
 from console_app.domain.safe_text import one_line
 from console_app.domain.transcript_parts import CallView
@@ -18,12 +20,22 @@ from console_app.line_console.values import fill_in
 class LineQuestions:
     """Of one console; `listen` makes it the one who is asked."""
 
-    def __init__(self, human: QuestionQueue, calls: Calls, numbers: CallNumbers, dialogue: Dialogue) -> None:
+    def __init__(
+        self,
+        human: QuestionQueue,
+        calls: Calls,
+        numbers: CallNumbers,
+        dialogue: Dialogue,
+        line: Callable[[], int],
+    ) -> None:
+        """`line` gives the number of the line that is acted on."""
         self._human = human
         self._calls = calls
         self._numbers = numbers
         self._dialogue = dialogue
+        self._line = line
         self._said: list[PendingQuestion] = []
+        self._said_at = 0  # the newest line that was typed when something was asked last
 
     def listen(self) -> None:
         """From now on somebody is there."""
@@ -32,8 +44,14 @@ class LineQuestions:
     def _changed(self) -> None:
         for asked in self._human.open:
             if asked not in self._said:
+                self._said_at = self._dialogue.newest()
                 self._dialogue.say(f"Server {_about(asked)}\n/answer answers it, /decline says no.")
         self._said = list(self._human.open)
+
+    def say(self, call: CallView) -> None:
+        """What a call asks."""
+        self._said_at = self._dialogue.newest()
+        self._dialogue.say(f"Call {self._numbers.of(call.id)} asks you: {call.question}\n/answer answers it.")
 
     async def answer(self, _rest: str) -> None:
         """/answer: the one question, or the one that is picked."""
@@ -47,6 +65,8 @@ class LineQuestions:
 
     async def decline(self, _rest: str) -> None:
         """/decline: no answer is given, or a no."""
+        if self._line() <= self._said_at:
+            raise UsageError("that was typed before something was asked", "Nothing was declined; type it again.")
         picked = await self._picked()
         if isinstance(picked, PendingQuestion):
             sampling = isinstance(picked.question, SamplingRequest)

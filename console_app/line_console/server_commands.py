@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shlex
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 from console_app.conversation.file_news import FileNews, Reloads
@@ -21,6 +22,7 @@ class ServerCommands:
         self._services = services
         self._ui = ui
         self._dialogue = ui.dialogue
+        self.commands_changed: Callable[[], Awaitable[None]] | None = None  # reads the commands' files again
 
     async def servers(self, name: str) -> None:
         """/mcp: picks a server, then what to do with it."""
@@ -81,7 +83,8 @@ class ServerCommands:
             await switches.put(name, {"url": line} if url else {"command": words[0], "args": words[1:]})
 
     async def reload(self, _rest: str) -> None:
-        """/reload."""
+        """/reload: mcp.json and the commands' files."""
+        await self._read_commands()
         files, switches = self._services.server_files, self._services.servers
         if files is None or not isinstance(switches, Reloads):
             self._dialogue.say("There is no mcp.json to read here.")
@@ -105,3 +108,9 @@ class ServerCommands:
         self._dialogue.say("Trusted. What the settings say counts from the next start on.")
         if any(file.path.suffix == ".json" for file in waiting):
             await self.reload("")
+        else:
+            await self._read_commands()
+
+    async def _read_commands(self) -> None:
+        if self.commands_changed is not None:
+            await self.commands_changed()

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from console_app.conversation.starting import Startable
 
 if TYPE_CHECKING:
+    from console_app.config.custom_commands import CustomCommands
+    from console_app.config.own_settings import OwnSettings
     from console_app.config.server_files import ServerFiles
     from console_app.config.tool_choice import Item, Selection
     from console_app.config.trust_report import ProjectTrust
@@ -119,6 +121,8 @@ class LineServices(Startable, Protocol):
     working_folder: Path
     pictures_path: Path | None
     clock: Callable[[], float]
+    custom_commands: Callable[[], CustomCommands]
+    settings: OwnSettings | None
     diagnose: Callable[[], Awaitable[Sequence[str]]] | None
     problems: Sequence[str]
 

@@ -42,7 +42,7 @@ class SettingCommands:
         yield LineCommand("reload", "read a changed mcp.json", servers.reload)
         yield LineCommand("trust", "see what this project's files would do, and say yes or no", servers.trust)
         yield LineCommand("theme", "the colours of the console on a screen", self._theme, "[NAME]")
-        yield LineCommand("config", "where the settings are and how they are changed", self._config)
+        yield LineCommand("config", "every setting; shows or changes one", self._config, "[NAME [VALUE]]")
         yield LineCommand("doctor", "what is wrong, and what to do about it", self._doctor)
         yield LineCommand("log", "the end of the program's log", self._log)
 
@@ -117,8 +117,21 @@ class SettingCommands:
             self._c.services.remember_theme(picked)
             self._say(f"The console on a screen opens with {picked}.")
 
-    async def _config(self, _rest: str) -> None:
-        self._say("In a shell: fanout config show says every setting and who set it, fanout config path where.")
+    async def _config(self, rest: str) -> None:
+        name, _, text = rest.partition(" ")
+        if (own := self._c.services.settings) is None:
+            self._say("There are no settings to change here.")
+            return
+        settings = [one for one in await asyncio.to_thread(own.read) if not rest or one.name == name]
+        if not settings:
+            raise UsageError(f"there is no setting {one_line(name, 40)}", "/config lists them.")
+        if not text:
+            for one in settings:
+                self._say(self._c.services.redact(f"  {one.name}: {one.shown}, by {one.source}. {one.meaning}"))
+            return
+        await asyncio.to_thread(own.write, name, text)
+        later = await asyncio.to_thread(own.take_effect, name)
+        self._say(f"{name} is written to {own.path}. {later or 'It holds from now on.'}")
 
     async def _doctor(self, _rest: str) -> None:
         if self._c.services.diagnose is not None:

@@ -1,16 +1,21 @@
-"""The lines that are typed at the terminal, as its own line editing gives them; the event loop waits for none."""
+"""The lines that are typed at the terminal, as its own line editing gives them; the event loop waits for none.
+
+Lines are counted, so that whoever asks something can tell what was typed before it was asked: that is no answer to it.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import codecs
 import os
+import select
 from collections.abc import Generator
 from contextlib import contextmanager
 
 
 class TypedLines:
-    """Of one descriptor. `next` gives a line, None for the end (Ctrl+D, or a terminal that is gone)."""
+    """Of one descriptor. `next` gives a line, None for the end (Ctrl+D, or a terminal that is gone); `number` is that
+    of the line it gave last, by its beginning."""
 
     def __init__(self, descriptor: int = 0) -> None:
         self._descriptor = descriptor
@@ -18,27 +23,40 @@ class TypedLines:
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._begun = ""  # of a line whose end has not come
         self._lines: asyncio.Queue[str | None] = asyncio.Queue()
+        self._arrived = 0
+        self._given = 0
+        self._listening = False
+        self.number = 0
 
     def __enter__(self) -> TypedLines:
-        self._loop.add_reader(self._descriptor, self._read)
+        self._listen()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._loop.remove_reader(self._descriptor)
+        self._stop_listening()
 
     @contextmanager
     def left_alone(self) -> Generator[None]:
         """Somebody else reads the terminal."""
-        self._loop.remove_reader(self._descriptor)
+        self._stop_listening()
         try:
             yield
         finally:
-            self._loop.add_reader(self._descriptor, self._read)
+            self._listen()
+
+    def newest(self) -> int:
+        """The number of the newest line that is typed by now, read or not: those above it are typed from now on."""
+        while self._listening and select.select([self._descriptor], [], [], 0)[0]:
+            self._read()
+        return self._arrived
 
     async def next(self) -> str | None:
         """The next line; one that ends in a backslash goes on in the line behind it."""
         parts: list[str] = []
         while (line := await self._lines.get()) is not None:
+            self._given += 1
+            if not parts:
+                self.number = self._given
             if not line.endswith("\\"):
                 return "\n".join((*parts, line))
             parts.append(line[:-1])
@@ -52,9 +70,18 @@ class TypedLines:
         except OSError:
             data = b""
         if not data:
-            self._loop.remove_reader(self._descriptor)
+            self._stop_listening()
             self._lines.put_nowait(None)
             return
         *whole, self._begun = (self._begun + self._decoder.decode(data)).split("\n")
+        self._arrived += len(whole)
         for line in whole:
             self._lines.put_nowait(line.removesuffix("\r"))
+
+    def _listen(self) -> None:
+        self._loop.add_reader(self._descriptor, self._read)
+        self._listening = True
+
+    def _stop_listening(self) -> None:
+        self._loop.remove_reader(self._descriptor)
+        self._listening = False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import Protocol, TypeVar
 
 from textual.app import App
@@ -36,6 +36,10 @@ class Ui(UiPort, Protocol):
 
     def open(self, dialog: Callable[..., Awaitable[object]], *arguments: object) -> None:
         """Runs what opens dialogs, in place of another such."""
+        ...
+
+    def open_beside(self, work: Coroutine[object, object, None]) -> None:
+        """Runs what asks nobody, beside whatever is open."""
         ...
 
     def later(self, seconds: float, act: Callable[[], None]) -> None:

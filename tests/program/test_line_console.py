@@ -14,6 +14,7 @@ import pytest
 from tests.program.process import Fanout
 from tests.program.terminal import Terminal
 
+ASKING = Path(__file__).parents[1] / "mcp_client" / "fixtures" / "asking_server.py"
 SCRIPT = """
 [[answer]]
 steps = [{{ text = "I look.\\n" }}, {steps}]
@@ -67,11 +68,17 @@ def test_calls_are_approved_and_denied_by_number_and_nothing_is_drawn(
         terminal.expect(r"1\. spy.do, denied")
         terminal.type("/find decided\n")
         terminal.expect("Turn 1, Answer: All decided")
-        terminal.type("/policy\n2\n")  # the second line is typed ahead of the list
+        terminal.type("/policy\n")
+        terminal.expect("Type a number")
+        terminal.type("2\n")
         terminal.expect("Policy: sequential")
         terminal.type("/nothing\n")
         terminal.expect("no command /nothing")
-        terminal.type("/sessions\n1\nresume\n")
+        terminal.type("/sessions\n")
+        terminal.expect("^Sessions")
+        terminal.type("1\n")
+        terminal.expect("What with it")
+        terminal.type("resume\n")
         terminal.expect("A session of 1 turn is open")
         terminal.type("/quit\n")
         assert terminal.wait_exit() == 0
@@ -92,3 +99,177 @@ def test_ctrl_c_stops_the_turn_and_then_leaves(console: Callable[..., Terminal],
         terminal.signal(signal.SIGTERM)
         assert terminal.wait_exit() == 143
     assert ran(tmp_path) == []
+
+
+def test_what_was_typed_before_a_question_does_not_decide_it(console: Callable[..., Terminal], tmp_path: Path) -> None:
+    with console({"text": "one"}) as terminal:
+        terminal.expect("Fanout, as lines")
+        terminal.type("go\n")
+        terminal.expect("Call 1 needs approval")
+        terminal.type("/approve\nall\n")  # in one go: before the list is there
+        terminal.expect("Yours again, not sent: all")
+        terminal.type(".\n/calls\n")
+        terminal.expect(r"1\. spy.do, needs approval")
+        assert ran(tmp_path) == []
+        terminal.type("/approve\n")
+        terminal.expect("^Which.*(?s:.*)^Which")
+        terminal.type("all\n")
+        terminal.expect("^All decided.$")
+        terminal.type("/quit\n")
+        assert terminal.wait_exit() == 0
+    assert ran(tmp_path) == [{"text": "one"}]
+
+
+ANSWERS = """
+[[answer]]
+steps = [
+    { call = "lab.do", arguments = { text = "one" } },
+    { call = "lab.do", arguments = { text = "two" } },
+    { call = "lab.do", arguments = { text = "three" } },
+]
+[[answer]]
+steps = [{ text = "First done." }]
+[[answer]]
+steps = [{ call = "lab.hold", arguments = { text = "long" } }]
+[[answer]]
+steps = [{ text = "Hurried." }]
+[[answer]]
+steps = [{ call = "lab.hold", arguments = { text = "longer" } }]
+[[answer]]
+steps = [{ call = "asking.form" }]
+[[answer]]
+steps = [{ text = "Answered." }]
+"""
+
+
+@pytest.fixture
+def equipped(tmp_path: Path) -> Callable[[], Terminal]:
+    """Opens the console on two servers, a script and a command that somebody wrote."""
+
+    def opened() -> Terminal:
+        fanout = Fanout(tmp_path)
+        lab = [str(Path(__file__).with_name("holding_server.py")), str(tmp_path / "calls.log")]
+        asking = [str(ASKING), str(tmp_path / "pid")]
+        servers = {
+            "lab": {"command": sys.executable, "args": lab},
+            "asking": {"command": sys.executable, "args": asking},
+        }
+        fanout.write("home/mcp.json", json.dumps({"mcpServers": servers}))
+        fanout.write("home/commands/greet.md", "---\ndescription: Greets somebody\n---\nSay hello to $1.")
+        fanout.write("home/commands/quit.md", "Never.")
+        script = fanout.write("script.toml", ANSWERS)
+        argv = fanout.argv("-m", f"scripted/{script}", "--screen-reader")
+        return Terminal(argv, env=fanout.environment({"TERM": "dumb"}), cwd=fanout.cwd, rows=400, columns=200)
+
+    return opened
+
+
+def test_a_day_by_typing(equipped: Callable[[], Terminal], tmp_path: Path) -> None:
+    with equipped() as terminal:
+        terminal.expect("/quit is a command of Fanout")
+        terminal.type("/help\n")
+        terminal.expect("/greet: Greets somebody")
+        decide(terminal)
+        while_it_runs(terminal)
+        questions(terminal)
+        settings(terminal)
+        terminal.type("/greet Ada\n")
+        terminal.expect("^I am the offline rehearsal model(?s:.*)^Done")
+        terminal.type("/read\n")
+        terminal.expect("You: Say hello to Ada.")
+        terminal.type("/quit\n")
+        assert terminal.wait_exit() == 0
+        assert b"\x1b" not in terminal.raw
+    log = [json.loads(line)["text"] for line in (tmp_path / "calls.log").read_text().splitlines()]
+    assert log == ["two", "other", "two", "long", "longer"]
+    assert 'approval_mode = "plan"' in (tmp_path / "home" / "config.toml").read_text()
+
+
+def decide(terminal: Terminal) -> None:
+    """Approve, deny with words, edit, and run again."""
+    terminal.type("go\n")
+    for number in (1, 2, 3):
+        terminal.expect(f"Call {number} needs approval")
+    terminal.type("/deny 1 not that one\n")
+    terminal.expect("Call 1 is denied by you")
+    terminal.type("/approve 2\n")
+    terminal.expect("Call 2, lab.do, done")
+    terminal.type("/edit 3\n")
+    terminal.expect("1 of 1: text")
+    terminal.type("other\n")
+    terminal.expect("Call 3, lab.do, done.*did other")
+    terminal.expect("^First done.$(?s:.*)^Done")
+    terminal.type("/show 1\n")
+    terminal.expect("not that one")
+    terminal.type("/retry 2\n")
+    terminal.expect("Call 2 needs approval.*it ran already")
+    terminal.type("/approve 2\n")
+    terminal.expect("Call 2, lab.do, done(?s:.*)Call 2, lab.do, done")
+
+
+def while_it_runs(terminal: Terminal) -> None:
+    """Steer, cancel by number, stop."""
+    terminal.type("again\n")
+    terminal.expect("Call 4 needs approval")
+    terminal.type("/approve 4\n")
+    terminal.expect("Call 4 runs")
+    terminal.type("/steer and hurry\n/cancel 4\n")
+    terminal.expect("Call 4, lab.hold, cancelled")
+    terminal.expect("^Hurried.$(?s:.*)^Done")
+    terminal.type("/read\n")
+    terminal.expect("You, while it ran: and hurry")
+    terminal.type("once more\n")
+    terminal.expect("Call 5 needs approval")
+    terminal.type("/approve 5\n")
+    terminal.expect("Call 5 runs")
+    terminal.type("/stop\n")
+    terminal.expect("^Stopped")
+
+
+def questions(terminal: Terminal) -> None:
+    """What a server asks: a form, value by value."""
+    terminal.type("ask me\n")
+    terminal.expect("Call 6 needs approval")
+    terminal.type("/approve 6\n")
+    terminal.expect("asks: Who are you")
+    terminal.type("/answer\n")
+    for place, value in ((1, "Grace"), (2, "12\n"), (2, "21"), (3, "1")):
+        terminal.expect(f"{place} of 3: " if value != "21" else "Again:")
+        terminal.type(f"{value.strip()}\n")
+    terminal.expect("Grace")
+    terminal.expect("^Answered.$(?s:.*)^Done")
+
+
+def settings(terminal: Terminal) -> None:
+    """Sessions, servers, models, settings, plan mode."""
+    terminal.type("/rename A day\n")
+    terminal.expect("called “A day”")
+    terminal.type("/new\n")
+    terminal.expect("A new session begins")
+    terminal.type("/sessions day\n")
+    terminal.expect(r"1\. .* A day: 4 turns")
+    terminal.type("1\n")
+    terminal.expect("What with it")
+    terminal.type("resume\n")
+    terminal.expect("A session of 4 turns is open")
+    terminal.type("/mcp asking\n")
+    terminal.expect("What with asking")
+    terminal.type("off\n")
+    terminal.expect("Server asking is disabled")
+    terminal.type("/model\n")
+    terminal.expect("Which model")
+    terminal.type(".\n/model offline/rehearsal\n")
+    terminal.expect("offline/rehearsal answers")
+    terminal.type("/status\n")
+    terminal.expect("Model offline/rehearsal")
+    terminal.type("/config max_steps\n")
+    terminal.expect("max_steps: .*by default")
+    terminal.type("/config max_steps many\n")
+    terminal.expect("Error: .*max_steps")
+    terminal.type("/config approval_mode plan\n")
+    terminal.expect("approval_mode is written to")
+    terminal.type("/mode plan\n")
+    terminal.expect("Approvals: plan")
+    terminal.type('lab.do {"text": "never"}\n')
+    terminal.expect("lab.do, denied")
+    terminal.expect("denied(?s:.*)^Done")

@@ -15,6 +15,7 @@ from textual.geometry import Size
 from textual.pilot import Pilot
 from textual.widgets import OptionList
 
+from console_app.domain.approvals import ApprovalMode
 from console_app.domain.errors import ConfigError
 from console_app.tui.app import FanoutApp
 from console_app.tui.main_screen.first_paint import StartupParts
@@ -22,9 +23,10 @@ from console_app.tui.main_screen.help import HelpScreen
 from console_app.tui.main_screen.screen import ChatScreen
 from console_app.tui.main_screen.startup_screen import StartupScreen
 from console_app.tui.main_screen.welcome import EXAMPLES
+from console_app.tui.servers.screen import ServersScreen
 from console_app.tui.services import ConsoleServices
 from tests.patience import PATIENCE
-from tests.tui.parts import THEMES, WrittenModel, seen, services, until
+from tests.tui.parts import THEMES, Server, WrittenModel, seen, services, until
 
 
 class Slow:
@@ -191,6 +193,27 @@ async def test_a_key_of_the_screen_waits_for_it(slow: Slow) -> None:
         slow.typed("f1")
         await slow.loaded(pilot)
         await until(pilot, lambda: isinstance(slow.app.screen, HelpScreen))
+
+
+async def test_keys_behind_one_that_opens_a_dialog_are_the_dialogs(tmp_path: Path) -> None:
+    slow = Slow(tmp_path, server_statuses=lambda: [Server("lab")])
+    async with slow.opened() as pilot:
+        slow.typed(*"ab", "ctrl+l", *"xy")
+        screen = await slow.loaded(pilot)
+        await until(pilot, lambda: isinstance(slow.app.screen, ServersScreen) and not slow.app.key_under_way)
+        assert screen.prompt.text == "ab"
+
+
+@pytest.mark.parametrize("key", ["alt+q", "alt+p"])
+async def test_alt_and_a_letter_write_nothing_and_act_later(slow: Slow, key: str) -> None:
+    async with slow.opened() as pilot:
+        slow.typed(*"a")
+        slow.app.post_message(events.Key(key, key[-1]))  # as it comes where Alt is sent as Escape
+        slow.typed(*"b")
+        screen = await slow.loaded(pilot)
+        await until(pilot, lambda: screen.prompt.text == "ab")
+        gate = screen.services.engine.gate
+        await until(pilot, lambda: gate.mode is (ApprovalMode.PLAN if key == "alt+p" else ApprovalMode.AUTO))
 
 
 async def test_a_command_runs_and_is_completed(slow: Slow) -> None:

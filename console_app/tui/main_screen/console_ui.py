@@ -250,7 +250,7 @@ class ConsoleUi:
         self._screen.run_worker(partial(dialog, *arguments), group="dialog", exclusive=True)
 
     def open_beside(self, work: Coroutine[object, object, None]) -> None:
-        """Runs what asks nobody, beside whatever is open."""
+        """See Ui."""
         self._screen.run_worker(work)
 
     def later(self, seconds: float, act: Callable[[], None]) -> None:

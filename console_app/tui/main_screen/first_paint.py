@@ -14,7 +14,6 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -82,7 +81,8 @@ class StartupApp(KeysInOrder[ReturnType]):
         await self.let_go()
         self._unpainted.close()
         # The first frame reaches the terminal before a thread takes turns with the one that writes it.
-        message.screen.call_after_refresh(self.set_timer, MOMENT, self._begin)
+        # Not by Textual's timer: one that is late before it begins never comes.
+        message.screen.call_after_refresh(asyncio.get_running_loop().call_later, MOMENT, self._begin)
 
     # -- keys
 
@@ -134,7 +134,7 @@ class StartupApp(KeysInOrder[ReturnType]):
             return
         self._moving = True
         if self.key_under_way:  # its binding acts when the key has come up to the app, which is busy here
-            self.set_timer(MOMENT, partial(self.call_later, self._finish_loading, outcome))
+            asyncio.get_running_loop().call_later(MOMENT, self.call_later, self._finish_loading, outcome)
             return
         opened, self._startup_screen = self._startup_screen, None
         assert opened is not None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import nullcontext
+from functools import partial
 
 from textual import on
 from textual.app import ComposeResult
@@ -120,25 +121,30 @@ class PromptArea(Vertical):
         if self._offers.file is not None:
             self._ui.open_beside(self._offers.file.look())
 
-    def take(self, text: str, typed: str | None = None, taken: Callable[[], None] = lambda: None) -> None:
-        """Sends what was written, or runs the command that it is; calls `taken` before that, if it can be."""
+    def take(self, text: str, typed: str | None = None, taken: Callable[[], None] = lambda: None) -> bool:
+        """Sends what was written, or runs the command that it is; calls `taken` before that, if it can be, and says
+        whether it could."""
         command = self._command_line.read(text)
         if command is None and self._sessions.read_only:
             self._ui.toast(READ_ONLY)
-        elif command is None:
+            return False
+        if command is None:
             taken()
             self.send(text, typed)
         elif (known := self._command_line.find(command[0])) is not None:
             taken()
             known.run(command[1])
+        else:
+            return False
+        return True
 
     def steer(self) -> None:
         """What is written joins the running turn at its next step."""
         prompt = self.prompt
         if text := prompt.expanded().strip():
-            typed = prompt.text
-            prompt.remember_and_clear()
-            self._ui.open_beside(self._conversation.steer(text, typed=typed))
+            sent = prompt.hand_over()
+            prompt.remember(sent)
+            self._ui.open_beside(self._conversation.steer(text, typed=sent.shown))
 
     def stop(self) -> bool:
         """Stops what runs. A message whose turn has not begun goes back to the prompt, or to the queue while something
@@ -152,7 +158,8 @@ class PromptArea(Vertical):
 
     @on(Prompt.Submitted)
     def _submitted(self, event: Prompt.Submitted) -> None:
-        self.take(event.text, event.shown, self.prompt.remember_and_clear)
+        if not self.take(event.text, event.shown, partial(self.prompt.remember, event)):
+            self.prompt.give_back(event)
 
     @on(Prompt.TakeBackRequested)
     def _take_back(self) -> None:

@@ -43,7 +43,7 @@ from console_app.tui.prompt.prompt import Prompt
 from console_app.tui.servers.news import ServerNews
 from console_app.tui.servers.offers import ServerOffers
 from console_app.tui.services import ConsoleServices
-from console_app.tui.terminal.key_names import key_name
+from console_app.tui.terminal.key_names import key_name, writes_text
 from console_app.tui.themes import LoadedTheme
 from console_app.tui.transcript_view.view import ConversationView
 from console_app.tui.widgets.key_hints import KeyHints
@@ -273,7 +273,7 @@ class ChatScreen(MainScreen):
 
         The prompt and other fields stop what they write, so with the focus on one this is a key typed before it came.
         """
-        if not event.is_printable or event.key in self.active_bindings:
+        if not writes_text(event) or event.key in self.active_bindings:
             return
         event.stop()
         self.set_focus(self.prompt)

@@ -23,6 +23,7 @@ from console_app.tui.prompt.completion import Completion, Token
 from console_app.tui.prompt.prompt import SENDS, Prompt
 from console_app.tui.prompt.prompt_box import PromptBox
 from console_app.tui.prompt.queue_strip import QueueStrip
+from console_app.tui.terminal.key_names import writes_text
 from console_app.tui.widgets.key_hints import KeyHints
 from console_app.tui.widgets.too_small import TooSmall
 
@@ -77,7 +78,7 @@ class StartupScreen(MainScreen):
             return False
         if isinstance(event, events.Paste):
             return not event.text.lstrip().startswith("/")  # a command is the chat screen's to run
-        if event.is_printable:
+        if writes_text(event):
             return event.character != "@" and (bool(self.prompt.text) or event.character not in set("/?123"))
         action = self.action_of(event)
         return action in WRITING or (action == "submit" and not self.prompt.completing) or self._takes_back(event)
@@ -93,7 +94,7 @@ class StartupScreen(MainScreen):
 
     @on(Prompt.Submitted)
     def _submitted(self, event: Prompt.Submitted) -> None:
-        self.prompt.remember_and_clear()
+        self.prompt.remember(event)
         self.sent.append(event.text)
         self._show_sent()
 

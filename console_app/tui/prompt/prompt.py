@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
 
@@ -18,18 +18,20 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.strip import Strip
 from textual.widgets import TextArea
+from textual.widgets.text_area import Selection
 
 from console_app.domain.safe_text import visible
 from console_app.tui.prompt.dropped_files import looks_dropped, mentions_of
 from console_app.tui.prompt.history import PromptHistory
 from console_app.tui.prompt.pastes import Pastes
+from console_app.tui.terminal.key_names import writes_text
 
 PLACEHOLDER = "Ask, or / for commands, @ for files"
 SENDS = "enter send · ctrl+j newline"  # on its border, when no turn runs
 
 
 class Prompt(TextArea):
-    """The prompt. `completing` is set by its box while the completion list is open."""
+    """The prompt. `completing` is set by its box while the completion list is open, `complete` once and for all."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "submit", "send", id="prompt.send", show=False),
@@ -50,10 +52,12 @@ class Prompt(TextArea):
 
     @dataclass
     class Submitted(Message):
-        """Enter: `text` is the whole of it, `shown` as it stood in the prompt (with placeholders for pastes)."""
+        """Enter: `text` is the whole of it, `shown` as it stood in the prompt (with placeholders for pastes), which is
+        empty since: whoever does not take it gives it back."""
 
         text: str
         shown: str
+        selection: Selection = field(default_factory=Selection)
 
     class TakeBackRequested(Message):
         """Up in an empty prompt: the newest queued message is wanted back, if there is one."""
@@ -72,12 +76,6 @@ class Prompt(TextArea):
 
         delta: int
 
-    @dataclass
-    class CompletionAccepted(Message):
-        """Tab or Enter while the completion list is open; with `run`, what was completed is sent if it can be."""
-
-        run: bool
-
     class Left(Message):
         """Tab: the focus should go on."""
 
@@ -93,6 +91,9 @@ class Prompt(TextArea):
         super().__init__(id=id, placeholder=PLACEHOLDER, highlight_cursor_line=False, tab_behavior="focus")
         self.cursor_blink = False  # a blinking cursor would repaint an idle program twice a second
         self.completing = False
+        self.complete: Callable[[bool], None] = lambda _run: None
+        """Tab or Enter while the completion list is open; True: what was completed is sent if it can be. Called, not
+        posted: what is typed next must not be there yet."""
         self.offering = False  # example prompts are on screen, and keys may pick one
         self.sent = PromptHistory(history_path)
         self.touched_at = float("-inf")  # by `clock`, when the last key or paste came
@@ -128,10 +129,21 @@ class Prompt(TextArea):
         """The text with pastes written out."""
         return self.pastes.expand(self.text)
 
-    def remember_and_clear(self) -> None:
-        """Puts the text into the history and empties the prompt."""
-        self.sent.add(self.text, self.expanded())
+    def hand_over(self) -> Submitted:
+        """What is written, to be posted. The prompt is empty at once: what is typed from now on is the next prompt."""
+        sent = self.Submitted(self.expanded(), self.text, self.selection)
         self.put("")
+        return sent
+
+    def remember(self, sent: Submitted) -> None:
+        """It was taken: it goes into the history."""
+        self.sent.add(sent.shown, sent.text)
+
+    def give_back(self, sent: Submitted) -> None:
+        """It was not: it stands before what was typed since."""
+        typed = self.text
+        self.load_text(sent.shown + typed)
+        self.selection = Selection.cursor(self.document.end) if typed else sent.selection
 
     # -- keys
 
@@ -141,8 +153,8 @@ class Prompt(TextArea):
         if (key == "enter" or (key == "question_mark" and not self.text)) and self._is_bound(key):
             event.prevent_default()  # the text area would write it; the binding has it
             return
-        if key.startswith("alt+") and key in self.screen.active_bindings:
-            event.prevent_default()  # many terminals send Escape and the letter, which the text area would write too
+        if event.is_printable and not writes_text(event):
+            event.prevent_default()  # the text area would write it
             return
         if self.offering and not self.text and key in ("1", "2", "3"):
             event.stop()
@@ -167,14 +179,14 @@ class Prompt(TextArea):
     def action_submit(self) -> None:
         """Sends; a backslash at the end becomes a new line; an open completion list takes the key."""
         if self.completing:
-            self.post_message(self.CompletionAccepted(run=True))
+            self.complete(True)
         elif not self.text.strip():
             self.post_message(self.ExampleRequested())
         elif self.text.endswith("\\") and self.cursor_location == self.document.end:
             self.action_delete_left()
             self.insert("\n")
         else:
-            self.post_message(self.Submitted(self.expanded(), self.text))
+            self.post_message(self.hand_over())
 
     def action_newline(self) -> None:
         """A new line at the cursor."""
@@ -210,7 +222,10 @@ class Prompt(TextArea):
 
     def action_complete_or_leave(self) -> None:
         """Tab."""
-        self.post_message(self.CompletionAccepted(run=False) if self.completing else self.Left())
+        if self.completing:
+            self.complete(False)
+        else:
+            self.post_message(self.Left())
 
     def action_right_or_find(self) -> None:
         """Ctrl+F."""

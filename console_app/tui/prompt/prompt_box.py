@@ -93,7 +93,9 @@ class PromptBox(Vertical):
         """The list above, the prompt below."""
         yield CompletionPopup()
         yield AttachmentChips()
-        yield Prompt(self._history_path, id="prompt", clock=self._clock)
+        prompt = Prompt(self._history_path, id="prompt", clock=self._clock)
+        prompt.complete = self._complete
+        yield prompt
 
     def on_unmount(self) -> None:
         """No walk goes on behind the console."""
@@ -190,13 +192,11 @@ class PromptBox(Vertical):
         event.stop()
         self.popup.move(event.delta)
 
-    @on(Prompt.CompletionAccepted)
-    def _accepted(self, event: Prompt.CompletionAccepted) -> None:
-        event.stop()
+    def _complete(self, run: bool) -> None:
         completion = self.popup.chosen
-        if completion is not None and not (event.run and self._is_there(completion)):
-            self._insert(completion, event.run)
-        elif event.run:
+        if completion is not None and not (run and self._is_there(completion)):
+            self._insert(completion, run)
+        elif run:
             self.close_completion()
             self._submit()
         else:
@@ -230,7 +230,7 @@ class PromptBox(Vertical):
 
     def _submit(self) -> None:
         # Posted from here: a message that a widget is made to post by its parent does not bubble past that parent.
-        self.post_message(Prompt.Submitted(self.prompt.expanded(), self.prompt.text))
+        self.post_message(self.prompt.hand_over())
 
 
 def choices(query: str, names: Sequence[str]) -> list[Completion]:

@@ -22,6 +22,7 @@ from textual.widgets import Input, Static
 from console_app.conversation.question_queue import PendingQuestion, Reply
 from console_app.domain.questions import Elicitation, SamplingRequest, one_of
 from console_app.domain.safe_text import one_line
+from console_app.tui.terminal.key_names import writes_text
 from console_app.tui.widgets.key_lines import KeyLines, key_lines
 from console_app.tui.widgets.settled_keys import ALONE, SETTLE, SettledKeys
 from console_app.tui.widgets.timing import Timing
@@ -198,7 +199,7 @@ class HumanBoard(Vertical, can_focus=True):
         if self.has_focus:
             self.keys.pressed()
         meant_here = self._withdrawn or (self._is_in_a_field and event.key not in self.screen.active_bindings)
-        if meant_here and event.is_printable:
+        if meant_here and writes_text(event):
             event.stop()  # what no field takes was not meant for the prompt
 
     def on_paste(self, event: events.Paste) -> None:

@@ -16,6 +16,7 @@ from textual.widgets import Input, Static
 
 from console_app.domain.safe_text import one_line, visible
 from console_app.domain.transcript_parts import CallView
+from console_app.tui.terminal.key_names import writes_text
 from console_app.tui.widgets.settled_keys import ALONE, SETTLE, SettledKeys
 from console_app.tui.widgets.timing import Timing
 from console_app.tui.widgets.typed_app import typed_app
@@ -109,7 +110,7 @@ class QuestionBoard(Vertical, can_focus=True):
             return
         settled = self.keys.settled
         self.keys.pressed()
-        if settled and event.is_printable and event.character and event.key not in self.screen.active_bindings:
+        if settled and writes_text(event) and event.character and event.key not in self.screen.active_bindings:
             event.stop()
             field = self.query_one(Input)
             field.focus()

@@ -17,6 +17,7 @@ from console_app.tui.servers.keys import ServerKeys
 from console_app.tui.servers.switches import Offered, ServerSwitches
 from console_app.tui.servers.tree import ItemRow, NoteRow, Row, ServerRow, SwitchTree
 from console_app.tui.servers.tree_view import Details, ServerTree, identity
+from console_app.tui.terminal.key_names import writes_text
 from console_app.tui.widgets.confirm import Confirm, ConfirmChoice
 from console_app.tui.widgets.key_hints import KeyHints
 from console_app.tui.widgets.row_list import RowList
@@ -168,7 +169,7 @@ class ServersScreen(ServerKeys):
             if event.key in ("down", "up"):
                 event.stop()
                 self._tree.focus()
-        elif event.is_printable and event.character and event.key not in self.active_bindings:
+        elif writes_text(event) and event.character and event.key not in self.active_bindings:
             event.stop()
             self._search.focus()
             self._search.insert_text_at_cursor(event.character)

@@ -1,7 +1,8 @@
-"""Keys as people write them: esc, ctrl+l, pgup, alt+↑."""
+"""Keys as people write them: esc, ctrl+l, pgup, alt+↑; and which of them write."""
 
 from __future__ import annotations
 
+from textual import events
 from textual.keys import key_to_character
 
 _NAMES = {
@@ -25,3 +26,9 @@ def key_name(key: str) -> str:
     sign = key_to_character(last)
     shown = sign if sign is not None and sign.isprintable() and not sign.isspace() else last
     return "+".join([*modifiers, _NAMES.get(last, shown)])
+
+
+def writes_text(event: events.Key) -> bool:
+    """Whether a key writes its character. Most terminals send Alt and a letter as Escape and the letter, so that such a
+    key has a character too: it is a command, or nothing."""
+    return event.is_printable and not event.key.startswith("alt+")

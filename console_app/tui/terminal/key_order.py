@@ -4,10 +4,14 @@ Textual hands a key to the focused widget at once, but runs a key's binding only
 of "hello", Enter, "more" in one read, "more" would be written before Enter sends. So what follows a key that writes
 nothing waits until that key, and what its binding posted, has gone all the way. A binding with priority acts before the
 focused widget has its keys: so a key that writes nothing waits for what was written before it, too.
+
+No key waits for ever: its action may take long, its widget may be gone. How long is counted in rounds of the event loop
+as well as in time, since on a busy machine a key that is well on its way takes longer than any time one would choose.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections import deque
 from typing import Any
 
@@ -17,8 +21,11 @@ from textual.message import Message
 from textual.screen import Screen
 from textual.widget import Widget
 
+from console_app.tui.terminal.key_names import writes_text
+
 ON_HOLD = -1  # in place of a key's number: all keys wait for `let_go`
-LONGEST = 0.2  # seconds that a key may hold up the next: its action may wait for long, its widget may be gone
+LONGEST = 0.2  # seconds that a key may hold up the next on a machine with nothing else to do
+LOOKS = 20  # at whether it still does, in that time; each takes a few rounds of the event loop
 
 
 class KeyPassed(Message):
@@ -82,7 +89,7 @@ class KeysInOrder(App[ReturnType]):
             self._held.appendleft(event)
             return
         target = self.focused or self.screen
-        writes = isinstance(event, events.Paste) or event.is_printable
+        writes = isinstance(event, events.Paste) or writes_text(event)
         if self._wrote and not writes:
             self._wrote = False
             self._held.appendleft(event)
@@ -98,7 +105,18 @@ class KeysInOrder(App[ReturnType]):
         self._numbered += 1
         number = self._under_way = self._numbered
         target.post_message(KeyPassed(number, again=True))
-        self.set_timer(self.longest_hold, lambda: self.call_later(self._release, number))
+        self._look(number, LOOKS)
+
+    def _look(self, number: int, looks: int) -> None:
+        """Gives the key of that number up when it was looked for so often."""
+        if number != self._under_way:
+            return
+        if looks:
+            # Not Textual's timer: one that is late before it begins never comes.
+            later = asyncio.get_running_loop().call_later
+            later(self.longest_hold / LOOKS, self.call_later, self._look, number, looks - 1)
+        else:
+            self.call_later(self._release, number)
 
     async def on_key_passed(self, message: KeyPassed) -> None:
         """The key that others wait for has arrived here, or what it posted has."""

@@ -16,6 +16,7 @@ from console_app.domain.safe_text import one_line
 from console_app.domain.steady_time import steady_time
 from console_app.domain.tools import Artifact
 from console_app.domain.transcript_parts import CallView
+from console_app.tui.terminal.key_names import writes_text
 from console_app.tui.transcript_view.block import Block
 from console_app.tui.transcript_view.block_scroll import BlockScroll
 from console_app.tui.transcript_view.call_block import PROVIDERS_OWN, CallBlock
@@ -263,7 +264,7 @@ class ConversationView(BlockScroll, can_focus=True):
 
     def on_key(self, event: events.Key) -> None:
         """A letter that is no key of the selected panel is refused: it must not be written into the prompt."""
-        if not event.is_printable or event.key in self.screen.active_bindings or not self._cursor.takes_letters:
+        if not writes_text(event) or event.key in self.screen.active_bindings or not self._cursor.takes_letters:
             return
         event.stop()
         if self.cursor is None:

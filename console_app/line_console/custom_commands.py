@@ -1,0 +1,46 @@
+"""The commands that people wrote, as commands of the line console: read at the start, and again where files changed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING
+
+from console_app.conversation.command_turns import turn_of
+from console_app.domain.safe_text import one_line
+from console_app.line_console.line_command import LineCommand
+
+if TYPE_CHECKING:
+    from console_app.config.custom_commands import CustomCommand
+    from console_app.line_console.console import LineConsole
+
+LONGEST_ABOUT = 200  # characters of a description
+
+
+class LineCustomCommands:
+    """Of one console; `by_name` is empty until `read`."""
+
+    def __init__(self, console: LineConsole) -> None:
+        self._c = console
+        self.by_name: Mapping[str, LineCommand] = {}
+
+    async def read(self, taken: Iterable[str]) -> None:
+        """Reads the files; what is wrong with one is a line. `taken` are the names that the console keeps."""
+        found = await asyncio.to_thread(self._c.services.custom_commands)
+        kept = set(taken)
+        for one in found.commands:
+            if one.name in kept:
+                path = one_line(str(one.path), 200)
+                self._c.ui.tell("warning", f"{path}: /{one.name} is a command of Fanout. Rename the file.")
+        for problem in found.problems:
+            self._c.ui.tell("warning", problem)
+        self.by_name = {one.name: self._command(one) for one in found.commands if one.name not in kept}
+
+    def _command(self, custom: CustomCommand) -> LineCommand:
+        about = one_line(custom.description, LONGEST_ABOUT)
+        return LineCommand(custom.name, about, partial(self._run, custom), one_line(custom.argument_hint, 60))
+
+    async def _run(self, custom: CustomCommand, rest: str) -> None:
+        services = self._c.services
+        self._c.send(custom.prompt(rest), around=partial(turn_of, custom, services.engine, services.models))

@@ -1,0 +1,101 @@
+"""What was typed before something was asked is no answer to it, and is not lost."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from console_app.domain.approvals import ApprovalMode
+from console_app.engine.approval_gate import ApprovalGate
+from console_app.headless.output import OutputStreams
+from console_app.line_console.commands import all_commands
+from console_app.line_console.console import LineConsole
+from console_app.line_console.typed_lines import TypedLines
+from tests.patience import PATIENCE
+from tests.tui.parts import Tools, WrittenModel, calls, echo, services
+
+
+class Shown:
+    """A line console on two pipes."""
+
+    def __init__(self, typing: int, reading: int) -> None:
+        self._typing, self._reading = typing, reading
+        self.text = ""
+
+    def type(self, *lines: str) -> None:
+        os.write(self._typing, "".join(f"{line}\n" for line in lines).encode())
+
+    async def see(self, text: str) -> None:
+        async with asyncio.timeout(PATIENCE):
+            while text not in self.text:
+                self.text += (await asyncio.to_thread(os.read, self._reading, 65536)).decode()
+
+
+@asynccontextmanager
+async def opened(folder: Path, model: WrittenModel, **more: Any) -> AsyncGenerator[Shown]:
+    tools = Tools({("lab", "do"): echo})
+    made = services(folder, model, tools, gate=ApprovalGate(ApprovalMode.ASK), **more)
+    (keys, typing), (reading, out) = os.pipe(), os.pipe()
+    output = OutputStreams(out)
+    try:
+        with TypedLines(keys) as typed:
+            shown = Shown(typing, reading)
+            running = asyncio.create_task(LineConsole(made, output, typed, all_commands).run(None))
+            await shown.see("Fanout, as lines")
+            try:
+                yield shown
+            finally:
+                shown.type("/quit")
+                await running
+        await output.finish()
+        output.close()
+    finally:
+        for descriptor in (keys, typing, reading, out):
+            os.close(descriptor)
+
+
+def held_up(until: asyncio.Event) -> Callable[[], Any]:
+    """A /doctor that takes its time: what is typed behind it waits."""
+
+    async def diagnose() -> Sequence[str]:
+        await until.wait()
+        return ["Nothing is wrong."]
+
+    return diagnose
+
+
+async def test_an_approval_typed_before_the_call_was_said_approves_nothing(tmp_path: Path) -> None:
+    begin, healthy = asyncio.Event(), asyncio.Event()
+    model = WrittenModel([begin, *calls(("lab_do", '{"text": "a"}'))])
+    async with opened(tmp_path, model, diagnose=held_up(healthy)) as shown:
+        shown.type("go")
+        await shown.see("Turn 1 begins")
+        shown.type("/doctor", "/approve 1", "/deny 1 no")
+        begin.set()
+        await shown.see("Call 1 needs approval")
+        healthy.set()
+        await shown.see("Nothing is wrong")
+        await shown.see("typed before call 1 was said. Nothing was decided")
+        shown.type("/calls")
+        await shown.see("1. lab.do, needs approval")
+        shown.type("/approve 1")
+        await shown.see("Call 1 is approved by you")
+        await shown.see("Done")
+
+
+async def test_a_line_typed_before_a_question_is_given_back(tmp_path: Path) -> None:
+    healthy = asyncio.Event()
+    async with opened(tmp_path, WrittenModel(), diagnose=held_up(healthy)) as shown:
+        shown.type("/doctor", "/policy", "2", "/status", "and more")
+        healthy.set()
+        await shown.see("Type a number")
+        await shown.see("Yours again, not sent: 2")
+        await shown.see("Nothing runs")
+        await shown.see("Not sent: and more")
+        assert "Policy: " not in shown.text
+        shown.type("3")
+        await shown.see("Policy: single")

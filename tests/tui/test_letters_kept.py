@@ -1,0 +1,127 @@
+"""What is typed directly behind a key that acts is not lost, and goes where it was meant, on a busy machine too."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual import events
+from textual.widgets import Input
+
+from console_app.tui.main_screen.screen import ChatScreen
+from console_app.tui.terminal.key_order import KeysInOrder
+from console_app.tui.widgets.pick_list import PickList
+from tests.patience import PATIENCE
+from tests.tui.parts import Server, app, chat, pass_by, until
+from tests.tui.test_key_order import Ask, Writing
+
+ELSEWHERE = {"quit", "editor"}  # the console is left
+
+
+def typed(console: KeysInOrder[Any], *keys: str) -> None:
+    """Posts all keys at once, as one read of the terminal does."""
+    for key in keys:
+        console.post_message(events.Key(key, key if len(key) == 1 else "\r" if key == "enter" else None))
+
+
+async def comes(console: KeysInOrder[Any], holds: Callable[[], bool]) -> None:
+    """Waits as a console does that is not tested: keys that are held up too long are given up, here at once, as on a
+    machine that is so busy that no time is left for them."""
+    end = asyncio.get_running_loop().time() + PATIENCE
+    while not holds():
+        assert asyncio.get_running_loop().time() < end, console.held
+        await asyncio.sleep(0.001)
+        console.longest_hold = 0.0
+
+
+@pytest.mark.parametrize(
+    ("text", "then", "stays"),
+    [("/new", "hello", "hello"), ("hello", "more", "more"), ("/nothing", "more", "/nothingmore"), ("/cle", "x", "x")],
+)
+async def test_what_is_written_while_a_message_is_on_its_way_stays(
+    tmp_path: Path, text: str, then: str, stays: str
+) -> None:
+    console = app(tmp_path)
+    async with console.run_test() as pilot:
+        prompt = chat(console).prompt
+        await pilot.press(*text)
+        prompt.action_submit()
+        prompt.insert(then)
+        await until(pilot, lambda: prompt.text == stays and not chat(console).conversation.busy)
+        kept = (tmp_path / "history").read_text() if (tmp_path / "history").exists() else ""
+        assert then not in kept
+
+
+async def test_a_message_that_is_not_taken_stands_as_it_stood(tmp_path: Path) -> None:
+    console = app(tmp_path)
+    async with console.run_test() as pilot:
+        prompt = chat(console).prompt
+        await pilot.press(*"/nothing at all", "left", "left", "enter")
+        await until(pilot, lambda: (prompt.text, prompt.cursor_location) == ("/nothing at all", (0, 13)))
+
+
+async def test_behind_every_command_letters_reach_the_prompt_or_its_dialog(tmp_path: Path) -> None:
+    console = app(tmp_path, server_statuses=lambda: [Server("lab")])
+    async with console.run_test() as pilot:
+        screen = chat(console)
+        for command in [one.name for one in screen.commands if one.name not in ELSEWHERE]:
+            typed(console, *f"/{command}", "enter", "x", "y")
+            await until(pilot, lambda: not console.held and not console.key_under_way)
+            await pass_by(pilot)
+            await until(
+                pilot, lambda: screen.prompt.text == ("xy" if console.focused is screen.prompt else ""), command
+            )
+            while not isinstance(console.screen, ChatScreen):
+                console.pop_screen()
+            await until(pilot, lambda: not screen.conversation.busy)
+            screen.prompt.focus()
+            screen.prompt.put("")
+            await pilot.pause()
+
+
+async def test_on_a_busy_machine_no_key_overtakes_another(tmp_path: Path) -> None:
+    console = app(tmp_path)
+    async with console.run_test() as pilot:
+        await pilot.pause()
+        screen = chat(console)
+        console.longest_hold = 0.0
+        typed(console, *"/new", "enter", *"one", "enter", *"two", "enter", *"last")
+        await comes(console, lambda: screen.prompt.text == "last")
+        assert list(screen.prompt.sent.entries) == ["/new", "one", "two"]
+        await until(pilot, lambda: not screen.conversation.busy)
+
+
+async def test_on_a_busy_machine_keys_behind_one_that_opens_a_dialog_are_the_dialogs(tmp_path: Path) -> None:
+    console = app(tmp_path, known_models=["lab/one", "lab/two"])
+    async with console.run_test() as pilot:
+        await pilot.pause()
+        screen = chat(console)
+        console.longest_hold = 0.0
+        typed(console, *"/model", "enter", *"two")
+        await comes(console, lambda: isinstance(console.screen, PickList))
+        await comes(console, lambda: console.screen.query_one(Input).value == "two")
+        typed(console, "escape", *"back")
+        await comes(console, lambda: screen.prompt.text == "back")
+
+
+async def test_on_a_busy_machine_a_dialog_closes_before_the_keys_behind_it(tmp_path: Path) -> None:
+    console = Writing()
+    async with console.run_test() as pilot:
+        console.push_screen(Ask())
+        await pilot.pause()
+        console.longest_hold = 0.0
+        typed(console, "enter", *"one", "enter", *"two")
+        await comes(console, lambda: console.box.text == "two")
+        assert console.sent == ["one"]
+
+
+@pytest.mark.parametrize("key", ["alt+q", "alt+t"])
+async def test_alt_and_a_letter_write_nothing(tmp_path: Path, key: str) -> None:
+    console = app(tmp_path)
+    async with console.run_test() as pilot:
+        console.post_message(events.Key(key, key[-1]))
+        typed(console, "x")
+        await until(pilot, lambda: chat(console).prompt.text == "x")
