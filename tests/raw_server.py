@@ -35,12 +35,23 @@ async def raw_server(handle: Handle) -> AsyncIterator[int]:
     try:
         yield server.sockets[0].getsockname()[1]
     finally:
-        server.close()
-        for _ in range(3):
-            await asyncio.sleep(0)  # connections that were just accepted begin, and so can be ended
+        await accept_no_more(server)
         for task in list(tasks):
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         for writer in writers:
             writer.transport.abort()
         await asyncio.gather(*(writer.wait_closed() for writer in writers), return_exceptions=True)
+
+
+async def accept_no_more(server: asyncio.Server) -> None:
+    """Closes it when what it accepted last has begun, and so can be ended.
+
+    A connection that is accepted in the very moment of `close` would be nobody's: asyncio makes no transport for a
+    server that is closed, and forgets the socket.
+    """
+    for listener in server.sockets:
+        asyncio.get_running_loop().remove_reader(listener.fileno())
+    for _ in range(4):
+        await asyncio.sleep(0)
+    server.close()

@@ -24,6 +24,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from tests.patience import PATIENCE
+from tests.raw_server import accept_no_more
 from tests.wire_bytes import Answer, Api
 
 PATHS: dict[str, Api] = {
@@ -224,9 +225,7 @@ class WireServer:
         server = await asyncio.start_server(self._connection, "127.0.0.1", self._port, limit=2**26)
         self._started.set_result(server.sockets[0].getsockname()[1])
         await self._stop.wait()
-        server.close()
-        for _ in range(3):
-            await asyncio.sleep(0)  # connections that were just accepted begin, and so can be ended
+        await accept_no_more(server)
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
