@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,8 @@ from console_app.line_console.line_command import LineCommand
 
 if TYPE_CHECKING:
     from console_app.config.custom_commands import CustomCommand
-    from console_app.line_console.console import LineConsole
+    from console_app.line_console.line_ui import LineUi
+    from console_app.line_console.services import LineServices
 
 LONGEST_ABOUT = 200  # characters of a description
 
@@ -21,20 +22,20 @@ LONGEST_ABOUT = 200  # characters of a description
 class LineCustomCommands:
     """Of one console; `by_name` is empty until `read`."""
 
-    def __init__(self, console: LineConsole) -> None:
-        self._c = console
+    def __init__(self, services: LineServices, ui: LineUi, send: Callable[..., None]) -> None:
+        self._services, self._ui, self._send = services, ui, send
         self.by_name: Mapping[str, LineCommand] = {}
 
     async def read(self, taken: Iterable[str]) -> None:
         """Reads the files; what is wrong with one is a line. `taken` are the names that the console keeps."""
-        found = await asyncio.to_thread(self._c.services.custom_commands)
+        found = await asyncio.to_thread(self._services.custom_commands)
         kept = set(taken)
         for one in found.commands:
             if one.name in kept:
                 path = one_line(str(one.path), 200)
-                self._c.ui.tell("warning", f"{path}: /{one.name} is a command of Fanout. Rename the file.")
+                self._ui.tell("warning", f"{path}: /{one.name} is a command of Fanout. Rename the file.")
         for problem in found.problems:
-            self._c.ui.tell("warning", problem)
+            self._ui.tell("warning", problem)
         self.by_name = {one.name: self._command(one) for one in found.commands if one.name not in kept}
 
     def _command(self, custom: CustomCommand) -> LineCommand:
@@ -42,5 +43,5 @@ class LineCustomCommands:
         return LineCommand(custom.name, about, partial(self._run, custom), one_line(custom.argument_hint, 60))
 
     async def _run(self, custom: CustomCommand, rest: str) -> None:
-        services = self._c.services
-        self._c.send(custom.prompt(rest), around=partial(turn_of, custom, services.engine, services.models))
+        around = partial(turn_of, custom, self._services.engine, self._services.models)
+        self._send(custom.prompt(rest), around=around)
