@@ -122,7 +122,7 @@ class DraftKeeping:
     def _write(self) -> None:
         self._timer = None
         if not self._reading and not self._closed:
-            self._prompt.run_worker(self._keep_now(), group="draft")  # or the prompt would wait for the disk
+            self._prompt.run_worker(self._keep_now, group="draft")  # or the prompt would wait for the disk
 
     async def _keep_now(self) -> None:
         self._notice_begin()
