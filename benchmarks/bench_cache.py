@@ -71,10 +71,10 @@ async def measure(steps: int, calls: int) -> float:
     cached = sum(event.cached_tokens or 0 for event in usage)
     known = sum(one.total for one in endpoint.counted[:-1])
     row(f"{steps} steps of {calls} calls: input after the first request", f"{sent:,} tokens")
-    row("read from the cache", f"{cached / sent:.1%}")
+    row("read from the cache", f"{cached / sent:.2%}")
     later = [(event.input_tokens, event.cached_tokens or 0) for event in usage[1:]]
     share = sum(read for _, read in later) / sum(whole for whole, _ in later) if later else 1.0
-    row("read from the cache, once the results of the first step were sent", f"{share:.1%}")
+    row("read from the cache after the first step, whose results are sent once more", f"{share:.2%}")
     row("sent for the first time: the calls and results of the newest step", f"{(sent - known) / sent:.1%}")
     row("sent before and not read: what marks could still win", f"{(known - cached) / sent:.1%}")
     row("read from the cache, of what the request before had sent", f"{cached / known:.1%}")
