@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 from console_app.domain import events as ev
 from console_app.domain.approvals import CallPolicy
-from console_app.domain.errors import AnswerInterrupted, FanoutError, ProviderError
+from console_app.domain.errors import AnswerInterrupted, ContextOverflow, FanoutError, ProviderError
 from console_app.domain.messages import ThoughtLabel, UserMessage
 from console_app.domain.ports.provider import SLICE, ModelRequest, no_pictures
 from console_app.domain.sampling import Sampling
@@ -139,7 +139,13 @@ class Step:
             self._join(answer)
         calls, error = tuple(self.batch.calls), answer.error and answer.error.line
         return StepResult(
-            answer.text, calls, answer.finish, error, completed=self.tools.final_answer, paused=answer.paused
+            answer.text,
+            calls,
+            answer.finish,
+            error,
+            completed=self.tools.final_answer,
+            paused=answer.paused,
+            too_large=isinstance(answer.error, ContextOverflow) and answer.as_message() is None,
         )
 
     @property
