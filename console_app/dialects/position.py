@@ -68,6 +68,9 @@ _NAMES = {
 }  # fmt: skip
 _FRONT_MATTER = lazily(r"\s*(---|\+\+\+)[ \t]*\r?\n")
 _PARAGRAPH = lazily(r"\n[ \t]*\r?\n")
+_TEXTILE = r"(?:bc|bq|pre|notextile)(?:\([^()\n]*\))?"
+_TEXTILE_BLOCK = lazily(rf"{_TEXTILE}\.{{1,2}}\s|(?:[\s\S]*\n[ \t]*\r?\n)?{_TEXTILE}\.\.\s(?![\s\S]*\n\r?\n\w+\. )")
+"""A paragraph of code or of a quotation in Textile, and one that goes on over paragraphs."""
 _QUOTED_LINE = lazily(r"^[ \t]*>(?!>>)", re.MULTILINE)
 _LISTED = lazily(r"[ \t]*(?:[-*+•–:]|\(?(?:\d{1,3}|[A-Za-z]|[ivxlIVXL]{2,6})[.)]|\[\^?\w{1,20}\]:)[ \t]+")
 _POINT = lazily(r"(?:^|[^\w'])\(?(?:\d{1,3}|[A-Za-z]|[ivxl]{2,6})[.)]\s+$")
@@ -116,6 +119,12 @@ class Place:
         return _QUOTED_LINE.search(paragraph) is not None
 
     @property
+    def textile(self) -> bool:
+        """Whether the paragraph, or one before it that goes on, is one of Textile's blocks that show something."""
+        paragraph = _PARAGRAPH.split(self.before)[-1] + self.line
+        return any(_TEXTILE_BLOCK.match(text) for text in (paragraph, self.before))
+
+    @property
     def example(self) -> str:
         """Why what follows is an example, where the words that lead to it say so."""
         if self.line_start:
@@ -132,6 +141,8 @@ class Place:
             return f"it stands {self.inside}"
         if self.blockquote:
             return "it stands in a block quote"
+        if self.textile:
+            return "it stands in a block of markup"
         if self.line_start:
             indent = len(self.line.expandtabs(4))
             if self.first:

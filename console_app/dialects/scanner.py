@@ -268,7 +268,7 @@ def _handle(state: ScanState, found: Match) -> Reading[None]:
     elif kind == "ticks":
         yield from read_ticks(state, token)
     elif kind in ("member", "callee"):
-        yield from read_list(state, found["member"])
+        yield from read_list(state, found["member"], found["callee"])
     else:
         yield from read_object(state, found["key"])
 
