@@ -86,6 +86,7 @@ class ServerCommands:
             self._dialogue.say("Not added: " + "; ".join(f"{shown[field]} {why}" for field, why in wrong.items()) + ".")
         else:
             await switches.put(typed.name, fields_of(typed, {}))
+            self._dialogue.say(f"Server {one_line(typed.name, 40)} is added and starts.")
 
     async def reload(self, _rest: str) -> None:
         """/reload: mcp.json and the commands' files."""
