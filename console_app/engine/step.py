@@ -103,6 +103,7 @@ class Step:
             executor=self.executor,
             emit=owner.emit,
             new_id=lambda provider_id, index: session.new_call_id(provider_id, f"call_{turn}_{number}_{index}"),
+            why_missing=lambda tool: session.servers.why_missing(tool) if session.servers is not None else "",
         )
         self._restarts = Restarts(session, self.batch, owner.emit)
 

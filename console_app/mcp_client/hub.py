@@ -180,6 +180,10 @@ class Hub(OffersOfServers):
         connections = self._connections.values()
         return [self._spec(connection, tool) for connection in connections for tool in connection.listed_tools.tools]
 
+    def tools_off(self) -> Sequence[ToolSpec]:
+        """The tools that are switched off, of servers that are up."""
+        return [spec for spec in self.all_tools() if not self._is_on(spec.server, "tool", spec.tool)]
+
     def tool(self, server: str, name: str) -> ToolSpec | None:
         """One tool of a server, whether it is on or off; None where there is none such now."""
         connection = self._connections.get(server)
