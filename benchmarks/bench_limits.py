@@ -85,7 +85,7 @@ def console(endpoint: Endpoint, model: str, options: tuple[str, ...]) -> tuple[f
         endpoint.events()
         shown.type("go\r")
         since = len(shown.pieces)
-        said = shown.seen("ime limit" if not model.startswith("argument-") else "finis", 120, since=since)
+        said = shown.seen("ime limit" if not model.startswith("argument-") else "cut off", 120, since=since)
         begun = next(noted["at"] for noted in endpoint.events() if noted["event"] == "request")
         asked = time.monotonic()
         shown.type("\x04")
