@@ -134,8 +134,11 @@ class Hub(OffersOfServers):
         changed = [tool for tool in connection.listed_tools.changed if tool in shown]
         return [tool for tool in changed if await connection.accept(tool, shown[tool])]
 
-    async def close(self) -> None:
-        """Ends every connection, all at once, and every program that was started, with their children."""
+    async def close(self, *, hurried: bool = False) -> None:
+        """Ends every connection, all at once, and every program that was started, with their children.
+
+        `hurried` leaves programs hardly any time to leave by themselves."""
+        self._guard.hurried = hurried
         await asyncio.gather(*(connection.stop() for connection in self._connections.values()))
         await self._guard.close()
 
