@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 from console_app.conversation.by_hand import MANUAL
 from console_app.conversation.call_text import call_text, log_lines
 from console_app.conversation.context_report import context_report
+from console_app.conversation.cost_report import cost_report
 from console_app.conversation.own_editor import edited
+from console_app.conversation.request_report import request_report
 from console_app.conversation.sessions import EXPORTS_ABOUT
 from console_app.domain.errors import UsageError
 from console_app.domain.safe_text import one_line
@@ -89,6 +91,8 @@ class Commands:
         yield LineCommand("export", "write this session to a file", self._export, "[md|html|jsonl] [PATH]")
         yield LineCommand("compact", "a summary in place of older turns, for the model", self._compact, "[undo]")
         yield LineCommand("context", "what the model reads, and how full its window is", self._context)
+        yield LineCommand("request", "the messages of the next request, and of the last one", self._request)
+        yield LineCommand("cost", "tokens and money of this session, in all and by turn", self._cost)
         yield LineCommand(
             "todo", "the to-do list; add, done, or delete changes it", self._todo, "[add WORDS|done 2|delete 2]"
         )
@@ -282,6 +286,12 @@ class Commands:
     async def _context(self, _rest: str) -> None:
         c = self._c
         self._say(context_report(c.services.engine, c.numbers.transcript, c.services.models.window))
+
+    async def _request(self, _rest: str) -> None:
+        self._say(request_report(self._c.services.engine))
+
+    async def _cost(self, _rest: str) -> None:
+        self._say(cost_report(self._c.numbers.transcript))
 
     async def _todo(self, rest: str) -> None:
         items, (word, _, words) = list(self._c.items), rest.partition(" ")
