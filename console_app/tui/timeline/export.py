@@ -94,7 +94,7 @@ def as_text(turn: TurnView, now: float, width: int = TEXT_WIDTH) -> str:
     for row in rows:
         if isinstance(row, CallRow):
             bar = "".join(glyph for glyph, _ in bar_cells(row.call, window, columns.bar, now))
-            label = _padded(f"{state_of(row.call)[0]} {labels.of(row.call)}", columns.label)
+            label = _padded(f"{state_of(row.call)[0]} {labels.within(row.call, columns.label - 2)}", columns.label)
             lines.append(f" {label} {bar} {time_of(row.call, now):>{columns.time}}  {state_of(row.call)[1]}")
         else:
             lines.append(f" Answer {row.number}")
