@@ -390,16 +390,6 @@ class ApprovalBoard(Vertical, can_focus=True):
         """Paints the keys; how many lines they take."""
         if not self.is_attached:
             return 1
-        here = self.has_focus_within or self.has_focus
-        selection = self.selection
-        lines = keys(
-            selection.stage if here else "away",
-            self._cells,
-            counts=selection.keys.settled,
-            held=selection.keys.holds is not None,
-            rules=selection.current is not None and bool(selection.current.rules),
-            many=len(selection.waiting) > 1,
-            reads=any(approval.only_reads for approval in selection.waiting),
-        )
+        lines = keys(self.selection, self._cells, here=self.has_focus_within or self.has_focus)
         self.query_one(KeyLines).name_keys(lines)
         return len(lines)
