@@ -56,6 +56,7 @@ class Engine:
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self.activity: Activities | None = None  # what goes on, until its context is left
+        self.on_decided: Callable[[Turn], None] | None = None  # called with a turn whose outcome is known
         self._clock = clock
         transcript = transcript or Transcript()
         self._session = Session(
@@ -199,6 +200,8 @@ class Engine:
         self._must_be_idle()
         self.activity = activity
         activity.on_left = self._left
+        if isinstance(activity, Turn):
+            activity.on_decided = self.on_decided
         return activity
 
     def _left(self, activity: object) -> None:

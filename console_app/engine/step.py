@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 from console_app.domain import events as ev
 from console_app.domain.approvals import CallPolicy
-from console_app.domain.errors import AnswerInterrupted, FanoutError, ProviderError
+from console_app.domain.errors import AnswerInterrupted, ContextOverflow, FanoutError, ProviderError
 from console_app.domain.messages import ThoughtLabel, UserMessage
 from console_app.domain.ports.provider import SLICE, ModelRequest, no_pictures
 from console_app.domain.sampling import Sampling
@@ -103,6 +103,7 @@ class Step:
             executor=self.executor,
             emit=owner.emit,
             new_id=lambda provider_id, index: session.new_call_id(provider_id, f"call_{turn}_{number}_{index}"),
+            why_missing=lambda tool: session.servers.why_missing(tool) if session.servers is not None else "",
         )
         self._restarts = Restarts(session, self.batch, owner.emit)
 
@@ -139,7 +140,13 @@ class Step:
             self._join(answer)
         calls, error = tuple(self.batch.calls), answer.error and answer.error.line
         return StepResult(
-            answer.text, calls, answer.finish, error, completed=self.tools.final_answer, paused=answer.paused
+            answer.text,
+            calls,
+            answer.finish,
+            error,
+            completed=self.tools.final_answer,
+            paused=answer.paused,
+            too_large=isinstance(answer.error, ContextOverflow) and answer.as_message() is None,
         )
 
     @property

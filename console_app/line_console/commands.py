@@ -252,7 +252,7 @@ class Commands:
             case "rename":
                 await sessions.rename(session_id=info.id)
             case "fork":
-                await sessions.open(await library.store.fork(info.id))
+                await sessions.open(info.id, copy=True)
             case "export":
                 await sessions.export(session_id=info.id)
             case _:

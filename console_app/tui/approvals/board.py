@@ -116,7 +116,7 @@ class ApprovalBoard(Vertical, can_focus=True):
         yield ArgumentsView()
         yield Static(classes="board--rule")
         yield Input(placeholder=WHY_NOT)
-        yield KeyLines(classes="board--keys")
+        yield KeyLines(self._timing.now, classes="board--keys")
 
     @property
     def _cells(self) -> int:
@@ -401,5 +401,5 @@ class ApprovalBoard(Vertical, can_focus=True):
             many=len(selection.waiting) > 1,
             reads=any(approval.only_reads for approval in selection.waiting),
         )
-        self.query_one(".board--keys", Static).update(Content("\n").join(lines))
+        self.query_one(KeyLines).name_keys(lines)
         return len(lines)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import TypeVar
 
@@ -173,6 +174,10 @@ class ConsoleUi:
             await self.drafts.switched()
         await self.shown.show_stored(events)
         self.changed()
+
+    def another_session(self) -> AbstractContextManager[None]:
+        """See UiPort."""
+        return nullcontext() if self.drafts is None else self.drafts.on_the_way()
 
     def show_new(self) -> None:
         """See UiPort."""

@@ -124,6 +124,7 @@ def test_the_files_say_what_the_screen_says(tmp_path: Path) -> None:
     assert "forecast city=Lima" in text
     assert "elapsed 5.8 s · total 8.6 s · 2.8 s saved" in text
     first = export.write(turn, START + 9, "svg", tmp_path)
+    assert first.stat().st_mode & 0o077 == 0
     assert (first.name, export.write(turn, START + 9, "svg", tmp_path).name) == ("timeline-1.svg", "timeline-1-2.svg")
     drawing = ElementTree.fromstring(first.read_text())
     assert sum("runs 2.8 s" in (title.text or "") for title in drawing.iter("{http://www.w3.org/2000/svg}title")) == 1
