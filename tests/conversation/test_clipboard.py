@@ -13,8 +13,8 @@ from tests.conversation.test_attachments import JPEG, png
 
 WAYLAND = """
 case "$*" in
-  --list-types) [ -f {clip} ] && cat {clip}.kinds || exit 1 ;;
-  "--no-newline --type image/png"|"--no-newline --type image/jpeg"|--no-newline) cat {clip} ;;
+  -l) [ -f {clip} ] && cat {clip}.kinds || exit 1 ;;
+  "-n -t image/png"|"-n -t image/jpeg"|-n) cat {clip} ;;
   *) exit 64 ;;
 esac
 """
