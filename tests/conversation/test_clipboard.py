@@ -10,6 +10,7 @@ import pytest
 from console_app.conversation import clipboard
 from console_app.conversation.clipboard import Clip, ClipboardError, read_clipboard
 from tests.conversation.test_attachments import JPEG, png
+from tests.patience import PATIENCE
 
 WAYLAND = """
 case "$*" in
@@ -27,6 +28,12 @@ case "$*" in
 esac
 """
 MAC = """[ "$1" = - ] && grep -q image {clip}.kinds && cat {clip} || exit 1"""
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A busy machine is no clipboard that does not answer."""
+    monkeypatch.setattr(clipboard, "PATIENCE", PATIENCE)
 
 
 def program(folder: Path, name: str, script: str) -> None:

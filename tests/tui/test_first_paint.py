@@ -15,6 +15,7 @@ from textual.geometry import Size
 from textual.pilot import Pilot
 from textual.widgets import OptionList
 
+from console_app.conversation import clipboard
 from console_app.domain.approvals import ApprovalMode
 from console_app.domain.errors import ConfigError
 from console_app.tui.app import FanoutApp
@@ -195,6 +196,7 @@ async def test_what_is_on_the_clipboard_waits_for_who_can_take_it(
 ) -> None:
     program(tmp_path, "xclip", X11)
     copied(tmp_path, b"copied", "text/plain")
+    monkeypatch.setattr(clipboard, "PATIENCE", PATIENCE)
     for name, value in environ(tmp_path, DISPLAY=":0", WAYLAND_DISPLAY="").items():
         monkeypatch.setenv(name, value)
     async with slow.opened() as pilot:
