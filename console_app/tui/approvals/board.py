@@ -119,8 +119,7 @@ class ApprovalBoard(Vertical, can_focus=True):
         yield KeyLines(self._timing.now, classes="board--keys")
 
     @property
-    def _cells(self) -> int:
-        """Cells of a line; those that it will have where it was not laid out yet."""
+    def _cells(self) -> int:  # of a line; where it was not laid out yet, those that it will have
         return max(self.content_size.width or self.screen.size.width - BESIDE, 20)
 
     @property
@@ -339,13 +338,8 @@ class ApprovalBoard(Vertical, can_focus=True):
         self.query_one(".board--rows", Static).display = many
         self._paint_rows(shown)
         view = self.query_one(ArgumentsView)
-        view.set_class(
-            many
-            and not approval.changed
-            and change is None
-            and says_all(approval, row_sizes(selection.waiting, width), self._now()),
-            "-in-row",
-        )
+        whole = many and says_all(approval, row_sizes(selection.waiting, width), self._now())
+        view.set_class(whole and not approval.changed and change is None, "-in-row")
         view.show(arguments, approval.changed, change)
         lines = view.lay_out(width - 1)
         view.styles.height = max(min(lines, room - shown), 1)
