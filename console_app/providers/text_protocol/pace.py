@@ -14,7 +14,7 @@ SLICE = 1000  # characters that are read at once: 10 ms of whatever is written
 LONG = 50_000  # characters of an answer, or of what was given, that are read in a thread
 
 
-class Pace:
+class ReadingPace:
     """Feeds one reader. Behind much text that waits for its end, as in a long call, pieces are kept until they make up
     a slice: what they would tell before is only that the call grows.
     """
