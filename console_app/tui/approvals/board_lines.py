@@ -105,12 +105,13 @@ def header(
     if not approval.rules and not approval.changed:
         line += dot + Content.styled("always asks", "$warning")
     lines = [line]
-    if approval.runs:
-        runs = f"runs {one_line(approval.runs)}"
-        if line.cell_length + len(runs) + 3 <= width:
-            lines[0] += dot + Content.styled(runs, "$muted")
+    written = f"read from text ({call.dialect})".replace(" ()", "") if call.origin == "text" else ""
+    runs = f"runs {one_line(approval.runs)}" if approval.runs else ""
+    if source := " · ".join(filter(None, (written, runs))):
+        if line.cell_length + len(source) + 3 <= width:
+            lines[0] += dot + Content.styled(source, "$muted")
         else:
-            lines.append(Content.styled(_middle_cut(runs, width), "$muted"))
+            lines.append(Content.styled(_middle_cut(source, width), "$muted"))
     marks = Content.styled("+", "$success") + Content.styled(" new  - was", "$muted")
     for other in approval.others[:MOST_OTHERS]:
         rule = f"! {one_line(str(other.rule), 60)}"
