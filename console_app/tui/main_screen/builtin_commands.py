@@ -204,11 +204,7 @@ def session_commands(
 
 
 def conversation_commands(
-    ui: ConsoleUi,
-    services: ConsoleServices,
-    conversation: Conversation,
-    sessions: Sessions,
-    dialogs: Dialogs,
+    ui: ConsoleUi, services: ConsoleServices, conversation: Conversation, sessions: Sessions, dialogs: Dialogs
 ) -> list[Command]:
     """What is done with the conversation on screen."""
 
