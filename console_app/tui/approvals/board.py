@@ -100,7 +100,7 @@ class ApprovalBoard(Vertical, can_focus=True):
     ) -> None:
         super().__init__(id=id)
         self._timing = timing
-        self.selection = ApprovalSelection(timing.now, self._can_be_seen)
+        self.selection = ApprovalSelection(timing.now, lambda approval: approval.call.id not in self._broken)
         self.rules_path = ""  # where "always" writes its rule; "": nowhere, it holds for the session
         self._now = now
         self._first = 0  # row at the top
@@ -165,10 +165,10 @@ class ApprovalBoard(Vertical, can_focus=True):
         if not self.has_focus or not self._on_screen():
             return
         if what in ("session", "always") and selection.current is not None and not selection.current.rules:
-            self.post_message(
-                self.Refused(f"{one_line(selection.current.call.label, 60)} always asks: no rule can change that.")
-            )
+            label = one_line(selection.current.call.label, 60)
+            self.post_message(self.Refused(f"{label} always asks: no rule can change that."))
             return
+        held = False
         match what:
             case "once":
                 held = selection.once()
@@ -187,11 +187,9 @@ class ApprovalBoard(Vertical, can_focus=True):
             case "deny" | "none":
                 held = selection.deny(every=what == "none")
             case "words" | "comment":
-                held = False
                 if selection.ask_words(what):
                     self._open_line(*((COMMENT, selection.comment) if what == "comment" else (WHY_NOT, "")))
             case "edit":
-                held = False
                 if selection.current is not None and selection.may_edit():
                     self.post_message(self.EditRequested(selection.current.call.id))
         if held:
@@ -278,9 +276,6 @@ class ApprovalBoard(Vertical, can_focus=True):
     def _on_screen(self) -> bool:
         """Whether what is being decided can be seen at all."""
         return self.is_waiting and self.region.height >= LOWEST and self.screen.is_current
-
-    def _can_be_seen(self, approval: PendingApproval) -> bool:
-        return approval.call.id not in self._broken
 
     def _keep_time(self, needed: bool) -> None:
         if needed and self._clockwork is None:
