@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -58,6 +59,8 @@ class Turn(Activity):
         self.outcome: ev.TurnOutcome | None = None
         self.error: str | None = None
         self.timed_out = False
+        self.stopped_at: float | None = None  # of the session's clock, when it was stopped from outside
+        self.on_decided: Callable[[Turn], None] | None = None  # called with it, its last events still unread
         self.approvals_missed: list[MissedApproval] = []  # of calls that nobody could approve
         self.provider_calls = ProviderCalls(session, self.emit)
         self._may_compact = True
@@ -306,6 +309,8 @@ class Turn(Activity):
         self.emit(ev.TurnFinished(outcome=self.outcome, error=self.error))
         self._session.other_model = False
         self._outbox.close()
+        if self.on_decided is not None:
+            self.on_decided(self)
 
     def _join_note(self, note: str) -> None:
         """Tells the model, with the next prompt, that this turn stopped; an answer that ends the history needs no note
@@ -324,6 +329,7 @@ class Turn(Activity):
             return False
         self._stopped = True
         self._ending = ending
+        self.stopped_at = self._session.monotonic()
         if self._step is not None:
             self._step.ending = ending
         self._main.cancel()
