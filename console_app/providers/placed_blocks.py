@@ -2,8 +2,8 @@
 
 A block is a `Reasoning` of the message, with text where people read some. Its `data` holds `source` (the endpoint),
 how much text and how many calls came before it, and the `block` itself; a mark, in place of a block, holds the fields
-of the `text` that begins there, so that text and calls keep the order in which they were written. What parts a text from
-that before it for people (`APART`) is no part of either: a mark says with `gap` how much of it stands in front.
+of the `text` that begins there, so that text and calls keep the order in which they were written. What parts a text
+from that before it for people (`APART`) is no part of either: a mark says with `gap` how much of it stands in front.
 """
 
 from __future__ import annotations
