@@ -13,7 +13,7 @@ from console_app.domain.tools import ToolSpec
 from console_app.providers.answer import WireAnswer, raise_for_error
 from console_app.providers.labelled_calls import LabelledCalls, Where
 from console_app.providers.loose_json import arr, count, obj, object_problem, text
-from console_app.providers.placed_blocks import placed
+from console_app.providers.placed_blocks import APART, placed
 from console_app.providers.server_tools import anthropic_finished, anthropic_started
 
 FORMAT = "anthropic"
@@ -27,6 +27,7 @@ class _Block:
     fields: dict[str, Any]
     began: tuple[int, int]
     json: list[str] = field(default_factory=list[str])  # of its input, as it is streamed
+    gap: int = 0  # of a text: how much parts it from the one before
 
     @property
     def kind(self) -> str:
@@ -42,6 +43,7 @@ class AnthropicAnswer(WireAnswer):
         self._calls = LabelledCalls(self.chunks, "content_block_stop", self.offered, once=True)
         self._open: dict[int | None, _Block] = {}
         self._counted: dict[str, Any] = {}
+        self._apart = False  # something stands between the text so far and what follows
         self._where = Where()  # of the newest piece of arguments: most are of the call of the one before
 
     @property
@@ -85,7 +87,10 @@ class AnthropicAnswer(WireAnswer):
     def _start(self, index: int | None, fields: dict[str, Any]) -> None:
         if unstopped := self._open.pop(index, None):
             self._close(unstopped, complete=False)
-        block = _Block(dict(fields), (self.text_length, len(self._calls)))
+        gap = APART if self._apart and fields.get("type") == "text" else ""
+        self.add_text(gap)
+        self._apart = fields.get("type") != "text" and self.text_length > 0
+        block = _Block(dict(fields), (self.text_length, len(self._calls)), gap=len(gap))
         match block.kind:
             case "tool_use":
                 # `{}` stands for what is still to be streamed.
@@ -148,9 +153,11 @@ class AnthropicAnswer(WireAnswer):
         """Keeps a block; thinking that was cut off is kept for people only, since it has no signature."""
         if block.kind == "text":
             # Only what tells it from the text before it: the words are those of the message.
-            if self.text_length > block.began[0] and (block.began != (0, 0) or block.fields.get("citations")):
+            said = self.text_length > block.began[0] or block.gap
+            if said and (block.began != (0, 0) or block.fields.get("citations")):
                 fields = {name: value for name, value in block.fields.items() if name not in ("type", "text") and value}
-                self._keep(placed(self._source, *block.began, text=fields))
+                gap = {"gap": block.gap} if block.gap else {}
+                self._keep(placed(self._source, *block.began, text=fields, **gap))
             return
         if block.kind in THINKING:
             data = placed(self._source, *block.began, block=block.fields) if complete else {}

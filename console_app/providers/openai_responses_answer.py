@@ -16,7 +16,7 @@ from console_app.providers.answer import ServerFault, WireAnswer, error_message,
 from console_app.providers.labelled_calls import LabelledCalls, Where
 from console_app.providers.loose_json import arr, count, obj, text
 from console_app.providers.openai_responses_items import Item, Items, PartKey
-from console_app.providers.placed_blocks import placed
+from console_app.providers.placed_blocks import APART, placed
 from console_app.providers.server_tools import RESPONSES_CALLS, responses_finished, responses_started
 
 FORMAT = "openai-responses"
@@ -157,6 +157,8 @@ class ResponsesAnswer(WireAnswer):
         if not piece:
             return
         if not item.parts and (item.phase or self._now != (0, 0)):
+            item.gap = len(APART) if self.text_length else 0
+            self.add_text(APART[: item.gap])
             self._mark(item, self._now)
         item.parts.setdefault(part, []).append(piece)
         self.add_text(piece)
@@ -178,7 +180,8 @@ class ResponsesAnswer(WireAnswer):
         """A text begins here, apart from what was said or called before."""
         item.began = position
         fields = {"phase": item.phase} if item.phase else {}
-        data = placed(self._source, *position, text=fields)
+        gap = {"gap": item.gap} if item.gap else {}
+        data = placed(self._source, *position, text=fields, **gap)
         self.chunks.append(ReasoningFinished(Reasoning(provider=FORMAT, data=data)))
 
     # -- what goes back as it came

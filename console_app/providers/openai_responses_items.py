@@ -23,6 +23,7 @@ class Item:
     thinking: list[str] = field(default_factory=list[str])
     thought_part: object = None
     phase: str = ""
+    gap: int = 0  # of a message: how much parts it from the text before
     started: bool = False  # a call of the provider that has a panel
     done: bool = False
     kept: bool = False  # so that it goes back

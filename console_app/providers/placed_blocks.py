@@ -2,7 +2,8 @@
 
 A block is a `Reasoning` of the message, with text where people read some. Its `data` holds `source` (the endpoint),
 how much text and how many calls came before it, and the `block` itself; a mark, in place of a block, holds the fields
-of the `text` that begins there, so that text and calls keep the order in which they were written.
+of the `text` that begins there, so that text and calls keep the order in which they were written. What parts a text
+from that before it for people (`APART`) is no part of either: a mark says with `gap` how much of it stands in front.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from typing import Any
 from console_app.domain.messages import AssistantMessage, Reasoning
 from console_app.domain.tools import ToolCall
 from console_app.providers.loose_json import obj
+
+APART = "\n\n"  # between two texts of an answer that something else stands between
 
 TextBlock = Callable[[str, dict[str, Any]], dict[str, Any]]
 
@@ -38,7 +41,8 @@ def in_order(
         text_end, calls_end = _position(block)
         text_end = max(text_at, min(text_end, len(message.content)))
         calls_end = max(calls_at, min(calls_end, len(message.tool_calls)))
-        yield from _stretch(message, (text_at, text_end), (calls_at, calls_end), fields, text_block, call_block)
+        words_end = max(text_at, text_end - int(block.data.get("gap", 0)))
+        yield from _stretch(message, (text_at, words_end), (calls_at, calls_end), fields, text_block, call_block)
         fields = obj(block.data.get("text"))
         if "text" not in block.data:
             yield dict(block.data.get("block") or block.data)

@@ -241,8 +241,23 @@ async def test_responses_items_go_back_whole_and_in_place(server: WireServer) ->
     assert [item.get("type", "message") for item in back] == [item["type"] for item in items]
     assert back[0] == {"role": "assistant", "content": "Let me see.", "phase": "commentary"}
     assert back[2:5] == [REASONING, WEB, CONNECTOR]
+    assert back[5] == {"role": "assistant", "content": "And this.", "phase": "commentary"}
     assert [one[:2] for one in panels_of(chunks)] == [("", "web_search"), ("notes", "find")]
     assert panels_of(chunks)[1][3] == "one note"
+
+
+async def test_texts_with_something_between_them_are_apart_for_people_and_go_back_as_they_came(
+    server: WireServer,
+) -> None:
+    chunks, body = await sent_back(server, "anthropic", message_events(PLAIN, SEARCH, FOUND, CITED, stop="end_turn"))
+    assert text_of(chunks) == "Let me see.\n\nHigh water at six."
+    assert body["messages"][1]["content"] == [PLAIN, SEARCH, FOUND, CITED]
+    cited = [CITED, {"type": "text", "text": " And so on."}]
+    assert text_of(await answer_to(server, "anthropic", Reply(message_events(*cited)))) == CITED["text"] + " And so on."
+    items = [message_item(1, "First."), message_item(2, "Then this.")]
+    chunks, body = await sent_back(server, "openai-responses", response_events(*items))
+    assert text_of(chunks) == "First.\n\nThen this."
+    assert [item["content"] for item in body["input"][1:-1]] == ["First.", "Then this."]
 
 
 async def test_without_its_reasoning_nothing_of_the_provider_goes_back(server: WireServer) -> None:
@@ -302,11 +317,11 @@ def deltas_left_out(events: list[bytes], *kinds: bytes) -> list[bytes]:
 async def test_what_comes_only_in_a_closing_event_is_read_once(server: WireServer, left_out: tuple[bytes, ...]) -> None:
     if left_out == (b"output_item.added", b"output_item.done"):
         events = deltas_left_out(response_events(*[item for item in ONLY if item["type"] == "message"]), *left_out)
-        assert text_of(await answer_to(server, "openai-responses", Reply(events))) == "Let me see.Done?"
+        assert text_of(await answer_to(server, "openai-responses", Reply(events))) == "Let me see.\n\nDone?"
         return
     chunks = await answer_to(server, "openai-responses", Reply(deltas_left_out(response_events(*ONLY), *left_out)))
     assert_well_formed(chunks)
-    assert text_of(chunks) == "Let me see.Done?"
+    assert text_of(chunks) == "Let me see.\n\nDone?"
     assert calls_of(chunks) == [(CALC, '{"expression": "1"}'), (CALC, '{"expression": "2"}')]
     assert ids_of(chunks) == ["call_1", "call_2"]
 
@@ -318,7 +333,7 @@ async def test_text_that_only_its_own_closing_event_holds(server: WireServer) ->
     refusal = responses_event("response.refusal.done", refusal="No.", output_index=1, item_id="m2", content_index=0)
     end = responses_event("response.completed", response={"status": "completed"})
     chunks = await answer_to(server, "openai-responses", Reply([part, done, done, refusal, end]))
-    assert text_of(chunks) == "Hello there.No."
+    assert text_of(chunks) == "Hello there.\n\nNo."
 
 
 async def test_items_whose_ids_change_midway_are_told_by_place_and_call(server: WireServer) -> None:
@@ -327,7 +342,7 @@ async def test_items_whose_ids_change_midway_are_told_by_place_and_call(server: 
         for number, event in enumerate(response_events(*ONLY))
     ]
     chunks = await answer_to(server, "openai-responses", Reply(events))
-    assert text_of(chunks) == "Let me see.Done?"
+    assert text_of(chunks) == "Let me see.\n\nDone?"
     assert calls_of(chunks) == [(CALC, '{"expression": "1"}'), (CALC, '{"expression": "2"}')]
 
 
