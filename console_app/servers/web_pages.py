@@ -22,9 +22,7 @@ LARGEST_PAGE: Final = 2_000_000  # bytes; the rest is not read
 LONGEST_TEXT: Final = 4000  # characters of a page
 READING_SECONDS: Final = 2.0  # of the processor's time for the tags of a page
 _PIECE: Final = 32_768  # characters that are read between two looks at the time
-_LONGEST_END: Final = (
-    8_192  # characters of a tag without an end: Python reads one by squares of its length
-)
+_LONGEST_END: Final = 8_192  # characters of a tag without an end: Python reads one by squares of its length
 _REDIRECTS: Final = 4
 _IGNORED: Final = frozenset(
     {"script", "style", "noscript", "template", "svg", "nav", "footer", "aside", "form", "head"}

@@ -17,7 +17,7 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.message import Message
 from textual.widget import Widget
-from textual.widgets import Input, Static
+from textual.widgets import Input
 
 from console_app.conversation.question_queue import PendingQuestion, Reply
 from console_app.domain.questions import Elicitation, SamplingRequest, one_of
