@@ -6,9 +6,9 @@ in all, and how long the event loop is held at most. smolagents is no dependency
 Fanout (`pip install smolagents`), a line says so.
 
 Measured on two cores under load, Python 3.11: Markdown 22 to 25 MB/s whole, 10 in pieces of 64, 2 in pieces of 4; one
-call of 1 MB 20 to 28 ms whole, 54 to 66 ms in pieces of 64; 12,000 calls 1.3 to 1.4 MB/s; 10 MB of openers 0.2 to
-1.7 s, 1 to 52 ms at most at once, the garbage collector's included. One long argument whole: 54 MB/s, where smolagents,
-which looks for the first and the last brace, reads 1,100 and json.loads 1,500.
+call of 1 MB 20 to 28 ms whole, 54 to 66 ms in pieces of 64; 12,000 calls 1.3 to 1.4 MB/s; 10 MB of openers 0.2 to 1.7
+s, 1 to 24 ms of processor time at most at once, the garbage collector's included. One long argument whole: 54 MB/s,
+where smolagents, which looks for the first and the last brace, reads 1,100 and json.loads 1,500.
 """
 
 from __future__ import annotations

@@ -48,9 +48,7 @@ class _Programs:
     text: Sequence[str]
 
 
-_WAYLAND = _Programs(
-    ("wl-paste", "--list-types"), ("wl-paste", "--no-newline", "--type", "{}"), ("wl-paste", "--no-newline")
-)
+_WAYLAND = _Programs(("wl-paste", "-l"), ("wl-paste", "-n", "-t", "{}"), ("wl-paste", "-n"))
 _X11 = _Programs(
     ("xclip", "-selection", "clipboard", "-o", "-t", "TARGETS"),
     ("xclip", "-selection", "clipboard", "-o", "-t", "{}"),

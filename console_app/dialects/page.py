@@ -43,8 +43,9 @@ next prompt. `fanout parse` reads as `text` does; `--protocol auto` shows what `
 How it decides:
 
 - **A call stands at the top level of the answer.** In quotation marks, a block quote, a list, a table, a comment,
-  inline code, an element, front matter, an indented block or one of Textile's (`bc.`, `bq.`) it is text; so it is in a fence, unless the fence is
-  how the dialect is written, and nothing in reasoning counts, nor anything after a result that the model made up.
+  inline code, an element, front matter, an indented block or one of Textile's (`bc.`, `bq.`) it is text; so it is in
+  a fence, unless the fence is how the dialect is written, and nothing in reasoning counts, nor anything after a
+  result that the model made up.
 - **What leads to a call.** Between rules, between a delimiter and more text (`$$`, `----`, `:::note`, `[source]`), and
   between a line that ends in a colon and more text it is shown, not run, unless that line speaks in the first person,
   as "I'll look it up:" does. In `auto` a marked call that ends the answer after such a line, a heading or a single

@@ -10,11 +10,12 @@ import pytest
 from console_app.conversation import clipboard
 from console_app.conversation.clipboard import Clip, ClipboardError, read_clipboard
 from tests.conversation.test_attachments import JPEG, png
+from tests.patience import PATIENCE
 
 WAYLAND = """
 case "$*" in
-  --list-types) [ -f {clip} ] && cat {clip}.kinds || exit 1 ;;
-  "--no-newline --type image/png"|"--no-newline --type image/jpeg"|--no-newline) cat {clip} ;;
+  -l) [ -f {clip} ] && cat {clip}.kinds || exit 1 ;;
+  "-n -t image/png"|"-n -t image/jpeg"|-n) cat {clip} ;;
   *) exit 64 ;;
 esac
 """
@@ -27,6 +28,12 @@ case "$*" in
 esac
 """
 MAC = """[ "$1" = - ] && grep -q image {clip}.kinds && cat {clip} || exit 1"""
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A busy machine is no clipboard that does not answer."""
+    monkeypatch.setattr(clipboard, "PATIENCE", PATIENCE)
 
 
 def program(folder: Path, name: str, script: str) -> None:

@@ -15,6 +15,7 @@ from console_app.domain.ports.provider import CallClosed, CallDelta, CallOpened,
 from console_app.domain.ports.toolset import CallReporter, Invocation
 from console_app.domain.tools import Outcome, ToolResult
 from console_app.domain.transcript import Transcript
+from console_app.engine.executor import GRACE
 from console_app.engine.turn import Turn
 from tests.engine.peers import (
     Line,
@@ -179,7 +180,7 @@ def test_a_deaf_tool_gives_its_place_free_after_a_while() -> None:
 
         events = await play(engine, react=press_x)
         assert outcomes(engine) == ["cancelled", "succeeded"]
-        assert only(events, ev.CallStarted)[-1].at == 2
+        assert only(events, ev.CallStarted)[-1].at == GRACE
         tools.event("deaf").set()
         await asyncio.sleep(0.1)
 
@@ -197,7 +198,7 @@ def test_esc_returns_within_the_grace_from_a_deaf_tool() -> None:
 
         events = await play(engine, react=esc)
         assert ending(events).at == 1
-        assert asyncio.get_running_loop().time() == 3
+        assert asyncio.get_running_loop().time() == 1 + GRACE
         check_turn(engine, events)
         tools.event("deaf").set()
         await asyncio.sleep(0.1)

@@ -10,6 +10,8 @@ import pytest
 
 from tests.faults.table import ROOT, Row, rows
 
+SHARES = "::test_what_stands_on_whole_pages_comes_back"
+
 
 class Tally:
     """What came of each case, by the test it belongs to."""
@@ -18,6 +20,7 @@ class Tally:
         self.tried: Counter[str] = Counter()
         self.failed: Counter[str] = Counter()
         self.skipped: dict[str, str] = {}
+        self.shares: list[str] = []  # how much of damaged files came back, as the tests of them print it
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         node = report.nodeid.partition("[")[0]
@@ -26,6 +29,8 @@ class Tally:
         elif report.when == "call" or report.failed:
             self.tried[node] += report.when == "call" or report.when == "setup"
             self.failed[node] += report.failed
+            if node.endswith(SHARES) and report.when == "call":
+                self.shares += report.capstdout.splitlines()
 
     def lines(self, table: list[Row]) -> list[str]:
         """A line a kind, and one for each row that didn't hold or could not be tried."""
@@ -35,6 +40,7 @@ class Tally:
             tried = sum(self.tried[node] for node in nodes)
             held = tried - sum(self.failed[node] for node in nodes)
             said.append(f"{kind:12} {len(nodes):4} faults {tried:5} tried {held:5} held")
+        said += self.shares
         for row in table:
             if self.failed[row.node] or not self.tried[row.node]:
                 why = "did not hold" if self.failed[row.node] else self.skipped.get(row.node, "was not tried")

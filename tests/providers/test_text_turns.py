@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import sys
 from contextlib import suppress
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
 import pytest
 
+from console_app import dialects
 from console_app.domain.ports.provider import FinishChunk, TextChunk
 from console_app.domain.tools import ToolSpec
 from console_app.providers.text_protocol import TextProtocol
@@ -58,6 +60,7 @@ async def test_others_have_their_turn_between_any_two_slices_of_one_long_piece(p
     assert turns[0] - begun >= SIZE // 2_000 - 5
 
 
+READING = str(Path(dialects.__file__).parent)
 LONG = 400_000
 WHOLE = {
     "a string that turns out to be none": "<tool_call>{'</tool_call>" + "{ " * (LONG // 2) + "'x\nThat is all.",
@@ -74,9 +77,9 @@ WHOLE = {
 async def test_what_is_read_as_a_whole_is_read_beside_the_event_loop(answer: str, size: int) -> None:
     done = most = 0
 
-    def count(_frame: FrameType, event: str, _argument: Any) -> None:
+    def count(frame: FrameType, event: str, _argument: Any) -> None:
         nonlocal done
-        done += event in ("call", "c_call")
+        done += event in ("call", "c_call") and frame.f_code.co_filename.startswith(READING)
 
     async def others() -> None:
         nonlocal done, most
@@ -103,4 +106,4 @@ async def test_what_is_read_as_a_whole_is_read_beside_the_event_loop(answer: str
                 await beside
             await provider.close()
     assert text.endswith("That is all.")
-    assert 0 < most < MOST_ENDED
+    assert 0 < most < MOST_ENDED, most

@@ -15,6 +15,7 @@ from textual.geometry import Size
 from textual.pilot import Pilot
 from textual.widgets import OptionList
 
+from console_app.conversation import clipboard
 from console_app.domain.approvals import ApprovalMode
 from console_app.domain.errors import ConfigError
 from console_app.tui.app import FanoutApp
@@ -25,6 +26,7 @@ from console_app.tui.main_screen.startup_screen import StartupScreen
 from console_app.tui.main_screen.welcome import EXAMPLES
 from console_app.tui.servers.screen import ServersScreen
 from console_app.tui.services import ConsoleServices
+from tests.conversation.test_clipboard import X11, copied, environ, program
 from tests.patience import PATIENCE
 from tests.tui.parts import THEMES, Server, WrittenModel, seen, services, until
 
@@ -186,6 +188,22 @@ async def test_a_long_paste_is_sent_whole(slow: Slow) -> None:
         await slow.loaded(pilot)
         await until(pilot, lambda: len(slow.model.requests) == 1)
         assert slow.model.requests[0].messages[-1].content == text
+
+
+@pytest.mark.parametrize("asked", [events.Key("ctrl+v", None), events.Paste("")], ids=["ctrl+v", "empty paste"])
+async def test_what_is_on_the_clipboard_waits_for_who_can_take_it(
+    slow: Slow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked: events.Key | events.Paste
+) -> None:
+    program(tmp_path, "xclip", X11)
+    copied(tmp_path, b"copied", "text/plain")
+    monkeypatch.setattr(clipboard, "PATIENCE", PATIENCE)
+    for name, value in environ(tmp_path, DISPLAY=":0", WAYLAND_DISPLAY="").items():
+        monkeypatch.setenv(name, value)
+    async with slow.opened() as pilot:
+        slow.typed("x")
+        slow.app.post_message(asked)
+        screen = await slow.loaded(pilot)
+        await until(pilot, lambda: screen.prompt.text == "xcopied")
 
 
 async def test_a_key_of_the_screen_waits_for_it(slow: Slow) -> None:

@@ -60,6 +60,7 @@ async def test_a_page_that_a_tool_read_and_the_model_quotes_writes_nothing(
         await until(pilot, read)
         if quoted == QUOTED["alone"]:
             await see(pilot, "maybe quoted: it stands in the result of files_read_file")
+            await see(pilot, "read from text (bare_json_lines)")
         else:
             await see(pilot, "nothing was run")
         states = [call.state for call in transcript.calls.values()][1:]

@@ -14,7 +14,7 @@ SLICE = 1000  # characters that are read at once: 10 ms of whatever is written
 LONG = 50_000  # characters of an answer, or of what was given, that are read in a thread
 
 
-class Pace:
+class ReadingPace:
     """Feeds one reader. Behind much text that waits for its end, as in a long call, pieces are kept until they make up
     a slice: what they would tell before is only that the call grows.
     """
@@ -22,12 +22,15 @@ class Pace:
     def __init__(self, reader: AnswerReader) -> None:
         self._reader = reader
         self._kept = ""
+        self._since = 0  # characters since others had their turn: pieces may all have come at once
 
     async def feed(self, text: str) -> AsyncGenerator[Chunk]:
         """The chunks that more text gives, with a turn for others between any two slices."""
         for start in range(0, len(text), SLICE):
-            if start:
+            if self._since >= SLICE:
+                self._since = 0
                 await asyncio.sleep(0)
+            self._since += min(SLICE, len(text) - start)
             piece = self._kept + text[start : start + SLICE]
             work = self._reader.work(piece)
             self._kept = piece if work == "much" and len(piece) < SLICE else ""

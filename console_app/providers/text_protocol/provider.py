@@ -42,7 +42,7 @@ from console_app.domain.ports.provider import (
 )
 from console_app.domain.sampling import Effort
 from console_app.domain.tools import Outcome, ToolSpec
-from console_app.providers.text_protocol.pace import LONG, Pace
+from console_app.providers.text_protocol.pace import LONG, ReadingPace
 from console_app.providers.text_protocol.provenance import GivenText, Provenance
 from console_app.providers.text_protocol.reading import AnswerReader
 from console_app.providers.text_protocol.rendering import as_text
@@ -207,7 +207,7 @@ class TextProtocol:
         request = _told(request, self._unheard) if self._unheard else request
         sent = as_text(request, dialect) if dialect is not None else request
         finished = False
-        pace = Pace(reader) if reader is not None else None
+        pace = ReadingPace(reader) if reader is not None else None
         try:
             async with self._inner.stream(sent) as chunks:
                 async for chunk in chunks:

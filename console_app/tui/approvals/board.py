@@ -119,8 +119,7 @@ class ApprovalBoard(Vertical, can_focus=True):
         yield KeyLines(self._timing.now, classes="board--keys")
 
     @property
-    def _cells(self) -> int:
-        """Cells of a line; those that it will have where it was not laid out yet."""
+    def _cells(self) -> int:  # of a line; where it was not laid out yet, those that it will have
         return max(self.content_size.width or self.screen.size.width - BESIDE, 20)
 
     @property
@@ -339,13 +338,8 @@ class ApprovalBoard(Vertical, can_focus=True):
         self.query_one(".board--rows", Static).display = many
         self._paint_rows(shown)
         view = self.query_one(ArgumentsView)
-        view.set_class(
-            many
-            and not approval.changed
-            and change is None
-            and says_all(approval, row_sizes(selection.waiting, width), self._now()),
-            "-in-row",
-        )
+        whole = many and says_all(approval, row_sizes(selection.waiting, width), self._now())
+        view.set_class(whole and not approval.changed and change is None, "-in-row")
         view.show(arguments, approval.changed, change)
         lines = view.lay_out(width - 1)
         view.styles.height = max(min(lines, room - shown), 1)
@@ -390,16 +384,6 @@ class ApprovalBoard(Vertical, can_focus=True):
         """Paints the keys; how many lines they take."""
         if not self.is_attached:
             return 1
-        here = self.has_focus_within or self.has_focus
-        selection = self.selection
-        lines = keys(
-            selection.stage if here else "away",
-            self._cells,
-            counts=selection.keys.settled,
-            held=selection.keys.holds is not None,
-            rules=selection.current is not None and bool(selection.current.rules),
-            many=len(selection.waiting) > 1,
-            reads=any(approval.only_reads for approval in selection.waiting),
-        )
+        lines = keys(self.selection, self._cells, here=self.has_focus_within or self.has_focus)
         self.query_one(KeyLines).name_keys(lines)
         return len(lines)

@@ -10,7 +10,7 @@ from textual.content import Content
 
 from console_app.domain.safe_text import is_safe, one_line
 from console_app.tui.approvals.risk import RISK_COLOURS, WORD
-from console_app.tui.approvals.selection import PendingApproval
+from console_app.tui.approvals.selection import ApprovalSelection, PendingApproval
 from console_app.tui.transcript_view.json_view import brief_arguments
 from console_app.tui.widgets.key_lines import key_lines
 
@@ -105,12 +105,13 @@ def header(
     if not approval.rules and not approval.changed:
         line += dot + Content.styled("always asks", "$warning")
     lines = [line]
-    if approval.runs:
-        runs = f"runs {one_line(approval.runs)}"
-        if line.cell_length + len(runs) + 3 <= width:
-            lines[0] += dot + Content.styled(runs, "$muted")
+    written = f"read from text ({call.dialect})".replace(" ()", "") if call.origin == "text" else ""
+    runs = f"runs {one_line(approval.runs)}" if approval.runs else ""
+    if source := " · ".join(filter(None, (written, runs))):
+        if line.cell_length + len(source) + 3 <= width:
+            lines[0] += dot + Content.styled(source, "$muted")
         else:
-            lines.append(Content.styled(_middle_cut(runs, width), "$muted"))
+            lines.append(Content.styled(_middle_cut(source, width), "$muted"))
     marks = Content.styled("+", "$success") + Content.styled(" new  - was", "$muted")
     for other in approval.others[:MOST_OTHERS]:
         rule = f"! {one_line(str(other.rule), 60)}"
@@ -158,17 +159,17 @@ def rule_lines(approval: PendingApproval, choice: int, path: str, width: int) ->
     return lines
 
 
-def keys(
-    stage: str, width: int, *, counts: bool, held: bool, rules: bool, many: bool = True, reads: bool = True
-) -> list[Content]:
-    """The keys of a stage, on as many lines as they need; faint while they don't count."""
-    if stage == "away":
+def keys(selection: ApprovalSelection, width: int, *, here: bool = True) -> list[Content]:
+    """The keys of its stage, on as many lines as they need; faint while they don't count. `here` is the focus."""
+    if not here:
         return key_lines([("tab", "to review")], width, accent="$warning", counts=True)
+    stage, many = selection.stage, len(selection.waiting) > 1
     shown: Sequence[tuple[str, str]] = {"rule": _RULE, "words": _WORDS, "comment": _COMMENT}.get(stage, _CHOOSING)
-    if not rules and stage == "choosing":
-        shown = [pair for pair in shown if pair[0] not in ("a", "A")]
     if stage == "choosing":
-        none = {*(() if many else ("Y", "N", "j/k")), *(() if many and reads else ("R",))}
+        rules = selection.current is not None and bool(selection.current.rules)
+        reads = many and any(approval.only_reads for approval in selection.waiting)
+        none = {*(() if rules else "aA"), *(() if many else ("Y", "N", "j/k")), *(() if reads else "R")}
         shown = [pair for pair in shown if pair[0] not in none]
     typing = stage in ("words", "comment")
-    return key_lines(shown, width, accent="$warning", counts=(counts or typing) and not held, clicks=not typing)
+    counts = (selection.keys.settled or typing) and selection.keys.holds is None
+    return key_lines(shown, width, accent="$warning", counts=counts, clicks=not typing)

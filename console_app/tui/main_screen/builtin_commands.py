@@ -44,7 +44,8 @@ def talk_commands(
         *dialog_commands(ui, services, dialogs, themes),
         protocol_command(ui, services),
         *session_commands(ui, conversation, sessions, services.clock),
-        *conversation_commands(ui, services, conversation, sessions, dialogs),
+        *conversation_commands(ui, conversation, sessions, dialogs),
+        *report_commands(ui, services, conversation, dialogs),
         doctor_command(ui, services, dialogs),
     ]
 
@@ -205,7 +206,6 @@ def session_commands(
 
 def conversation_commands(
     ui: ConsoleUi,
-    services: ConsoleServices,
     conversation: Conversation,
     sessions: Sessions,
     dialogs: Dialogs,
@@ -229,18 +229,6 @@ def conversation_commands(
         from console_app.tui.main_screen.copying import copy_answer
 
         ui.open(copy_answer, ui, rest)
-
-    def context(_rest: str) -> None:
-        ui.open(dialogs.text, "Context", report)
-
-    def cost(_rest: str) -> None:
-        ui.open(dialogs.text, "Cost", lambda: cost_report(ui.shown.transcript))
-
-    def request(_rest: str) -> None:
-        ui.open(dialogs.text, "Request", lambda: request_report(conversation.engine))
-
-    def report() -> str:
-        return context_report(conversation.engine, ui.shown.transcript, services.models.window)
 
     def compact(rest: str) -> None:
         if sessions.read_only:
@@ -269,10 +257,31 @@ def conversation_commands(
         Command("call", "call tools yourself, without a model", call, "[SERVER.TOOL [JSON] ...]", tools),
         Command("clear", "clear the screen; the model still knows the conversation", clear),
         Command("copy", "copy the last answer, or a code block, a table or a result", copy, "[WHAT]"),
+        Command("compact", "put a summary in place of older turns, for the model", compact, "[undo]"),
+    ]
+
+
+def report_commands(
+    ui: ConsoleUi, services: ConsoleServices, conversation: Conversation, dialogs: Dialogs
+) -> list[Command]:
+    """What tells of the requests to the model."""
+
+    def context(_rest: str) -> None:
+        ui.open(dialogs.text, "Context", context_now)
+
+    def context_now() -> str:
+        return context_report(conversation.engine, ui.shown.transcript, services.models.window)
+
+    def request(_rest: str) -> None:
+        ui.open(dialogs.text, "Request", lambda: request_report(conversation.engine))
+
+    def cost(_rest: str) -> None:
+        ui.open(dialogs.text, "Cost", lambda: cost_report(ui.shown.transcript))
+
+    return [
         Command("context", "what the model reads, and how full its window is", context),
         Command("request", "the messages of the next request, and of the last one", request),
         Command("cost", "tokens and money of this session, in all and by turn", cost),
-        Command("compact", "put a summary in place of older turns, for the model", compact, "[undo]"),
     ]
 
 

@@ -28,7 +28,7 @@ from console_app.tui.widgets.key_hints import KeyHints
 from console_app.tui.widgets.too_small import TooSmall
 
 # What a text area's own keys do. Keys of the prompt's that do more than write in it are not among them.
-WRITING = {binding.action for binding in TextArea.BINDINGS if isinstance(binding, Binding)} | {"newline"}
+WRITING = {binding.action for binding in TextArea.BINDINGS if isinstance(binding, Binding)} - {"paste"} | {"newline"}
 IN_A_TURN = ("steer", "toggle_all")  # actions of keys that do nothing before there is a conversation
 
 
@@ -77,7 +77,7 @@ class StartupScreen(MainScreen):
         if self.focused is not self.prompt:
             return False
         if isinstance(event, events.Paste):
-            return not event.text.lstrip().startswith("/")  # a command is the chat screen's to run
+            return event.text.lstrip()[:1] not in ("", "/")  # a picture, or a command, is the chat screen's
         if writes_text(event):
             return event.character != "@" and (bool(self.prompt.text) or event.character not in set("/?123"))
         action = self.action_of(event)

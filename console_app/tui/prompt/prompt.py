@@ -195,8 +195,10 @@ class Prompt(TextArea):
         self.write(f"{'' if not before or before[-1].isspace() else ' '}{mention} ")
 
     def action_paste(self) -> None:
-        """Ctrl+V."""
-        self.post_message(self.PasteRequested())
+        """Ctrl+V. From now on, and not only once it is read, what is written isn't whole."""
+        if not self.pasting:
+            self.pasting = True
+            self.post_message(self.PasteRequested())
 
     def action_submit(self) -> None:
         """Sends; a backslash at the end becomes a new line; an open completion list takes the key."""

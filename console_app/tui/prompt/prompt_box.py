@@ -119,14 +119,13 @@ class PromptBox(Vertical):
     @on(Prompt.PasteRequested)
     def _paste_asked_for(self, event: Prompt.PasteRequested) -> None:
         event.stop()
-        self.run_worker(self._paste(), group="paste", exclusive=True)
+        self.run_worker(self._paste(), group="paste")
 
     async def _paste(self) -> None:
         """The desktop's clipboard: a picture as its file's name, or a text; without either what was copied here."""
         from console_app.tui.prompt.desktop_clipboard import on_clipboard
 
         prompt = self.prompt
-        prompt.pasting = True
         try:
             picture, text, why = await on_clipboard(self._keep)
         finally:

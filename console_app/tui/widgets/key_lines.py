@@ -19,7 +19,8 @@ NAMED = {"esc": "escape", "enter": "enter"}
 class KeyLines(Static):
     """Where they are shown. A click or a tap on one presses its key, with all that guards a key.
 
-    `now` is a clock in seconds: what is clicked before the keys have stood still for SETTLE was meant for what was there.
+    `now` is a clock in seconds: what is clicked before the keys have stood still for SETTLE was meant for what was
+    there.
     """
 
     def __init__(self, now: Callable[[], float], *, classes: str) -> None:
