@@ -55,8 +55,9 @@ class Endpoint:
         return Answer(Text(f"Step {step}."), *calls, usage=usage)
 
 
-async def measure(steps: int, calls: int) -> float:
-    """The share of what the request before had sent that was read from the cache, after the first request."""
+async def measure(steps: int, calls: int) -> tuple[float, float]:
+    """Shares that were read from the cache: of what the request before had sent, after the first request; and of all
+    input after the first step."""
     endpoint = Endpoint(steps, calls)
     with WireServer(endpoint.answer) as server:
         provider = provider_at(server, "anthropic")
@@ -71,22 +72,23 @@ async def measure(steps: int, calls: int) -> float:
     cached = sum(event.cached_tokens or 0 for event in usage)
     known = sum(one.total for one in endpoint.counted[:-1])
     row(f"{steps} steps of {calls} calls: input after the first request", f"{sent:,} tokens")
-    row("read from the cache", f"{cached / sent:.1%}")
+    row("read from the cache", f"{cached / sent:.2%}")
     later = [(event.input_tokens, event.cached_tokens or 0) for event in usage[1:]]
     share = sum(read for _, read in later) / sum(whole for whole, _ in later) if later else 1.0
-    row("read from the cache, once the results of the first step were sent", f"{share:.1%}")
+    row("  once the results of the first step were sent", f"{share:.2%}")
     row("sent for the first time: the calls and results of the newest step", f"{(sent - known) / sent:.1%}")
     row("sent before and not read: what marks could still win", f"{(known - cached) / sent:.1%}")
     row("read from the cache, of what the request before had sent", f"{cached / known:.1%}")
-    return cached / known
+    return cached / known, share
 
 
 def main() -> None:
     """Ends with 1 where less of what an earlier request had sent is read than is wanted."""
     steps, calls = (int(word) for word in sys.argv[1:3]) if len(sys.argv) > 2 else (20, 32)
-    share = asyncio.run(measure(steps, calls))
-    if share < WANTED:
-        sys.exit(f"{share:.1%} is less than {WANTED:.0%}")
+    known, share = asyncio.run(measure(steps, calls))
+    held = known if len(sys.argv) > 2 else min(known, share)
+    if held < WANTED:
+        sys.exit(f"{held:.2%} is less than {WANTED:.0%}")
 
 
 if __name__ == "__main__":

@@ -55,7 +55,7 @@ def speed(read: Callable[[], object], size: int) -> float:
 
 FLOOD = 10_000_000
 OPENERS = ("{", "<", '[{"name":', "<tool_call>", "<tool_call>{'</tool_call>", "\n```json\n", "\n<a>", '"“')
-PIECE = 2_000  # characters that the text protocol hands to a scanner at once, on the event loop
+PIECE = 1_000  # characters that the text protocol hands to a scanner at once, on the event loop
 
 
 def flood(text: str) -> tuple[float, float, float]:

@@ -1,7 +1,8 @@
 """How long after its limit a turn has ended, in real time: `python -m benchmarks.bench_limits [NAME ...]`.
 
 A turn may take five seconds, and must have ended within two more. What comes is ten thousand calls, a hundred megabytes
-of arguments, a server that answers nothing, servers and models that never stop sending. The figures are seconds behind
+of arguments, a server that answers nothing, servers and models that never stop sending; beside them always a server
+that ends for nothing but SIGKILL. The figures are seconds behind
 the limit: of `turn.finished`, and of the end of the whole process (which also stores all results and ends the servers).
 """
 
@@ -22,7 +23,13 @@ from benchmarks.console import Console, Endpoint, fanout_env, row
 LIMIT = 5.0
 MOST = 2.0  # seconds behind the limit
 SERVER = Path(__file__).parents[1] / "tests" / "mcp_client" / "fixtures" / "faulty_server.py"
-MODES = {"silent": "never-answers", "logs": "log-flood", "progress": "progress-flood", "garbage": "garbage-flood"}
+MODES = {
+    "silent": "never-answers",
+    "logs": "log-flood",
+    "progress": "progress-flood",
+    "garbage": "garbage-flood",
+    "stubborn": "stubborn",
+}
 WHAT = {
     "10,000 calls of a server that answers nothing": ("hangs-10000", ()),
     "10,000 calls, one after the other": ("hangs-10000", ("--policy", "sequential")),
@@ -78,7 +85,7 @@ def console(endpoint: Endpoint, model: str, options: tuple[str, ...]) -> tuple[f
         endpoint.events()
         shown.type("go\r")
         since = len(shown.pieces)
-        said = shown.seen("ime limit" if not model.startswith("argument-") else "finis", 120, since=since)
+        said = shown.seen("ime limit" if not model.startswith("argument-") else "cut off", 120, since=since)
         begun = next(noted["at"] for noted in endpoint.events() if noted["event"] == "request")
         asked = time.monotonic()
         shown.type("\x04")

@@ -107,7 +107,7 @@ async def _guarded(setup: Setup, work: Work) -> int:
         finally:
             output.close()
     if setup.arguments.own_process:
-        end_within(LEAVING, ending.code)  # all is written and closed
+        end_within(interrupts.to_end.left(LEAVING), ending.code)  # all is written and closed
     return ending.code
 
 
@@ -140,7 +140,7 @@ async def _answered(setup: Setup, output: OutputStreams, interrupts: Interrupts,
     gate = wiring.build_gate(setup, chosen, headless=True)
     engine = wiring.build_engine(setup, provider, hub, gate, servers=HubSwitch(hub))
     models = Models(engine, source, choice)
-    async with servers.running(hub):
+    async with servers.running(hub, interrupts.to_end):
         # The SDKs are imported in a thread while the servers start, since the request needs both.
         preloading = asyncio.ensure_future(_preload(models, servers=bool(chosen.servers), window=opened is not None))
         prompt = await interrupts.race(read_prompt(words, output.error_line))
@@ -197,7 +197,7 @@ async def _call(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> 
         output.error_line(note)
     chosen = needed_servers(chosen, calls)
     hub = wiring.build_hub(setup, chosen)
-    async with servers.running(hub):
+    async with servers.running(hub, interrupts.to_end):
         tools = NamedTools(hub, calls)
         provider = ManualCallsProvider(calls, [partial(tools.tool_of, call) for call in calls])
         rules = wiring.build_gate(setup, chosen, headless=True).rules

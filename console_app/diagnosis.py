@@ -24,7 +24,7 @@ from console_app.headless.doctor import Finding
 from console_app.wiring import Setup
 
 if TYPE_CHECKING:
-    from console_app.headless.interrupts import Interrupts
+    from console_app.headless.interrupts import Interrupts, TimeToEnd
     from console_app.headless.output import OutputStreams
     from console_app.mcp_client.status import ServerStatus
 
@@ -41,21 +41,23 @@ def broken_configuration(error: FanoutError) -> Finding:
     return Finding("Configuration", "settings", "wrong", error.detail, error.hint)
 
 
-async def examine(setup: Setup, statuses: Sequence[ServerStatus] | None = None) -> list[Finding]:
+async def examine(
+    setup: Setup, statuses: Sequence[ServerStatus] | None = None, to_end: TimeToEnd | None = None
+) -> list[Finding]:
     """Everything. `statuses` are those of servers that run already; without them all are started, and closed again."""
     found = [
         *local_findings(setup.paths),
         *_configuration(setup),
         *_keys(setup),
         *await _endpoints(setup),
-        *(_server_findings(statuses) if statuses is not None else await _servers(setup)),
+        *(_server_findings(statuses) if statuses is not None else await _servers(setup, to_end)),
     ]
     return [doctor.cleaned(finding, setup.redactor) for finding in found]
 
 
 async def run(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> bool:
     """Examines and prints, as `--json` says; whether nothing is wrong."""
-    findings = await interrupts.race(examine(setup))
+    findings = await interrupts.race(examine(setup, to_end=interrupts.to_end))
     print_findings(findings, output, as_json=setup.arguments.json)
     return not any(finding.state == "wrong" for finding in findings)
 
@@ -133,7 +135,7 @@ async def _endpoints(setup: Setup) -> list[Finding]:
     return found
 
 
-async def _servers(setup: Setup) -> list[Finding]:
+async def _servers(setup: Setup, to_end: TimeToEnd | None) -> list[Finding]:
     import asyncio
 
     from console_app.headless import servers
@@ -146,7 +148,7 @@ async def _servers(setup: Setup) -> list[Finding]:
     if not chosen.servers:
         return found
     hub = wiring.build_hub(setup, chosen)
-    async with servers.running(hub):
+    async with servers.running(hub, to_end):
         try:
             async with asyncio.timeout(_PATIENCE):
                 await hub.ready()

@@ -40,7 +40,7 @@ async def _list(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> 
     for note in (*setup.layered.notes, *chosen.notes):
         output.error_line(note)
     hub = wiring.build_hub(setup, chosen)
-    async with servers.running(hub):
+    async with servers.running(hub, interrupts.to_end):
         _, seconds = await interrupts.race(asyncio.gather(servers.settled(hub, output), servers.timed(hub)))
         await wiring.remember_tools(setup, hub)
         checks = [server_report.checked(status, seconds[status.name], strictly=testing) for status in hub.statuses()]
@@ -75,7 +75,7 @@ async def _auth(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> 
         await open_in_browser(url)
 
     hub.asking.open_url = open_url
-    async with servers.running(hub):
+    async with servers.running(hub, interrupts.to_end):
         await interrupts.race(hub.ready())
         if setup.arguments.sign_out:
             await interrupts.race(hub.sign_out(name))
@@ -160,7 +160,7 @@ async def _trust(setup: Setup, output: OutputStreams, interrupts: Interrupts) ->
 async def _trust_tools(setup: Setup, output: OutputStreams, interrupts: Interrupts, name: str) -> RunEnding:
     setup.arguments.mcp = [name]
     hub = wiring.build_hub(setup, wiring.choose_servers(setup))
-    async with servers.running(hub):
+    async with servers.running(hub, interrupts.to_end):
         await interrupts.race(servers.settled(hub, output))
         if servers.failures(hub.statuses()):
             return RunEnding(EXIT_FAILED)

@@ -17,8 +17,14 @@ from console_app.config.records import read_record, texts, write_record
 from console_app.domain.errors import ConfigError
 
 _OTHERS = 0o077
-_IN_DATA = ("sessions.*", "trust.json*", "credentials.json*", "*keys.json*", "tools.json*", "files", "locks", "drafts")
-_IN_STATE = ("fanout.log*", "crash-*.txt", "tools.json*", "calls.json*", "history.jsonl*", "repaired.json*", "servers")
+_IN_DATA = (
+    *("sessions.*", "trust.json*", "credentials.json*", "*keys.json*", "tools.json*", "rules.json*"),
+    *("files", "locks", "drafts"),
+)
+_IN_STATE = (
+    *("fanout.log*", "crash-*.txt", "*tools.json*", "calls.json*", "history.jsonl*", "repaired.json*"),
+    *("dialects.json*", "refusals.json*", "servers", "batches"),
+)
 
 log = logging.getLogger(__name__)
 
@@ -60,7 +66,7 @@ def _tightened(paths: Paths) -> Iterator[tuple[str, str]]:
 
 
 def _ours(paths: Paths) -> Iterator[Path]:
-    yield paths.settings
+    yield from (paths.settings, paths.mcp)
     yield from paths.server_logs.glob("*.log*")
     for folder, names in ((paths.data, _IN_DATA), (paths.state, _IN_STATE)):
         inside = [path for name in names for path in folder.glob(name)]

@@ -67,6 +67,11 @@ def read(path: Path, name: str, lines: LineRange | None) -> ReadFile:
         raise AttachmentError(f"{shown} can't be read: {error.strerror or error}") from None
 
 
+def of_clipboard(content: bytes) -> ReadFile:
+    """A picture that was copied and is in no file yet. Raises AttachmentError."""
+    return _picture(io.BytesIO(), content, "what was copied", picture_type(content), len(content))
+
+
 def about(attachment: Attachment) -> str:
     """What an attachment is and costs, in a few words: `~2.1k tokens · lines 10-40 of 200`."""
     if attachment.mime.startswith("image/"):

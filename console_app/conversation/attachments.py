@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from console_app.conversation import attached_files
-from console_app.conversation.file_mentions import FileMention, LineRange, file_mentions
+from console_app.conversation.file_mentions import FileMention, LineRange, file_mentions, written_path
 from console_app.conversation.picture_store import save_picture
 from console_app.domain.amounts import size
 from console_app.domain.errors import AttachmentError
@@ -100,6 +100,12 @@ class Attachments:
     async def chips(self, text: str) -> Sequence[Chip]:
         """What would go with `text`, for people to see before they send."""
         return await asyncio.to_thread(self._look, text) if "@" in text else ()
+
+    async def keep_picture(self, content: bytes) -> str:
+        """Keeps a picture that is in no file, and gives what names it in a prompt. Raises AttachmentError."""
+        read = attached_files.of_clipboard(content)
+        path = await asyncio.to_thread(lambda: Path(self._saved_picture(self._checked(read)).path))
+        return f"@{written_path(_shown(path, self._folder))}"
 
     # -- in a thread
 

@@ -11,11 +11,12 @@ from console_app.domain.errors import AttachmentError
 from console_app.domain.messages import Attachment
 
 _EXTENSIONS = {"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "image/webp": ".webp"}
+_DIGITS = 16  # of the hash: a name that can be read in a prompt, and is no other picture's
 
 
 def save_picture(folder: Path, content: bytes, attachment: Attachment) -> Path:
     """The file that has `content`, the same for the same picture. Raises AttachmentError."""
-    path = folder / f"picture-{hashlib.sha256(content).hexdigest()[:32]}{_EXTENSIONS[attachment.mime]}"
+    path = folder / f"picture-{hashlib.sha256(content).hexdigest()[:_DIGITS]}{_EXTENSIONS[attachment.mime]}"
     new = path.with_name(f"{path.name}.{os.getpid()}.new")
     try:
         if path.exists() and path.stat().st_size == len(content):

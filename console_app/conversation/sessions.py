@@ -6,6 +6,7 @@ The library stores and the front end shows; here is what happens in between, and
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,6 +29,9 @@ READ_ONLY = "This session is open to read only. /fork makes a copy to go on with
 BUSY = "A turn is running. Esc stops it."
 CHANGING = "Another session is being opened."
 LONG = 5_000  # events of a session that are many
+
+Wanted = Callable[["Library"], Awaitable[str]]
+"""Finds or makes the session to go on with; "" where there is none, which was said."""
 
 
 class Sessions:
@@ -74,45 +78,69 @@ class Sessions:
 
     async def resume(self, prefix: str) -> None:
         """Goes on with the session whose id begins so."""
-        if (library := self.stored()) is None:
-            return
+
+        async def found(library: Library) -> str:
+            return (await library.store.find(prefix)).id
+
+        await self._try(found)
+
+    async def open(self, session_id: str, *, copy: bool = False) -> None:
+        """Goes on with a stored session, or with a copy of it. Raises FanoutError where it can't be read."""
+
+        async def named(library: Library) -> str:
+            return await library.store.fork(session_id) if copy else session_id
+
+        await self._go_to(named)
+
+    async def _try(self, wanted: Wanted) -> bool:
+        """Goes on with the session that is wanted; False, and said why, where that can't be."""
         try:
-            await self.open((await library.store.find(prefix)).id)
+            return await self._go_to(wanted)
         except FanoutError as error:
             self._ui.tell("error", error.line)
+            return False
 
-    async def open(self, session_id: str, *, read_only: bool = False) -> None:
-        """Goes on with a stored session. Raises FanoutError where it can't be read."""
-        from console_app.sessions.library import collector_at_rest
-
+    async def _go_to(self, wanted: Wanted) -> bool:
+        """What is written and sent from now on is for the session that is wanted; False where it did not come."""
         if (library := self.stored()) is None:
-            return
+            return False
         changing = self._conversation.changing
         if self._conversation.activity is not None or (changing.locked() and not self._loading.locked()):
             self._ui.toast(BUSY)
-            return
-        async with self._loading, changing:
-            opened = await self._opened(library, session_id, read_only)
-            if opened is None:
-                self._give_back()
-                return
-            self._conversation.another_session()
-            with collector_at_rest():
-                await self._ui.show_stored(opened.events)
-                transcript = Transcript.of(opened.events)
-            self._collector.session_opened(len(opened.events) > LONG)
-            self._conversation.engine.go_on(opened.info.id, transcript)
-            if opened.read_only:
-                self._ui.toast(READ_ONLY, seconds=8)
-                self._give_back()
+            return False
+        opened: Opened | None = None
+        async with self._loading:
+            try:
+                with self._ui.another_session():
+                    async with changing:
+                        if session_id := await wanted(library):
+                            opened = await self._opened(library, session_id)
+                        if opened is not None:
+                            await self._show(opened)
+            finally:
+                if opened is None or opened.read_only:
+                    self._give_back()
         self._ui.changed()
+        return opened is not None
 
-    async def _opened(self, library: Library, session_id: str, read_only: bool) -> Opened | None:
+    async def _show(self, opened: Opened) -> None:
+        from console_app.sessions.library import collector_at_rest
+
+        self._conversation.another_session()
+        with collector_at_rest():
+            await self._ui.show_stored(opened.events)
+            transcript = Transcript.of(opened.events)
+        self._collector.session_opened(len(opened.events) > LONG)
+        self._conversation.engine.go_on(opened.info.id, transcript)
+        if opened.read_only:
+            self._ui.toast(READ_ONLY, seconds=8)
+
+    async def _opened(self, library: Library, session_id: str) -> Opened | None:
         """The session, or what the user wants of one that is open elsewhere; None for nothing."""
         from console_app.sessions.library import SessionInUse
 
         try:
-            return await library.open(session_id, read_only=read_only)
+            return await library.open(session_id)
         except SessionInUse as error:
             options = {"fork": "a copy to go on with", "read": "only to read it"}
             how = await self._ui.choose(f"“{one_line(error.info.title, 40)}” is open in another console", options)
@@ -138,22 +166,28 @@ class Sessions:
 
         if (library := self.stored(begun=True)) is None or self._is_busy():
             return
-        try:
-            events = await library.store.load(library.session_id)
-            if turn:
-                end = end_of_turn(events, int(turn)) if turn.isdecimal() else None
-                point = ForkPoint("", end, int(turn)) if end is not None else None
-                if point is None:
-                    self._ui.toast(f"There is no turn {one_line(turn, 20)}. /fork alone shows all places.")
-            else:
-                point = await self._pick([*places(events), ForkPoint("behind everything", events[-1].seq, 0)])
+        source, point = library.session_id, None
+        if not turn:
+            try:
+                events = await library.store.load(source)
+            except FanoutError as error:
+                self._ui.tell("error", error.line)
+                return
+            point = await self._pick([*places(events), ForkPoint("behind everything", events[-1].seq, 0)])
             if point is None or self._is_busy():
                 return
-            await self.open(await library.store.fork(library.session_id, point.up_to))
-            if point.prompt:
-                self._ui.give_back(point.prompt)
-        except FanoutError as error:
-            self._ui.tell("error", error.line)
+
+        async def copied(library: Library) -> str:
+            end = point.up_to if point is not None else None
+            if point is None:
+                end = end_of_turn(await library.store.load(source), int(turn)) if turn.isdecimal() else None
+                if end is None:
+                    self._ui.toast(f"There is no turn {one_line(turn, 20)}. /fork alone shows all places.")
+                    return ""
+            return await library.store.fork(source, end)
+
+        if await self._try(copied) and point is not None and point.prompt:
+            self._ui.give_back(point.prompt)
 
     async def _pick(self, points: list[ForkPoint]) -> ForkPoint | None:
         """The one that the user picks of them, the newest first."""
@@ -235,14 +269,16 @@ class Sessions:
         """Back to a message that joined a turn while it ran: a fork of the session that ends before it."""
         if (library := self.stored(begun=True)) is None:
             return
-        try:
-            before = seq_before(await library.store.load(library.session_id), point)
+        source = library.session_id
+
+        async def before_it(library: Library) -> str:
+            before = seq_before(await library.store.load(source), point)
             if before is None:
                 self._ui.toast("That message is not in the session file any more.")
-                return
-            await self.open(await library.store.fork(library.session_id, before))
-        except FanoutError as error:
-            self._ui.tell("error", error.line)
+                return ""
+            return await library.store.fork(source, before)
+
+        if not await self._try(before_it):
             return
         self._taken_back(
             point.prompt, "This is a fork that ends before it", "the session itself is whole", not_undone(point.changes)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Protocol
 
 from console_app.domain.events import Event, Level
@@ -27,6 +28,11 @@ class UiPort(Protocol):
 
     def show_new(self) -> None:
         """Shows a conversation in which nothing was said yet, in place of the one there is."""
+        ...
+
+    def another_session(self) -> AbstractContextManager[None]:
+        """Around the way to another session: what is written within is meant for that one, and what was written before
+        stays with the one there is."""
         ...
 
     def changed(self) -> None:

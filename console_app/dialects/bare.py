@@ -55,14 +55,15 @@ def read_object(state: ScanState, key: str) -> Reading[None]:
         yield from _candidate(state)
 
 
-def read_list(state: ScanState, key: str | None) -> Reading[None]:
-    """Read a list of objects or of Python calls in running text."""
-    if key is not None:
-        yield from read_object(state, key)
-    elif not state.place().withheld:
-        yield from _python_list(state)
-    else:
+def read_list(state: ScanState, key: str | None, callee: str | None) -> Reading[None]:
+    """Read a list of objects, or of Python calls of which `callee` is the first, in running text."""
+    if key is not None or callee is None:
+        yield from read_object(state, key or "")
+    elif why := state.place().withheld:
+        state.output.note(state.src.at, state.src.at + 1, f"not taken as a call: {why}", state.tools.resolve(callee))
         state.src.pos += 1
+    else:
+        yield from _python_list(state)
 
 
 def _skip_data(state: ScanState) -> Reading[None]:

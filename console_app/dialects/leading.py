@@ -9,6 +9,7 @@ from collections import Counter
 from typing import Literal, TypeAlias
 
 from console_app.dialects.patterns import lazily
+from console_app.dialects.source import WINDOW
 
 Lead: TypeAlias = Literal["", "own", "other", "title", "rule"]
 """How the text leads to a call: not at all · by a colon, in the first person · by a colon or a delimiter · by a heading
@@ -52,5 +53,13 @@ def lead_of(text: str) -> Lead:
 
 
 def ends_block(text: str) -> bool:
-    """Whether a rule stands in the text after a call."""
-    return _RULE.search(text) is not None
+    """Whether a rule stands in the text after a call. It is searched by whole lines, a window at a time."""
+    begin = 0
+    while begin < len(text):
+        end = text.rfind("\n", begin, begin + WINDOW) + 1
+        if end == 0 or begin + WINDOW >= len(text):  # a line that is longer than a window, or the last of them
+            end = text.find("\n", begin + WINDOW) + 1 or len(text)
+        if end - begin <= WINDOW and _RULE.search(text, begin, end):
+            return True
+        begin = end
+    return False

@@ -17,6 +17,8 @@ from console_app.domain.safe_text import encodable
 
 _NUMBER = lazily(r"[+-]?(?:0[xX][0-9a-fA-F]+|(?:\d[\d_]*)?\.?\d[\d_]*\.?(?:[eE][+-]?\d+)?)(?![\w.])")
 _STRICT_FLOAT = lazily(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?")
+KEYWORD = lazily(r"\s*([^\W\d]\w*)\s*=(?!=)")
+"""The name of an argument in Python."""
 _WORD = lazily(r"[^\W\d][\w$-]*")
 _GAP = lazily(r"(?:\s+|//[^\n]*|/\*.*?\*/)*+", re.DOTALL)
 _SPACE = lazily(r"\s*+")
@@ -300,9 +302,12 @@ class LiteralReader:
                 if self.pos >= len(self.text) and self._lenient_end:
                     self._mend("a closing bracket was missing")
                     return
-                if not self.text.startswith(",", self.pos):
+                if self.text.startswith(",", self.pos):
+                    self.pos += 1
+                elif closer == ")" and KEYWORD.match(self.text, self.pos):
+                    self._mend("a comma was missing")
+                else:
                     self.fail(f"a comma or {closer} is missing")
-                self.pos += 1
                 self.gap()
                 if self.text.startswith(closer, self.pos):
                     if self._json:

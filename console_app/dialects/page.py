@@ -43,7 +43,7 @@ next prompt. `fanout parse` reads as `text` does; `--protocol auto` shows what `
 How it decides:
 
 - **A call stands at the top level of the answer.** In quotation marks, a block quote, a list, a table, a comment,
-  inline code, an element, front matter or an indented block it is text; so it is in a fence, unless the fence is
+  inline code, an element, front matter, an indented block or one of Textile's (`bc.`, `bq.`) it is text; so it is in a fence, unless the fence is
   how the dialect is written, and nothing in reasoning counts, nor anything after a result that the model made up.
 - **What leads to a call.** Between rules, between a delimiter and more text (`$$`, `----`, `:::note`, `[source]`), and
   between a line that ends in a colon and more text it is shown, not run, unless that line speaks in the first person,
@@ -60,7 +60,9 @@ How it decides:
   the model was asked for a marked dialect.
 - **Nothing half-read runs.** A call that was cut off or can't be read becomes an `invalid` result that says
   what was wrong. A missing brace is mended only where the call was closed explicitly. What was mended is shown.
-- **Nothing is evaluated.** Python calls are read as literals.
+- **Nothing is evaluated.** Python calls are read as literals. Values that a template writes without quotes, or with
+  quotes in them that nothing escapes (vLLM's for ToolACE and for Llama 3.2 and 4 in Python), can't be told apart: such
+  a call is `invalid`. A comma that is missing between arguments is mended.
 - Text between tags has the type that the tool's schema gives it. A closing tag inside such text counts only
   where the call may really go on after it.
 - A call starts while the answer goes on where nothing can take it back any more: in dialects without raw values whose

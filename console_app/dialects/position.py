@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from console_app.dialects.leading import lead_of
 from console_app.dialects.patterns import lazily
-from console_app.dialects.source import Source
+from console_app.dialects.source import LOOKAHEAD, WINDOW, Match, Source
 
 _REACH = 400
 _ELEMENTS = (
@@ -68,6 +68,9 @@ _NAMES = {
 }  # fmt: skip
 _FRONT_MATTER = lazily(r"\s*(---|\+\+\+)[ \t]*\r?\n")
 _PARAGRAPH = lazily(r"\n[ \t]*\r?\n")
+_TEXTILE = r"(?:bc|bq|pre|notextile)(?:\([^()\n]*\))?"
+_TEXTILE_BLOCK = lazily(rf"{_TEXTILE}\.{{1,2}}\s|(?:[\s\S]*\n[ \t]*\r?\n)?{_TEXTILE}\.\.\s(?![\s\S]*\n\r?\n\w+\. )")
+"""A paragraph of code or of a quotation in Textile, and one that goes on over paragraphs."""
 _QUOTED_LINE = lazily(r"^[ \t]*>(?!>>)", re.MULTILINE)
 _LISTED = lazily(r"[ \t]*(?:[-*+•–:]|\(?(?:\d{1,3}|[A-Za-z]|[ivxlIVXL]{2,6})[.)]|\[\^?\w{1,20}\]:)[ \t]+")
 _POINT = lazily(r"(?:^|[^\w'])\(?(?:\d{1,3}|[A-Za-z]|[ivxl]{2,6})[.)]\s+$")
@@ -116,6 +119,12 @@ class Place:
         return _QUOTED_LINE.search(paragraph) is not None
 
     @property
+    def textile(self) -> bool:
+        """Whether the paragraph, or one before it that goes on, is one of Textile's blocks that show something."""
+        paragraph = _PARAGRAPH.split(self.before)[-1] + self.line
+        return any(_TEXTILE_BLOCK.match(text) for text in (paragraph, self.before))
+
+    @property
     def example(self) -> str:
         """Why what follows is an example, where the words that lead to it say so."""
         if self.line_start:
@@ -132,6 +141,8 @@ class Place:
             return f"it stands {self.inside}"
         if self.blockquote:
             return "it stands in a block quote"
+        if self.textile:
+            return "it stands in a block of markup"
         if self.line_start:
             indent = len(self.line.expandtabs(4))
             if self.first:
@@ -163,7 +174,8 @@ class Structure:
 
     def __init__(self, src: Source) -> None:
         self._src = src
-        self._upto = 0
+        self.upto = 0
+        """Before this offset all was followed."""
         self._close: re.Pattern[str] | None = None
         self._inside = ""
         self._quoted_at = -1
@@ -179,7 +191,7 @@ class Structure:
 
     def restart(self, offset: int) -> None:
         """Whatever was open before is not: it belonged to something else."""
-        self._upto, self._close, self._inside = max(offset, self._upto), None, ""
+        self.upto, self._close, self._inside = max(offset, self.upto), None, ""
 
     def lines(self, offset: int, floor: int) -> Place:
         """The place at `offset`, as its lines show it; what stands before `floor` was read as other than text."""
@@ -203,29 +215,29 @@ class Structure:
             start, end = self.opaque[self._passed]
             if start >= offset:
                 break
-            if start > self._upto:
+            if start > self.upto:
                 self._follow(start)
-            self._upto = max(self._upto, end)
+            self.upto = max(self.upto, end)
             self._passed += 1
-        if offset > self._upto:
+        if offset > self.upto:
             self._follow(offset)
 
     def _follow(self, offset: int) -> None:
-        begin = max(0, self._upto - 1)
-        text, pos = self._src.text(begin, offset), self._upto - begin
-        if self._upto == 0 and (found := _FRONT_MATTER.match(text)):
+        begin = max(0, self.upto - 1)
+        text, pos = self._src.text(begin, offset), self.upto - begin
+        if self.upto == 0 and (found := _FRONT_MATTER.match(text)):
             self._open(re.compile(rf"\n{re.escape(found[1])}[ \t]*(?=\r?\n|\Z)"), "in front matter")
             pos = found.end() - 1
-        self._upto = offset
+        self.upto = offset
         while True:
             if self._close is not None:
-                found = self._close.search(text, pos)
+                found = _search(self._close, text, pos)
                 if found is None:
                     return
                 self._close, self._inside, pos = None, "", found.end()
                 if self._quoted_at >= begin and found.group()[0] == "\n":
                     self._unquoted, pos = begin + pos, self._quoted_at - begin
-            elif found := _OPENING.search(text, pos):
+            elif found := _search(_OPENING, text, pos):
                 pos, kind = found.end(), found.lastgroup or ""
                 loose = kind in ("ascii", "single") and len(found[kind]) == 1
                 if not loose or begin + pos > self._unquoted:
@@ -235,6 +247,17 @@ class Structure:
 
     def _open(self, close: re.Pattern[str], inside: str, quoted_at: int = -1) -> None:
         self._close, self._inside, self._quoted_at = close, inside, quoted_at
+
+
+def _search(pattern: re.Pattern[str], text: str, pos: int) -> Match | None:
+    """The next match, a window at a time."""
+    while pos < len(text):
+        end = pos + WINDOW + LOOKAHEAD
+        found = pattern.search(text, pos, end)
+        if found and (found.start() < pos + WINDOW or end >= len(text)):
+            return found
+        pos += WINDOW
+    return None
 
 
 def _closing(kind: str, token: str) -> re.Pattern[str]:

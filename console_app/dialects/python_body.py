@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from console_app.dialects.draft import Draft
 from console_app.dialects.framing import PYTHON, frame
-from console_app.dialects.literals import LiteralReader
+from console_app.dialects.literals import KEYWORD, LiteralReader
 from console_app.dialects.model import Arguments, Unreadable, is_object
 from console_app.dialects.patterns import lazily
 from console_app.dialects.region import Region, close_region
@@ -18,7 +18,6 @@ _CALL = lazily(
     r"\s*(?:[A-Za-z_]\w{0,40}\s*=\s*)?(?P<print>print\s*\(\s*)?"
     rf"(?P<name>(?:(?:functions|default_api)\.)?{NAME})\s*\("
 )
-_KEYWORD = lazily(r"\s*([^\W\d]\w*)\s*=(?!=)")
 
 
 @dataclass(frozen=True)
@@ -103,23 +102,25 @@ class PythonBody:
         name, _ = draft.name_of(written)
         text = src.text(at, src.at)
         try:
-            arguments = read_arguments(text, name, draft.tools)
+            arguments, repaired = read_arguments(text, name, draft.tools)
         except Unreadable as error:
             draft.fail(
                 "invalid", f"{error.message} (character {error.offset + 1} of its arguments)", begin, src.at, written
             )
             return
-        draft.done(written, draft.tools.coerced(name, arguments), begin, src.at, at=at)
+        draft.done(written, draft.tools.coerced(name, arguments), begin, src.at, repaired=repaired, at=at)
 
 
-def read_arguments(text: str, name: str, tools: ToolSchemas) -> Arguments:
-    """The arguments between round brackets; those without a name go by the order of the schema."""
+def read_arguments(text: str, name: str, tools: ToolSchemas) -> tuple[Arguments, tuple[str, ...]]:
+    """The arguments between round brackets, and what had to be mended; those without a name go by the order of the
+    schema.
+    """
     reader = LiteralReader(text, json=False)
     order = list(tools.properties(name))
     arguments: Arguments = {}
     position = 0
     for _ in reader.members(")"):
-        keyword = _KEYWORD.match(text, reader.pos)
+        keyword = KEYWORD.match(text, reader.pos)
         if keyword:
             reader.pos = keyword.end()
             arguments[keyword.group(1)] = reader.value()
@@ -141,4 +142,4 @@ def read_arguments(text: str, name: str, tools: ToolSchemas) -> Arguments:
         else:
             reader.value()
             reader.fail("it has more arguments than the tool has parameters")
-    return arguments
+    return arguments, tuple(reader.repairs)

@@ -8,6 +8,7 @@ one generator over a `Source`, so that feeding it whole or in pieces is the same
 import re
 from collections.abc import Generator, Sequence
 from functools import cache
+from typing import Literal
 
 from console_app.dialects.bare import read_call_lines, read_list, read_object
 from console_app.dialects.fences import read_ticks
@@ -31,6 +32,10 @@ MOST_IDLE = 20_000
 _BRACKETS = 25  # of them cost as much as a mark
 LONGEST_ANSWER = 4_000_000
 """Characters of an answer that are read for calls."""
+UNREAD = 16_000
+"""Characters that wait for their end, as of a call: to read so many at once takes 25 ms at most."""
+LOOSE = 50_000
+"""Characters of text whose structure may have to be followed at once, in about as long."""
 GAVE_UP = "the rest of the answer is not read for calls"
 _IDLE = f"{GAVE_UP}: too much before it looks like the beginning of one"
 _TOO_MANY = f"{GAVE_UP}: it holds more than {MOST_CALLS} of them"
@@ -74,6 +79,15 @@ class Scanner:
             state.draft.panels.look(state.draft.dialect)
         return state.flush()
 
+    def work(self, chunk: str) -> Literal["none", "some", "much"]:
+        """What reading `chunk` next may cost: it may end something long that is then read as a whole ("much"), or open
+        something after much text whose structure was not looked at yet ("some"); "none" where it is soon done.
+        """
+        state = self._state
+        if state.src.length - state.output.mark > UNREAD:
+            return "much"
+        return "some" if state.src.length - state.structure.upto > LOOSE and self._lead(chunk) else "none"
+
     def reasoning_is_over(self) -> None:
         """The endpoint keeps reasoning apart: no text that comes turns out to be part of it."""
         self._state.reasoned = True
@@ -90,7 +104,8 @@ class Scanner:
             state.output.show(state.src.at)
             if any(self._beyond):
                 state.output.note(state.src.length, state.src.length, _TOO_LONG)
-                state.src.feed("".join(self._beyond))
+                for piece in self._beyond:
+                    state.src.pass_over(piece)
                 state.output.show(state.src.length)
             unasked = state.prefer in BY_NAME and BY_NAME[state.prefer].marked
             self._result = state.output.finish(
@@ -253,7 +268,7 @@ def _handle(state: ScanState, found: Match) -> Reading[None]:
     elif kind == "ticks":
         yield from read_ticks(state, token)
     elif kind in ("member", "callee"):
-        yield from read_list(state, found["member"])
+        yield from read_list(state, found["member"], found["callee"])
     else:
         yield from read_object(state, found["key"])
 

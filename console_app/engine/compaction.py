@@ -1,8 +1,9 @@
 """Makes room in a model's window: a summary of the older turns takes their place in every request from then on.
 
-A turn does it by itself between two requests, when the newest one nearly filled the window, and before anything else
-after one that was too large, so that the same request is never sent again. By hand it is done between turns. What the
-summary stands for stays in the history, on screen and on disk, and an event takes it back.
+A turn does it by itself between two requests, when the newest one nearly filled the window, and when one was refused as
+too large, which is then sent again once; where that did not help, before anything else of the next turn. So the same
+request is never sent twice. By hand it is done between turns. What the summary stands for stays in the history, on
+screen and on disk, and an event takes it back.
 """
 
 from __future__ import annotations
@@ -13,10 +14,14 @@ from collections.abc import Callable
 from console_app.domain import events as ev
 from console_app.domain.errors import FanoutError, UsageError
 from console_app.engine.activity import Activity
-from console_app.engine.context import NEARLY_FULL, RECENT_TURNS, covered, summarise, summary_message
+from console_app.engine.context import NEARLY_FULL, RECENT_TURNS, characters, covered, summarise, summary_message
 from console_app.engine.session import Session
 
 FULL = "The context is nearly full: the model is asked for a summary of the older turns first."
+REFUSED = (
+    "The request was too large for the model: it is asked for a summary of the older turns, then the request goes out "
+    "again."
+)
 ASKED = "Asking the model for a summary of the older turns."
 
 Emit = Callable[[ev.Event], None]
@@ -29,22 +34,33 @@ def is_needed(session: Session) -> bool:
     return overflowed or (window is not None and session.transcript.usage.known_context > NEARLY_FULL * window)
 
 
-def coverable(session: Session, *, automatic: bool = False) -> int:
-    """How many of the oldest messages a new summary would stand for; 0 when none more than now."""
+def coverable(session: Session, *, automatic: bool = False, refused: bool = False) -> int:
+    """How many of the oldest messages a new summary would stand for; 0 when none more than now.
+
+    Before a request that was `refused` as too large is sent again, what stays whole is at most half of it.
+    """
     transcript = session.transcript
     already = transcript.compaction.covers if transcript.compaction else 0
     if not automatic:
         return covered(transcript.history, already)
-    # The turn that runs comes on top. Only what was too large already leaves no whole turn before it.
-    return covered(transcript.history, already, most=RECENT_TURNS + 1, least=1 if transcript.overflowed else 2)
+    recent = RECENT_TURNS + 1  # the turn that runs comes on top
+    if not refused and not transcript.overflowed:
+        return covered(transcript.history, already, most=recent, least=2)
+    half = sum(map(characters, transcript.history[already:])) // 2
+    for whole in range(recent, 1, -1):
+        covers = covered(transcript.history, already, most=whole, least=whole)
+        if covers and sum(map(characters, transcript.history[covers:])) <= half:
+            return covers
+    return covered(transcript.history, already, most=1)
 
 
-async def compact(session: Session, emit: Emit, *, automatic: bool) -> bool:
+async def compact(session: Session, emit: Emit, *, automatic: bool, refused: bool = False) -> bool:
     """Puts a summary in place of the older turns, and tells of it; False when there is none to be had."""
-    covers, before = coverable(session, automatic=automatic), session.transcript.compaction
+    covers = coverable(session, automatic=automatic, refused=refused)
+    before = session.transcript.compaction
     if not covers:
         return False
-    emit(ev.Notice(level="info", text=FULL if automatic else ASKED))
+    emit(ev.Notice(level="info", text=REFUSED if refused else FULL if automatic else ASKED))
     older = session.transcript.history[before.covers if before else 0 : covers]
     if before is not None:
         older.insert(0, summary_message(before))

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from console_app.domain.amounts import CHARACTERS_A_TOKEN
+from console_app.domain.errors import ContextOverflow
 from console_app.domain.events import HistoryCompacted
 from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
 from console_app.domain.plain_answer import PlainAnswer
@@ -22,6 +23,7 @@ RECENT_TURNS = 2  # the newest turns, which a summary leaves whole
 NEARLY_FULL = 0.85  # of the window: beyond it the next request is compacted first
 _RESULT_IN_SUMMARY = 2_000  # characters of a result that the summary is made from
 _MOST_OF_ALL = 400_000  # characters that the summary is made from, where the window isn't known
+_LEAST_OF_ALL = 8_000  # characters: where the model refuses so few, it refuses for something else
 
 SUMMARY_OPENS = "[Fanout: a summary of the conversation so far stands here in place of its older turns.]"
 _ASK = """\
@@ -88,6 +90,17 @@ def covered(history: Sequence[AnyMessage], already: int = 0, *, most: int = RECE
     return 0
 
 
+def characters(message: AnyMessage) -> int:
+    """What a message adds to a request, about."""
+    match message:
+        case UserMessage():
+            return len(message.whole)
+        case AssistantMessage():
+            return len(message.content) + sum(len(call.name) + len(call.arguments) for call in message.tool_calls)
+        case ToolMessage():
+            return len(message.content)
+
+
 def breakdown(
     system: str,
     tools: Sequence[ToolSpec],
@@ -121,16 +134,27 @@ def breakdown(
 async def summarise(
     provider: Provider, messages: Sequence[AnyMessage], window: int | None
 ) -> tuple[str, UsageChunk | None]:
-    """A summary of `messages` by the model itself, and what it took. Raises ProviderError; "" when it said nothing."""
+    """A summary of `messages` by the model itself, and what it took; "" when it said nothing.
+
+    Where they are too large for it, their newer half is tried, and half of that. Raises ProviderError.
+    """
     room = _MOST_OF_ALL if window is None else window * CHARACTERS_A_TOKEN // 2
-    request = ModelRequest(messages=(UserMessage(content=_ASK + _as_text(messages, room)),), tool_choice="none")
-    async with provider.stream(request) as chunks:
-        answer = await PlainAnswer.of(chunks)
-    return (answer.text.strip() if answer.finish is not None else ""), answer.usage
+    text = _as_text(messages)
+    while True:
+        part = text if len(text) <= room else f"[The oldest part is left out.]\n{text[-room:]}"
+        request = ModelRequest(messages=(UserMessage(content=_ASK + part),), tool_choice="none")
+        try:
+            async with provider.stream(request) as chunks:
+                answer = await PlainAnswer.of(chunks)
+            return (answer.text.strip() if answer.finish is not None else ""), answer.usage
+        except ContextOverflow:
+            room = min(room, len(text)) // 2
+            if room < _LEAST_OF_ALL:
+                raise
 
 
-def _as_text(messages: Sequence[AnyMessage], room: int) -> str:
-    """The messages as one text; the oldest go when there is no room for all."""
+def _as_text(messages: Sequence[AnyMessage]) -> str:
+    """The messages as one text."""
     lines: list[str] = []
     for message in messages:
         match message:
@@ -142,5 +166,4 @@ def _as_text(messages: Sequence[AnyMessage], room: int) -> str:
             case ToolMessage():
                 short = trimmed(message, _RESULT_IN_SUMMARY).content
                 lines.append(f"RESULT of {message.name} ({message.outcome}): {short}")
-    text = "\n\n".join(lines)
-    return text if len(text) <= room else f"[The oldest part is left out.]\n{text[-room:]}"
+    return "\n\n".join(lines)

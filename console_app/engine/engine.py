@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from console_app.domain.approvals import CallPolicy
 from console_app.domain.events import HistoryCompacted, SessionStarted, TodoChanged, TurnUndone
 from console_app.domain.messages import UserMessage
-from console_app.domain.ports.provider import Provider
+from console_app.domain.ports.provider import ModelRequest, Provider
 from console_app.domain.ports.toolset import ServerSwitch, Toolset
 from console_app.domain.steady_time import steady_time
 from console_app.domain.todo import TodoItem
@@ -56,6 +56,7 @@ class Engine:
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self.activity: Activities | None = None  # what goes on, until its context is left
+        self.on_decided: Callable[[Turn], None] | None = None  # called with a turn whose outcome is known
         self._clock = clock
         transcript = transcript or Transcript()
         self._session = Session(
@@ -154,6 +155,17 @@ class Engine:
             )
         )
 
+    @property
+    def last_request(self) -> ModelRequest | None:
+        """The newest one that asked for an answer; None since the session was opened."""
+        return self._session.last_request
+
+    def next_request(self) -> ModelRequest:
+        """What the next one would carry before anything is said; of a strategy's own notes it has none."""
+        settings, transcript = self.settings, self._session.transcript
+        messages = WireHistory().messages(transcript.history, transcript.compaction, settings.max_result_chars)
+        return ModelRequest(messages, settings.system_prompt, tuple(self._offered.values()))
+
     def spec(self, name: str) -> ToolSpec | None:
         """The tool that is offered under this wire name now, a built-in one too."""
         return self._offered.get(name)
@@ -188,6 +200,8 @@ class Engine:
         self._must_be_idle()
         self.activity = activity
         activity.on_left = self._left
+        if isinstance(activity, Turn):
+            activity.on_decided = self.on_decided
         return activity
 
     def _left(self, activity: object) -> None:
@@ -261,3 +275,4 @@ class Engine:
         session.todo_edited = False
         session.calls.clear()
         session.wire = WireHistory()
+        session.last_request = None

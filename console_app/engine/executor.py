@@ -29,7 +29,7 @@ from console_app.engine.held_news import CallNews
 from console_app.engine.settings import EngineSettings
 from console_app.engine.slots import Slots, limits_of
 
-GRACE = 2.0  # seconds that a cancelled task may take before it is left to itself
+GRACE = 1.0  # seconds that a cancelled task may take before it is left to itself
 SAME_CALL = "the same call as another of this answer: it runs once for both"
 _OWN_ENDS = frozenset({Outcome.SUCCEEDED, Outcome.FAILED, Outcome.TIMED_OUT})
 

@@ -166,15 +166,16 @@ def unreadable(problem: str, raw: str) -> ToolResult:
     return _plain(Outcome.INVALID, f"This call was not run: {problem}.{received}", problem)
 
 
-def unknown_tool(name: str, available: Iterable[str]) -> ToolResult:
-    """A call of a tool that isn't there, with the names that are: the nearest first."""
+def unknown_tool(name: str, available: Iterable[str], why: str = "") -> ToolResult:
+    """A call of a tool that isn't there (`why`, where that is known), with the names that are: the nearest first."""
     names = list(available)
     name = name[:_NAME_LENGTH]
     near = difflib.get_close_matches(name, names, n=5, cutoff=0.5)
     ordered = [*near, *(other for other in names if other not in near)]
     more = f" and {len(ordered) - _NAMES_SHOWN} more" if len(ordered) > _NAMES_SHOWN else ""
     listed = (", ".join(ordered[:_NAMES_SHOWN]) or "none") + more
-    return _plain(Outcome.INVALID, f"Unknown tool {name}. Available: {listed}.", f"unknown tool {name}")
+    because = f": {why}" if why else ""
+    return _plain(Outcome.INVALID, f"Unknown tool {name}{because}. Available: {listed}.", why or f"unknown tool {name}")
 
 
 def with_remarks(

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from console_app.domain.events import Notice
-from console_app.domain.ports.provider import Provider
+from console_app.domain.ports.provider import ModelRequest, Provider
 from console_app.domain.ports.toolset import ServerSwitch, Toolset
 from console_app.domain.transcript import Transcript
 from console_app.engine.approval_gate import ApprovalGate
@@ -43,6 +43,7 @@ class Session:
     calls: dict[str, CallExecution] = field(default_factory=dict[str, CallExecution])  # of the newest turn
     slots: Slots = field(default_factory=Slots)
     wire: WireHistory = field(default_factory=WireHistory)
+    last_request: ModelRequest | None = None  # of an answer, as it was sent
     _left_over: set[asyncio.Task[None]] = field(default_factory=set[asyncio.Task[None]])
 
     def new_call_id(self, provider_id: str, made: str) -> str:

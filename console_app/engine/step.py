@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 from console_app.domain import events as ev
 from console_app.domain.approvals import CallPolicy
-from console_app.domain.errors import AnswerInterrupted, FanoutError, ProviderError
+from console_app.domain.errors import AnswerInterrupted, ContextOverflow, FanoutError, ProviderError
 from console_app.domain.messages import ThoughtLabel, UserMessage
 from console_app.domain.ports.provider import SLICE, ModelRequest, no_pictures
 from console_app.domain.sampling import Sampling
@@ -103,6 +103,7 @@ class Step:
             executor=self.executor,
             emit=owner.emit,
             new_id=lambda provider_id, index: session.new_call_id(provider_id, f"call_{turn}_{number}_{index}"),
+            why_missing=lambda tool: session.servers.why_missing(tool) if session.servers is not None else "",
         )
         self._restarts = Restarts(session, self.batch, owner.emit)
 
@@ -139,7 +140,13 @@ class Step:
             self._join(answer)
         calls, error = tuple(self.batch.calls), answer.error and answer.error.line
         return StepResult(
-            answer.text, calls, answer.finish, error, completed=self.tools.final_answer, paused=answer.paused
+            answer.text,
+            calls,
+            answer.finish,
+            error,
+            completed=self.tools.final_answer,
+            paused=answer.paused,
+            too_large=isinstance(answer.error, ContextOverflow) and answer.as_message() is None,
         )
 
     @property
@@ -163,7 +170,7 @@ class Step:
         settings = self._settings
         note = UserMessage(content=self._ask.note, origin="fanout") if self._ask.note else None
         session = self._session
-        return ModelRequest(
+        session.last_request = request = ModelRequest(
             messages=session.wire.messages(
                 session.transcript.history, session.transcript.compaction, settings.max_result_chars, note
             ),
@@ -174,6 +181,7 @@ class Step:
             conversation=session.stamper.session_id,
             sampling=Sampling(effort=settings.effort),
         )
+        return request
 
     async def _read(self, request: ModelRequest, answer: Answer, ended: asyncio.Future[None]) -> None:
         """Reads the answer. It has ended with its finish chunk, even if the connection takes longer to close."""

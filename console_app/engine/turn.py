@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -58,6 +59,8 @@ class Turn(Activity):
         self.outcome: ev.TurnOutcome | None = None
         self.error: str | None = None
         self.timed_out = False
+        self.stopped_at: float | None = None  # of the session's clock, when it was stopped from outside
+        self.on_decided: Callable[[Turn], None] | None = None  # called with it, its last events still unread
         self.approvals_missed: list[MissedApproval] = []  # of calls that nobody could approve
         self.provider_calls = ProviderCalls(session, self.emit)
         self._may_compact = True
@@ -205,6 +208,8 @@ class Turn(Activity):
         await self._make_room()
         ask = Ask(tool_choice, note, label, self._builtins | self.settings.builtin_tools)
         answered = await self._run_step(self._session, ask)
+        if answered.too_large and await self._make_room(refused=True):
+            answered = await self._run_step(self._session, ask)
         if label is None and answered.text.strip():
             self._said = answered.text.strip()
         if (final := answered.completed) and final.strip() and final.strip() != self._said:
@@ -230,11 +235,17 @@ class Turn(Activity):
             self._repetition.answered(step.batch.ran)
             self.approvals_missed.extend(step.approvals.missed)
 
-    async def _make_room(self) -> None:
-        """A summary in place of older turns when the next request might be too large; where none is to be had, once."""
-        if self._may_compact and compaction.is_needed(self._session):
-            self._may_compact = await compaction.compact(self._session, self.emit, automatic=True)
-            self._repetition.forget_answers()
+    async def _make_room(self, *, refused: bool = False) -> bool:
+        """A summary in place of older turns when the next request might be too large, or the newest was `refused` as
+        that; False where none is to be had, which is tried once."""
+        session = self._session
+        if not self._may_compact or not (refused or compaction.is_needed(session)):
+            return False
+        if not compaction.coverable(session, automatic=True, refused=refused):
+            return False
+        self._may_compact = await compaction.compact(session, self.emit, automatic=True, refused=refused)
+        self._repetition.forget_answers()
+        return self._may_compact
 
     def _join_what_the_user_did(self) -> None:
         waiting, self._steering = self._steering, []
@@ -298,6 +309,8 @@ class Turn(Activity):
         self.emit(ev.TurnFinished(outcome=self.outcome, error=self.error))
         self._session.other_model = False
         self._outbox.close()
+        if self.on_decided is not None:
+            self.on_decided(self)
 
     def _join_note(self, note: str) -> None:
         """Tells the model, with the next prompt, that this turn stopped; an answer that ends the history needs no note
@@ -316,6 +329,7 @@ class Turn(Activity):
             return False
         self._stopped = True
         self._ending = ending
+        self.stopped_at = self._session.monotonic()
         if self._step is not None:
             self._step.ending = ending
         self._main.cancel()

@@ -1,4 +1,7 @@
-"""SIGINT and SIGTERM while a loop runs: the first asks the run to end, and a deadline ends the process if it can't."""
+"""What ends a run from outside, SIGINT, SIGTERM and a turn's time limit, and how long its end may take then.
+
+The first signal asks the run to end, and a deadline ends the process if it can't.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import asyncio
 import os
 import signal
 import threading
+import time
 from collections.abc import Awaitable, Callable
 from types import TracebackType
 from typing import TypeVar
@@ -13,6 +17,8 @@ from typing import TypeVar
 EXIT_INTERRUPTED = 130
 DEADLINE = 4.5  # seconds from the first signal to the end of the process, whatever hangs
 LEAVING = 2.0  # seconds from the end of the work to that of the process, whatever thread still hangs
+QUITTING = 3.0  # seconds from when a console is left to the end of the process
+HURRIED = 1.5  # seconds that servers and threads get, all in all, once a limit or a signal has ended the work
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 T = TypeVar("T")
 
@@ -21,11 +27,33 @@ class Interrupted(Exception):
     """The user asked the program to end."""
 
 
+class TimeToEnd:
+    """One budget for all that a run waits for at its end. Without `begin` each may take its own time."""
+
+    def __init__(self) -> None:
+        self.begun = asyncio.Event()
+        self._until = 0.0
+
+    def begin(self, since: float | None = None) -> None:
+        """The work was ended from outside, at `since` of `time.monotonic`, now if None. Only the first counts."""
+        if not self.begun.is_set():
+            self._until = (time.monotonic() if since is None else since) + HURRIED
+            self.begun.set()
+
+    def left(self, most: float, least: float = 0.2) -> float:
+        """Seconds that something may take which would otherwise get `most`."""
+        return max(least, min(most, self._until - time.monotonic())) if self.begun.is_set() else most
+
+
 class Interrupts:
-    """A context in which the two signals set `asked` and call `on_interrupt`, in place of killing the process."""
+    """A context in which the two signals set `asked` and call `on_interrupt`, in place of killing the process.
+
+    `to_end` begins once the work has ended for a signal or a time limit.
+    """
 
     def __init__(self) -> None:
         self.asked = asyncio.Event()
+        self.to_end = TimeToEnd()
         self.on_interrupt: Callable[[], None] | None = None
         self._loop = asyncio.get_running_loop()
 
@@ -63,6 +91,8 @@ class Interrupts:
         end_within(DEADLINE, EXIT_INTERRUPTED)
         if self.on_interrupt is not None:
             self.on_interrupt()
+        else:
+            self.to_end.begin()
 
 
 def end_within(seconds: float, code: int) -> None:

@@ -12,6 +12,7 @@ from typing import Any, cast
 from console_app.config.server_choice import ServerChoice
 from console_app.domain.errors import UsageError
 from console_app.domain.ports.toolset import CallReporter, Invocation
+from console_app.domain.safe_text import one_line
 from console_app.domain.tools import Outcome, ToolResult, ToolSpec
 from console_app.engine.manual_calls import ManualCall
 from console_app.headless import servers
@@ -75,7 +76,7 @@ class NamedTools:
             for task in asyncio.as_completed(coming):
                 await task
                 settled = [label for one, label in coming.items() if one.done()]
-                if any(self._listed(label) or self._down(label) for label in settled):
+                if any(self._listed(label) or self._down(label) or self._left_out(label) for label in settled):
                     return
         finally:
             for task in coming:
@@ -87,7 +88,8 @@ class NamedTools:
         """The tool of a call as soon as its server has it, or what stands for it where it isn't there."""
         await self._servers_of(call.label)
         if (spec := self._listed(call.label)) is None:
-            why = self._down(call.label) or f"No tool is called {call.label}. {_hint(call.label, self._known)}"
+            why = self._down(call.label) or self._left_out(call.label)
+            why = why or f"No tool is called {call.label}. {_hint(call.label, self._known)}"
             self._missing.setdefault(call.label, why)
             spec = next(one for one in self._stand_ins() if one.label == call.label)
         return spec
@@ -102,6 +104,10 @@ class NamedTools:
     def _down(self, label: str) -> str:
         found = servers.down(self._hub.statuses())
         return next((line for name, line in found.items() if label.startswith(f"{name}.")), "")
+
+    def _left_out(self, label: str) -> str:
+        refused = ((f"{status.name}.{one.name}", one) for status in self._hub.statuses() for one in status.rejected)
+        return next((f"{label} is left out: {one_line(one.reason, 300)}" for name, one in refused if name == label), "")
 
     @property
     def _known(self) -> list[str]:

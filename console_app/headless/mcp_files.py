@@ -15,6 +15,7 @@ from console_app.config.paths import Paths, read_text
 from console_app.config.redaction import Redactor
 from console_app.config.secret_sources import secrets_of_arguments, secrets_of_url
 from console_app.config.server_choice import ServerChoice
+from console_app.config.typed_server import command_problem
 from console_app.domain.errors import UsageError
 from console_app.domain.safe_text import one_line
 from console_app.headless.json_outputs import ImportableFile, ImportableReport, ImportableServer
@@ -89,6 +90,10 @@ def server_of(
             raise UsageError(f"{words[1]} behind the URL means nothing", "A header is given with --header.")
         fields["url"] = words[0]
     else:
+        if wrong := command_problem(words[0] if len(words) == 1 else shlex.join(words)):
+            raise UsageError(
+                f"the command {one_line(words[0], 60)!r} {wrong}", "As: fanout mcp add NAME -- COMMAND ARG"
+            )
         command = shlex.split(words[0]) if len(words) == 1 else list(words)
         fields["command"] = command[0]
         if command[1:]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 
 from console_app.domain.events import Event, Level
 from console_app.domain.safe_text import one_line
@@ -31,6 +32,10 @@ class Printing:
 
     async def show_stored(self, events: Sequence[Event]) -> None:
         """Only what comes from here on is printed."""
+
+    def another_session(self) -> AbstractContextManager[None]:
+        """See UiPort."""
+        return nullcontext()
 
     def show_new(self) -> None:
         """See UiPort."""

@@ -68,6 +68,11 @@ async def run_turn(
         conversation.stop("interrupted")
         output.hurry()
 
+    def decided(turn: Turn) -> None:
+        if turn.stopped_at is not None and (turn.timed_out or interrupts.asked.is_set()):
+            interrupts.to_end.begin(turn.stopped_at)
+
+    engine.on_decided = decided
     interrupts.on_interrupt = stop
     if interrupts.asked.is_set():
         stop()
@@ -77,6 +82,8 @@ async def run_turn(
     finally:
         watch.cancel()
         interrupts.on_interrupt = None
+        if interrupts.asked.is_set():
+            interrupts.to_end.begin()
         await conversation.close()
     writer.finish()
     return _ending(conversation.last_turn, transcript, printing.error, output, interrupts, results_only)

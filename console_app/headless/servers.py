@@ -7,24 +7,37 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 
 from console_app.domain.safe_text import one_line
+from console_app.headless.interrupts import TimeToEnd
 from console_app.headless.output import OutputStreams
 from console_app.mcp_client.hub import Hub
 from console_app.mcp_client.status import ServerState, ServerStatus
 
-_CLOSING = 3.0  # seconds; leaves time within the deadline of an interrupted run
+_CLOSING = 3.0  # seconds
 _DOWN = frozenset({ServerState.FAILED, ServerState.STOPPED, ServerState.NEEDS_SIGN_IN})
 _PATIENCE = 5.0  # seconds of waiting for servers before it is said which
 
 
 @asynccontextmanager
-async def running(hub: Hub) -> AsyncGenerator[Hub]:
-    """Starts the servers, in the background, and closes them at the end."""
+async def running(hub: Hub, to_end: TimeToEnd | None = None) -> AsyncGenerator[Hub]:
+    """Starts the servers, in the background, and closes them at the end; in a hurry once `to_end` has begun."""
+    to_end = to_end or TimeToEnd()
     await hub.start()
+    early = asyncio.create_task(_closed_early(hub, to_end), name="servers-end")
     try:
         yield hub
     finally:
-        closing = asyncio.ensure_future(hub.close())
-        await asyncio.wait((closing,), timeout=_CLOSING)
+        if to_end.begun.is_set():
+            closing = early
+        else:
+            early.cancel()
+            closing = asyncio.create_task(hub.close(), name="servers-end")
+        await asyncio.wait((closing,), timeout=to_end.left(_CLOSING))
+
+
+async def _closed_early(hub: Hub, to_end: TimeToEnd) -> None:
+    """Nothing calls the servers any more: they end while what was said is still written."""
+    await to_end.begun.wait()
+    await hub.close(hurried=True)
 
 
 async def settled(hub: Hub, output: OutputStreams) -> None:

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 from console_app.conversation.by_hand import MANUAL
 from console_app.conversation.call_text import call_text, log_lines
 from console_app.conversation.context_report import context_report
+from console_app.conversation.cost_report import cost_report
 from console_app.conversation.own_editor import edited
+from console_app.conversation.request_report import request_report
 from console_app.conversation.sessions import EXPORTS_ABOUT
 from console_app.domain.errors import UsageError
 from console_app.domain.safe_text import one_line
@@ -85,10 +87,12 @@ class Commands:
         yield LineCommand("rename", "give this session a title", sessions.rename, "[TITLE]")
         yield LineCommand("fork", "go on with a copy of this session", sessions.fork, "[TURN]")
         yield LineCommand("undo", "take the last turn back", self._undo)
-        yield LineCommand("rewind", "take all turns from one on back", self._rewind, "[TURN]")
-        yield LineCommand("export", "write this session to a file", self._export, "[md|html|jsonl] [PATH]")
+        yield LineCommand("rewind", "go back to before one of your messages", self._rewind, "[TURN|WORDS]")
+        yield LineCommand("export", "write this session to a file", self._export, "[md|html|jsonl|trace] [PATH]")
         yield LineCommand("compact", "a summary in place of older turns, for the model", self._compact, "[undo]")
         yield LineCommand("context", "what the model reads, and how full its window is", self._context)
+        yield LineCommand("request", "the messages of the next request, and of the last one", self._request)
+        yield LineCommand("cost", "tokens and money of this session, in all and by turn", self._cost)
         yield LineCommand(
             "todo", "the to-do list; add, done, or delete changes it", self._todo, "[add WORDS|done 2|delete 2]"
         )
@@ -120,7 +124,7 @@ class Commands:
         self._say(f"{len(calls)} calls." if calls else "The newest turn has no call.")
         for call in calls:
             number = self._c.numbers.of(call.id)
-            self._say(f"  {number}. {label_of(call)}, {state_of(call)}. {brief_arguments(call.arguments)}")
+            self._say(f"  {number}. {label_of(call)}, {state_of(call)}. {brief_arguments(call.arguments)}".rstrip())
 
     async def _timeline(self, rest: str) -> None:
         turns = self._c.numbers.transcript.turns
@@ -248,7 +252,7 @@ class Commands:
             case "rename":
                 await sessions.rename(session_id=info.id)
             case "fork":
-                await sessions.open(await library.store.fork(info.id))
+                await sessions.open(info.id, copy=True)
             case "export":
                 await sessions.export(session_id=info.id)
             case _:
@@ -261,10 +265,7 @@ class Commands:
         await self._c.sessions.undo()
 
     async def _rewind(self, rest: str) -> None:
-        turns = {str(turn.number): turn.prompt for turn in reversed(self._c.numbers.transcript.turns)}
-        turn = rest or await self._d.choose("Back to before which turn?", turns)
-        if turn and turn.isdecimal():
-            await self._c.sessions.rewind(int(turn))
+        await (self._c.sessions.rewind(int(rest)) if rest.isdecimal() else self._c.sessions.rewind_to(rest))
 
     async def _export(self, rest: str) -> None:
         form, _, path = rest.partition(" ")
@@ -282,6 +283,12 @@ class Commands:
     async def _context(self, _rest: str) -> None:
         c = self._c
         self._say(context_report(c.services.engine, c.numbers.transcript, c.services.models.window))
+
+    async def _request(self, _rest: str) -> None:
+        self._say(request_report(self._c.services.engine))
+
+    async def _cost(self, _rest: str) -> None:
+        self._say(cost_report(self._c.numbers.transcript))
 
     async def _todo(self, rest: str) -> None:
         items, (word, _, words) = list(self._c.items), rest.partition(" ")

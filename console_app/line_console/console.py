@@ -161,6 +161,12 @@ class LineConsole:
         with self._typed.left_alone(), self.dialogue.silent():
             yield
 
+    @contextmanager
+    def unseen(self) -> Generator[None]:
+        """What is typed meanwhile is a secret: the terminal doesn't show it."""
+        with self._typed.unseen():
+            yield
+
     # -- lines
 
     async def _read(self) -> None:

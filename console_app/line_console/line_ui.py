@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 
 from console_app.domain.events import Event, Level
 from console_app.domain.safe_text import one_line
@@ -60,6 +61,10 @@ class LineUi:
         for line in turn_lines(found, numbers):
             self.dialogue.say(line)
         return True
+
+    def another_session(self) -> AbstractContextManager[None]:
+        """See UiPort: what is written is sent at once."""
+        return nullcontext()
 
     def show_new(self) -> None:
         """See UiPort."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from console_app.headless.interrupts import LEAVING, end_within
+from console_app.headless.interrupts import QUITTING, end_within
 from console_app.headless.output import OutputStreams
 from console_app.line_console.commands import all_commands
 from console_app.line_console.console import LineConsole
@@ -16,7 +16,7 @@ async def run(services: LineServices, prompt: str | None) -> int:
     """Runs until it is left; the exit code."""
     output = OutputStreams()
     with TypedLines() as typed:
-        code = await LineConsole(services, output, typed, all_commands, partial(end_within, LEAVING * 2)).run(prompt)
+        code = await LineConsole(services, output, typed, all_commands, partial(end_within, QUITTING)).run(prompt)
     await output.finish()
     output.close()
     return code

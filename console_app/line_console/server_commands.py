@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import shlex
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
+from console_app.config.typed_server import Typed, fields_of, problems
 from console_app.conversation.file_news import FileNews, Reloads
 from console_app.domain.safe_text import one_line
 from console_app.line_console.line_ui import LineUi
@@ -77,10 +77,16 @@ class ServerCommands:
     async def _add(self, switches: Switches) -> None:
         name = await self._ui.ask("Name of the server")
         line = await self._ui.ask("Its command with arguments, or its address") if name else None
-        if name and line:
-            words = shlex.split(line)
-            url = line.startswith(("http://", "https://"))
-            await switches.put(name, {"url": line} if url else {"command": words[0], "args": words[1:]})
+        if not name or not line:
+            return
+        typed = Typed(name.strip(), line, "")
+        wrong = problems(typed, {one.name for one in switches.statuses()})
+        if wrong:
+            shown = {"name": one_line(name, 40), "target": one_line(line, 60)}
+            self._dialogue.say("Not added: " + "; ".join(f"{shown[field]} {why}" for field, why in wrong.items()) + ".")
+        else:
+            await switches.put(typed.name, fields_of(typed, {}))
+            self._dialogue.say(f"Server {one_line(typed.name, 40)} is added and starts.")
 
     async def reload(self, _rest: str) -> None:
         """/reload: mcp.json and the commands' files."""

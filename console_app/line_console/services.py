@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from console_app.config.server_files import ServerFiles
     from console_app.config.tool_choice import Item, Selection
     from console_app.config.trust_report import ProjectTrust
+    from console_app.conversation.connecting import Connecting
     from console_app.conversation.models import Models
     from console_app.conversation.permissions import RuleFile
     from console_app.conversation.question_queue import QuestionQueue
@@ -124,6 +125,7 @@ class LineServices(Startable, Protocol):
     custom_commands: Callable[[], CustomCommands]
     settings: OwnSettings | None
     diagnose: Callable[[], Awaitable[Sequence[str]]] | None
+    connecting: Connecting | None
     problems: Sequence[str]
 
     @property

@@ -12,6 +12,7 @@ from console_app.domain.errors import UsageError
 from console_app.domain.ports.provider import ProtocolMode, ReadsText, protocol_label, speaks
 from console_app.domain.safe_text import one_line
 from console_app.domain.sampling import EFFORTS
+from console_app.line_console.connect_command import ConnectCommand
 from console_app.line_console.line_command import LineCommand
 
 if TYPE_CHECKING:
@@ -32,6 +33,12 @@ class SettingCommands:
         """Models, servers, permissions and how calls run."""
         servers = self._c.server_commands
         yield LineCommand("model", "choose the model that answers", self._model, "[PROVIDER/MODEL]")
+        yield LineCommand(
+            "connect",
+            "connect a model: on this machine, by its address, or with a key",
+            ConnectCommand(self._c).run,
+            "[ADDRESS]",
+        )
         yield LineCommand("effort", "how much the model thinks", self._effort, "[LEVEL]")
         yield LineCommand("policy", "how the calls of one answer run", self._policy, "[parallel|sequential|single]")
         yield LineCommand("protocol", "how the model is given tools", self._protocol, "[auto|native|text|xml]")

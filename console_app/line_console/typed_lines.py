@@ -9,6 +9,7 @@ import asyncio
 import codecs
 import os
 import select
+import termios
 from collections.abc import Generator
 from contextlib import contextmanager
 
@@ -43,6 +44,20 @@ class TypedLines:
             yield
         finally:
             self._listen()
+
+    @contextmanager
+    def unseen(self) -> Generator[None]:
+        """The terminal, where it is one, doesn't show what is typed."""
+        if not os.isatty(self._descriptor):
+            yield
+            return
+        before = termios.tcgetattr(self._descriptor)
+        unseen = [*before[:3], before[3] & ~termios.ECHO, *before[4:]]
+        termios.tcsetattr(self._descriptor, termios.TCSADRAIN, unseen)
+        try:
+            yield
+        finally:
+            termios.tcsetattr(self._descriptor, termios.TCSADRAIN, before)
 
     def newest(self) -> int:
         """The number of the newest line that is typed by now, read or not: those above it are typed from now on."""

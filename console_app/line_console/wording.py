@@ -68,7 +68,9 @@ def turn_lines(turn: TurnView, number_of: Mapping[str, int]) -> Iterator[str]:
         if step.text:
             yield f"Answer: {step.text}"
         for call in step.batch.calls:
-            yield f"Call {number_of[call.id]}, {label_of(call)}, {brief_arguments(call.arguments)}: {came_of(call)}"
+            arguments = brief_arguments(call.arguments)
+            name = f"Call {number_of[call.id]}, {label_of(call)}" + (f", {arguments}" if arguments else "")
+            yield f"{name}: {came_of(call)}"
         yield from (f"You, while it ran: {message.content}" for message in step.steered)
     if turn.outcome not in (None, "completed"):
         yield f"Turn {turn.number} {(turn.outcome or '').replace('_', ' ')}. {one_line(turn.error or '', 400)}".strip()

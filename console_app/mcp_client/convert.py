@@ -97,7 +97,10 @@ def result_of(result: CallToolResult, files: ResultFiles, stopped: threading.Eve
     if result.is_error:
         return failed(content.strip() or "the tool gave no reason").model_copy(update={"artifacts": tuple(artifacts)})
     if (words := in_band_error(structured, content)) is not None:
-        said = failed(content.strip() or "the tool gave no reason")
+        told = content.strip()
+        if words.strip() not in told and json.dumps(words, ensure_ascii=False)[1:-1] not in told:
+            told = f"{words.strip()}\n{told}".strip()  # or people would read the reason, and the model would not
+        said = failed(told or "the tool gave no reason")
         line = one_line(words, ERROR_LENGTH) if words else said.error
         return said.model_copy(update={"artifacts": tuple(artifacts), "error": line})
     fields = cast("dict[str, Any]", structured) if isinstance(structured, dict) else None

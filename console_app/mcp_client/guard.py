@@ -24,6 +24,7 @@ class Guard:
         self._token = f"{os.getpid()}-{secrets.token_hex(8)}"
         self._process: subprocess.Popen[bytes] | None = None
         self._groups: set[int] = set()
+        self.hurried = False  # servers get hardly any time to leave by themselves
 
     @property
     def environment(self) -> dict[str, str]:

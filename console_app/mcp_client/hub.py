@@ -134,8 +134,11 @@ class Hub(OffersOfServers):
         changed = [tool for tool in connection.listed_tools.changed if tool in shown]
         return [tool for tool in changed if await connection.accept(tool, shown[tool])]
 
-    async def close(self) -> None:
-        """Ends every connection, all at once, and every program that was started, with their children."""
+    async def close(self, *, hurried: bool = False) -> None:
+        """Ends every connection, all at once, and every program that was started, with their children.
+
+        `hurried` leaves programs hardly any time to leave by themselves."""
+        self._guard.hurried = hurried
         await asyncio.gather(*(connection.stop() for connection in self._connections.values()))
         await self._guard.close()
 
@@ -179,6 +182,10 @@ class Hub(OffersOfServers):
         """`tools`, and those that are switched off."""
         connections = self._connections.values()
         return [self._spec(connection, tool) for connection in connections for tool in connection.listed_tools.tools]
+
+    def tools_off(self) -> Sequence[ToolSpec]:
+        """The tools that are switched off, of servers that are up."""
+        return [spec for spec in self.all_tools() if not self._is_on(spec.server, "tool", spec.tool)]
 
     def tool(self, server: str, name: str) -> ToolSpec | None:
         """One tool of a server, whether it is on or off; None where there is none such now."""

@@ -9,6 +9,11 @@ LONGEST = 64  # characters, the least that a provider allows
 _ILLEGAL = re.compile(r"[^A-Za-z0-9_-]")
 
 
+def plain(server: str, tool: str) -> str:
+    """The name that a tool has where it isn't too long and nobody has it yet."""
+    return f"{_ILLEGAL.sub('_', server)}_{_ILLEGAL.sub('_', tool)}"
+
+
 class WireNames:
     """Gives each (server, tool) its name and keeps it for good: a model may still use one it saw earlier."""
 
@@ -21,11 +26,11 @@ class WireNames:
         key = (server, tool)
         if (known := self._names.get(key)) is not None:
             return known
-        plain = f"{_ILLEGAL.sub('_', server)}_{_ILLEGAL.sub('_', tool)}"
-        name, number = _shortened(plain, f"{server}\0{tool}"), 2
+        wanted = plain(server, tool)
+        name, number = _shortened(wanted, f"{server}\0{tool}"), 2
         while name in self._tools:
             suffix = f"_{number}"
-            name, number = _shortened(plain, f"{server}\0{tool}", LONGEST - len(suffix)) + suffix, number + 1
+            name, number = _shortened(wanted, f"{server}\0{tool}", LONGEST - len(suffix)) + suffix, number + 1
         self._names[key], self._tools[name] = name, key
         return name
 

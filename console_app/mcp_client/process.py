@@ -25,7 +25,8 @@ from console_app.mcp_client.server_log import ServerLog
 from console_app.mcp_client.shared import to_the_end
 
 _KEEPER: Final = Path(__file__).with_name("server_keeper.py")
-_AFTER_EOF: Final = 0.8  # seconds to leave by itself once its stdin is closed
+_AFTER_EOF: Final = 0.8  # seconds to leave by itself once its stdin is closed,
+_HURRIED: Final = 0.2  # and when there is no time for that
 _AFTER_CONTROL: Final = 1.5  # that its keeper may take to end it and all its children
 _LAST_OUTPUT: Final = 0.2  # seconds for output still in the pipe after the exit
 _READ_AHEAD: Final = 4 * 1024 * 1024  # bytes of lines nobody has taken yet before reading pauses
@@ -185,7 +186,7 @@ class ServerProcess(asyncio.SubprocessProtocol):
         if self._paused:
             self._stdout().resume_reading()  # a server blocked on its output can't see the end of its input
             self._paused = False
-        await self._gone(_AFTER_EOF)
+        await self._gone(_HURRIED if self._guard.hurried else _AFTER_EOF)
         if self._control >= 0:
             os.close(self._control)
             self._control = -1

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from console_app.domain.errors import ServerError
 from console_app.domain.tools import ToolSpec
+from console_app.mcp_client.absence import why_missing
 from console_app.mcp_client.status import ServerState, ServerStatus
 
 if TYPE_CHECKING:
@@ -32,6 +33,10 @@ class HubSwitch:
         if status.state is not ServerState.READY:
             raise ServerError(f"{name} was switched on and is {status.state}: {status.reason or 'no reason given'}")
         return [spec for spec in self._hub.tools() if spec.server == name]
+
+    def why_missing(self, tool: str) -> str:
+        """See ServerSwitch."""
+        return why_missing(tool, self._hub.statuses(), self._hub.tools_off())
 
     def _status(self, name: str) -> ServerStatus:
         return next(status for status in self._hub.statuses() if status.name == name)

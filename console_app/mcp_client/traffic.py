@@ -139,9 +139,10 @@ class Traffic:
         self._handshake = self._greeting = None
 
     def _greet(self, message: RawMessage) -> None:
+        """The last counts: a server may answer the first with nothing, and shake hands in the older way."""
         if message.kind == "request":
             self._greeting = message
-        elif self._greeting is not None and message.kind == "result" and self._handshake is None:
+        elif self._greeting is not None and message.kind == "result":
             self._handshake = (self._greeting, message)
 
     @property

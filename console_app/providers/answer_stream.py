@@ -16,13 +16,13 @@ from console_app.domain.ports.provider import NoticeChunk
 from console_app.providers.answer import FLOWING, ServerFault, WireAnswer, error_message
 from console_app.providers.loose_json import HalfCharacters, obj, parse_mended
 from console_app.providers.read_ahead import ReadAhead
-from console_app.providers.sse import EventTooLarge, SseEvent, SseReader
+from console_app.providers.sse import EventTooLarge, SseReader
 
 AFTER_END = 0.05  # seconds for the last bytes of the body, so that its connection can be used again
 AFTER_FINISH = 3.0  # seconds that usage and the end mark may take after the model finished, keep-alives or not
 LARGEST_BODY = 64 * 2**20  # bytes of an answer that isn't streamed
 HALVES = "halves of characters"
-_ALIVE = ("ping", "keepalive", "heartbeat")  # events that only keep a connection open
+_ALIVE = frozenset(("ping", "keepalive", "heartbeat"))  # events that only keep a connection open
 _BLANK = b"\xef\xbb\xbf \t\r\n"
 
 
@@ -137,6 +137,7 @@ class _Stream:
         self._answer = answer
         self._reader = SseReader()
         self._first: bytes | None = None  # first byte that isn't blank
+        self._streamed = False  # that byte is none of a whole body's
         self._whole: list[bytes] = []
         self._size = 0
         self._events = 0
@@ -147,7 +148,8 @@ class _Stream:
     def take(self, piece: bytes) -> None:
         if not self._first and (start := piece.lstrip(_BLANK)):
             self._first = start[:1]
-        if self._first in (b"{", b"[", b"<"):
+            self._streamed = self._first not in (b"{", b"[", b"<")
+        if not self._streamed and self._first:
             self._size += len(piece)
             self.news += 1
             if self._size > LARGEST_BODY:
@@ -158,8 +160,8 @@ class _Stream:
             events = self._reader.feed(piece)
         except EventTooLarge as error:
             raise BadEvent("an event of more than 64 MB, or of more than 10,000 lines") from error
-        for event in events:
-            self._event(event)
+        for name, data in events:
+            self._event(name, data)
 
     def end(self) -> None:
         self._rest()
@@ -172,19 +174,18 @@ class _Stream:
             return
         if self._answer.over:
             return
-        for event in self._reader.flush():
+        for name, data in self._reader.flush():
             try:
-                self._event(event)
+                self._event(name, data)
             except BadEvent:
                 pass  # the connection was cut in the middle of it
         if not self._events and self._first != b":":
             raise NotAnAnswer("")
 
-    def _event(self, event: SseEvent) -> None:
+    def _event(self, name: str, data: bytes) -> None:
         self._events += 1
-        if event.name not in _ALIVE:
+        if not name or name not in _ALIVE:
             self.news += 1
-        data = event.data
         if self._answer.over:
             self._behind(data)
             return
@@ -203,8 +204,8 @@ class _Stream:
         except ValueError:
             value = self._mended(data)
         if isinstance(value, dict):
-            self._answer.event(event.name, obj(value))
-        elif event.name == "error":
+            self._answer.event(name, obj(value))
+        elif name == "error":
             raise ServerFault(value)
 
     def _behind(self, data: bytes) -> None:

@@ -42,6 +42,7 @@ class AnthropicAnswer(WireAnswer):
         self._calls = LabelledCalls(self.chunks, "content_block_stop", self.offered, once=True)
         self._open: dict[int | None, _Block] = {}
         self._counted: dict[str, Any] = {}
+        self._where = Where()  # of the newest piece of arguments: most are of the call of the one before
 
     @property
     def calls(self) -> LabelledCalls:
@@ -101,13 +102,17 @@ class AnthropicAnswer(WireAnswer):
         self._open[index] = block
 
     def _delta(self, index: int | None, delta: dict[str, Any]) -> None:
+        kind = delta.get("type")
+        if kind == "text_delta":
+            self.add_text(text(delta.get("text")))
+            return
         block = self._open.get(index)
-        match delta.get("type"):
-            case "text_delta":
-                self.add_text(text(delta.get("text")))
+        match kind:
             case "input_json_delta":
                 if block is None:
-                    self._calls.fragment(Where(index), delta.get("partial_json"))
+                    if self._where.place != index:
+                        self._where = Where(index)
+                    self._calls.fragment(self._where, delta.get("partial_json"))
                 else:
                     block.json.append(text(delta.get("partial_json")))
             case "thinking_delta":

@@ -127,6 +127,14 @@ class CallAccumulator:
             self._last = label, call
             self.add(call, text)
 
+    def more(self, key: int, text: str) -> bool:
+        """More arguments under `key` alone, as the last fragment's were; False where there is more to ask than that."""
+        last = self._last
+        if last is None or last[0].key != key or last[0].id or not text:
+            return False
+        self.add(last[1], text)
+        return True
+
     def add(self, call: Call, text: str) -> None:
         """More arguments of `call`; what follows its end is passed over."""
         if call.ended or not text:

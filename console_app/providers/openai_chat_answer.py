@@ -154,6 +154,8 @@ class ChatAnswer(WireAnswer):
                 self.think(self._kept.part(part, self.text_length))
 
     def _calls(self, fragments: list[Any], whole: bool) -> None:
+        if len(fragments) == 1 and not whole and self._is_more(obj(fragments[0])):
+            return
         # Where nothing else tells the calls of a list apart, their places do.
         by_place = whole or (len(fragments) > 1 and all(map(_is_unlabelled, map(obj, fragments))))
         for place, fragment in enumerate(map(obj, fragments)):
@@ -168,6 +170,14 @@ class ChatAnswer(WireAnswer):
             if kept != self._told:
                 self._told = kept
                 self.chunks += kept
+
+    def _is_more(self, fragment: dict[str, Any]) -> bool:
+        """Takes the common case: an index and a piece of arguments, and nothing else."""
+        index, function = fragment.get("index"), fragment.get("function")
+        if len(fragment) != 2 or type(index) is not int or not isinstance(function, dict) or len(obj(function)) != 1:
+            return False
+        piece = obj(function).get("arguments")
+        return isinstance(piece, str) and self._accumulated.more(index, piece)
 
     def close_reasoning(self) -> None:
         """All reasoning of the answer, with the field it has to be sent back in, and what else goes back."""

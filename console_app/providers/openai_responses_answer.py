@@ -31,6 +31,7 @@ class ResponsesAnswer(WireAnswer):
         self._source = source
         self._calls = LabelledCalls(self.chunks, "response.output_item.done", self.offered)
         self._items = Items()
+        self._where = Where()  # of the newest piece: most are of the item of the one before
 
     @property
     def calls(self) -> LabelledCalls:
@@ -43,15 +44,15 @@ class ResponsesAnswer(WireAnswer):
         match kind:
             case "response.output_text.delta" | "response.refusal.delta":
                 self._say(self._item(data), _part(data, kind), text(data.get("delta")))
+            case "response.function_call_arguments.delta":
+                self._calls.fragment(self._place(data), data.get("delta"))
+            case "response.reasoning_summary_text.delta" | "response.reasoning_text.delta":
+                self._reasoning_delta(self._item(data), data)
             case "response.output_text.done" | "response.refusal.done":
                 said = text(data.get("text")) or text(data.get("refusal"))
                 self._complete(self._item(data), _part(data, kind), said)
-            case "response.function_call_arguments.delta":
-                self._calls.fragment(_where(data), data.get("delta"))
             case "response.function_call_arguments.done":
-                self._calls.close(_where(data), text(data.get("name")), data.get("arguments"))
-            case "response.reasoning_summary_text.delta" | "response.reasoning_text.delta":
-                self._reasoning_delta(self._item(data), data)
+                self._calls.close(self._place(data), text(data.get("name")), data.get("arguments"))
             case "response.output_item.added":
                 item = obj(data.get("item"))
                 self._item_added(_where(data, item), item)
@@ -80,8 +81,16 @@ class ResponsesAnswer(WireAnswer):
     def _now(self) -> tuple[int, int]:
         return self.text_length, len(self._calls)
 
+    def _place(self, data: dict[str, Any]) -> Where:
+        index, known = data.get("output_index"), self._where
+        if known.place != index or known.item != (data.get("item_id") or ""):
+            place = index if isinstance(index, int) else None
+            self._where = known = Where(place, text(data.get("item_id")))
+        return known
+
     def _item(self, data: dict[str, Any]) -> Item:
-        return self._items.at(_where(data), self._now)
+        where = self._place(data)
+        return self._items.find(where) or self._items.at(where, self._now)
 
     def _item_added(self, where: Where, item: dict[str, Any]) -> None:
         kind = text(item.get("type"))
@@ -234,12 +243,9 @@ class ResponsesAnswer(WireAnswer):
         return sent or 0, written or 0, count(obj(self.usage.get("input_tokens_details")).get("cached_tokens"))
 
 
-def _where(data: dict[str, Any], item: dict[str, Any] | None = None) -> Where:
+def _where(data: dict[str, Any], item: dict[str, Any]) -> Where:
     index = data.get("output_index")
-    place = index if isinstance(index, int) else None
-    if item is None:
-        return Where(place, text(data.get("item_id")))
-    return Where(place, text(item.get("id")), text(item.get("call_id")))
+    return Where(index if isinstance(index, int) else None, text(item.get("id")), text(item.get("call_id")))
 
 
 def _part(data: dict[str, Any], kind: str) -> PartKey:

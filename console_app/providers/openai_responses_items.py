@@ -43,12 +43,20 @@ class Items:
 
     def __init__(self) -> None:
         self._items: list[Item] = []
+        self._found: tuple[Where, Item] | None = None  # the newest answer of `find`, until there is another item
 
     def __iter__(self):
         return iter(self._items)
 
     def find(self, where: Where) -> Item | None:
         """The item that `where` tells: by all its labels, else by its place, as some servers change ids midway."""
+        if self._found is not None and self._found[0] is where:
+            return self._found[1]
+        item = self._find(where)
+        self._found = None if item is None else (where, item)
+        return item
+
+    def _find(self, where: Where) -> Item | None:
         ranked = [(agreement, item) for item in self._items if (agreement := item.where.agreement(where)) > 0]
         if ranked:
             best = max(agreement for agreement, _ in ranked)
@@ -61,9 +69,13 @@ class Items:
         """The item that `where` tells; a new one where none was told of."""
         item = self.find(where)
         if item is None:
-            item = Item(where, began)
-            self._items.append(item)
+            item = self._add(where, began)
         return item
+
+    def _add(self, where: Where, began: tuple[int, int]) -> Item:
+        self._found = None
+        self._items.append(Item(where, began))
+        return self._items[-1]
 
     def listed(self, where: Where, text: str, began: tuple[int, int]) -> Item:
         """The message that the list at the end of a response names: places may have shifted there, and ids changed."""
@@ -73,9 +85,7 @@ class Items:
         same = next((item for item in self._items if text and item.text == text), None)
         if same is not None:
             return same
-        item = Item(where, began)
-        self._items.append(item)
-        return item
+        return self._add(where, began)
 
     def position(self, place: int, now: tuple[int, int]) -> tuple[int, int]:
         """Where an item that is told of late belongs: in front of the first that stood behind it."""

@@ -9,7 +9,6 @@ behind data that is a whole JSON object begins an event of its own, since some l
 from __future__ import annotations
 
 import json
-from typing import NamedTuple
 
 LARGEST_EVENT = 64 * 2**20  # bytes; beyond it the stream is refused rather than kept in memory
 MOST_LINES = 10_000  # of one event, comments left out; likewise
@@ -17,11 +16,7 @@ _PRINTED = 64 * 2**10  # bytes of an object on several lines that is looked at f
 _BOM = b"\xef\xbb\xbf"
 
 
-class SseEvent(NamedTuple):
-    """One event: `name` is "" where the server named none, `data` the bytes of its data lines."""
-
-    name: str
-    data: bytes
+SseEvent = tuple[str, bytes]  # its name, "" where the server named none, and the bytes of its data lines
 
 
 class EventTooLarge(ValueError):
@@ -95,12 +90,12 @@ def _events(text: bytes) -> list[SseEvent]:
     events: list[SseEvent] = []
     for block in text.split(b"\n\n"):
         if block.startswith(b"data: ") and b"\n" not in block:  # by far the most common shape
-            events.append(SseEvent("", block[6:]))
+            events.append(("", block[6:]))
             continue
         if block.startswith(b"event: ") and block.count(b"\n") == 1:  # that of the formats that name their events
             first, second = block.split(b"\n")
             if second.startswith(b"data: "):
-                events.append(SseEvent(first[7:].decode("utf-8", "replace"), second[6:]))
+                events.append((first[7:].decode("utf-8", "replace"), second[6:]))
                 continue
         if block.count(b"\n") > MOST_LINES:
             block = _without_comments(block)
@@ -109,7 +104,7 @@ def _events(text: bytes) -> list[SseEvent]:
         events += before
         errors = _values(lines[begun:], b"error")  # llama.cpp writes its error into a field of its own
         if data := [*errors, *_values(lines[begun:], b"data")]:
-            events.append(SseEvent("error" if errors else _name(lines[begun:]), b"\n".join(data)))
+            events.append(("error" if errors else _name(lines[begun:]), b"\n".join(data)))
     return events
 
 
@@ -144,7 +139,7 @@ def _read(lines: list[bytes]) -> tuple[list[SseEvent], int]:
             name = _name([line])
         elif field == b"data":
             if data and (len(data) == 1 or size <= _PRINTED) and _is_whole(b"\n".join(data)):
-                events.append(SseEvent(name, b"\n".join(data)))
+                events.append((name, b"\n".join(data)))
                 data, begun, name, size = [], end, _name(lines[end:number]), 0
             data.append(value.removeprefix(b" "))
             size += len(value)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import time
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,6 +20,11 @@ if TYPE_CHECKING:
 PAGE_SECONDS: Final = 10.0
 LARGEST_PAGE: Final = 2_000_000  # bytes; the rest is not read
 LONGEST_TEXT: Final = 4000  # characters of a page
+READING_SECONDS: Final = 2.0  # of the processor's time for the tags of a page
+_PIECE: Final = 32_768  # characters that are read between two looks at the time
+_LONGEST_END: Final = (
+    8_192  # characters of a tag without an end: Python reads one by squares of its length
+)
 _REDIRECTS: Final = 4
 _IGNORED: Final = frozenset(
     {"script", "style", "noscript", "template", "svg", "nav", "footer", "aside", "form", "head"}
@@ -128,10 +134,18 @@ async def _decoded(response: httpx2.Response) -> bytes:
 
 
 def plain_text(html: str) -> str:
-    """The text of an HTML page: a line a block, without menus, scripts and the like."""
+    """The text of an HTML page: a line a block, without menus, scripts and the like. Of a page with more text than is
+    shown, or one that takes long to read, its beginning."""
     reader = _TextReader()
-    reader.feed(html)
-    reader.close()
+    until = time.thread_time() + READING_SECONDS
+    for begin in range(0, len(html), _PIECE):
+        if reader.length > LONGEST_TEXT * 4 or time.thread_time() > until:
+            reader.parts.append("\n…")
+            break
+        reader.feed(html[begin : begin + _PIECE])
+    else:
+        if len(reader.rawdata) <= _LONGEST_END:
+            reader.close()
     lines = (" ".join(line.split()) for line in "".join(reader.parts).split("\n"))
     return "\n".join(line for line in lines if line)
 
@@ -142,6 +156,7 @@ class _TextReader(HTMLParser):
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
         self.parts: list[str] = []
+        self.length = 0  # characters of text so far
         self._ignored = ""
         self._depth = 0
 
@@ -166,4 +181,6 @@ class _TextReader(HTMLParser):
     def handle_data(self, data: str) -> None:
         """Text between tags; line ends in it are spaces."""
         if not self._ignored:
-            self.parts.append(re.sub(r"\s+", " ", data))
+            text = re.sub(r"\s+", " ", data)
+            self.parts.append(text)
+            self.length += len(text) if text != " " else 0

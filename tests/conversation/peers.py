@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 
 from console_app.conversation.conversation import Conversation
 from console_app.domain import events as ev
@@ -60,6 +61,10 @@ class Screen:
     async def show_stored(self, events: Sequence[ev.Event]) -> None:
         self.stored = list(events)
         self._news.set()
+
+    def another_session(self) -> AbstractContextManager[None]:
+        """See UiPort."""
+        return nullcontext()
 
     def show_new(self) -> None:
         self.cleared += 1

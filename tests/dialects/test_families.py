@@ -89,6 +89,7 @@ READ: dict[str, tuple[str, list[Any], str]] = {
         "",
     ),
     "a result that gets a name": ("```tool_code\nresult = ping()\nprint(result)\n```", [PING], ""),
+    "a comma that is missing between arguments": ('[write_file(path="a"content="b"), ping()]', [WRITE, PING], ""),
     "Claude 2": (
         "<function_calls>\n<invoke>\n<tool_name>write_file</tool_name>\n<parameters>\n<path>a</path>\n"
         "<content>b</content>\n</parameters>\n</invoke>\n</function_calls>",

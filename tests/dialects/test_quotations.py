@@ -88,6 +88,12 @@ def test_three_quotation_marks_do_not_end_a_quotation() -> None:
     assert parse(text, TOOLS, level="marked").calls == ()
 
 
+@pytest.mark.parametrize("level", LEVELS)
+def test_a_call_of_python_within_a_line_is_told_of(level: ReadingLevel) -> None:
+    result = parse('I will do that now.[read_file(path="a")]', TOOLS, level=level)
+    assert (result.calls, [problem.name for problem in result.problems]) == ((), ["read_file"])
+
+
 @pytest.mark.parametrize("machine", ["quotation marks", "a fence", "inline code", "a list", "details"])
 def test_a_quoted_call_of_a_tool_that_exists_is_told_of(machine: str) -> None:
     result = parse(MACHINES[machine](CALLS["hermes_json"].replace("\n", " ")), TOOLS, level="marked")

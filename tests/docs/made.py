@@ -26,9 +26,15 @@ _MADE = "<!-- Made from the code: `make docs` writes this page. -->"
 
 
 def pages() -> dict[str, str]:
-    """Every page that is made, by its file in `docs/`."""
+    """Every page and schema that is made, by its file in `docs/`."""
     makers = {"keys.md": _keys, "configuration.md": _configuration, "commands.md": _commands, "outputs.md": _outputs}
-    return {name: "\n".join(make()) + "\n" for name, make in makers.items()}
+    schemas = {_schema_file(name): json.dumps(schema(name), indent=2, ensure_ascii=False) + "\n" for name in OUTPUTS}
+    return {name: "\n".join(make()) + "\n" for name, make in makers.items()} | schemas
+
+
+def _schema_file(name: str) -> str:
+    """That of a version stays when the next one comes."""
+    return f"schemas/{name}-{OUTPUTS[name].version}.json"
 
 
 def _cell(text: str) -> str:
@@ -206,11 +212,16 @@ def _commands() -> Iterator[str]:
 def _outputs() -> Iterator[str]:
     yield from ("# JSON outputs", "", _MADE, "")
     yield "Whatever Fanout prints as JSON has a schema (draft 2020-12): `fanout schema` lists them, and with a name"
-    yield "prints one. A field may be added at any time; one that goes or means something else raises the version, with"
-    yield "which the schema's `$id` ends."
+    yield "prints one; each is a file of this folder too. A field may be added at any time; one that goes or means"
+    yield "something else raises the version, with which the schema's `$id` ends."
     for name, printed in OUTPUTS.items():
         whole = schema(name)
-        yield from ("", f"## {name}", "", f"Version {printed.version}, of `fanout`: {printed.by}.")
+        yield from (
+            "",
+            f"## {name}",
+            "",
+            f"Version {printed.version}, of `fanout`: {printed.by}. [Schema]({_schema_file(name)}).",
+        )
         shapes = whole.get("$defs", {})
         if "properties" in whole:
             yield from _fields(whole, whole)

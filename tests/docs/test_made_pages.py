@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
+import json
+
+import jsonschema
 import pytest
 from pydantic import BaseModel
 
 from console_app.config.setting_list import MEANINGS
 from console_app.config.settings import ModelSettings, ProviderSettings, Settings
+from console_app.headless.json_outputs import OUTPUTS
 from tests.docs.made import FOLDER, pages
 
 
 def test_the_pages_in_the_repository_are_up_to_date() -> None:
     for name, text in pages().items():
         assert (FOLDER / name).read_text(encoding="utf-8") == text, f"docs/{name}: run make docs"
+
+
+def test_the_schema_files_are_schemas_under_their_own_name_and_version() -> None:
+    files = sorted((FOLDER / "schemas").iterdir())
+    assert len(files) >= len(OUTPUTS)
+    for file in files:
+        kept = json.loads(file.read_text(encoding="utf-8"))
+        jsonschema.Draft202012Validator.check_schema(kept)
+        assert kept["$id"] == f"urn:fanout:output:{file.stem.replace('-', ':')}"
 
 
 @pytest.mark.parametrize("model", [Settings, ProviderSettings, ModelSettings])

@@ -10,6 +10,7 @@ from console_app.domain import events as ev
 from console_app.domain.errors import ContextOverflow, ProviderError, UsageError
 from console_app.domain.ports.provider import Chunk, FinishChunk, TextChunk, UsageChunk
 from console_app.domain.transcript import Transcript
+from console_app.engine.compaction import REFUSED
 from console_app.engine.context import SUMMARY_OPENS
 from console_app.engine.engine import Engine
 from tests.engine.peers import Line, Model, calls, ending, engine_of, only, play
@@ -72,27 +73,95 @@ def test_one_turn_before_this_one_stays_whole_unless_the_request_was_refused() -
     run(scene)
 
 
-def test_what_was_too_large_is_never_sent_again() -> None:
+TOO_LARGE = ContextOverflow("the request is larger than the window: 9 of 8 tokens", "See /compact.")
+
+
+def test_a_request_that_is_refused_as_too_large_goes_out_again_with_a_summary_in_the_same_turn() -> None:
     async def scene() -> None:
-        too_large = ContextOverflow("the request is larger than the window: 9 of 8 tokens", "See /compact.")
-        model = Model(said("one"), [too_large], said("The summary."), said("at last"))
+        model = Model(said("one"), asked(10), [TOO_LARGE], said("The summary."), said("at last"))
         engine = engine_of(model)  # whose window nobody knows
         await play(engine, "first")
-        assert "9 of 8" in str(ending(await play(engine, "second")).error)
-        events = await play(engine, "again")
-        assert only(events, ev.HistoryCompacted)[0].covers == 2
+        events = await play(engine, "second")
         assert ending(events).outcome == "completed"
-        assert sent(model, 3)[0].startswith(SUMMARY_OPENS)
+        assert [notice.text for notice in only(events, ev.Notice)] == [REFUSED]
+        assert only(events, ev.HistoryCompacted)[0].covers == 2
+        assert sent(model, 4) == [f"{SUMMARY_OPENS}\n\nThe summary.\n\nsecond", "", "result of 1"]
+        assert len(only(events, ev.StepStarted)) == 2
+        check_history(engine)
         assert not only(await play(engine, "more"), ev.HistoryCompacted)
+        assert len(model.requests) == 6
+
+    run(scene)
+
+
+def test_what_was_too_large_is_never_sent_again() -> None:
+    async def scene() -> None:
+        model = Model(said("one"), [TOO_LARGE], said("S1"), [TOO_LARGE], said("S2"), said("at last"))
+        engine = engine_of(model)
+        await play(engine, "first")
+        assert "9 of 8" in str(ending(await play(engine, "second")).error)  # too large alone
+        events = await play(engine, "again")
+        assert ending(events).outcome == "completed"
+        assert [message for message in sent(model, 5) if "second" in message] == []
+        assert sent(model, 5)[0].startswith(f"{SUMMARY_OPENS}\n\nS2")
+        assert not only(await play(engine, "more"), ev.HistoryCompacted)
+
+    run(scene)
+
+
+def test_a_first_prompt_that_is_too_large_fails_at_once() -> None:
+    async def scene() -> None:
+        model = Model([TOO_LARGE])
+        events = await play(engine_of(model), "first")
+        assert "9 of 8" in str(ending(events).error)
+        assert not only(events, ev.Notice)
+        assert len(model.requests) == 1
+
+    run(scene)
+
+
+def test_what_stays_whole_of_a_refused_request_is_at_most_half_of_it() -> None:
+    async def scene() -> None:
+        model = Model(said("one"), said("two"), said("three"), [TOO_LARGE], said("S"), said("four"))
+        engine = engine_of(model)
+        for prompt in ("first " * 100, "second", "third " * 200):
+            await play(engine, prompt)
+        events = await play(engine, "fourth")
+        assert only(events, ev.HistoryCompacted)[0].covers == 6
+        assert sent(model, 5) == [f"{SUMMARY_OPENS}\n\nS\n\nfourth"]
+
+    run(scene)
+
+
+def test_an_answer_that_had_begun_when_it_was_too_large_is_kept_and_not_asked_for_again() -> None:
+    async def scene() -> None:
+        model = Model(said("one"), [TextChunk("half an "), TOO_LARGE])
+        engine = engine_of(model)
+        await play(engine, "first")
+        assert "9 of 8" in str(ending(await play(engine, "second")).error)
+        assert len(model.requests) == 2
+
+    run(scene)
+
+
+def test_a_summary_that_is_too_large_itself_is_made_of_less() -> None:
+    async def scene() -> None:
+        model = Model(said("one"), [TOO_LARGE], [TOO_LARGE], [TOO_LARGE], said("S"), said("two"))
+        engine = engine_of(model)
+        await play(engine, "x" * 60_000 + " the end of it")
+        assert ending(await play(engine, "second")).outcome == "completed"
+        sizes = [len(sent(model, number)[0]) // 1000 for number in (2, 3, 4)]
+        assert sizes == [60, 30, 15]
+        assert "the end of it" in sent(model, 4)[0]
 
     run(scene)
 
 
 def test_another_model_may_take_what_this_one_did_not() -> None:
     async def scene() -> None:
-        engine = engine_of(Model(said("one"), [ContextOverflow("too large")]))
+        engine = engine_of(Model(said("one"), [TOO_LARGE], [ProviderError("no")]))
         await play(engine, "first")
-        await play(engine, "second")
+        assert "9 of 8" in str(ending(await play(engine, "second")).error)
         engine.provider = other = Model(said("gladly"))
         await play(engine, "third")
         assert sent(other, 0)[0] == "first"

@@ -130,6 +130,15 @@ def test_a_tool_that_can_not_be_called_is_told(fanout: Inside, name: str, code: 
     )
 
 
+def test_a_tool_that_its_server_lists_and_nobody_can_call_says_why(fanout: Inside) -> None:
+    fanout.write_servers("home/mcp.json", odd={"command": sys.executable, "args": [str(FAULTY), "bad-schema"]})
+    done = fanout.run("call", "odd.list_schema", "calculator.evaluate", '{"expression": "1+1"}')
+    assert done.code == 1
+    assert "odd.list_schema is left out: its inputSchema is" in done.err
+    assert "calculator.evaluate\n2\n" in done.out
+    assert "left out" in fanout.run("call", "odd.list_schema").err
+
+
 def test_each_call_runs_as_soon_as_its_own_server_is_ready(fanout: Inside, tmp_path: Path) -> None:
     mark = tmp_path / "the first is done"
     fanout.write_servers(

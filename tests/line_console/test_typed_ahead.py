@@ -29,9 +29,9 @@ class Shown:
     def type(self, *lines: str) -> None:
         os.write(self._typing, "".join(f"{line}\n" for line in lines).encode())
 
-    async def see(self, text: str) -> None:
+    async def see(self, text: str, times: int = 1) -> None:
         async with asyncio.timeout(PATIENCE):
-            while text not in self.text:
+            while self.text.count(text) < times:
                 self.text += (await asyncio.to_thread(os.read, self._reading, 65536)).decode()
 
 

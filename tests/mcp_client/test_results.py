@@ -72,7 +72,9 @@ def test_a_failure_that_a_server_says_in_band_is_one(
     converted = result_of(found, ResultFiles(tmp_path))
     assert converted.outcome is Outcome.FAILED
     assert converted.error == (whole if as_text and error == "said" else error)
-    assert converted.content == f"Tool execution failed: {whole if as_text else 'said'}"
+    reason = "" if error == "said" else "no\nsuch order" if "\n" in str(structured.get("error")) else "no such order"
+    told = whole if as_text else f"{reason}\nsaid".strip()
+    assert converted.content == f"Tool execution failed: {told}"
 
 
 @pytest.mark.parametrize(

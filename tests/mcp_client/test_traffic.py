@@ -54,6 +54,15 @@ async def test_everything_is_there_from_the_handshake_on(start_hub: StartHub) ->
     assert found[-1].size == len(found[-1].raw)
 
 
+def test_what_a_server_says_counts_once_it_has_shaken_hands() -> None:
+    kept = Traffic()
+    request(kept, 1, "server/discover")
+    answer(kept, 1)  # nothing: it doesn't know the newer way
+    request(kept, 2, "initialize")
+    answer(kept, 2, capabilities={"tools": {}})
+    assert in_words(kept)[0] == ["offers tools"]
+
+
 async def test_both_sides_say_what_they_can_do(start_hub: StartHub) -> None:
     bench = await start_hub(program("asking_server.py", name="asking"))
     theirs, ours = in_words(bench.hub.traffic("asking"))

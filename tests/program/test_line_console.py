@@ -256,6 +256,14 @@ def settings(terminal: Terminal) -> None:
     terminal.expect("What with asking")
     terminal.type("off\n")
     terminal.expect("Server asking is disabled")
+    terminal.type("/mcp\n")
+    terminal.expect(r"\. add a server\n")
+    terminal.type("add a server\n")
+    terminal.expect("Name of the server")
+    terminal.type("more\n")
+    terminal.expect("Its command with arguments")
+    terminal.type("python 'no end\n")
+    terminal.expect("Not added: python 'no end has a quote that is not closed")
     terminal.type("/model\n")
     terminal.expect("Which model")
     terminal.type(".\n/model offline/rehearsal\n")
@@ -273,3 +281,91 @@ def settings(terminal: Terminal) -> None:
     terminal.type('lab.do {"text": "never"}\n')
     terminal.expect("lab.do, denied")
     terminal.expect("denied(?s:.*)^Done")
+
+
+OTHERS = """
+[[answer]]
+steps = [{ call = "lab.do", arguments = { text = "one" } }]
+[[answer]]
+steps = [{ text = "First done." }]
+[[answer]]
+steps = [{ call = "lab.do", arguments = { text = "two" } }, { call = "lab.hold", arguments = { text = "long" } }]
+[[answer]]
+times = 0
+steps = [{ text = "Next done." }]
+"""
+
+
+def test_every_other_command_by_typing(tmp_path: Path) -> None:
+    fanout = Fanout(tmp_path)
+    lab = [str(Path(__file__).with_name("holding_server.py")), str(tmp_path / "calls.log")]
+    fanout.write("home/mcp.json", json.dumps({"mcpServers": {"lab": {"command": sys.executable, "args": lab}}}))
+    script = fanout.write("script.toml", OTHERS)
+    editor = fanout.write("editor", "#!/bin/sh\nprintf 'from the editor' > \"$1\"\n")
+    editor.chmod(0o755)
+    environment = fanout.environment({"TERM": "dumb", "VISUAL": str(editor)})
+    argv = fanout.argv("-m", f"scripted/{script}", "--screen-reader")
+    with Terminal(argv, env=environment, cwd=fanout.cwd, rows=400, columns=200) as terminal:
+        terminal.expect("Fanout, as lines")
+        rules_and_time(terminal)
+        the_session(terminal)
+        terminal.type("/export md told.md\n")
+        terminal.expect("Exported to .*told.md")
+        assert "First done." in (fanout.cwd / "told.md").read_text()
+        what_is_written(terminal)
+        terminal.type("/quit\n")
+        assert terminal.wait_exit() == 0
+        assert terminal.left_changed() == []
+
+
+def rules_and_time(terminal: Terminal) -> None:
+    """A rule from the board's own, and a running call's time."""
+    terminal.type("go\n")
+    terminal.expect("Call 1 needs approval")
+    terminal.type("/allow 1\n")
+    terminal.expect("Never ask again about")
+    terminal.type("1\n")
+    terminal.expect("How long does .* hold")
+    terminal.type("session\n")
+    terminal.expect("Call 1, lab.do, done(?s:.*)^First done.$(?s:.*)^Done")
+    terminal.type("more\n")
+    terminal.expect("Call 2, lab.do, done")  # unasked
+    terminal.expect("Call 3 needs approval")
+    terminal.type("/approve 3\n")
+    terminal.expect("Call 3 runs")
+    terminal.type("/extend 3\n")
+    terminal.expect("Call 3 has its whole time again")
+    terminal.type("/results\n")
+    terminal.expect("^Next done.$(?s:.*)^Done")
+    terminal.type("/timeline 2\n")
+    terminal.expect("Call 2, lab.do: at")
+    terminal.type("/permissions\n")
+    terminal.expect("allow lab.do")
+
+
+def the_session(terminal: Terminal) -> None:
+    """What goes to the model and what it took; copies, and back to before a message."""
+    terminal.type("/request\n")
+    terminal.expect("The last request, as it was sent(?s:.*)RESULT of lab_do")
+    terminal.type("/cost\n")
+    terminal.expect("tokens of these came from the provider's cache(?s:.*)  more$")
+    terminal.type("/fork 1\n")
+    terminal.expect("A session of 1 turn is open")
+    terminal.type("again\n")
+    terminal.expect("Turn 2 begins(?s:.*)^Next done.$(?s:.*)^Done")
+    terminal.type("/rewind again\n")
+    terminal.expect("The last turn is undone(?s:.*)Yours again, not sent: again|Yours again, not sent: again")
+
+
+def what_is_written(terminal: Terminal) -> None:
+    """The to-do list, and a message from the editor."""
+    terminal.type("/todo add Read it\n/todo done 1\n/todo\n")
+    terminal.expect("1. completed: Read it")
+    terminal.type("/todo delete 1\n")
+    terminal.expect("To-do list: 0 of 0")
+    terminal.type("/editor\n")
+    terminal.expect("Yours again, not sent: from the editor")
+    terminal.type("/draft\n")
+    terminal.expect("Turn 3 begins(?s:.*)^Next done.$(?s:.*)^Done")
+    terminal.type("/read\n")
+    terminal.expect("You: from the editor")

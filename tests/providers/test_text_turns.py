@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from contextlib import suppress
+from types import FrameType
+from typing import Any
 
 import pytest
 
-from console_app.domain.ports.provider import FinishChunk
+from console_app.domain.ports.provider import FinishChunk, TextChunk
 from console_app.domain.tools import ToolSpec
 from console_app.providers.text_protocol import TextProtocol
+from tests.dialects.test_work import MOST_ENDED
 from tests.providers.reading import provider_at, request_with
 from tests.wire_bytes import Answer, Text
 from tests.wire_server import WireServer
@@ -52,3 +56,51 @@ async def test_others_have_their_turn_between_any_two_slices_of_one_long_piece(p
             await provider.close()
     assert begun is not None
     assert turns[0] - begun >= SIZE // 2_000 - 5
+
+
+LONG = 400_000
+WHOLE = {
+    "a string that turns out to be none": "<tool_call>{'</tool_call>" + "{ " * (LONG // 2) + "'x\nThat is all.",
+    "a value to be mended": (
+        "<tool_call>{'name': 'ping', 'arguments': {'x': [" + "1," * (LONG // 2) + "1]}}</tool_call>\nThat is all."
+    ),
+    "quotation marks, then a mark": "A word.\n" + '"a ' * (LONG // 3) + "\n\n<tool_call>{}</tool_call>\nThat is all.",
+    "a fence": "```json\n" + "<tool_call>x y\n" * (LONG // 15) + "```\nThat is all.",
+}
+
+
+@pytest.mark.parametrize("size", [LONG * 2, 30_000, 300], ids=["whole", "in pieces", "in small pieces"])
+@pytest.mark.parametrize("answer", WHOLE.values(), ids=WHOLE.keys())
+async def test_what_is_read_as_a_whole_is_read_beside_the_event_loop(answer: str, size: int) -> None:
+    done = most = 0
+
+    def count(_frame: FrameType, event: str, _argument: Any) -> None:
+        nonlocal done
+        done += event in ("call", "c_call")
+
+    async def others() -> None:
+        nonlocal done, most
+        while True:
+            most, done = max(most, done), 0
+            await asyncio.sleep(0)
+
+    with WireServer() as server:
+        server.script(Answer(Text(answer, size=size)))
+        provider = TextProtocol(provider_at(server, "openai-chat"), "text")
+        beside = asyncio.create_task(others())
+        text = ""
+        try:
+            async with provider.stream(request_with([PING])) as chunks:
+                sys.setprofile(count)  # in this thread alone
+                async for chunk in chunks:
+                    text += chunk.text if isinstance(chunk, TextChunk) else ""
+                    if isinstance(chunk, FinishChunk):
+                        break
+        finally:
+            sys.setprofile(None)
+            beside.cancel()
+            with suppress(asyncio.CancelledError):
+                await beside
+            await provider.close()
+    assert text.endswith("That is all.")
+    assert 0 < most < MOST_ENDED

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import time
 import tracemalloc
 import zlib
 from collections.abc import AsyncGenerator, Callable
@@ -13,8 +14,9 @@ from ipaddress import IPv4Address, IPv6Address, ip_address
 
 import pytest
 
+from console_app.servers import web_pages
 from console_app.servers.public_addresses import is_public
-from console_app.servers.web_pages import LARGEST_PAGE, PageError, PageFetcher
+from console_app.servers.web_pages import LARGEST_PAGE, PageError, PageFetcher, plain_text
 from tests.raw_server import raw_server
 
 PRIVATE = [
@@ -194,3 +196,18 @@ async def test_a_page_without_an_end_is_read_to_the_limit() -> None:
         served.answers["/"] = page(b"word " * 20_000_000)
         assert len(await PageFetcher(anything).text(f"http://127.0.0.1:{served.port}/")) == 4001
         assert served.written < 50_000_000
+
+
+@pytest.mark.parametrize("soup", ["<!--", "<!", "<a ", "</", "<![CDATA[", "<a b='", "<!DOCTYPE ", "<a/", "<title>"])
+def test_tags_without_an_end_are_read_within_a_bound(soup: str) -> None:
+    page = "<p>Words</p>" + soup * (web_pages.LARGEST_PAGE // len(soup))
+    began = time.thread_time()
+    text = plain_text(page)
+    assert text.startswith("Words")
+    assert time.thread_time() - began < web_pages.READING_SECONDS * 5, "by squares of its length it is minutes"
+
+
+def test_no_more_of_a_page_is_read_than_is_shown() -> None:
+    text = plain_text("<p>some words</p>" * 100_000)
+    assert web_pages.LONGEST_TEXT < len(text) < web_pages.LONGEST_TEXT * 20
+    assert text.endswith("\n…")

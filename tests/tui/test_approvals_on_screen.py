@@ -142,6 +142,19 @@ async def tap(pilot: Pilot[Any], words: str) -> None:
     await pilot.click(offset=(lines[row].index(words) + len(words) // 2, row))
 
 
+async def test_a_tap_on_keys_that_came_there_just_now_was_meant_for_what_was_there(tmp_path: Path) -> None:
+    async with waiting(tmp_path) as (pilot, board):
+        await tap(pilot, "tab to review")
+        await until(pilot, lambda: board.has_focus)
+        await see(pilot, "esc decide later")
+        await tap(pilot, "esc decide later")
+        await pass_by(pilot)
+        assert board.has_focus
+        await tap(pilot, "esc decide later")
+        await until(pilot, lambda: not board.has_focus)
+        await see(pilot, "tab to review")
+
+
 async def test_a_tap_on_a_key_presses_it_and_is_guarded_as_the_key_is(tmp_path: Path) -> None:
     async with waiting(tmp_path) as (pilot, board):
         await tap(pilot, "tab to review")
@@ -157,6 +170,7 @@ async def test_a_tap_on_a_key_presses_it_and_is_guarded_as_the_key_is(tmp_path: 
         await pass_by(pilot)
         await tap(pilot, "A always allow")
         await see(pilot, "Always allow calls matching:")
+        await pass_by(pilot)
         await tap(pilot, "esc back")
         await until(pilot, lambda: board.selection.stage == "choosing")
         await pass_by(pilot)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import base64
 import json
 import os
 from collections.abc import AsyncGenerator, Callable, Iterator
@@ -13,7 +15,9 @@ import pytest
 from textual.events import Paste
 from textual.pilot import Pilot
 
+from console_app.conversation import clipboard
 from tests.conversation.test_attachments import png
+from tests.conversation.test_clipboard import X11, copied, environ, program
 from tests.providers.reading import provider_at
 from tests.tui import parts
 from tests.tui.parts import chat, see, seen, until
@@ -32,10 +36,11 @@ def server() -> Iterator[WireServer]:
 @pytest.fixture
 def console(tmp_path: Path, server: WireServer) -> Open:
     @asynccontextmanager
-    async def opened(size: tuple[int, int] = (80, 24)) -> AsyncGenerator[Pilot[Any]]:
+    async def opened(size: tuple[int, int] = (80, 24), *, toasts: bool = False) -> AsyncGenerator[Pilot[Any]]:
         provider: Any = provider_at(server, "openai-chat")
+        console = parts.app(tmp_path, provider, pictures_path=tmp_path / "saved")
         try:
-            async with parts.app(tmp_path, provider, pictures_path=tmp_path / "saved").run_test(size=size) as pilot:
+            async with console.run_test(size=size, notifications=toasts) as pilot:
                 await pilot.pause()
                 yield pilot
         finally:
@@ -143,3 +148,57 @@ async def test_what_is_pasted_names_nothing(console: Open, server: WireServer, t
     assert "of the first" in body(server)
     assert "and @b.md" in body(server)
     assert "of the second" not in body(server)
+
+
+async def test_a_picture_on_the_clipboard_is_attached_by_ctrl_v_and_by_an_empty_paste(
+    console: Open, server: WireServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program(tmp_path, "xclip", X11)
+    copied(tmp_path, png(), "image/png")
+    for name, value in environ(tmp_path, DISPLAY=":0", WAYLAND_DISPLAY="").items():
+        monkeypatch.setenv(name, value)
+    server.script(Answer(Text("A picture.")))
+    async with console() as pilot:
+        await typed(pilot, "what is")
+        await pilot.press("ctrl+v")
+        await see(pilot, "· picture ·")
+        assert chat(pilot.app).prompt.text.startswith("what is @saved/picture-")
+        copied(tmp_path, b"  and more", "text/plain")
+        await pilot.press("ctrl+v")
+        await until(pilot, lambda: chat(pilot.app).prompt.text.endswith(".png   and more"))
+        chat(pilot.app).prompt.post_message(Paste(""))
+        await until(pilot, lambda: chat(pilot.app).prompt.text.endswith("  and more  and more"))
+        await pilot.press("enter")
+        await see(pilot, "A picture.")
+    assert base64.b64encode(png()).decode() in body(server)
+
+
+async def test_without_a_clipboard_ctrl_v_says_what_to_do(console: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("DISPLAY", "WAYLAND_DISPLAY"):
+        monkeypatch.delenv(name, raising=False)
+    async with console(toasts=True) as pilot:
+        await pilot.press("ctrl+v")
+        await see(pilot, "Clipboard: no desktop")
+        pilot.app.copy_to_clipboard("copied here")
+        await pilot.press("ctrl+v")
+        await until(pilot, lambda: chat(pilot.app).prompt.text == "copied here")
+
+
+async def test_enter_waits_for_what_is_being_pasted(
+    console: Open, server: WireServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    os.mkfifo(tmp_path / "gate")
+    program(tmp_path, "xclip", f"read _ < {tmp_path / 'gate'}\n{X11}")
+    copied(tmp_path, png(), "image/png")
+    for name, value in environ(tmp_path, DISPLAY=":0", WAYLAND_DISPLAY="").items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(clipboard, "PATIENCE", 90.0)
+    async with console(toasts=True) as pilot:
+        await typed(pilot, "what is")
+        await pilot.press("ctrl+v", "enter")
+        await see(pilot, "still being read")
+        assert chat(pilot.app).prompt.text == "what is"
+        for _ in range(2):
+            await asyncio.to_thread((tmp_path / "gate").write_text, "go\n")
+        await until(pilot, lambda: ".png" in chat(pilot.app).prompt.text)
+    assert not server.requests

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from textual import events
 
 from console_app.domain.approvals import ApprovalMode
+from console_app.domain.errors import ToolError
 from console_app.domain.safe_text import is_safe
 from console_app.engine.approval_gate import ApprovalGate
 from console_app.tui.terminal.attention import (
@@ -91,3 +92,20 @@ async def test_it_is_told_once_while_the_terminal_has_no_focus_and_not_while_it_
         await until(pilot, lambda: not console.app_focus)
         chat(console).prompt_area.send("go")
         await until(pilot, lambda: told()[1:] == ["\x1b]9;Fanout: the turn is done\x07"])
+
+
+async def test_calls_by_hand_that_failed_are_not_told_as_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def fails(_invocation: object, _reporter: object) -> str:
+        raise ToolError("no such thing")
+
+    settings = AttentionSettings(("osc9",))
+    console = app(tmp_path, WrittenModel(), Tools({("files", "read"): fails}), attention=settings)
+    async with console.run_test(size=(80, 24)) as pilot:
+        written: list[str] = []
+        driver: Any = driver_of(console)
+        monkeypatch.setattr(driver, "write", written.append)
+        console.post_message(events.AppBlur())
+        await until(pilot, lambda: not console.app_focus)
+        chat(console).prompt_area.send('/call files.read {"n": 3}')
+        told = "\x1b]9;Fanout: the turn is over, and 1 call of it did not succeed\x07"
+        await until(pilot, lambda: told in written)

@@ -91,16 +91,18 @@ class Overflowing(WrittenModel):
         return super().stream(request)
 
 
-async def test_a_request_that_was_too_large_is_never_sent_again(tmp_path: Path) -> None:
+async def test_a_request_that_was_too_large_goes_out_again_with_a_summary(tmp_path: Path) -> None:
     model = Overflowing(say("one"), say("two"), say("The summary."), say("at last"))
     async with app(tmp_path, model).run_test(size=(110, 60)) as pilot:
         for text in ("first", "second", "third"):
             await ask(pilot, text)
-        await see(pilot, "9 of 8 tokens")
-        await ask(pilot, "again")
         await see(pilot, "at last")
+        lines = seen(pilot.app)
+        assert lines.index("too large for the model") < lines.index("Compacted") < lines.index("at last")
+        assert "9 of 8 tokens" not in lines
         assert len(model.requests) == 5
         assert model.requests[4].messages[0].content.startswith(SUMMARY_OPENS)
+        assert sent(model.requests[4])[-1].endswith("third")
 
 
 async def test_where_nothing_can_be_compacted_it_is_said(tmp_path: Path) -> None:

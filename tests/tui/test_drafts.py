@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 import os
@@ -13,6 +14,7 @@ from textual import events
 from textual.pilot import Pilot
 
 from console_app.sessions.drafts import MOST, PromptDraft, PromptDrafts
+from console_app.sessions.library import Library, Opened
 from tests.tui.parts import WrittenModel, chat, say, see, until
 from tests.tui.test_sessions_on_screen import console, library
 
@@ -116,6 +118,77 @@ async def test_a_draft_is_kept_as_it_is_written_where_the_session_that_was_asked
         await pilot.press(*" and after")
         await until(pilot, lambda: kept(tmp_path) == ["before and after"])
     await elsewhere.close()
+
+
+class Awaited(Library):
+    """A library in which a session opens when `go` is set, as on a slow disk."""
+
+    def __init__(self, of: Library) -> None:
+        super().__init__(of.store, of._locks)  # pyright: ignore[reportPrivateUsage]
+        self.go = asyncio.Event()
+
+    async def open(self, session_id: str, *, read_only: bool = False) -> Opened:
+        await self.go.wait()
+        return await super().open(session_id, read_only=read_only)
+
+
+async def test_what_is_written_and_sent_while_a_session_opens_is_for_that_one(tmp_path: Path) -> None:
+    kept_in, model = Awaited(library(tmp_path)), WrittenModel(say("First."), say("Second."), say("Third."))
+    async with console(tmp_path, model, kept_in).run_test(size=(90, 30)) as pilot:
+        prompt, sessions = chat(pilot.app).prompt, chat(pilot.app).sessions
+        await pilot.press(*"one")
+        first = await talk(pilot, "First.")
+        await pilot.press(*"/new", "enter", *"two")
+        second = await talk(pilot, "Second.")
+        await pilot.press(*f"/resume {first}", "enter", *"three", "enter", *"half")
+        kept_in.go.set()
+        await see(pilot, "Third.")
+        await until(pilot, lambda: prompt.text == "half" and not chat(pilot.app).conversation.busy)
+        assert kept_in.session_id == first
+        assert [m.content for m in model.requests[-1].messages if m.role == "user"] == ["one", "three"]
+        await sessions.open(second)
+        await until(pilot, lambda: prompt.text == "" and kept(tmp_path) == ["half"])
+
+
+async def test_what_is_written_while_a_copy_is_made_is_for_the_copy(tmp_path: Path) -> None:
+    kept_in = Awaited(library(tmp_path))
+    async with console(tmp_path, WrittenModel(say("First."), say("Second.")), kept_in).run_test(size=(90, 30)) as pilot:
+        await pilot.press(*"one")
+        first = await talk(pilot, "First.")
+        await pilot.press(*"/fork", "enter")
+        await see(pilot, "behind everything")
+        await pilot.press("enter", *"two", "enter", *"half")
+        kept_in.go.set()
+        await see(pilot, "Second.")
+        await until(pilot, lambda: chat(pilot.app).prompt.text == "half")
+        assert kept_in.session_id != first
+        assert [event.type for event in await kept_in.store.load(first)].count("turn.started") == 1
+
+
+async def test_what_is_written_while_a_session_does_not_open_stands_behind_what_stood_there(tmp_path: Path) -> None:
+    kept_in = Awaited(library(tmp_path))
+    async with console(tmp_path, WrittenModel(say("First.")), kept_in).run_test(size=(90, 30)) as pilot:
+        prompt = chat(pilot.app).prompt
+        await pilot.press(*"one")
+        await talk(pilot, "First.")
+        await pilot.press(*"before")
+        opening = asyncio.create_task(chat(pilot.app).sessions.resume("nowhere"))
+        await see(pilot, "nowhere")
+        await pilot.press(*" after")
+        await opening
+        assert prompt.text == "before after"
+        await until(pilot, lambda: kept(tmp_path) == ["before after"])
+
+
+async def test_the_prompt_takes_keys_while_a_slow_disk_is_written_to(tmp_path: Path) -> None:
+    async with console(tmp_path).run_test(size=(90, 30)) as pilot:
+        drafts, prompt = chat(pilot.app).prompt_area.drafts, chat(pilot.app).prompt
+        with drafts._writing:  # pyright: ignore[reportPrivateUsage]  (no write gets past it)
+            prompt.post_message(events.Key("a", "a"))
+            await until(pilot, lambda: any(worker.group == "draft" for worker in prompt.workers))
+            prompt.post_message(events.Key("b", "b"))
+            await until(pilot, lambda: prompt.text == "ab")
+        await until(pilot, lambda: kept(tmp_path) == ["ab"])
 
 
 def test_a_new_sessions_draft_is_the_running_consoles_own_and_the_folder_stays_small(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from textual import events
 from textual.widgets import Input
 
 from console_app.tui.main_screen.screen import ChatScreen
+from console_app.tui.servers.screen import ServersScreen
 from console_app.tui.terminal.key_order import KeysInOrder
 from console_app.tui.widgets.pick_list import PickList
 from tests.patience import PATIENCE
@@ -80,6 +81,18 @@ async def test_behind_every_command_letters_reach_the_prompt_or_its_dialog(tmp_p
             screen.prompt.focus()
             screen.prompt.put("")
             await pilot.pause()
+
+
+async def test_letters_directly_behind_the_slash_are_the_searchs_and_no_commands(tmp_path: Path) -> None:
+    console = app(tmp_path, server_statuses=lambda: [Server("lab")])
+    async with console.run_test() as pilot:
+        await pilot.press("ctrl+l")
+        await until(pilot, lambda: isinstance(console.screen, ServersScreen))
+        servers = console.screen
+        typed(console, *"/reload")
+        await until(pilot, lambda: not console.held and not console.key_under_way)
+        await until(pilot, lambda: servers.query_one("#search", Input).value == "reload")
+        assert console.screen is servers
 
 
 async def test_on_a_busy_machine_no_key_overtakes_another(tmp_path: Path) -> None:

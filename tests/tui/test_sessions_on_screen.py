@@ -197,6 +197,25 @@ async def test_export_writes_a_file_that_was_not_there(tmp_path: Path, form: str
         assert (tmp_path / f"out.{form}").stat().st_mode & 0o777 == 0o600
 
 
+async def test_a_command_right_behind_an_export_does_not_end_it(tmp_path: Path) -> None:
+    disk = asyncio.Event()
+
+    class SlowDisk(Store):
+        async def load(self, session_id: str) -> Any:
+            await disk.wait()
+            return await super().load(session_id)
+
+    store = SlowDisk(tmp_path / "data" / "sessions.db", folder=str(tmp_path), retry=0.02)
+    running = console(tmp_path, WrittenModel(say("One.")), Library(store, tmp_path / "data" / "locks"))
+    async with running.run_test(size=(100, 40)) as pilot:
+        await pilot.press(*"first", "enter")
+        await see(pilot, "One.")
+        await until(pilot, lambda: not chat(running).conversation.busy)
+        await pilot.press(*"/export md a.md", "enter", *"/export html b.html", "enter")
+        disk.set()
+        await until(pilot, lambda: (tmp_path / "a.md").exists() and (tmp_path / "b.html").exists())
+
+
 async def test_new_begins_a_session_of_its_own(tmp_path: Path) -> None:
     kept = library(tmp_path)
     running = console(tmp_path, WrittenModel(say("One."), say("Two.")), kept)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from console_app.domain.ports.provider import FinishChunk, TextChunk, UsageChunk
+from console_app.tui.sessions.preview import plain
 from tests.tui.parts import WrittenModel, calls, see, seen
 from tests.tui.test_sessions_on_screen import console, talk
 
@@ -26,6 +27,13 @@ async def test_what_was_said_and_called(tmp_path: Path) -> None:
         await pilot.press(*"nowhere")
         await see(pilot, "nothing found")
         assert "Both are warm" not in seen(pilot.app)
+
+
+def test_an_answer_is_shown_without_its_marks() -> None:
+    shown = " ".join(
+        plain("# The **result** is `x`\n\n- one\n- *two*\n\n```py\ncode()\n```\nsee [it](http://x.y)").split()
+    )
+    assert shown == "The result is x one two code() see it"
 
 
 async def test_of_a_long_session_the_beginning_and_the_end(tmp_path: Path) -> None:

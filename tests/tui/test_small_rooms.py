@@ -132,6 +132,18 @@ async def test_a_board_without_arguments_to_show_says_nothing_of_lines(tmp_path:
         assert chat(console).boards.approvals.query(Static)
 
 
+async def test_a_board_knows_its_width_before_it_is_laid_out(tmp_path: Path) -> None:
+    model = WrittenModel(calls(("lab_echo", '{"path": "a"}')))
+    tools = Tools({("lab", "echo"): echo}, read_only=False)
+    console = app(tmp_path, model, tools, gate=ApprovalGate(ApprovalMode.ASK))
+    async with console.run_test(size=(60, 15)) as pilot:
+        board = chat(console).boards.approvals
+        before = board._cells  # pyright: ignore[reportPrivateUsage]
+        await pilot.press(*"go", "enter")
+        await until(pilot, lambda: board.content_size.width > 0)
+        assert before == board.content_size.width
+
+
 async def test_a_badge_takes_no_room_from_the_rows_beside_it(tmp_path: Path) -> None:
     model = WrittenModel(calls(*(("lab_echo", f'{{"path": "a/folder/file-{n}.md"}}') for n in range(12))))
     console = app(tmp_path, model, Tools({("lab", "echo"): echo}))
@@ -144,6 +156,7 @@ async def test_a_badge_takes_no_room_from_the_rows_beside_it(tmp_path: Path) -> 
         await see(pilot, "12 done")
         lines = [line for line in seen(console).splitlines() if " echo " in line]
         assert sum("path=a/folder/file-" in line for line in lines) >= 11, seen(console)
+        assert len({line.index("path=") for line in lines if "path=" in line}) == 1, seen(console)
         header = next(line for line in seen(console).splitlines() if "12 calls" in line)
         assert not header.rstrip().endswith("·")
 

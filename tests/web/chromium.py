@@ -48,12 +48,21 @@ class Chromium:
         await asyncio.to_thread(self.driver.get, address)
 
     async def press(self, *keys: str) -> None:
+        await self._listening()
         await asyncio.to_thread(ActionChains(self.driver).send_keys(*keys).perform)
 
     async def chord(self, held: str, key: str) -> None:
         """`key` with a key held down."""
+        await self._listening()
         chain = ActionChains(self.driver).key_down(held).send_keys(key).key_up(held)
         await asyncio.to_thread(chain.perform)
+
+    async def _listening(self) -> None:
+        """Until something has the keyboard: a page gives it away after it has shown its text."""
+        field = "return Boolean(document.activeElement?.matches('input, textarea'))"
+        async with asyncio.timeout(PATIENCE):
+            while not await self.ask(field):  # noqa: ASYNC110  # a browser tells nobody
+                await asyncio.sleep(0.1)
 
     async def tap(self, words: str) -> None:
         """A finger on the middle of what the terminal shows; on nothing where it isn't shown any more."""
@@ -88,24 +97,28 @@ class Chromium:
                 while not await fact(shown := await self.text()):  # noqa: ASYNC110  # a browser tells nobody
                     await asyncio.sleep(0.1)
         except TimeoutError:
-            size = await self.ask("return [fanout.size(), innerWidth, innerHeight]")
+            size = await self.ask("return [window.fanout?.size(), innerWidth, innerHeight]")
             raise AssertionError(f"it did not come, at {size}:\n{shown}") from None
         return shown
 
     async def decide(self, answer: Callable[[], Awaitable[None]], *then: str) -> None:
         """Answers a board until the page shows `then`: a key that comes with the board isn't taken for an answer."""
-        async with asyncio.timeout(PATIENCE):
-            while True:
-                shown = await self.text()
-                if all(text in shown for text in then):
-                    return
-                await answer()
-                try:
-                    async with asyncio.timeout(3):  # keys that come sooner put the board's answer off
-                        await self.see(*then)
-                    return
-                except TimeoutError:
-                    continue
+        shown = ""
+        try:
+            async with asyncio.timeout(PATIENCE):
+                while True:
+                    shown = await self.text()
+                    if all(text in shown for text in then):
+                        return
+                    await answer()
+                    try:
+                        async with asyncio.timeout(3):  # keys that come sooner put the board's answer off
+                            await self.see(*then)
+                        return
+                    except TimeoutError:
+                        continue
+        except TimeoutError:
+            raise AssertionError(f"{then} did not come:\n{shown}") from None
 
     def picture(self, name: str) -> None:
         folder = os.environ.get("WEB_PICTURES")

@@ -18,7 +18,6 @@ class TlsProxy:
     def __init__(self, port: int) -> None:
         self.port = port
         self.to = 0
-        self.passing: set[asyncio.Task[None]] = set()
 
     @property
     def url(self) -> str:
@@ -27,14 +26,9 @@ class TlsProxy:
 
 
 async def _pass(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    try:
-        while data := await reader.read(65536):
-            writer.write(data)
-            await writer.drain()
-    except OSError:
-        pass  # an end is gone: so is the other
-    finally:
-        writer.close()
+    while data := await reader.read(65536):
+        writer.write(data)
+        await writer.drain()
 
 
 @asynccontextmanager
@@ -42,20 +36,38 @@ async def tls_proxy() -> AsyncIterator[TlsProxy]:
     """One on a free port; `to` is set once the server behind it is known."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(CERTIFICATE)
+    connections: set[asyncio.Task[None]] = set()
 
-    async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        inner, outer = await asyncio.open_connection("127.0.0.1", proxy.to)
-        ways = [asyncio.create_task(_pass(reader, outer)), asyncio.create_task(_pass(inner, writer))]
-        proxy.passing.update(ways)
-        await asyncio.wait(ways)
-        proxy.passing.difference_update(ways)
+    async def passing(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        plain = [writer.transport]  # aborted at the end: a browser opens connections ahead, and never says good-bye
+        try:
+            await writer.start_tls(context)
+            inner, outer = await asyncio.open_connection("127.0.0.1", proxy.to)
+            plain.append(outer.transport)
+            ways = [asyncio.create_task(_pass(reader, outer)), asyncio.create_task(_pass(inner, writer))]
+            try:
+                await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                for way in ways:
+                    way.cancel()
+                await asyncio.gather(*ways, return_exceptions=True)
+        except OSError:
+            pass  # an end is gone: so is the other
+        finally:
+            for transport in plain:
+                transport.abort()
 
-    server = await asyncio.start_server(connected, "127.0.0.1", 0, ssl=context)
+    def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        connection = asyncio.create_task(passing(reader, writer))
+        connections.add(connection)
+        connection.add_done_callback(connections.discard)
+
+    server = await asyncio.start_server(connected, "127.0.0.1", 0)
     proxy = TlsProxy(server.sockets[0].getsockname()[1])
     try:
         yield proxy
     finally:
         server.close()
-        for way in list(proxy.passing):
-            way.cancel()
-        await asyncio.gather(*proxy.passing, return_exceptions=True)
+        for connection in list(connections):
+            connection.cancel()
+        await asyncio.gather(*connections, return_exceptions=True)

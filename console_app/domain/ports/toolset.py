@@ -62,6 +62,11 @@ class ServerSwitch(Protocol):
         """Switches one on, as the user would; its tools, once it is up. Raises FanoutError when it can't be."""
         ...
 
+    def why_missing(self, tool: str) -> str:
+        """Why no tool of that wire name is offered, where that is known of its server: it is down or off, or left the
+        tool out; else ""."""
+        ...
+
 
 class Toolset(Protocol):
     """Tools that can be called. Calls run concurrently; cancelling the awaiting task cancels the call at its server."""

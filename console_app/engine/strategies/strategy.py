@@ -35,6 +35,7 @@ class StepResult:
     error: str | None = None
     completed: str | None = None
     paused: bool = False  # its provider goes on with it once it has it back
+    too_large: bool = False  # the request, for its model: refused, and nothing came of it
 
     @property
     def empty(self) -> bool:

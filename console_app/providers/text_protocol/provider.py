@@ -42,6 +42,7 @@ from console_app.domain.ports.provider import (
 )
 from console_app.domain.sampling import Effort
 from console_app.domain.tools import Outcome, ToolSpec
+from console_app.providers.text_protocol.pace import LONG, Pace
 from console_app.providers.text_protocol.provenance import GivenText, Provenance
 from console_app.providers.text_protocol.reading import AnswerReader
 from console_app.providers.text_protocol.rendering import as_text
@@ -49,9 +50,7 @@ from console_app.providers.text_protocol.rendering import as_text
 DEFAULT = "hermes_json"
 CODE = "qwen3_coder_xml"  # values as they are: code needs no JSON escapes, which small models get wrong
 XML = "roo_xml"
-SLICE = 2000  # characters that are read at once: 20 ms of whatever is written
 AT_ONCE = 64  # chunks of an answer's end that are handed on without a turn for others
-LONG = 50_000  # characters of an answer, or of what was given, that are read in a thread: keys are answered meanwhile
 
 
 class TextProtocol:
@@ -208,19 +207,20 @@ class TextProtocol:
         request = _told(request, self._unheard) if self._unheard else request
         sent = as_text(request, dialect) if dialect is not None else request
         finished = False
+        pace = Pace(reader) if reader is not None else None
         try:
             async with self._inner.stream(sent) as chunks:
                 async for chunk in chunks:
-                    if reader is None:
+                    if reader is None or pace is None:
                         yield chunk
                         continue
+                    if not isinstance(chunk, TextChunk):
+                        for read in await pace.rest():
+                            yield read
                     match chunk:
                         case TextChunk(text):
-                            for start in range(0, len(text), SLICE):
-                                if start:
-                                    await asyncio.sleep(0)
-                                for read in reader.feed(text[start : start + SLICE]):
-                                    yield read
+                            async for read in pace.feed(text):
+                                yield read
                         case ReasoningChunk():
                             reader.reasoning_is_over()
                             yield chunk
@@ -240,8 +240,8 @@ class TextProtocol:
                         case _:
                             yield chunk
         except ProviderError:
-            if reader is not None and not finished:
-                for read in (await _finished(reader, None))[0]:
+            if reader is not None and pace is not None and not finished:
+                for read in [*await pace.rest(), *(await _finished(reader, None))[0]]:
                     yield read
             raise
 

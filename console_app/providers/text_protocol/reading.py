@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from typing import Literal
 
 from console_app.dialects import (
     CallArgumentsDelta,
@@ -83,6 +84,10 @@ class AnswerReader:
     def reasoning_is_over(self) -> None:
         """The endpoint gave reasoning apart from the text."""
         self._scanner.reasoning_is_over()
+
+    def work(self, text: str) -> Literal["none", "some", "much"]:
+        """What `feed` may cost next, as the scanner tells it."""
+        return self._scanner.work(text)
 
     def feed(self, text: str) -> list[Chunk]:
         """The chunks that more text gives."""

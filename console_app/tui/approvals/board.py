@@ -36,6 +36,7 @@ from console_app.tui.widgets.typed_app import typed_app
 
 MOST_ROWS = 8
 SHARE = 0.6  # of the screen's height that the board may take
+BESIDE = 6  # cells of its margin, border and padding
 AIRY = 14  # lines beside which an empty one, between the rows and what is selected, takes nothing away
 WHY_NOT = "Why not? The model reads this. Enter denies, escape goes back."
 COMMENT = "For the model, beside the result. Enter keeps it; then y runs the call, n denies it."
@@ -115,7 +116,12 @@ class ApprovalBoard(Vertical, can_focus=True):
         yield ArgumentsView()
         yield Static(classes="board--rule")
         yield Input(placeholder=WHY_NOT)
-        yield KeyLines(classes="board--keys")
+        yield KeyLines(self._timing.now, classes="board--keys")
+
+    @property
+    def _cells(self) -> int:
+        """Cells of a line; those that it will have where it was not laid out yet."""
+        return max(self.content_size.width or self.screen.size.width - BESIDE, 20)
 
     @property
     def is_waiting(self) -> bool:
@@ -313,7 +319,7 @@ class ApprovalBoard(Vertical, can_focus=True):
 
     def _paint_approval(self, approval: PendingApproval) -> None:
         selection = self.selection
-        width = max(self.content_size.width, 20)
+        width = self._cells
         arguments = approval.call.arguments or {}
         room = max(int(self.screen.size.height * SHARE) - 3 - self._paint_keys(), 3)
         many = len(selection.waiting) > 1
@@ -367,7 +373,7 @@ class ApprovalBoard(Vertical, can_focus=True):
             return
         rows = self.query_one(".board--rows", Static)
         count = shown if shown is not None else rows.size.height
-        sizes, now = row_sizes(selection.waiting, max(self.content_size.width, 20)), self._now()
+        sizes, now = row_sizes(selection.waiting, self._cells), self._now()
         visible = list(enumerate(selection.waiting))[self._first : self._first + count]
         lines = [row(n, approval, n == selection.selected, sizes, now) for n, approval in visible]
         rows.update(Content("\n").join(lines))
@@ -388,12 +394,12 @@ class ApprovalBoard(Vertical, can_focus=True):
         selection = self.selection
         lines = keys(
             selection.stage if here else "away",
-            max(self.content_size.width, 20),
+            self._cells,
             counts=selection.keys.settled,
             held=selection.keys.holds is not None,
             rules=selection.current is not None and bool(selection.current.rules),
             many=len(selection.waiting) > 1,
             reads=any(approval.only_reads for approval in selection.waiting),
         )
-        self.query_one(".board--keys", Static).update(Content("\n").join(lines))
+        self.query_one(KeyLines).name_keys(lines)
         return len(lines)

@@ -10,7 +10,8 @@ from console_app.tui.widgets.fuzzy import best
 # The order in which help and the palette list them; what is not named here comes last.
 _ORDER = """
     help keys connect model theme policy protocol mcp tools reload trust call retry timeline new sessions resume rename
-    fork rewind undo export find clear copy plan permissions config todo editor context compact log doctor quit
+    fork rewind undo export find clear copy plan permissions config todo editor context request cost compact log doctor
+    quit
 """.split()  # noqa: SIM905  a list of words is easier read and changed
 MOST_MATCHES = 50  # of a list that scrolls
 

@@ -39,9 +39,11 @@ class MainScreen(Screen[None]):
         Binding("ctrl+f", "command('find')", "find", tooltip="find in the conversation", id="chat.find", show=False),
         Binding("alt+pageup", "go('turn', -1)", "previous turn", id="chat.turn_up", show=False),
         Binding("alt+pagedown", "go('turn', 1)", "next turn", id="chat.turn_down", show=False),
-        Binding("alt+e", "go('failed', -1)", "previous call that failed", id="chat.failed_up", show=False),
-        Binding("alt+E,alt+shift+e", "go('failed', 1)", "next call that failed", id="chat.failed_down", show=False),
-        Binding("alt+0", "go('failure', 1)", "the next call that failed", id="chat.call_failed", show=False),
+        Binding("alt+e", "go('failed', -1)", "scroll to the previous failed call", id="chat.failed_up", show=False),
+        Binding(
+            "alt+E,alt+shift+e", "go('failed', 1)", "scroll to the next failed call", id="chat.failed_down", show=False
+        ),
+        Binding("alt+0", "go('failure', 1)", "select the next failed call", id="chat.call_failed", show=False),
         Binding("tab", "go_on", "next pending approval, or next panel", id="chat.next", show=False),
         Binding("ctrl+o", "toggle_all", "open all", tooltip="open or fold all results", id="chat.toggle_all"),
         Binding("ctrl+t", "command('timeline')", "timeline", id="chat.timeline"),

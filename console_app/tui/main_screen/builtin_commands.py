@@ -11,7 +11,9 @@ from textual.widget import Widget
 from console_app.conversation.by_hand import MANUAL
 from console_app.conversation.context_report import context_report
 from console_app.conversation.conversation import Conversation
+from console_app.conversation.cost_report import cost_report
 from console_app.conversation.permissions import Permissions
+from console_app.conversation.request_report import request_report
 from console_app.conversation.sessions import EXPORTS_ABOUT, READ_ONLY, Sessions
 from console_app.domain.approvals import CallPolicy
 from console_app.domain.errors import FanoutError, UsageError
@@ -181,7 +183,7 @@ def session_commands(
         if form not in EXPORTS_ABOUT:
             path, suffix = rest, Path(rest).suffix.removeprefix(".")
             form = suffix if suffix in EXPORTS_ABOUT else "md"
-        ui.open(sessions.export, form, path.strip())
+        ui.open_beside(sessions.export(form, path.strip()))  # a command right behind it must not end it
 
     return [
         Command("new", "start a new session; the model forgets this one", new),
@@ -231,6 +233,12 @@ def conversation_commands(
     def context(_rest: str) -> None:
         ui.open(dialogs.text, "Context", report)
 
+    def cost(_rest: str) -> None:
+        ui.open(dialogs.text, "Cost", lambda: cost_report(ui.shown.transcript))
+
+    def request(_rest: str) -> None:
+        ui.open(dialogs.text, "Request", lambda: request_report(conversation.engine))
+
     def report() -> str:
         return context_report(conversation.engine, ui.shown.transcript, services.models.window)
 
@@ -262,6 +270,8 @@ def conversation_commands(
         Command("clear", "clear the screen; the model still knows the conversation", clear),
         Command("copy", "copy the last answer, or a code block, a table or a result", copy, "[WHAT]"),
         Command("context", "what the model reads, and how full its window is", context),
+        Command("request", "the messages of the next request, and of the last one", request),
+        Command("cost", "tokens and money of this session, in all and by turn", cost),
         Command("compact", "put a summary in place of older turns, for the model", compact, "[undo]"),
     ]
 

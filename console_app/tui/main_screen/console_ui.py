@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import TypeVar
 
 from textual.app import App
 from textual.screen import Screen
 
+from console_app.conversation.by_hand import without_success
 from console_app.conversation.conversation import Conversation
 from console_app.domain import events as ev
 from console_app.domain.approvals import ApprovalMode
@@ -29,6 +31,7 @@ from console_app.tui.terminal.attention import Attention
 from console_app.tui.terminal.key_names import key_name
 from console_app.tui.textual_internals import driver_of
 from console_app.tui.transcript_view.view import ConversationView
+from console_app.tui.transcript_view.wording import plural
 
 REFUSED_EVERY = 2.0  # seconds between two hints about keys that mean nothing
 LONG_COPY = 70_000  # characters, of which some terminals take less than they are sent
@@ -97,10 +100,16 @@ class ConsoleUi:
             case ev.ApprovalResolved() | ev.CallAnswered():
                 self._attention.decided()
             case ev.TurnFinished():
-                self._attention.ended(f"the turn is {'done' if event.outcome == 'completed' else event.outcome}")
+                self._attention.ended(f"the turn is {self._came_to(event)}")
             case _:
                 return
         self._name_window()
+
+    def _came_to(self, event: ev.TurnFinished) -> str:
+        turn = self.shown.transcript.turn
+        if event.outcome == "completed" and turn is not None and (failed := without_success(turn)):
+            return f"over, and {plural(len(failed), 'call')} of it did not succeed"
+        return "done" if event.outcome == "completed" else event.outcome.replace("_", " ")
 
     def _to_terminal(self, sequence: str) -> None:
         if (driver := driver_of(self._screen.app)) is not None:
@@ -165,6 +174,10 @@ class ConsoleUi:
             await self.drafts.switched()
         await self.shown.show_stored(events)
         self.changed()
+
+    def another_session(self) -> AbstractContextManager[None]:
+        """See UiPort."""
+        return nullcontext() if self.drafts is None else self.drafts.on_the_way()
 
     def show_new(self) -> None:
         """See UiPort."""

@@ -70,6 +70,7 @@ class PromptArea(Vertical):
             self._command_line.completions,
             self._offers.completions,
             self._attachments.chips,
+            self._attachments.keep_picture,
             clock=self._services.timing.now,
         )
 

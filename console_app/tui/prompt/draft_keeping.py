@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Generator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,6 +36,7 @@ class DraftKeeping:
         self._kept_for = self._new
         self._opening = opening
         self._reading = True  # the draft that is on disk is not in the prompt yet, and must not be replaced
+        self._left: Prompt.Submitted | None = None  # what stays behind while another session is on its way
         self._closed = False
         self._timer: Timer | None = None
         self._writing = threading.Lock()  # two threads would end in any order
@@ -46,22 +48,39 @@ class DraftKeeping:
         if self._timer is None:
             self._timer = self._prompt.set_timer(PAUSE, self._write)
 
+    @contextmanager
+    def on_the_way(self) -> Generator[None]:
+        """Around the way to a stored session: what is written within is meant for that one. What stood there stays with
+        the one before, or stands there again where `switched` did not come."""
+        if not self._opening:
+            self._left, self._reading = self._prompt.hand_over(), True
+        try:
+            yield
+        finally:
+            self._stay()
+
+    def _stay(self) -> None:
+        if self._left is not None:
+            left, self._left, self._reading = self._left, None, False
+            self._prompt.give_back(left)
+            self.changed()
+
     def begun(self) -> None:
         """A new session was asked for: what is written goes along into it."""
         self._rename(self._new)
         self.changed()
 
     def switched(self) -> Coroutine[object, object, None]:
-        """A stored session is shown: what was written stays with the one before. Await it for this one's draft."""
+        """The stored session is shown. Await it for its draft."""
         self._notice_begin()
         before, now = self._kept_for, self._library.session_id if self._library is not None else ""
         if self._opening:
             self._opening, self._kept_for = False, now
             return self.restore()
-        if before == now or not now:
+        if before == now or not now or self._left is None:
             return self._nothing()
-        left, self._kept_for, self._reading = self._draft(), now, True
-        self._prompt.put("")
+        left = self._draft(self._left.shown, self._left.selection.end)
+        self._left, self._kept_for = None, now
         return self._take_turns(before, left, self._number())
 
     async def opening_is_over(self) -> None:
@@ -89,6 +108,7 @@ class DraftKeeping:
         if self._closed:
             return
         self._closed = True
+        self._stay()
         if self._prompt.text or not self._reading:
             await self._keep_now()
 
@@ -99,14 +119,16 @@ class DraftKeeping:
     async def _nothing(self) -> None:
         pass
 
-    async def _write(self) -> None:
+    def _write(self) -> None:
         self._timer = None
         if not self._reading and not self._closed:
-            await self._keep_now()
+            self._prompt.run_worker(self._keep_now, group="draft")  # or the prompt would wait for the disk
 
     async def _keep_now(self) -> None:
         self._notice_begin()
-        await asyncio.to_thread(self._keep, self._kept_for, self._draft(), self._number())
+        prompt = self._prompt
+        draft = self._draft(prompt.text, prompt.cursor_location)
+        await asyncio.to_thread(self._keep, self._kept_for, draft, self._number())
 
     def _notice_begin(self) -> None:
         if self._kept_for == self._new and (name := self._speaking()):
@@ -118,9 +140,8 @@ class DraftKeeping:
         if before != now:
             self._out_of_date.append(before)
 
-    def _draft(self) -> PromptDraft:
-        prompt = self._prompt
-        return PromptDraft(prompt.text, prompt.cursor_location, prompt.pastes.behind(prompt.text))
+    def _draft(self, text: str, cursor: tuple[int, int]) -> PromptDraft:
+        return PromptDraft(text, cursor, self._prompt.pastes.behind(text))
 
     def _number(self) -> int:
         self._newest += 1

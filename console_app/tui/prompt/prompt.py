@@ -44,6 +44,7 @@ class Prompt(TextArea):
         Binding("alt+b", "cursor_word_left", "word left", id="prompt.word_left", show=False),
         Binding("alt+f", "cursor_word_right", "word right", id="prompt.word_right", show=False),
         Binding("ctrl+c,super+c", "screen.interrupt", "clear, stop, quit", id="prompt.interrupt", show=False),
+        Binding("ctrl+v", "paste", "paste, a picture too", id="prompt.paste", show=False),
         Binding("ctrl+d", "delete_or_quit", "delete forward / quit if empty", id="prompt.quit", show=False),
         Binding("pageup", "screen.go('page', -1)", "scroll up", id="prompt.page_up", show=False),
         Binding("pagedown", "screen.go('page', 1)", "scroll down", id="prompt.page_down", show=False),
@@ -82,6 +83,9 @@ class Prompt(TextArea):
     class FindRequested(Message):
         """Ctrl+F in an empty prompt."""
 
+    class PasteRequested(Message):
+        """Ctrl+V, or a terminal's paste of no text at all: of a picture it sends that."""
+
     class QuitRequested(Message):
         """Ctrl+D in an empty prompt."""
 
@@ -94,6 +98,7 @@ class Prompt(TextArea):
         self.complete: Callable[[bool], None] = lambda _run: None
         """Tab or Enter while the completion list is open; True: what was completed is sent if it can be. Called, not
         posted: what is typed next must not be there yet."""
+        self.pasting = False  # the clipboard is being read: what is written isn't whole yet
         self.offering = False  # example prompts are on screen, and keys may pick one
         self.sent = PromptHistory(history_path)
         self.touched_at = float("-inf")  # by `clock`, when the last key or paste came
@@ -172,13 +177,32 @@ class Prompt(TextArea):
         event.prevent_default()
         self.touched_at = self._clock()
         self._typed_for_offer = None
+        if not event.text:
+            self.action_paste()
+            return
         dropped = await asyncio.to_thread(mentions_of, event.text) if looks_dropped(event.text) else ""
-        if result := self._replace_via_keyboard(dropped or self.pastes.take(event.text), *self.selection):
+        self.write(dropped or self.pastes.take(event.text))
+
+    def write(self, text: str) -> None:
+        """Puts `text` at the cursor, in place of what is selected."""
+        if result := self._replace_via_keyboard(text, *self.selection):
             self.move_cursor(result.end_location)
+
+    def attach(self, mention: str) -> None:
+        """Puts what names a file at the cursor, as a word of its own."""
+        row, column = min(self.selection)
+        before = self.document[row][:column]
+        self.write(f"{'' if not before or before[-1].isspace() else ' '}{mention} ")
+
+    def action_paste(self) -> None:
+        """Ctrl+V."""
+        self.post_message(self.PasteRequested())
 
     def action_submit(self) -> None:
         """Sends; a backslash at the end becomes a new line; an open completion list takes the key."""
-        if self.completing:
+        if self.pasting:
+            self.notify("The clipboard is still being read. Enter again once it is there.", markup=False)
+        elif self.completing:
             self.complete(True)
         elif not self.text.strip():
             self.post_message(self.ExampleRequested())

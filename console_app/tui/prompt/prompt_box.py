@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from textual import on
+from textual import getters, on
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.widgets import TextArea
@@ -23,6 +23,7 @@ from console_app.tui.prompt.completion_popup import CompletionPopup
 from console_app.tui.prompt.file_index import FileIndex
 from console_app.tui.prompt.prompt import Prompt
 from console_app.tui.widgets.fuzzy import best
+from console_app.tui.widgets.typed_app import typed_app
 
 if TYPE_CHECKING:
     from console_app.conversation.attachments import Chip
@@ -33,6 +34,8 @@ Later = Callable[[Token], AsyncIterator[Completions]]
 """Completions of a value, and of what lies beside files behind `@`: more of them each time, as servers answer."""
 Look = Callable[[str], "Awaitable[Sequence[Chip]]"]
 """What would go along with a text."""
+Keep = Callable[[bytes], Awaitable[str]]
+"""Keeps a picture, and gives what names it. Raises FanoutError."""
 PAUSE = 0.15  # seconds of no typing before what is named is looked at
 
 
@@ -56,6 +59,8 @@ class PromptBox(Vertical):
     PromptBox > Prompt > .text-area--placeholder { color: $muted; }
     """
 
+    app = getters.app(typed_app)
+
     def __init__(
         self,
         history_path: Path,
@@ -63,6 +68,7 @@ class PromptBox(Vertical):
         completer: Completer,
         later: Later = _nothing_later,
         look: Look | None = None,
+        keep: Keep | None = None,
         *,
         clock: Callable[[], float] = time.monotonic,
         id: str | None = None,
@@ -73,6 +79,7 @@ class PromptBox(Vertical):
         self._completer = completer
         self._later = later
         self._look_at = look
+        self._keep = keep
         self._looking: Worker[None] | None = None
         self._files = FileIndex(folder)
         self._search: Worker[None] | None = None
@@ -108,6 +115,28 @@ class PromptBox(Vertical):
         self._closed_for = self.prompt.text
         self._show((), None)
         return True
+
+    @on(Prompt.PasteRequested)
+    def _paste_asked_for(self, event: Prompt.PasteRequested) -> None:
+        event.stop()
+        self.run_worker(self._paste(), group="paste", exclusive=True)
+
+    async def _paste(self) -> None:
+        """The desktop's clipboard: a picture as its file's name, or a text; without either what was copied here."""
+        from console_app.tui.prompt.desktop_clipboard import on_clipboard
+
+        prompt = self.prompt
+        prompt.pasting = True
+        try:
+            picture, text, why = await on_clipboard(self._keep)
+        finally:
+            prompt.pasting = False
+        if picture:
+            prompt.attach(picture)
+        elif text := text or self.app.clipboard:
+            prompt.write(prompt.pastes.take(text))
+        else:
+            self.notify(why, markup=False)
 
     @on(TextArea.Changed)
     @on(TextArea.SelectionChanged)

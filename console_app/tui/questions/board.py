@@ -99,7 +99,7 @@ class HumanBoard(Vertical, can_focus=True):
 
     def compose(self) -> ComposeResult:
         """The keys; the view of a question comes before them."""
-        yield KeyLines(classes="human--keys")
+        yield KeyLines(self._timing.now, classes="human--keys")
 
     # -- what is shown
 
@@ -378,7 +378,7 @@ class HumanBoard(Vertical, can_focus=True):
             pairs, settled = [("tab", "to answer")], True
         width = max(self.content_size.width, 20)
         lines = key_lines(pairs, width, accent="$accent", counts=settled, clicks=self.has_focus)
-        self.query_one(".human--keys", Static).update(Content("\n").join(lines))
+        self.query_one(KeyLines).name_keys(lines)
         if not self.keys.settled:
             self._timing.later(self, SETTLE + 0.02, self._paint_keys)
         return len(lines)

@@ -15,8 +15,8 @@ from textual.screen import ModalScreen
 from textual.types import CSSPathType
 from textual.widgets import Input, Static, TextArea
 
+from console_app.config.typed_server import Typed, explained, fields_of, problems, typed_from
 from console_app.domain.safe_text import is_safe, one_line, visible
-from console_app.tui.servers.entry import Typed, explained, fields_of, problems, typed_from
 from console_app.tui.widgets.key_hints import KeyHints
 
 

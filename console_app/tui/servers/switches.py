@@ -19,6 +19,7 @@ from console_app.config.paths import Paths, read_text
 from console_app.config.tool_choice import Kind, Selection, save_selection
 from console_app.conversation.permissions import traits
 from console_app.domain.errors import ServerError
+from console_app.mcp_client.absence import why_missing
 from console_app.mcp_client.switch_on import HubSwitch
 from console_app.tui.servers.wording import about_of, uri_of
 
@@ -195,6 +196,10 @@ class HubSwitches:
         save_selection(self._paths, self._folder, selection)
         self.selection = selection
         return await self._hub_switch.switch_on(name)
+
+    def why_missing(self, tool: str) -> str:
+        """See ServerSwitch."""
+        return why_missing(tool, self.statuses(), self._hub.tools_off())
 
     async def reconnect(self, name: str) -> None:
         if self._wake(name):

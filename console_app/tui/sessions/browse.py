@@ -37,7 +37,7 @@ async def _act(picked: Picked, sessions: Sessions, library: Library) -> bool:
             await sessions.open(info.id)
             return False
         case "fork":
-            await sessions.open(await library.store.fork(info.id))
+            await sessions.open(info.id, copy=True)
             return False
         case "rename":
             await sessions.rename(session_id=info.id)

@@ -11,6 +11,7 @@ from textual.content import Content
 from console_app.domain.events import MessageAdded
 from console_app.domain.safe_text import one_line
 from console_app.sessions.tables import SessionInfo
+from console_app.tui.transcript_view.markdown_rows import parser
 
 _WHO = {"user": ("▌ ", "$primary"), "assistant": ("▎ ", "$secondary"), "tool": ("  ", "$muted")}
 
@@ -39,10 +40,21 @@ def _lines(message: MessageAdded, width: int) -> list[Content]:
     if message.role == "tool":
         outcome = "" if message.outcome is None else message.outcome.value.replace("_", " ")
         return [_line(mark, style, f"{outcome}: {text[:400]}", width, "$muted")]
-    lines = [_line(mark, style, text[:400], width, "$foreground")] if text.strip() else []
+    shown = plain(text[:1000]) if message.role == "assistant" else text[:400]
+    lines = [_line(mark, style, shown, width, "$foreground")] if shown.strip() else []
     for call in message.tool_calls or ():
         lines.append(_line("  ", "$muted", f"→ {call.name} {_brief(call.arguments)}", width, "$accent"))
     return lines
+
+
+def plain(markdown: str) -> str:
+    """Its words, without the marks that a conversation shows as styles."""
+    words: list[str] = []
+    for token in parser().parse(markdown):
+        for part in token.children or [token]:
+            words.append(" " if part.type in ("softbreak", "hardbreak") else part.content)
+        words.append(" ")
+    return "".join(words)
 
 
 def _line(mark: str, style: str, text: str, width: int, ink: str) -> Content:

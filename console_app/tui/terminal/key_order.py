@@ -3,7 +3,8 @@
 Textual hands a key to the focused widget at once, but runs a key's binding only when the key has bubbled up to the app:
 of "hello", Enter, "more" in one read, "more" would be written before Enter sends. So what follows a key that writes
 nothing waits until that key, and what its binding posted, has gone all the way. A binding with priority acts before the
-focused widget has its keys: so a key that writes nothing waits for what was written before it, too.
+focused widget has its keys: so a key that writes nothing waits for what was written before it, too. A letter writes
+only where there is a field for it; elsewhere it is a command like any other key.
 
 No key waits for ever: its action may take long, its widget may be gone. How long is counted in rounds of the event loop
 as well as in time, since on a busy machine a key that is well on its way takes longer than any time one would choose.
@@ -20,6 +21,7 @@ from textual.app import App, ReturnType
 from textual.message import Message
 from textual.screen import Screen
 from textual.widget import Widget
+from textual.widgets import Input, TextArea
 
 from console_app.tui.terminal.key_names import writes_text
 
@@ -89,7 +91,7 @@ class KeysInOrder(App[ReturnType]):
             self._held.appendleft(event)
             return
         target = self.focused or self.screen
-        writes = isinstance(event, events.Paste) or writes_text(event)
+        writes = isinstance(event, events.Paste) or (writes_text(event) and isinstance(target, Input | TextArea))
         if self._wrote and not writes:
             self._wrote = False
             self._held.appendleft(event)

@@ -6,8 +6,9 @@ Phases differ by their glyph and not only by colour, so that the chart reads the
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from os.path import commonprefix
 
 from rich.cells import cell_len
 from rich.style import Style
@@ -28,6 +29,7 @@ SUPERSEDED = "▂"
 GRID = "┊"
 BEFORE, AFTER = "‹", "›"
 TIME_CELLS = 9
+LONG = 400  # characters of arguments in which calls that begin alike come to differ
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +87,17 @@ class Labels:
         self._telling = telling(self.calls)
         tools = {(call.server, call.tool) for call in self.calls}
         self._shared = Counter(tool for _, tool in tools)  # names that tools of several servers have
+        self._fitted: tuple[int, dict[str, str]] = (0, {})  # cells, and the labels cut to these by call
         self._one_tool = len(self.calls) > 1 and len({call.name for call in self.calls}) == 1
+
+    def within(self, call: CallView, room: int) -> str:
+        """The same in at most `room` cells. Labels that would be cut to the same begin where they come to differ."""
+        if self._fitted[0] != room:
+            self._fitted = (
+                room,
+                _told_apart({call.id: (self.of(call), self._whole(call)) for call in self.calls}, room),
+            )
+        return self._fitted[1].get(call.id) or self.of(call)
 
     def of(self, call: CallView) -> str:
         """Tool and arguments in brief, safe and in one line."""
@@ -96,6 +108,26 @@ class Labels:
         if call.server and self._shared[call.tool] > 1:
             name = f"{one_line(call.server, 24)}.{name}"
         return f"{name} {brief}".rstrip()
+
+    def _whole(self, call: CallView) -> str:
+        """The arguments that tell it from others, then the rest, as far as anybody may want to read."""
+        arguments = call.arguments or {}
+        names = dict.fromkeys((*self._telling.get(call.name, ()), *arguments))
+        return one_line(" ".join(f"{name}={arguments[name]}" for name in names if name in arguments), LONG)
+
+
+def _told_apart(labels: Mapping[str, tuple[str, str]], room: int) -> dict[str, str]:
+    """By call the label that fits into `room` cells: the brief one, else the whole one from a word on that differs."""
+    alike: dict[str, list[str]] = {}
+    for call_id, (label, _) in labels.items():
+        alike.setdefault(label if cell_len(label) <= room else label[: room - 1], []).append(call_id)
+    fitted = {call_id: label for call_id, (label, _) in labels.items()}
+    for ids in alike.values():
+        common = commonprefix([labels[call_id][1] for call_id in ids])  # noqa: RUF071  by characters is what is meant
+        begin = max(common.rfind(mark) for mark in " /=.,:") + 1
+        if len(ids) > 1 and begin and len({labels[call_id][1] for call_id in ids}) > 1:
+            fitted |= {call_id: f"…{labels[call_id][1][begin:]}" for call_id in ids}
+    return fitted
 
 
 def bar_cells(call: CallView, window: Window, cells: int, now: float) -> list[tuple[str, Span | None]]:

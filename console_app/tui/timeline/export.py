@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 from xml.sax.saxutils import escape
 
+from console_app.config.paths import PRIVATE_FILE
 from console_app.config.redaction import Redactor
 from console_app.domain.call_spans import PHASES, WORDS, Phase, figures, reach, spans_of
 from console_app.domain.errors import FanoutError
@@ -54,8 +56,8 @@ Kind = Literal["svg", "txt", "trace.json"]
 
 
 def write(turn: TurnView, now: float, kind: Kind, folder: Path, redactor: Redactor | None = None) -> Path:
-    """Writes the chart into `folder` under a name that is free there, without the secrets that `redactor` knows.
-    Raises TimelineExportError."""
+    """Writes the chart into `folder` under a name that is free there, for this user alone, without the secrets that
+    `redactor` knows. Raises TimelineExportError."""
     match kind:
         case "svg":
             text = (redactor or Redactor()).without_known(as_svg(turn, now))
@@ -66,7 +68,8 @@ def write(turn: TurnView, now: float, kind: Kind, folder: Path, redactor: Redact
     for number in range(1, 1000):
         path = folder / f"timeline-{turn.number}{'' if number == 1 else f'-{number}'}.{kind}"
         try:
-            with path.open("x", encoding="utf-8") as file:
+            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE_FILE)
+            with open(descriptor, "w", encoding="utf-8") as file:
                 file.write(text)
         except FileExistsError:
             continue
@@ -91,7 +94,7 @@ def as_text(turn: TurnView, now: float, width: int = TEXT_WIDTH) -> str:
     for row in rows:
         if isinstance(row, CallRow):
             bar = "".join(glyph for glyph, _ in bar_cells(row.call, window, columns.bar, now))
-            label = _padded(f"{state_of(row.call)[0]} {labels.of(row.call)}", columns.label)
+            label = _padded(f"{state_of(row.call)[0]} {labels.within(row.call, columns.label - 2)}", columns.label)
             lines.append(f" {label} {bar} {time_of(row.call, now):>{columns.time}}  {state_of(row.call)[1]}")
         else:
             lines.append(f" Answer {row.number}")

@@ -87,7 +87,7 @@ class TimelineChart(RowList):
         found = self.rows[row]
         if isinstance(found, CallRow):
             chosen = row == self.cursor
-            label = self.labels.of(found.call)
+            label = self.labels.within(found.call, self.columns.label - 2)
             return chart.paint_call(
                 found.call, label, self.columns, width, self.window, self.now, palette, chosen=chosen
             )

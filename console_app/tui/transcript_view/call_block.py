@@ -17,7 +17,7 @@ from console_app.tui.transcript_view.call_detail import CallDetail
 from console_app.tui.transcript_view.call_group import FRAMED_HEIGHT, CallGroup, Panel, brief_of
 from console_app.tui.transcript_view.call_lane import lane, state_style
 from console_app.tui.transcript_view.call_news import news
-from console_app.tui.transcript_view.call_row import TIME_WIDTH, label_pieces, row, took
+from console_app.tui.transcript_view.call_row import TIME_WIDTH, badge_pieces, label_pieces, row, took
 from console_app.tui.transcript_view.panel_frame import PanelFrame
 from console_app.tui.transcript_view.wording import state_of
 from console_app.tui.widgets.lines import Line, Piece, Row, clean, pieces_width
@@ -186,7 +186,7 @@ class CallBlock(Panel):
         glyph, word = state_of(call, palette.turning(now))
         style = state_style(call, palette)
         title: list[Piece] = [(f"{glyph} {word}", style + Style(bold=True)), ("  ", palette.base)]
-        title += label_pieces(call, palette)
+        title += [*label_pieces(call, palette), *badge_pieces(call, palette)]
         left = room - 4 - pieces_width(title)
         if left > 6 and (brief := self.group.brief(call, left - 2)):
             title += [("  ", palette.base), (brief, palette.muted)]

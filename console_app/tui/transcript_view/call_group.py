@@ -173,16 +173,14 @@ class CallGroup:
         return brief_of(call, limit, self._telling[1].get(call.name, ()))
 
     def _measured(self) -> Widths:
-        word, label, tool, badge, brief = 7, 4, 4, 0, 0
+        word, label, tool, brief = 7, 4, 4, 0
         for call in self.calls:
             server, name = label_of(call)
             word = max(word, cell_len(state_of(call)[1]))
             tool = max(tool, cell_len(name))
             label = max(label, cell_len(name) + (cell_len(server) + 3 if server else 0))
-            badge = max(badge, sum(len(one) + 1 for one in badges(call)))
-            brief = max(brief, cell_len(self.brief(call, MAX_BRIEF)))
-        if not brief:  # else a badge stands where the arguments begin
-            label, tool = label + badge, tool + badge
+            badge = sum(len(one) + 1 for one in badges(call))  # behind the arguments
+            brief = max(brief, cell_len(self.brief(call, MAX_BRIEF)) + badge)
         one_server = len(self.calls) > 1 and len({call.server for call in self.calls}) == 1
         timed = any(call.started_at is not None for call in self.calls)
         return Widths(word, label, tool, min(brief, MAX_BRIEF), one_server, timed)

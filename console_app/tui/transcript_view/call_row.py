@@ -63,12 +63,13 @@ def row(call: CallView, group: CallGroup, room: int, palette: Palette, now: floa
     glyph, word = state_of(call, palette.turning(now))
     head = f"{glyph} {word:<{wide.word}}  " if wide.word else f"{glyph} "
     pieces: list[Piece] = [(head, state_style(call, palette))]
+    marks = badge_pieces(call, palette)
     name = label_pieces(call, palette, server=wide.server)
-    more = min(max(pieces_width(name) - wide.label, 0), wide.brief)  # a badge, in the room of its own arguments
-    pieces += _filled(name, wide.label + more, palette)
-    if wide.brief:
-        left = wide.brief - more
-        pieces += _filled([(group.brief(call, left) if left else "", palette.muted)], left, palette)
+    pieces += _filled(name if wide.brief else [*name, *marks], wide.label, palette)
+    if wide.brief:  # a badge stands behind the arguments, in their room: the columns are the same in all rows
+        left = max(wide.brief - pieces_width(marks), 0)
+        brief = crop([(group.brief(call, left) if left else "", palette.muted)], left)
+        pieces += _filled([*brief, *marks], wide.brief, palette)
     if wide.lane:
         pieces += [*lane(call, wide.lane, group.scale(now), now, palette), (" ", palette.base)]
     if wide.time:
@@ -84,12 +85,15 @@ def row(call: CallView, group: CallGroup, room: int, palette: Palette, now: floa
 
 
 def label_pieces(call: CallView, palette: Palette, *, server: bool = True) -> list[Piece]:
-    """`server · tool` and what was done to the call."""
+    """`server · tool`."""
     name, tool = label_of(call)
     pieces: list[Piece] = [(name, palette.base), (" · ", palette.muted)] if name and server else []
-    pieces.append((tool, palette.strong))
-    pieces += [(f" {text}", palette.muted if text == "[text]" else palette.warning) for text in badges(call)]
-    return pieces
+    return [*pieces, (tool, palette.strong)]
+
+
+def badge_pieces(call: CallView, palette: Palette) -> list[Piece]:
+    """What was done to the call."""
+    return [(f" {text}", palette.muted if text == "[text]" else palette.warning) for text in badges(call)]
 
 
 def took(call: CallView, now: float) -> str:

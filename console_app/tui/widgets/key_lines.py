@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from textual import events
 from textual.content import Content
 from textual.style import Style
 from textual.widgets import Static
+
+from console_app.tui.widgets.settled_keys import SETTLE
 
 GAP = 3
 KEY = "key"  # in the style of what can be clicked
@@ -15,10 +17,32 @@ NAMED = {"esc": "escape", "enter": "enter"}
 
 
 class KeyLines(Static):
-    """Where they are shown. A click or a tap on one presses its key, with all that guards a key."""
+    """Where they are shown. A click or a tap on one presses its key, with all that guards a key.
+
+    `now` is a clock in seconds: what is clicked before the keys have stood still for SETTLE was meant for what was there.
+    """
+
+    def __init__(self, now: Callable[[], float], *, classes: str) -> None:
+        super().__init__(classes=classes)
+        self._now = now
+        self._words = ""
+        self._since = now()  # they are what and where they are
+
+    def name_keys(self, lines: Sequence[Content]) -> None:
+        """Shows these."""
+        shown = Content("\n").join(lines)
+        if shown.plain != self._words:
+            self._words, self._since = shown.plain, self._now()
+        self.update(shown)
+
+    def on_resize(self) -> None:
+        """They have moved."""
+        self._since = self._now()
 
     def on_click(self, event: events.Click) -> None:
         """What is no key does nothing here."""
+        if self._now() - self._since < SETTLE:
+            return
         if key := event.style.meta.get(KEY):
             self.app.simulate_key(key)  # pyright: ignore[reportUnknownMemberType]
 

@@ -124,6 +124,7 @@ def test_the_files_say_what_the_screen_says(tmp_path: Path) -> None:
     assert "forecast city=Lima" in text
     assert "elapsed 5.8 s · total 8.6 s · 2.8 s saved" in text
     first = export.write(turn, START + 9, "svg", tmp_path)
+    assert first.stat().st_mode & 0o077 == 0
     assert (first.name, export.write(turn, START + 9, "svg", tmp_path).name) == ("timeline-1.svg", "timeline-1-2.svg")
     drawing = ElementTree.fromstring(first.read_text())
     assert sum("runs 2.8 s" in (title.text or "") for title in drawing.iter("{http://www.w3.org/2000/svg}title")) == 1
@@ -186,3 +187,15 @@ def test_hostile_text_can_not_break_the_drawing(tmp_path: Path) -> None:
 def test_a_folder_that_can_not_be_written_is_said(tmp_path: Path) -> None:
     with pytest.raises(export.TimelineExportError, match="can't write"):
         export.write(weather().transcript.turns[0], START + 9, "txt", tmp_path / "missing")
+
+
+def test_labels_that_would_be_cut_to_the_same_begin_where_they_differ() -> None:
+    told = Told()
+    told.begin(0, "all")
+    calls = [told.call("shell.run", {"command": f"python -m pytest tests/{name}"}, 0, 0) for name in ("ab", "ac", "b")]
+    other = told.call("files.read", {"path": "README.md"}, 0, 0)
+    labels = Labels(rows_of(told.transcript.turns[-1]))
+    shown = {call_id: labels.within(told.transcript.calls[call_id], 16) for call_id in (*calls, other)}
+    assert [shown[call_id] for call_id in calls] == ["…ab", "…ac", "…b"]
+    assert shown[other] == "read path=README.md"
+    assert labels.within(told.transcript.calls[calls[0]], 60) == "run command=python -m pytest tests/ab"

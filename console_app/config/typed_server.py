@@ -53,16 +53,22 @@ def problems(typed: Typed, taken: set[str]) -> dict[str, str]:
     elif is_address(target):
         if not re.match(r"https?://[^\s/]+", target, re.IGNORECASE) or " " in target:
             found["target"] = "must be one address that begins with http:// or https://"
-    else:
-        try:
-            shlex.split(target)
-        except ValueError:
-            found["target"] = "has a quote that is not closed"
+    elif wrong := command_problem(target):
+        found["target"] = wrong
     for number, line in enumerate(typed.lines.splitlines(), 1):
         if line.strip() and not _LINE.fullmatch(line):
             found["lines"] = f"line {number} is not NAME=value"
             break
     return found
+
+
+def command_problem(line: str) -> str:
+    """What keeps a command line from naming a program, in a few words; "" when nothing does."""
+    try:
+        words = shlex.split(line)
+    except ValueError as error:
+        return "ends in a backslash" if "escape" in str(error) else "has a quote that is not closed"
+    return "" if words and words[0].strip() else "names no program"
 
 
 def fields_of(typed: Typed, before: Mapping[str, Any]) -> dict[str, Any]:
@@ -93,9 +99,8 @@ def explained(typed: Typed) -> str:
         return "A command to start, as npx -y some-server, or an address, as https://example.org/mcp"
     if is_address(target):
         return f"Connects to {target}; the lines below are headers."
-    try:
-        command, *arguments = shlex.split(target)
-    except ValueError:
+    if command_problem(target):
         return ""
+    command, *arguments = shlex.split(target)
     count = f" with {len(arguments)} argument{'' if len(arguments) == 1 else 's'}" if arguments else ""
     return f"Starts the program {command}{count}; the lines below are its environment."

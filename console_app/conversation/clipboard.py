@@ -1,0 +1,142 @@
+"""The clipboard of this desktop, read by the program that is there for it, and only when somebody asks for it.
+
+A terminal pastes text alone: of a picture it sends nothing, or an empty paste.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import signal
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+from console_app.config.child_environment import for_own_programs
+from console_app.domain.amounts import size
+from console_app.domain.errors import FanoutError
+from console_app.providers.pictures import LARGEST_FILE, picture_type
+
+PATIENCE = 5.0  # seconds that one program is given: whoever owns the clipboard may not answer
+LARGEST_TEXT = 10_000_000  # bytes
+_KINDS = ("image/png", "image/jpeg", "image/webp", "image/gif")  # that models are shown, the usual one first
+_PIECE = 65_536
+
+
+class ClipboardError(FanoutError):
+    """The clipboard can't be read."""
+
+    title = "Clipboard"
+
+
+@dataclass(frozen=True, slots=True)
+class Clip:
+    """What was on it: a picture, else a text, else nothing."""
+
+    picture: bytes = b""
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Programs:
+    """How a desktop is asked: for the kinds that are there ("": one kind alone), a picture of a kind, the text."""
+
+    kinds: Sequence[str]
+    picture: Sequence[str]
+    text: Sequence[str]
+
+
+_WAYLAND = _Programs(
+    ("wl-paste", "--list-types"), ("wl-paste", "--no-newline", "--type", "{}"), ("wl-paste", "--no-newline")
+)
+_X11 = _Programs(
+    ("xclip", "-selection", "clipboard", "-o", "-t", "TARGETS"),
+    ("xclip", "-selection", "clipboard", "-o", "-t", "{}"),
+    ("xclip", "-selection", "clipboard", "-o"),
+)
+_MAC = _Programs((), ("pngpaste", "-"), ("pbpaste",))
+
+
+async def read_clipboard(environ: Mapping[str, str], platform: str = sys.platform) -> Clip:
+    """What is on the clipboard now. Raises ClipboardError, which says what to do instead."""
+    programs = _programs(environ, platform)
+    kinds: Sequence[str] = _KINDS[:1]
+    if programs.kinds:
+        listed = (await _output(programs.kinds, environ, LARGEST_TEXT)).decode("utf-8", "replace").split()
+        kinds = [kind for kind in _KINDS if kind in listed][:1]
+    for kind in kinds:
+        command = [word.format(kind) for word in programs.picture]
+        if picture_type(picture := await _output(command, environ, LARGEST_FILE)):
+            return Clip(picture)
+    return Clip(text=(await _output(programs.text, environ, LARGEST_TEXT)).decode("utf-8", "replace"))
+
+
+def _programs(environ: Mapping[str, str], platform: str) -> _Programs:
+    """Those of this desktop. Raises ClipboardError where it has none, or there is no desktop."""
+    wanted: list[_Programs] = []
+    if platform == "darwin":
+        wanted = [_MAC]
+    else:
+        wanted += [_WAYLAND] if environ.get("WAYLAND_DISPLAY") else []
+        wanted += [_X11] if environ.get("DISPLAY") else []
+    for programs in wanted:
+        if shutil.which(programs.picture[0], path=environ.get("PATH")):
+            return programs
+    if not wanted:
+        raise ClipboardError("no desktop's clipboard can be reached from here.", "Name the picture's file with @.")
+    names = " or ".join("wl-clipboard" if one is _WAYLAND else one.picture[0] for one in wanted)
+    raise ClipboardError(f"a program to read it is not installed: {names}.", "Or name the picture's file with @.")
+
+
+async def _output(command: Sequence[str], environ: Mapping[str, str], most: int) -> bytes:
+    """What a program writes; nothing where it has nothing to give. Raises ClipboardError."""
+    if (program := shutil.which(command[0], path=environ.get("PATH"))) is None:
+        return b""
+    try:
+        process = await asyncio.create_subprocess_exec(
+            program,
+            *command[1:],
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+            env=for_own_programs(environ),
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise ClipboardError(f"{command[0]} can't be started: {error.strerror}.") from None
+    try:
+        async with asyncio.timeout(PATIENCE):
+            content = await _read(process, most)
+            if content is None:
+                await _end(process)
+            failed = await process.wait() != 0
+    except TimeoutError:
+        await _end(process)
+        raise ClipboardError(f"{command[0]} gave nothing within {PATIENCE:g} s.", "Copy it once more.") from None
+    except BaseException:
+        await _end(process)
+        raise
+    if content is None:
+        raise ClipboardError(f"what is on it is larger than {size(most)}.", "Name its file with @.")
+    return b"" if failed else content
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    """With what it started."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    await process.wait()
+
+
+async def _read(process: asyncio.subprocess.Process, most: int) -> bytes | None:
+    """All that it writes; None where that is more than `most`."""
+    assert process.stdout is not None
+    pieces: list[bytes] = []
+    length = 0
+    while piece := await process.stdout.read(_PIECE):
+        pieces.append(piece)
+        if (length := length + len(piece)) > most:
+            return None
+    return b"".join(pieces)

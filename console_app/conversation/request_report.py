@@ -1,0 +1,55 @@
+"""/request: the messages that the next request would carry, and those of the last one as it was sent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
+from console_app.domain.ports.provider import ModelRequest
+from console_app.engine.engine import Engine
+from console_app.engine.history import AnyMessage
+
+MOST_MESSAGES = 200  # the newest
+MOST_OF_ONE = 4_000  # characters
+NEXT, LAST = "The next request, before what you write now", "The last request, as it was sent"
+
+
+def request_report(engine: Engine) -> str:
+    """What /request shows. The text of a message is what the model reads, attachments and notes too."""
+    lines = [NEXT, "", *_lines(engine.next_request())]
+    if (last := engine.last_request) is None:
+        return "\n".join([*lines, LAST, "", "No request was sent since this session was opened."])
+    return "\n".join([*lines, LAST, "", *_lines(last)])
+
+
+def _lines(request: ModelRequest) -> Iterator[str]:
+    tools = ", ".join(tool.name for tool in request.tools)
+    yield f"{len(request.messages):,} messages, {len(request.tools):,} tools{f': {tools}' if tools else ''}"
+    yield ""
+    if request.system:
+        yield from ("INSTRUCTIONS", _cut(request.system), "")
+    shown: Sequence[AnyMessage] = request.messages[-MOST_MESSAGES:]
+    if before := len(request.messages) - len(shown):
+        yield from (f"({before:,} messages before these go along)", "")
+    for message in shown:
+        yield from (*_message(message), "")
+
+
+def _message(message: AnyMessage) -> Iterator[str]:
+    match message:
+        case UserMessage():
+            yield "YOU" if message.origin == "user" else "FANOUT, in your place"
+            yield _cut(message.whole)
+        case AssistantMessage():
+            yield "THE MODEL"
+            if message.content:
+                yield _cut(message.content)
+            yield from (f"call {call.id}: {call.name} {_cut(call.arguments)}" for call in message.tool_calls)
+        case ToolMessage():
+            yield f"RESULT of {message.name}, call {message.tool_call_id}: {message.outcome.value.replace('_', ' ')}"
+            yield _cut(message.content)
+
+
+def _cut(text: str) -> str:
+    more = len(text) - MOST_OF_ONE
+    return text if more <= 0 else f"{text[:MOST_OF_ONE]}\n… {more:,} characters more"
