@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from typing import Any, Protocol
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import Any, Final, Protocol, cast
 
-from console_app.domain.ports.provider import Chunk, FinishChunk, FinishReason, NoticeChunk, ReasoningChunk, TextChunk
+from console_app.domain.ports.provider import (
+    CallDelta,
+    Chunk,
+    FinishChunk,
+    FinishReason,
+    NoticeChunk,
+    ReasoningChunk,
+    TextChunk,
+)
 from console_app.domain.safe_text import one_line
 from console_app.domain.tools import ToolSpec
 from console_app.providers.error_bodies import error_message as error_message
@@ -37,6 +46,10 @@ _CUTS: dict[str, FinishReason] = {
     "sensitive": "filtered",
     "pause_turn": "paused",
 }
+
+
+# Chunks that are more of what one before them began.
+FLOWING: Final = frozenset({TextChunk, ReasoningChunk, CallDelta})
 
 
 class ServerFault(Exception):
@@ -108,8 +121,8 @@ class WireAnswer(ABC):
         """Appends the reasoning that is to be kept, as far as it came."""
 
     def take(self) -> list[Chunk]:
-        """The chunks since the last time."""
-        chunks = self.chunks.copy()
+        """The chunks since the last time, text that came in several of them as one."""
+        chunks = _merged(self.chunks) if len(self.chunks) > 1 else self.chunks.copy()
         self.chunks.clear()
         return chunks
 
@@ -159,6 +172,17 @@ class WireAnswer(ABC):
         """The stream broke off: open calls are broken, and reasoning is kept as far as it came."""
         self.calls.finish(why)
         self.close_reasoning()
+
+
+def _merged(chunks: Sequence[Chunk]) -> list[Chunk]:
+    """The same with all text, or all reasoning, that stands together in one chunk."""
+    merged: list[Chunk] = []
+    for kind, run in groupby(chunks, type):
+        if kind is TextChunk or kind is ReasoningChunk:
+            merged.append(kind("".join(chunk.text for chunk in cast("Iterator[TextChunk | ReasoningChunk]", run))))
+        else:
+            merged += run
+    return merged
 
 
 def raise_for_error(name: str, data: dict[str, Any]) -> None:

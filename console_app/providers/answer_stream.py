@@ -13,8 +13,9 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from typing import Any, Protocol
 
 from console_app.domain.ports.provider import NoticeChunk
-from console_app.providers.answer import ServerFault, WireAnswer, error_message
+from console_app.providers.answer import FLOWING, ServerFault, WireAnswer, error_message
 from console_app.providers.loose_json import HalfCharacters, obj, parse_mended
+from console_app.providers.read_ahead import ReadAhead
 from console_app.providers.sse import EventTooLarge, SseReader
 
 AFTER_END = 0.05  # seconds for the last bytes of the body, so that its connection can be used again
@@ -58,13 +59,33 @@ class BadEvent(Exception):
 
 
 async def read_answer(body: Body, answer: WireAnswer, longest: float = math.inf) -> AsyncGenerator[None]:
-    """Reads all of `body`; yields after each piece that may have left chunks in `answer.chunks`.
+    """Reads all of `body`; yields whenever there may be chunks in `answer.chunks`.
+
+    A task reads ahead of whoever asks for chunks, and wakes them when all that is there has been read: what an endpoint
+    sends in pieces of a token each is handed on, folded and stored in as few as the console has looks at it.
 
     Ends when the answer is complete. Raises StreamCut, NotAnAnswer, BadEvent, ServerFault, OnlyKeepAlives where nothing
     else came for `longest` seconds, and what the HTTP library raises when a connection is lost before the model
     finished.
     """
-    stream = _Stream(answer)
+    ahead = ReadAhead()
+    reading = asyncio.create_task(_read_all(body, _Stream(answer), answer, longest, ahead), name="answer body")
+    reading.add_done_callback(lambda _: ahead.tell())
+    try:
+        while not reading.done():
+            await ahead.news()
+            yield
+        reading.result()
+    finally:
+        # A task that is only cancelled would still close its connection while that is closed here.
+        reading.cancel()
+        await asyncio.gather(reading, return_exceptions=True)
+    yield
+    if not answer.finished:
+        raise StreamCut
+
+
+async def _read_all(body: Body, stream: _Stream, answer: WireAnswer, longest: float, ahead: ReadAhead) -> None:
     pieces = body.aiter_bytes()
     news, heard, until = 0, time.monotonic(), 0.0
     while not answer.over:
@@ -81,8 +102,12 @@ async def read_answer(body: Body, answer: WireAnswer, longest: float = math.inf)
             if answer.finished:
                 break  # all of the answer is here: how its connection ends is of no interest
             raise
+        known = len(answer.chunks)
         stream.take(piece)
-        yield
+        urgent = answer.finished or any(type(chunk) not in FLOWING for chunk in answer.chunks[known:])
+        ahead.took(len(piece), urgent=urgent)
+        if ahead.full:
+            await ahead.room()
         if stream.news != news:
             news, heard = stream.news, time.monotonic()
         elif time.monotonic() - heard > longest:
@@ -90,9 +115,6 @@ async def read_answer(body: Body, answer: WireAnswer, longest: float = math.inf)
     if answer.over:
         await _drain(pieces, stream)
     stream.end()
-    yield
-    if not answer.finished:
-        raise StreamCut
 
 
 async def _drain(pieces: AsyncIterator[bytes], stream: _Stream) -> None:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from textual.driver import Driver
     from textual.reactive import Reactive
     from textual.screen import Screen
+    from textual.scrollbar import ScrollBar
     from textual.strip import Strip
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "driver_of",
     "end_by_error",
     "forget_toasts",
+    "give_scroll_bar",
     "keymap_of",
     "lines_of",
     "own_bindings",
@@ -66,6 +68,8 @@ INTERNALS: Final[dict[str, str]] = {
     "textual.widget:Widget.virtual_size": (
         "set_virtual_size_without_layout: a reactive whose setter lays out the whole screen for each new line"
     ),
+    "textual.widget:Widget._vertical_scrollbar": "give_scroll_bar: what `vertical_scrollbar` gives once it is there",
+    "textual.app:App._start_widget(parent, widget)": "give_scroll_bar: as `vertical_scrollbar` starts its own",
     "textual.scrollbar:ScrollBar.window_virtual_size": "set_virtual_size_without_layout: what the layout would set",
     "async textual.widgets:TextArea._on_key(event)": (
         "tui/prompt/prompt.py: runs before the text area's own and can prevent it writing a key that is bound"
@@ -143,3 +147,12 @@ def set_virtual_size_without_layout(widget: Widget, size: Size) -> None:
     widget.set_reactive(cast("Reactive[Size]", Widget.virtual_size), size)
     if widget.show_vertical_scrollbar:
         widget.vertical_scrollbar.window_virtual_size = size.height
+
+
+def give_scroll_bar(widget: Widget, kind: type[ScrollBar]) -> None:
+    """Makes the widget's vertical scroll bar, as `Widget.vertical_scrollbar` would when asked, but of this kind."""
+    if widget._vertical_scrollbar is None:
+        bar = kind(vertical=True, name="vertical", thickness=widget.scrollbar_size_vertical)
+        bar.display = False
+        widget._vertical_scrollbar = bar
+        widget.app._start_widget(widget, bar)  # pyright: ignore[reportUnknownMemberType]

@@ -17,7 +17,7 @@ import pytest
 from tests.patience import PATIENCE
 from tests.program.process import Fanout
 from tests.wire_bytes import Answer, Call, Text
-from tests.wire_server import Hang, Reply, WireServer
+from tests.wire_server import Gate, Hang, Reply, WireServer
 
 DUMP_MODULES = """
 import atexit, os, sys
@@ -148,11 +148,13 @@ def test_a_reader_who_stops_reading_does_not_keep_a_signal_from_ending_the_proce
 
 def test_a_reader_who_goes_away_ends_the_turn_quietly(fanout: Fanout, server: WireServer) -> None:
     events = Answer(Text("y" * 1000, size=10)).events("openai-chat")[:-2]
-    server.script(Reply([*events, *events, Hang()]))
+    closed = Gate()
+    server.script(Reply([*events, closed, *events, Hang()]))
     process = fanout.start("run", "--no-mcp", *model(server), "--output-format", "stream-json", "go")
     assert process.stdout is not None
     read_events(process, lambda event: event["type"] == "text.delta")
     process.stdout.close()
+    closed.open()
     server.wait_closed_early(1)
     assert process.wait(PATIENCE) == 1
     assert process.stderr is not None

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from console_app.domain.errors import AnswerInterrupted
-from console_app.domain.ports.provider import CallClosed, CallDelta, CallOpened, ModelRequest, TextChunk
+from console_app.domain.ports.provider import CallClosed, CallDelta, CallOpened, Chunk, ModelRequest, TextChunk
 from tests.providers import strict_wire
 from tests.providers.reading import (
     ASK,
@@ -33,11 +33,30 @@ pytestmark = pytest.mark.parametrize("api", APIS)
 TWO = ('{"expression": "355/113"}', '{"expression": "sqrt(2)"}')
 
 
-async def test_text_arrives_in_the_pieces_that_were_sent(server: WireServer, api: Api) -> None:
-    chunks = await answer_to(server, api, Answer(Text("Grüße — 世界 😀 done", size=3)))
-    assert [chunk.text for chunk in chunks if isinstance(chunk, TextChunk)][:2] == ["Grü", "ße "]
-    assert text_of(chunks) == "Grüße — 世界 😀 done"
-    assert finish_of(chunks) == "stop"
+async def test_text_is_handed_on_as_it_is_sent(server: WireServer, api: Api) -> None:
+    events = Answer(Text("Grüße — 世界 😀 done", size=3)).events(api)
+    first, second = (next(n for n, event in enumerate(events) if word in event) for word in (b'"Gr', b'" do'))
+    gates = [Gate(), Gate()]
+    server.script(Reply([*events[: first + 1], gates[0], *events[first + 1 : second], gates[1], *events[second:]]))
+    provider = provider_at(server, api)
+    seen: list[Chunk] = []
+    async with provider.stream(ASK) as stream:
+        async for chunk in stream:
+            seen.append(chunk)
+            if text_of(seen) == "Grü":
+                gates[0].open()  # nothing behind it was sent yet
+            if text_of(seen) == "Grüße — 世界 😀":
+                gates[1].open()
+    await provider.close()
+    assert text_of(seen) == "Grüße — 世界 😀 done"
+    assert finish_of(seen) == "stop"
+
+
+async def test_a_burst_of_text_is_few_chunks(server: WireServer, api: Api) -> None:
+    body = Answer(Text("x" * 2000, size=1)).body(api)
+    chunks = await answer_to(server, api, Reply([body]))
+    assert text_of(chunks) == "x" * 2000
+    assert sum(isinstance(chunk, TextChunk) for chunk in chunks) <= 2 * len(body) // 2**14 + 2
 
 
 async def test_reasoning_is_shown_apart_from_the_text(server: WireServer, api: Api) -> None:
@@ -204,7 +223,8 @@ async def test_cancelling_while_the_model_is_silent(server: WireServer, api: Api
 
 
 async def test_others_get_their_turn_during_a_burst(server: WireServer, api: Api) -> None:
-    server.script(Reply([Answer(Text("x" * 2000, size=1)).body(api)]))
+    body = Answer(Text("x" * 20_000, size=1)).body(api)
+    server.script(Reply([body]))
     provider = provider_at(server, api)
     turns = 0
 
@@ -220,8 +240,8 @@ async def test_others_get_their_turn_during_a_burst(server: WireServer, api: Api
         seen += [chunk async for chunk in stream]
         counting.cancel()
     await provider.close()
-    assert len(text_of(seen)) == 2000
-    assert turns >= 2000 // 16 - 1
+    assert len(text_of(seen)) == 20_000
+    assert turns >= len(body) // 2**16 - 1  # of 64 kB each, which take some 5 ms
 
 
 async def test_steps_of_a_turn_share_one_connection(server: WireServer, api: Api) -> None:

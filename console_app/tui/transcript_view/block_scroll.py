@@ -19,12 +19,13 @@ from textual.selection import Selection
 from textual.strip import Strip
 
 from console_app.domain.steady_time import steady_time
-from console_app.tui.textual_internals import set_virtual_size_without_layout
+from console_app.tui.textual_internals import give_scroll_bar, set_virtual_size_without_layout
 from console_app.tui.transcript_view.block import Block
 from console_app.tui.transcript_view.block_list import BlockList
 from console_app.tui.transcript_view.found import Found
 from console_app.tui.transcript_view.frame_clock import CALM_EVERY, LIVE_EVERY, FrameClock
 from console_app.tui.transcript_view.line_changes import differences, first_difference
+from console_app.tui.transcript_view.scroll_bar import QuickScrollBar
 from console_app.tui.transcript_view.selection import ROWS_A_BLOCK, paint_selection, selected_text
 from console_app.tui.transcript_view.stuck_line import StuckLine
 from console_app.tui.widgets.lines import Line
@@ -136,6 +137,7 @@ class BlockScroll(ScrollView):
 
     def on_mount(self) -> None:
         """Starts the clock at rest, and listens for themes."""
+        give_scroll_bar(self, QuickScrollBar)
         self.frames.start()
         self.console_app.theme_changed_signal.subscribe(self, self._theme_changed)
         if self._list.dirty:
@@ -362,8 +364,7 @@ class BlockScroll(ScrollView):
 
     def _lines(self, y: int, count: int) -> list[tuple[Line, int, int]]:
         """What stands in lines of the view: see `BlockList.lines`."""
-        now = self._clock()
-        lines = self._list.lines(self.top + y, count, self.palette, now)
+        lines = self._list.lines(self.top + y, count, self.palette, now := self._clock())
         stuck, row = self._stuck.block, self._stuck.row - y
         if stuck is not None and stuck.index >= 0 and 0 <= row < count:
             painted = stuck.lines or self._list.paint(stuck, self.palette, now)
@@ -395,5 +396,5 @@ class BlockScroll(ScrollView):
         return (text, "\n") if text else None
 
     def selection_updated(self, selection: Selection | None) -> None:
-        """The selection changed: what is on screen is shown anew."""
+        """What is on screen is shown anew."""
         self.refresh()
