@@ -106,7 +106,8 @@ class Database:
 
     async def close(self) -> None:
         """Waits for what is under way and closes the file."""
-        await asyncio.gather(self._writer.close(), self._reader.close())
+        await self._reader.close()
+        await self._writer.close()  # the last to close moves what is in the log into the file, which a reader can't
 
     def _write(self, work: Callable[[sqlite3.Connection], Result]) -> Result:
         try:

@@ -105,6 +105,7 @@ async def filled(path: Path) -> dict[str, list[ev.Event]]:
     await store.rename("session1", "Mine")
     there = {f"session{number}": await store.load(f"session{number}") for number in range(6)}
     await store.close()
+    assert [path.name for path in path.parent.iterdir() if path.name.endswith("-wal")] == [], "the file is whole alone"
     return there
 
 

@@ -35,7 +35,6 @@ FAULTS: list[tuple[str, Any, str, bool]] = [
     ("500 with HTML", Reply.html("<html><b>Oops</b></html>", 500, {"Retry-After": "30"}), r"Retrying in", True),
     ("503", error(503, "Down", **{"Retry-After": "30"}), r"Retrying in \d+ s \(attempt 2", True),
     ("529", error(529, "Overloaded", **{"Retry-After": "30"}), r"Retrying in \d+ s \(attempt 2", True),
-    ("overflow", error(400, TOO_LONG, "context_length_exceeded"), r"20311[\s\S]*/compact", False),
 ]
 
 
@@ -61,10 +60,21 @@ def test_each_fault_is_told_and_the_console_goes_on(tmp_path: Path) -> None:
             assert len(server.requests) == asked + 1, name  # never the same request again
             terminal.type("/clear\r")
             terminal.expect_gone("(failed|stopped) ·")
-        # The context overflowed, so what was said is summed up before the next request.
-        server.script(Answer(Text("A summary.")), Answer(Text("All is well.")))
+        # The context overflows, so what was said is summed up and the request goes out again.
+        asked, overflow = len(server.requests), error(400, TOO_LONG, "context_length_exceeded")
+        server.script(overflow, Answer(Text("A summary.")), Answer(Text("All is well.")))
         terminal.type("and now\r")
         terminal.expect(r"All is well\.")
+        assert len(server.requests) == asked + 3
+
+
+def test_a_context_that_is_full_from_the_start_is_told_with_what_makes_room(tmp_path: Path) -> None:
+    with WireServer() as server, open_console(tmp_path, server) as terminal:
+        server.script(error(400, TOO_LONG, "context_length_exceeded"))
+        terminal.type("go\r")
+        terminal.expect(r"20311[\s\S]*/compact")
+        terminal.expect("failed ·")
+        assert len(server.requests) == 1
 
 
 def test_an_answer_that_is_cut_keeps_what_came_and_says_so(tmp_path: Path) -> None:
