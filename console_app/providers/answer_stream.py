@@ -104,7 +104,11 @@ async def _read_all(body: Body, stream: _Stream, answer: WireAnswer, longest: fl
             raise
         known = len(answer.chunks)
         stream.take(piece)
-        urgent = answer.finished or any(type(chunk) not in FLOWING for chunk in answer.chunks[known:])
+        urgent = answer.finished
+        for chunk in answer.chunks[known:]:
+            if type(chunk) not in FLOWING:
+                urgent = True
+                break
         ahead.took(len(piece), urgent=urgent)
         if ahead.full:
             await ahead.room()

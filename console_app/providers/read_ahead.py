@@ -32,13 +32,14 @@ class ReadAhead:
     def took(self, size: int, *, urgent: bool) -> None:
         """So many bytes more were read. `urgent`: more came of them than text that grows."""
         self._held += size
-        if self._news.is_set():
-            return
-        wait = self._looked_at + HOLD - self._loop.time()
-        if urgent or wait <= 0 or self.full:
+        if urgent or self._held >= MOST_HELD:
             self.tell()
-        elif self._timer is None:
-            self._timer = self._loop.call_later(wait, self.tell)
+        elif self._timer is None and not self._news.is_set():
+            wait = self._looked_at + HOLD - self._loop.time()
+            if wait <= 0:
+                self.tell()
+            else:
+                self._timer = self._loop.call_later(wait, self.tell)
 
     def tell(self) -> None:
         """Wakes who waits for news."""
