@@ -1,7 +1,8 @@
 """The one queue between a turn and whoever shows it: ordered, never blocking the sender, closed by the turn's end.
 
-Two things keep a slow reader from costing memory without end: the answer is read no further than `HIGH` events ahead
-of it (`room`), and beyond `FLOOD` events of progress and log lines the newest of each call alone waits (`held_news`).
+Two things keep a slow reader from costing memory, and from hearing of an end long after it, without end: the answer is
+read no further than `HIGH` events, or `MOST` characters of text, ahead of it (`room`), and beyond `FLOOD` events of
+progress and log lines the newest of each call alone waits (`held_news`).
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections import deque
 from console_app.domain import events as ev
 
 HIGH = 512
+MOST = 2**14
 FLOOD = 4096
 
 
@@ -20,6 +22,7 @@ class Outbox:
 
     def __init__(self) -> None:
         self._events: deque[ev.Event] = deque()
+        self._characters = 0  # of the texts among them
         self._closed = False
         self._arrived = asyncio.Event()
         self._room = asyncio.Event()
@@ -31,8 +34,22 @@ class Outbox:
             return
         self._events.append(event)
         self._arrived.set()
-        if len(self._events) >= HIGH:
+        if isinstance(event, ev.TextDelta | ev.ReasoningDelta):
+            self._characters += len(event.text)
+        if self._is_full:
             self._room.clear()
+
+    @property
+    def _is_full(self) -> bool:
+        return len(self._events) >= HIGH or self._characters >= MOST
+
+    def _taken(self) -> ev.Event:
+        event = self._events.popleft()
+        if isinstance(event, ev.TextDelta | ev.ReasoningDelta):
+            self._characters -= len(event.text)
+        if not self._is_full:
+            self._room.set()
+        return event
 
     @property
     def closed(self) -> bool:
@@ -60,20 +77,14 @@ class Outbox:
                 return None
             self._arrived.clear()
             await self._arrived.wait()
-        event = self._events.popleft()
-        if len(self._events) < HIGH:
-            self._room.set()
-        return event
+        return self._taken()
 
     async def take(self, limit: int) -> list[ev.Event]:
         """The next event and what is queued behind it, at most `limit`; empty at the end."""
         first = await self.get()
         if first is None:
             return []
-        events = [first, *(self._events.popleft() for _ in range(min(limit - 1, len(self._events))))]
-        if len(self._events) < HIGH:
-            self._room.set()
-        return events
+        return [first, *(self._taken() for _ in range(min(limit - 1, len(self._events))))]
 
     async def room(self) -> None:
         """Lets others run, and waits until the reader has caught up."""

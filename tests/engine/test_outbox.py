@@ -8,7 +8,7 @@ from console_app.domain import events as ev
 from console_app.domain.ports.provider import SLICE, FinishChunk, TextChunk
 from console_app.domain.ports.toolset import CallReporter, Invocation
 from console_app.domain.tools import Outcome, ToolResult
-from console_app.engine.outbox import FLOOD, HIGH, Outbox
+from console_app.engine.outbox import FLOOD, HIGH, MOST, Outbox
 from tests.engine.peers import Model, Tools, calls, engine_of, only
 from tests.engine.strict_history import check_turn
 from tests.engine.virtual_time import run
@@ -29,6 +29,22 @@ def test_the_answer_is_read_no_further_than_the_screen_can_follow() -> None:
                 seen.append(event)
         assert engine.history[1].content == "x" * 3000
         check_turn(engine, seen)
+
+    run(scene)
+
+
+def test_text_that_comes_in_large_pieces_is_read_no_further_either() -> None:
+    async def scene() -> None:
+        piece, sent = "x" * MOST, list[int]()
+        model = Model([*[TextChunk(piece)] * (4 * SLICE), lambda: sent.append(1), FinishChunk("stop")])
+        engine = engine_of(model)
+        async with engine.start("go") as turn:
+            await asyncio.sleep(1)
+            assert not sent
+            async for _ in turn:
+                pass
+        assert sent
+        assert engine.history[1].content == piece * 4 * SLICE
 
     run(scene)
 

@@ -10,11 +10,14 @@ import pytest
 from textual.pilot import Pilot
 
 from console_app.domain.errors import FanoutError, ProviderError
-from console_app.domain.events import Event
+from console_app.domain.events import Event, TextDelta
 from console_app.domain.ports.provider import FinishChunk, TextChunk
 from console_app.domain.ports.toolset import CallReporter, Invocation
+from console_app.tui.main_screen import console_ui
+from console_app.tui.main_screen.console_ui import MOST_UNPAINTED
 from console_app.tui.main_screen.status_bar import StatusBar
 from console_app.tui.prompt.queue_strip import QueueStrip
+from tests.patience import PATIENCE
 from tests.tui.parts import (
     Answer,
     Tools,
@@ -169,6 +172,22 @@ async def test_events_are_stored_before_they_are_shown(tmp_path: Path) -> None:
     assert store.types[0] == "session.started"
     assert "text.delta" in store.types, "what is shown of an unfinished answer is kept as a draft"
     assert store.newest == newest()
+
+
+async def test_an_answer_comes_no_faster_than_it_is_painted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(console_ui, "LONGEST_FRAME", PATIENCE)
+    text = "word " * (MOST_UNPAINTED // 5 + 1)
+    async with app(tmp_path, WrittenModel(say("Yes."))).run_test(size=(100, 30)) as pilot:
+        ui, view = chat(pilot.app).ui, chat(pilot.app).view
+        await pilot.press(*"go", "enter")
+        await see(pilot, "Yes.")
+        await until(pilot, lambda: not chat(pilot.app).conversation.busy)
+        ui.show(TextDelta(session_id="s", turn=1, step=1, seq=1000, text=text))
+        assert not view.is_painted
+        view.wake()
+        await ui.next_slice()
+        assert view.is_painted
+        await asyncio.wait_for(ui.next_slice(), PATIENCE)  # it waits for none that is not to come
 
 
 async def test_a_store_that_fails_ends_the_turn_with_one_line(tmp_path: Path) -> None:

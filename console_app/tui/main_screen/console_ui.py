@@ -34,6 +34,8 @@ from console_app.tui.transcript_view.view import ConversationView
 from console_app.tui.transcript_view.wording import plural
 
 REFUSED_EVERY = 2.0  # seconds between two hints about keys that mean nothing
+MOST_UNPAINTED = 2**16  # characters of an answer that one frame may have to paint, some 0.2 s of work
+LONGEST_FRAME = 1.0  # seconds that an answer waits for one
 LONG_COPY = 70_000  # characters, of which some terminals take less than they are sent
 
 T = TypeVar("T")
@@ -52,6 +54,7 @@ class ConsoleUi:
         self._survival = Survival()
         self._model = ("", "")
         self._refused_at = float("-inf")
+        self._unpainted = 0  # characters of an answer since the last wait for a frame
         self._attention = Attention(services.attention, self._to_terminal, lambda: screen.app.app_focus)
 
     def connect(self, conversation: Conversation, activity: ActivityStatus, mode: Callable[[], ApprovalMode]) -> None:
@@ -82,6 +85,8 @@ class ConsoleUi:
         try:
             self.talking = True
             self.shown.show(event)
+            if isinstance(event, ev.TextDelta | ev.ReasoningDelta):
+                self._unpainted += len(event.text)
             self._activity.pace.heard(event)
             self._call_back(event)
             if isinstance(event, ev.StepStarted | ev.UsageReported | ev.SessionStarted | ev.TurnFinished):
@@ -164,8 +169,11 @@ class ConsoleUi:
         return f"step {step.number}/{turn.settings.max_steps} · "
 
     async def next_slice(self) -> None:
-        """See UiPort: keys pass."""
+        """See UiPort: keys pass, and text comes no faster than it can be painted."""
         await asyncio.sleep(0)
+        if self._unpainted >= MOST_UNPAINTED:
+            self._unpainted = 0
+            await self.view.frames.painted(LONGEST_FRAME)
 
     async def show_stored(self, events: Sequence[Event]) -> None:
         """See UiPort."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable
+from contextlib import suppress
 
 from textual.timer import Timer
 from textual.widget import Widget
@@ -26,6 +28,7 @@ class FrameClock:
         self._timer: Timer | None = None
         self._frame = 0
         self._resting_until = 0.0
+        self._painted = asyncio.Event()
 
     def start(self) -> None:
         """From now on `wake` starts it."""
@@ -45,6 +48,15 @@ class FrameClock:
         self._timer.resume()
         self._widget.call_next(self._tick)
 
+    async def painted(self, most: float) -> None:
+        """Returns when a frame more was painted, at once where none is to come, or after so many seconds."""
+        if self._timer is None or not self.running:
+            return
+        self._painted.clear()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(most):
+                await self._painted.wait()
+
     def _tick(self) -> None:
         begin = time.monotonic()
         if not self.running or self._timer is None or begin < self._resting_until:
@@ -54,5 +66,6 @@ class FrameClock:
             self.running = False
             self._timer.pause()
             return
+        self._painted.set()
         took = time.monotonic() - begin
         self._resting_until = begin + took * (1 + REST) if took > FRAME / 4 else 0.0
