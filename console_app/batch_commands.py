@@ -184,8 +184,9 @@ class _Command:
             return RunEnding(EXIT_FAILED if failed else EXIT_DONE)
         if self.arguments.shuffle:
             random.shuffle(todo)
-        todo = todo[: self.arguments.limit]
-        async with self._engine(todo, results) as (engine, known, paused):
+        async with self._engine(todo[: self.arguments.limit], results) as (engine, known, paused):
+            # What workers hold since an earlier start takes their room, so it is first.
+            todo = sorted(todo, key=lambda one: one.id not in known)[: self.arguments.limit]
             cut = [] if rerun else [one for one in todo if one.id in changes and one.id not in known]
             if cut:
                 await _interrupt(cut, results, changes)

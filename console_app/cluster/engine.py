@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter, deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -62,7 +62,9 @@ class _Link:
     worker: str
     node: str
     items: dict[str, WorkItem] = field(default_factory=dict[str, WorkItem])
-    held: dict[str, str] = field(default_factory=dict[str, str])  # of an earlier start of this run: id to digest
+    held: set[str] = field(default_factory=set[str])  # items of an earlier start of this run, not submitted yet
+    changing: frozenset[str] = frozenset()  # of these, those that may have changed something
+    early: set[str] = field(default_factory=set[str])  # of these, those that want to be noted
     ended: set[str] = field(default_factory=set[str])  # results that may not be on the disk yet
     lost: bool = False  # an answer
     new: list[WorkItem] = field(default_factory=list[WorkItem])
@@ -103,12 +105,14 @@ class _Link:
 
 
 class ClusterEngine:
-    """A BatchEngine. `opening` is what each worker is opened with."""
+    """A BatchEngine. `opening` is what each worker is opened with; `items` are those of the run, id to digest, and
+    what a worker holds from an earlier start is cancelled where it is none of these."""
 
-    def __init__(self, cluster: Cluster, opening: Opening) -> None:
+    def __init__(self, cluster: Cluster, opening: Opening, items: Mapping[str, str]) -> None:
         self.note: Callable[[str], Awaitable[bool]] = noted_nowhere
         self._cluster = cluster
         self._opening = opening
+        self._wanted = dict(items)  # without those that were submitted
         self._links: dict[str, _Link] = {}
         self._dealer = Dealer()
         self._queue: deque[WorkItem] = deque()
@@ -152,19 +156,12 @@ class ClusterEngine:
     def submit(self, item: str) -> None:
         """See BatchEngine."""
         one = WorkItem.model_validate_json(item)
-        for link in self._links.values():
-            if (digest := link.held.pop(one.id, None)) is None:
-                continue
-            if digest == one.digest:
-                if (early := self._early.pop(one.id, None)) is not None:
-                    link.ended.add(one.id)
-                    self._results.put(early)
-                else:
-                    link.items[one.id] = one
-                return
-            link.cancel.append(one.id)
-        self._queue.append(one)
-        self._deal()
+        self._wanted.pop(one.id, None)
+        if holders := [link for link in self._links.values() if one.id in link.held]:
+            self._take_up(holders, one)
+        else:
+            self._queue.append(one)
+            self._deal()
 
     def results(self) -> AsyncIterator[str]:
         """See BatchEngine."""
@@ -248,7 +245,10 @@ class ClusterEngine:
             self._refused[worker] = f"Worker {worker} is of no use: {opened.problem}"
             self._tell(self._refused[worker])
             return
-        link = self._links[worker] = _Link(worker, opened.node, held=dict(opened.held))
+        held = {name for name, digest in opened.held.items() if self._wanted.get(name) == digest}
+        link = self._links[worker] = _Link(worker, opened.node, held=held, changing=frozenset(opened.noted))
+        link.cancel += opened.held.keys() - held
+        link.changed.set()
         self._dealer.resize(worker, opened.jobs)
         for _ in opened.held:
             self._dealer.fill(worker)
@@ -334,11 +334,35 @@ class ClusterEngine:
         for text in told.results:
             self._take(link, text)
         for name in told.asks:
-            task = asyncio.create_task(self._ask(link, name), name=f"note of {name}")
-            self._asking.add(task)
-            task.add_done_callback(self._asking.discard)
+            if name in link.held:
+                link.early.add(name)  # it waits until it is submitted
+            else:
+                self._start_asking(link, name)
         self._deal()
         return True
+
+    def _take_up(self, holders: Sequence[_Link], item: WorkItem) -> None:
+        """Workers run this item since an earlier start, or have ended it: one that may have changed something goes on,
+        else the first."""
+        link = next((one for one in holders if item.id in one.changing), holders[0])
+        for one in holders:
+            one.held.discard(item.id)
+            if one is not link:
+                one.cancel.append(item.id)
+                one.changed.set()
+        if (early := self._early.pop(item.id, None)) is not None:
+            link.ended.add(item.id)
+            self._results.put(early)
+            return
+        link.items[item.id] = item
+        if item.id in link.early:
+            link.early.discard(item.id)
+            self._start_asking(link, item.id)
+
+    def _start_asking(self, link: _Link, name: str) -> None:
+        task = asyncio.create_task(self._ask(link, name), name=f"note of {name}")
+        self._asking.add(task)
+        task.add_done_callback(self._asking.discard)
 
     def _take(self, link: _Link, text: str) -> None:
         result = ItemResult.model_validate_json(text)

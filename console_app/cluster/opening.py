@@ -35,7 +35,8 @@ async def cluster_engine(
         raise UsageError("--events keeps files of this machine, and --engine runs elsewhere", "Leave out one.")
     address = dask_cluster.address_of(arguments.engine, insecure=arguments.insecure)
     async with dask_cluster.connected(address) as cluster:
-        engine = ClusterEngine(cluster, _opening(setup, items, results, calls=calls))
+        digests = {item.id: item.digest for item in items}
+        engine = ClusterEngine(cluster, _opening(setup, items, results, calls=calls), digests)
         try:
             await engine.start(tell)
             yield engine
