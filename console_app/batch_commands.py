@@ -19,9 +19,10 @@ from console_app.batch.changes import CUT_SHORT, ChangeNotes, interrupted
 from console_app.batch.engine import BatchEngine
 from console_app.batch.items import ItemPlan, given_calls, make_items, read_each
 from console_app.batch.local_engine import LocalEngine
+from console_app.batch.places import check_places
 from console_app.batch.report import write_report
 from console_app.batch.results_file import ResultsFile
-from console_app.batch.rows import read_rows
+from console_app.batch.rows import STDIN, read_rows
 from console_app.batch.run import BatchRun, Limits
 from console_app.batch.status_files import StatusFile
 from console_app.batch.telling import Telling
@@ -53,8 +54,9 @@ async def batch(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> 
     if words[0] in ACTIONS:
         return _other_run(setup, output, words[0], words[1:])
     plan = _plan(setup)
-    items = await asyncio.to_thread(lambda: make_items(read_rows(words, setup.arguments.format), plan))
-    return await _Command(setup, output, interrupts, items, wiring.choose_servers(setup)).run()
+    reading = asyncio.to_thread(lambda: make_items(read_rows(words, setup.arguments.format), plan))
+    items = await interrupts.race(reading)
+    return await _Command(setup, output, interrupts, items, words, wiring.choose_servers(setup)).run()
 
 
 async def calls(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> RunEnding:
@@ -63,13 +65,13 @@ async def calls(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> 
         raise UsageError("--from takes its calls from the file alone", "Leave out the others.")
     path: str = setup.arguments.from_file
     vars(setup.arguments).update(dry_run=False, events=None, batch_price=None, batch_tokens=None)
-    items = await asyncio.to_thread(lambda: given_calls(read_rows([path], "jsonl")))
+    items = await interrupts.race(asyncio.to_thread(lambda: given_calls(read_rows([path], "jsonl"))))
     chosen = wiring.choose_servers(setup)
     for item in items:  # each by itself, so that the line of the one that is wrong can be told
         with _told_at(item):
             needed_servers(chosen, _given(item))
     chosen = needed_servers(chosen, [call for item in items for call in _given(item)])
-    return await _Command(setup, output, interrupts, items, chosen, calls=True).run()
+    return await _Command(setup, output, interrupts, items, [path], chosen, calls=True).run()
 
 
 def _plan(setup: Setup) -> ItemPlan:
@@ -136,6 +138,7 @@ class _Command:
     output: OutputStreams
     interrupts: Interrupts
     items: list[WorkItem]
+    read: Sequence[str]  # the files that they are of, "-" is standard input
     servers: ServerChoice
     calls: bool = False
 
@@ -151,6 +154,7 @@ class _Command:
         if self.arguments.output is None:
             raise UsageError("it isn't said where the results go", "Name a file with -o, as -o results.jsonl.")
         path = self.setup.cwd / Path(self.arguments.output).expanduser()
+        check_places([Path(one) for one in self.read if one != STDIN], path, self._report, self._events)
         results = await asyncio.to_thread(ResultsFile, path)
         try:
             await asyncio.to_thread(results.check, self.items)
@@ -166,6 +170,17 @@ class _Command:
                 self.output.out(text)
             if results.unwritten:
                 self.output.error_line(f"fanout: {results.problem}: {len(results.unwritten)} results are on stdout.")
+
+    @property
+    def _report(self) -> Path | None:
+        return self._path(self.arguments.report)
+
+    @property
+    def _events(self) -> Path | None:
+        return self._path(self.arguments.events)
+
+    def _path(self, written: str | None) -> Path | None:
+        return self.setup.cwd / Path(written).expanduser() if written else None
 
     async def _missing(self, results: ResultsFile, changes: ChangeNotes) -> RunEnding:
         done = results.earlier.statuses
@@ -217,8 +232,7 @@ class _Command:
     @asynccontextmanager
     async def _worker(self, items: Sequence[WorkItem]) -> AsyncGenerator[OpenWorker]:
         """Servers and models, ready; what an item asks for and isn't there is told with its line."""
-        events = None if self.arguments.events is None else self.setup.cwd / Path(self.arguments.events).expanduser()
-        opening = batch_worker.open_worker(self.setup, self.servers, events=events, named_servers=self.calls)
+        opening = batch_worker.open_worker(self.setup, self.servers, events=self._events, named_servers=self.calls)
         async with opening as worker:
             await self.interrupts.race(worker.ready(lambda hub: servers.settled(hub, self.output)))
             if self.calls:
@@ -311,9 +325,8 @@ class _Command:
         """`failed` says that an earlier run left an item that did."""
         for text in summary.lines(ended):
             self.output.error_line(text)
-        if self.arguments.report:
-            report = self.setup.cwd / Path(self.arguments.report).expanduser()
-            await asyncio.to_thread(write_report, report, ended, Path(ended.results), self.setup.redactor)
+        if self._report is not None:
+            await asyncio.to_thread(write_report, self._report, ended, Path(ended.results), self.setup.redactor)
         if self.interrupts.asked.is_set():
             return RunEnding(EXIT_INTERRUPTED, "Interrupted.")
         if run.fault:

@@ -19,12 +19,17 @@ CUT_SHORT = "cut short after it began a call that may change something; --rerun-
 _NOT_STARTED = "not started: that it may change something could not be noted"
 
 
+def notes_of(results: Path) -> Path:
+    """The file of notes beside a file of results."""
+    return results.with_name(f"{results.name}.changes")
+
+
 class ChangeNotes:
     """The notes beside a results file, `RESULTS.changes`, which is there while an item in it has no result."""
 
     def __init__(self, results: Path) -> None:
         """Reads what an earlier run left. Raises ResultsError or UsageError."""
-        self._path = results.with_name(f"{results.name}.changes")
+        self._path = notes_of(results)
         self._file = ResultsFile(self._path) if self._path.exists() else None
         self._open = set(self._file.earlier.statuses) if self._file is not None else set[str]()
         self._noting: dict[str, asyncio.Task[bool]] = {}

@@ -15,6 +15,8 @@ from console_app.batch.template import Template
 from console_app.domain.batch import GivenCall, WorkItem
 from console_app.domain.errors import UsageError
 
+_MEANT = frozenset({"model", "system", "attachments", "allowed_tools", "schema"})  # fields that need no template
+
 
 @dataclass(frozen=True, slots=True)
 class ItemPlan:
@@ -75,6 +77,8 @@ def read_each(texts: Sequence[str]) -> dict[str, list[str]]:
         listed = _texts(values, "a list") if values.lstrip().startswith("[") else [v.strip() for v in values.split(",")]
         if not mark or not name.strip() or not all(listed) or len(set(listed)) < len(listed):
             raise UsageError(f"--each {text}: no FIELD=VALUE,VALUE,... with values that differ")
+        if name.strip() in found:
+            raise UsageError(f"--each {name.strip()} is there twice", "Write all its values in one: a,b,c.")
         found[name.strip()] = list(listed)
     return found
 
@@ -127,8 +131,9 @@ def _multiplied(row: InputRow, plan: ItemPlan) -> Iterator[tuple[str, Mapping[st
 
 def _check_each(rows: Sequence[InputRow], plan: ItemPlan) -> None:
     named = {name.partition(".")[0] for one in (plan.prompt, plan.system) if one is not None for name in one.fields}
+    told_apart = _MEANT if plan.prompt is not None else _MEANT | {"prompt", "text"}
     for name in plan.each:
-        if name not in ("model", "system", "prompt") and name not in named:
+        if name not in told_apart | named:
             raise UsageError(
                 f"--each {name}: no template names the field {name}", "It would make items that are alike."
             )

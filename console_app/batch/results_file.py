@@ -10,6 +10,7 @@ import asyncio
 import fcntl
 import os
 import queue
+import stat
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -47,7 +48,7 @@ class ResultsFile:
     """Open for one run at a time. Writing is done by a thread, which `close` ends."""
 
     def __init__(self, path: Path) -> None:
-        """Opens the file, or makes it, and locks it. Raises ResultsError."""
+        """Opens the file, or makes it, and locks it. Raises UsageError, and ResultsError where it is in use."""
         self.path = path
         self.earlier = Earlier()
         self.problem = ""  # why the newest write failed; "" once it went through
@@ -57,8 +58,10 @@ class ResultsFile:
             flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
             self._descriptor = os.open(path, flags, PRIVATE_FILE)
         except OSError as error:
-            raise ResultsError(f"can't write {path}: {error.strerror or error}", "Name another with -o.") from None
+            raise UsageError(f"can't write {path}: {error.strerror or error}", "Name another with -o.") from None
         try:
+            if not stat.S_ISREG(os.fstat(self._descriptor).st_mode):  # which might have no end, or no memory
+                raise UsageError(f"{path} is no regular file", "Name another with -o.")
             self._lock()
             self._read()
         except BaseException:

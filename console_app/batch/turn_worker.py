@@ -17,6 +17,7 @@ from console_app.batch.models import SharedModels
 from console_app.domain import events as ev
 from console_app.domain.batch import (
     BatchEvent,
+    EngineNotice,
     ItemCall,
     ItemCallChanged,
     ItemResult,
@@ -76,6 +77,7 @@ class TurnWorker:
         self._running: dict[str, _Running] = {}
         self._watched: str | None = None
         self._ended = 0
+        self._events_missed = False
 
     async def run(self, item: WorkItem, tell: Tell, note: Note) -> ItemResult:
         """One item to its end. Whatever goes wrong is in the result; cancelling the task makes it `cancelled`."""
@@ -114,8 +116,18 @@ class TurnWorker:
                 log.exception("item %s failed", item.id)
                 return running.result("failed", error=f"{type(error).__name__}: {error} (see the log)")
         finally:
-            if self._shared.event_files is not None:
-                await self._shared.event_files.write(item.id, running.events)
+            await self._keep_events(running)
+
+    async def _keep_events(self, running: _Running) -> None:
+        """A disk that doesn't take them costs no result; the first time is told."""
+        if (files := self._shared.event_files) is None:
+            return
+        try:
+            await files.write(running.item.id, running.events)
+        except FanoutError as error:
+            if not self._events_missed:
+                self._events_missed = True
+                running.tell(EngineNotice(text=f"Not all events are kept: {error.detail}"))
 
     async def _answered(self, running: _Running, engine: Engine, message: UserMessage) -> ItemResult:
         item, schema = running.item, running.item.answer_schema

@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -18,13 +18,17 @@ from tests.program.process import Fanout
 class Cluster:
     """On the loopback interface, without a dashboard and without nannies: a worker that is killed stays away."""
 
-    def __init__(self, program: Fanout, root: Path) -> None:
+    def __init__(self, program: Fanout, root: Path, tls: Sequence[str] = ()) -> None:
+        """`tls` are the options with which both speak TLS."""
         self._program = program
+        self._tls = tls
         self._root = root
         self._file = root / "scheduler.json"
         self._processes: list[subprocess.Popen[bytes]] = []
         self.workers: list[subprocess.Popen[bytes]] = []
-        self.scheduler = self._start("scheduler", "--host", "127.0.0.1", "--port", "0")
+        self.scheduler = self._start(
+            "scheduler", "--host", "127.0.0.1", "--port", "0", *(("--protocol", "tls") if tls else ())
+        )
         until_there(lambda: bool(self._told()), "the scheduler")
         self.address = self._told()["address"].replace("tcp://", "dask://")
 
@@ -47,7 +51,17 @@ class Cluster:
                 process.wait()
 
     def _start(self, what: str, *options: str, env: dict[str, str] | None = None) -> subprocess.Popen[bytes]:
-        line = [sys.executable, "-m", "dask", what, "--scheduler-file", str(self._file), "--no-dashboard", *options]
+        line = [
+            sys.executable,
+            "-m",
+            "dask",
+            what,
+            "--scheduler-file",
+            str(self._file),
+            "--no-dashboard",
+            *self._tls,
+            *options,
+        ]
         with (self._root / f"{what}{len(self._processes)}.log").open("wb") as log:
             process = subprocess.Popen(
                 line,
@@ -68,11 +82,11 @@ class Cluster:
 
 
 @contextmanager
-def cluster_of(program: Fanout, root: Path, workers: int) -> Iterator[Cluster]:
+def cluster_of(program: Fanout, root: Path, workers: int, tls: Sequence[str] = ()) -> Iterator[Cluster]:
     """A cluster with that many workers."""
     folder = root / "dask"
     os.mkdir(folder)
-    cluster = Cluster(program, folder)
+    cluster = Cluster(program, folder, tls)
     try:
         for _ in range(workers):
             cluster.add_worker()

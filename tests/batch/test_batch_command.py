@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections import Counter
 
 import jsonschema
@@ -119,11 +120,49 @@ def test_a_model_that_is_not_there_is_told_with_its_line(fanout: Inside) -> None
 
 def test_where_results_cannot_be_written_nothing_runs(fanout: Inside) -> None:
     items(fanout, "one")
-    for output, says in (("none/r.jsonl", "No such file"), (".", "Is a directory")):
+    os.mkfifo(fanout.cwd / "pipe")
+    places = (("none/r.jsonl", "No such file"), (".", "Is a directory"), ("pipe", "is no regular file"))
+    for output, says in (*places, ("items.jsonl", "can't be the file of items and that of results")):
         done = fanout.run("batch", "items.jsonl", "-o", output, "-m", "offline/rehearsal")
-        assert done.code == 1
+        assert (done.code, done.err.count("\n")) == (2, 1)
         assert says in done.err
     assert fanout.run("batch", "items.jsonl", "-m", "offline/rehearsal").code == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("--report", "none/page.html"), "--report none/page.html: there is no folder none"),
+        (("--report", "."), "Is a directory"),
+        (("--report", "r.jsonl"), "would take the place of another file of this run"),
+        (("--report", "r.jsonl.changes"), "would take the place of another file of this run"),
+        (("--report", "items.jsonl"), "would take the place of another file of this run"),
+        (("--events", "."), "is in that folder too"),
+        (("--report", "kept/1.jsonl", "--events", "kept"), "1.jsonl is in that folder too"),
+    ],
+)
+def test_what_a_run_writes_takes_the_place_of_nothing(fanout: Inside, arguments: tuple[str, ...], says: str) -> None:
+    (fanout.cwd / "kept").mkdir()
+    with WireServer(calculating()) as server:
+        names = items(fanout, "one")
+        before = (fanout.cwd / names).read_bytes()
+        done = batch(fanout, server, names, *arguments)
+        assert not server.requests
+    assert (done.code, done.err.count("\n")) == (2, 1)
+    assert says in done.err.replace(f"{fanout.cwd}/", "")
+    assert (fanout.cwd / names).read_bytes() == before
+    assert not (fanout.cwd / "r.jsonl").exists()
+
+
+def test_events_that_cannot_be_kept_cost_no_result(fanout: Inside) -> None:
+    (fanout.cwd / "kept" / "b.jsonl").mkdir(parents=True)
+    with WireServer(calculating()) as server:
+        rows = items(fanout, {"id": "a", "text": "a"}, {"id": "b", "text": "b"})
+        done = batch(fanout, server, rows, "--events", "kept")
+    assert {one["status"] for one in found(fanout).values()} == {"completed"}
+    assert done.code == 0
+    assert "Note: Not all events are kept: can't write " in done.err
+    assert (fanout.cwd / "kept" / "a.jsonl").is_file()
 
 
 def test_an_answer_that_does_not_fit_is_asked_for_once_more(fanout: Inside) -> None:

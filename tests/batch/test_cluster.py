@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.batch.certificates import Authority
 from tests.batch.cluster import Cluster, cluster_of
 from tests.batch.conftest import results
 from tests.batch.journal import Journal
@@ -136,3 +137,20 @@ def test_an_engine_that_must_not_be_used_is_one_line(program: Fanout, engine: st
     assert done.code == 2
     assert says in done.err
     assert done.err.count("\n") == 1
+
+
+def test_with_tls_only_who_has_a_certificate_of_its_authority_is_let_in(program: Fanout, tmp_path: Path) -> None:
+    ours, other = Authority(tmp_path, "ours"), Authority(tmp_path, "other")
+    program.write("items.txt", "p\n")
+    run = ("batch", "items.txt", "-o", "r.jsonl", "-m", "offline/rehearsal", "--no-mcp", "--engine")
+    with cluster_of(program, tmp_path, 1, ours.options) as cluster:
+        assert cluster.address.startswith("tls://")
+        none = program.run(*run, cluster.address)
+        plain = program.run(*run, cluster.address.replace("tls:", "dask:"))
+        stranger = program.run(*run, cluster.address, env=other.client(ours.ca))
+        let_in = program.run(*run, cluster.address, env=ours.client(ours.ca))
+    for refused in (none, plain, stranger):
+        assert (refused.code, refused.err.count("\n")) == (1, 1)
+        assert "can't be reached: " in refused.err
+    assert let_in.code == 0, let_in.err
+    assert results(program.cwd / "r.jsonl")["1"]["status"] == "completed"

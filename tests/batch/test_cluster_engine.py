@@ -77,7 +77,6 @@ def call(tool: str, name: str) -> WorkItem:
 
 async def hand_over(cluster: Here, opening: Opening, *items: WorkItem) -> None:
     """A client hands over items, and is gone."""
-    assert cluster.node is None
     opened = OpenedNode.model_validate_json(await cluster.open(WORKER, opening.model_dump_json()))
     assert cluster.node is not None
     await cluster.node.exchange(Orders(run=opening.run, node=opened.node, items=items))

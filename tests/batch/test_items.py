@@ -109,6 +109,12 @@ def test_items_are_multiplied_by_values_and_repeated(tmp_path: Path) -> None:
     assert len({item.id for item in items}) == 8
     with pytest.raises(UsageError, match="no template names the field colour"):
         make_items(rows(tmp_path, '{"id": "x"}'), plan("p", each=read_each(["colour=a"])))
+    with pytest.raises(UsageError, match="no template names the field prompt"):
+        make_items(rows(tmp_path, '{"id": "x"}'), plan("p", each=read_each(["prompt=a,b"])))
+    tools = make_items(rows(tmp_path, '{"id": "x"}'), plan("p", each=read_each(['allowed_tools=["a.*", "a.*,b.*"]'])))
+    assert len({item.digest for item in tools}) == 2
+    with pytest.raises(UsageError, match="--each model is there twice"):
+        read_each(["model=a", "model=b"])
     for wrong in ("model", "model=", "=a", "model=a,a"):
         with pytest.raises(UsageError, match="--each"):
             read_each([wrong])

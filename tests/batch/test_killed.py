@@ -103,6 +103,16 @@ def test_an_interrupt_keeps_what_is_done_and_leaves_the_rest_for_the_next_time(p
     assert len(results(path)) == COUNT
 
 
+def test_an_interrupt_while_items_are_read_is_heard(program: Fanout) -> None:
+    items = program.cwd / "items.txt"
+    os.mkfifo(items)
+    process = program.start("batch", "items.txt", "-o", "r.jsonl", "-m", "offline/rehearsal", "--no-mcp")
+    with items.open("w"):  # which waits for its reader
+        process.send_signal(signal.SIGINT)
+        code, said = end(process)
+    assert (code, said) == (130, "fanout: Interrupted.\n")
+
+
 def test_a_run_is_seen_and_stopped_from_another_terminal(program: Fanout) -> None:
     path = write_items(program)
     with WireServer(calculating(Gated(3))) as server:

@@ -98,10 +98,12 @@ async def test_two_runs_never_write_to_one_file(tmp_path: Path) -> None:
 
 
 def test_a_place_that_cannot_be_written_is_told(tmp_path: Path) -> None:
-    with pytest.raises(ResultsError, match="Is a directory"):
+    with pytest.raises(UsageError, match="Is a directory"):
         ResultsFile(tmp_path)
-    with pytest.raises(ResultsError, match="No such file"):
+    with pytest.raises(UsageError, match="No such file"):
         ResultsFile(tmp_path / "none" / "r.jsonl")
+    with pytest.raises(UsageError, match="is no regular file"):
+        ResultsFile(Path("/dev/full"))
 
 
 async def test_a_full_disk_gives_the_lines_back_whole(tmp_path: Path) -> None:

@@ -116,6 +116,18 @@ async def test_an_item_opens_as_a_conversation_and_closes_again() -> None:
         assert run.watched == [name, None]
 
 
+async def test_an_item_that_has_ended_says_so_and_where_its_result_is() -> None:
+    run = Run()
+    run.now = run.now.model_copy(update={"results": "/somewhere/r.jsonl"})
+    async with shown(run).run_test(size=(80, 24)) as pilot:
+        await see(pilot, "item 0")
+        await pilot.press("enter")
+        await see(pilot, "stop this item")
+        assert "has ended" not in seen(pilot.app)
+        run.now = run.now.model_copy(update={"running": run.now.running[1:]})
+        await see(pilot, "[31m: it has ended, its result is in r.jsonl")
+
+
 async def test_all_is_stopped_when_it_is_asked_for_twice() -> None:
     run = Run()
     async with shown(run).run_test(size=(80, 24), notifications=True) as pilot:

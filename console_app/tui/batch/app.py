@@ -109,6 +109,9 @@ class BatchApp(App[None]):
         base.query_one(ProgressBar).update(total=max(now.total, 1), progress=now.ended + now.earlier)
         base.query_one("#causes", Static).update(Content("\n".join(_causes(now))))
         self._list.show(now.running, now.at)
+        shown = self.screen
+        if isinstance(shown, ItemScreen) and shown.is_mounted and all(one.id != shown.item_id for one in now.running):
+            shown.ended(Path(now.results).name)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """The keys of the list are for the list."""

@@ -6,6 +6,7 @@ from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
+from textual.content import Content
 from textual.screen import Screen
 from textual.widgets import Static
 
@@ -36,6 +37,7 @@ class ItemScreen(Screen[None]):
         super().__init__()
         self.item_id = item_id
         self._feed = feed
+        self._ended = False
         self._view = ConversationView()
         self._router = EventRouter(self._view, Transcript())
 
@@ -60,6 +62,13 @@ class ItemScreen(Screen[None]):
     def happened(self, event: Event) -> None:
         """An event of its turn."""
         self._router.show(event)
+
+    def ended(self, results: str) -> None:
+        """It doesn't run any more, and `results` is the file with what came of it."""
+        if not self._ended:
+            self._ended = True
+            where = f"it has ended, its result is in {one_line(results, 60)}"
+            self.query_one("#title", Static).update(Content(f"Item {one_line(self.item_id, 60)}: {where}"))
 
     def action_stop(self) -> None:
         """Ends this item alone."""
