@@ -1,8 +1,8 @@
 """Batches: scripted items, three calls each to the bundled calculator, 64 at once, each size in its own process.
 
 `python -m benchmarks.bench_batch [N ...]`. CPU is this process's, without the server's. Times are noisy on a machine
-that does other things; CPU an item, memory and the longest stall of the event loop are what to look at. `--profile`
-says where the time goes.
+that does other things; CPU an item, memory and the longest stall of the event loop are what to look at. `--events`
+keeps each item's events in a file, `--profile` says where the time goes.
 """
 
 from __future__ import annotations
@@ -41,7 +41,9 @@ def main() -> None:
     """Every size in a process of its own."""
     sizes = [int(word) for word in sys.argv[1:] if word.isdigit()] or SIZES
     if "--child" in sys.argv:
-        print(json.dumps(asyncio.run(_measured(sizes[0], profile="--profile" in sys.argv))))
+        print(
+            json.dumps(asyncio.run(_measured(sizes[0], profile="--profile" in sys.argv, events="--events" in sys.argv)))
+        )
         return
     for size in sizes:
         with tempfile.TemporaryDirectory(prefix="fanout-bench-") as home:
@@ -59,7 +61,7 @@ def main() -> None:
         row(f"{size:,} items: longest stall of the loop", stall)
 
 
-async def _measured(size: int, *, profile: bool) -> dict[str, Any]:
+async def _measured(size: int, *, profile: bool, events: bool) -> dict[str, Any]:
     from console_app import batch_worker, wiring
     from console_app.batch.changes import ChangeNotes
     from console_app.batch.local_engine import LocalEngine
@@ -76,7 +78,8 @@ async def _measured(size: int, *, profile: bool) -> dict[str, Any]:
     items = [WorkItem(id=str(number), prompt=f"Sums, the {number}th time") for number in range(size)]
     results = ResultsFile(home / "results.jsonl")
     progress = BatchProgress(size)
-    async with batch_worker.open_worker(setup, wiring.choose_servers(setup)) as worker:
+    folder = home / "events" if events else None
+    async with batch_worker.open_worker(setup, wiring.choose_servers(setup), events=folder) as worker:
         await worker.ready(lambda hub: hub.ready())
         await worker.models.load()
         engine, changes = LocalEngine(worker.worker, lambda: JOBS), ChangeNotes(results.path)

@@ -36,6 +36,7 @@ from console_app.domain.errors import FanoutError, UsageError
 from console_app.domain.events import EVENT
 from console_app.domain.json_text import json_line
 from console_app.domain.safe_text import one_line, visible
+from console_app.domain.steady_time import steady_time
 from console_app.engine.manual_calls import ManualCall, find_tools
 from console_app.headless import servers
 from console_app.headless.interrupts import EXIT_INTERRUPTED, Interrupts
@@ -196,6 +197,8 @@ class _Command:
             failed = sum(status != "completed" for status in done.values())
             hint = f", {failed} of them failed (--retry failed runs those again)" if failed else ""
             self.output.error_line(f"Nothing is left to do: all {earlier} items have a result{hint}.")
+            name, progress = self.arguments.name or results.path.stem, BatchProgress(earlier, earlier)
+            await self._write_report(progress.ended(steady_time(), name=name, results=str(results.path)))
             return RunEnding(EXIT_FAILED if failed else EXIT_DONE)
         if self.arguments.shuffle:
             random.shuffle(todo)
@@ -325,13 +328,16 @@ class _Command:
         """`failed` says that an earlier run left an item that did."""
         for text in summary.lines(ended):
             self.output.error_line(text)
-        if self._report is not None:
-            await asyncio.to_thread(write_report, self._report, ended, Path(ended.results), self.setup.redactor)
+        await self._write_report(ended)
         if self.interrupts.asked.is_set():
             return RunEnding(EXIT_INTERRUPTED, "Interrupted.")
         if run.fault:
             return RunEnding(EXIT_FAILED, run.fault)
         return RunEnding(EXIT_FAILED if failed or ended.failed or ended.left or ended.ending else EXIT_DONE)
+
+    async def _write_report(self, run: BatchSnapshot) -> None:
+        if self._report is not None:
+            await asyncio.to_thread(write_report, self._report, run, Path(run.results), self.setup.redactor)
 
 
 async def _interrupt(items: Sequence[WorkItem], results: ResultsFile, changes: ChangeNotes) -> None:

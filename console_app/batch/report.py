@@ -24,7 +24,8 @@ _STYLE = """
 :root { color-scheme: light dark; --line: #8884; --bar: #4a8; --bad: #c33; }
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 70rem; margin: 2rem auto; padding: 0 1rem; }
 table { border-collapse: collapse; width: 100%; } th, td { text-align: left; vertical-align: top; padding: .3rem .6rem;
-border-bottom: 1px solid var(--line); } td.n { text-align: right; font-variant-numeric: tabular-nums; }
+border-bottom: 1px solid var(--line); } td.n { text-align: right; white-space: nowrap;
+font-variant-numeric: tabular-nums; }
 pre { white-space: pre-wrap; overflow-wrap: anywhere; margin: 0; font: inherit; } .bad { color: var(--bad); }
 .bar { background: var(--bar); height: .9rem; } dl { display: grid; grid-template-columns: max-content 1fr;
 gap: .1rem 1rem; } dd { margin: 0; } summary { cursor: pointer; }
@@ -124,11 +125,12 @@ def _facts(run: BatchSnapshot) -> Iterator[tuple[str, str]]:
         yield status.replace("_", " "), str(count)
     if run.ending:
         yield "Stopped", run.ending
-    yield "Began", datetime.fromtimestamp(run.started_at, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
-    yield "Took", duration(max(run.at - run.started_at, 0.0))
-    yield "Calls", f"{run.calls}, {run.failed_calls} without success"
-    yield "Tokens", f"{run.usage.input_tokens:,} in, {run.usage.output_tokens:,} out"
-    yield "Cost", money(run.usage.cost) or "not known"
+    if run.started_at:  # else all of it is from before
+        yield "Began", datetime.fromtimestamp(run.started_at, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+        yield "Took", duration(max(run.at - run.started_at, 0.0))
+        yield "Calls", f"{run.calls}, {run.failed_calls} without success"
+        yield "Tokens", f"{run.usage.input_tokens:,} in, {run.usage.output_tokens:,} out"
+        yield "Cost", money(run.usage.cost) or "not known"
     if run.slowest:
         yield "Slowest", ", ".join(f"{one.id} ({duration(one.seconds)})" for one in run.slowest)
     for notice in run.notices:

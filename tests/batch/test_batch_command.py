@@ -315,6 +315,12 @@ def test_the_report_is_one_page_without_anything_from_elsewhere(fanout: Inside) 
     assert "http" not in page.replace("http-equiv", "")
     assert "You said &lt;script&gt;" in page
     assert "Division by zero" in page
+    (fanout.cwd / "report.html").unlink()
+    again = batch(fanout, server, "items.jsonl", "--report", "report.html")
+    assert (again.code, again.err) == (0, "Nothing is left to do: all 2 items have a result.\n")
+    page = (fanout.cwd / "report.html").read_text()
+    assert "2 of 2 done, 2 before" in page
+    assert "Division by zero" in page
 
 
 def test_calls_run_in_bulk_without_a_model(fanout: Inside) -> None:
