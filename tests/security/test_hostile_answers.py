@@ -14,6 +14,7 @@ import pytest
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from console_app.config.mcp_servers import ServerConfig
+from console_app.mcp_client import oauth
 from console_app.mcp_client.asking import Asking
 from console_app.mcp_client.status import ServerState
 from tests.mcp_client.conftest import StartHub
@@ -153,3 +154,23 @@ async def test_what_another_page_sends_to_the_callback_signs_nobody_in(
             assert not site.valid
         else:  # what is no answer is none: the user's own counts
             assert status.state is ServerState.READY
+
+
+async def test_a_sign_in_takes_so_many_requests_and_no_more(
+    start_hub: StartHub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(oauth, "MOST_REQUESTS", 3)
+    async with running_site() as site:
+        config = ServerConfig(name="web", url=site.mcp, transport="http")
+        bench = await start_hub(config, asking=Asking(open_url=Browser()))
+        status = await bench.hub.sign_in("web")
+    assert status.reason == "signing in failed: it did not end after 3 requests"
+    assert not site.valid
+
+
+async def test_an_authorization_server_that_says_nothing_of_pkce_is_sent_it(start_hub: StartHub) -> None:
+    async with running_site(Hostile(metadata={"code_challenge_methods_supported": None})) as site:
+        config = ServerConfig(name="web", url=site.mcp, transport="http")
+        bench = await start_hub(config, asking=Asking(open_url=Browser()))
+        assert (await bench.hub.sign_in("web")).state is ServerState.READY
+        assert "authorization_code" in site.happened, "whose challenge and verifier the site compares"
