@@ -66,8 +66,7 @@ class ServerFiles:
     def read(self) -> ServerChoice | Untrusted:
         """The servers as the files have them now. Raises ConfigError."""
         choice, source = self._choose(), self.choice.path
-        refused = source is not None and source != choice.path and source == project_mcp(self._folder)
-        if source is not None and refused and source.exists():
+        if source is not None and source == choice.untrusted:
             file = to_trust(source, os.environ)
             servers = read_mcp_config(file.text, source, os.environ).servers
             return Untrusted(file, servers, in_a_line(servers, os.environ))

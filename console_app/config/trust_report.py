@@ -60,7 +60,17 @@ def _shown_whole(file: FileToTrust) -> FileToTrust:
 
 def project_files(cwd: Path) -> list[Path]:
     """The files of a project that take trust, whether they are there or not."""
-    return [paths.project_mcp(cwd), paths.project_settings(cwd), *custom_commands.project_files(cwd)]
+    settings = paths.project_settings(cwd)
+    return [paths.project_mcp(cwd), settings, *_named_servers(cwd, settings), *custom_commands.project_files(cwd)]
+
+
+def _named_servers(cwd: Path, settings: Path) -> list[Path]:
+    """The file of servers that a project's settings name in place of its mcp.json."""
+    try:
+        name = parse_toml(paths.read_text(settings), settings).get("mcp_config") if settings.is_file() else None
+    except ConfigError:
+        return []  # told where the settings are read
+    return [cwd / Path(name).expanduser()] if isinstance(name, str) and name else []
 
 
 def files_to_trust(word: str, cwd: Path) -> list[Path]:
@@ -133,7 +143,7 @@ class ProjectTrust:
         waiting = self._untrusted()
         settings = paths.project_settings(self.folder)
         names = [
-            str(path.relative_to(self.folder))
+            str(path.relative_to(self.folder) if path.is_relative_to(self.folder) else path)
             for path in waiting
             if path.suffix != ".md" and (path != settings or self.settings_wait)
         ]

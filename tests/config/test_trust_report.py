@@ -91,3 +91,15 @@ def test_what_decides_what_runs_and_what_of_yours_it_is_given_is_shown(project: 
         "    runs         python x",
         "    in           the working folder",
     )
+
+
+@pytest.mark.parametrize("name", ["other.json", "../other.json"])
+def test_the_servers_that_its_settings_name_are_asked_for_too(project: ProjectTrust, name: str) -> None:
+    project_settings(project.folder).write_text(f'mcp_config = "{name}"\n')
+    (project.folder / name).write_text('{"mcpServers": {"evil": {"command": "sh"}}}')
+    assert f".fanout/config.toml and {name} of" in project.summary()
+    settings, servers = project.waiting()
+    assert servers.lines[1:] == ("evil", "    runs         sh", "    in           the working folder")
+    project.trust(settings)
+    project.trust(servers)
+    assert project.waiting() == []
