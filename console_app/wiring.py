@@ -168,7 +168,7 @@ def choose_servers(setup: Setup) -> ServerChoice:
     from console_app import resources
     from console_app.config.server_choice import choose_servers as choose
 
-    arguments = setup.arguments
+    arguments, named_by = setup.arguments, setup.layered.sources.get("mcp_config")
     chosen = choose(
         setup.paths,
         setup.cwd,
@@ -177,7 +177,8 @@ def choose_servers(setup: Setup) -> ServerChoice:
         only=arguments.mcp or (),
         none=arguments.no_mcp,
         groups=setup.settings.groups,
-        named_by_user=setup.layered.sources.get("mcp_config") == str(setup.paths.settings),
+        named_by_user=named_by == str(setup.paths.settings),
+        named_by_project=setup.layered.project is not None and named_by == setup.layered.project.path,
         environ=setup.environ,
     )
     setup.redactor.add(*(secret for server in chosen.servers for secret in secrets_of_server(server)))

@@ -101,6 +101,7 @@ class ServerConfig(BaseModel):
     compliance_level: str = ""
     auth_type: str = ""  # as Atlas writes it; `auth` and `headers` are what counts
     problem: str = ""  # why it can't be started, "" where nothing is wrong
+    variables: tuple[str, ...] = ()  # of the environment, that its values are filled in from
 
     @property
     def kind(self) -> Transport:
@@ -203,6 +204,7 @@ class _Reader:
         self._path = path
         self._environ = environ
         self._problems: list[EntryProblem] = []
+        self._filled_in: dict[str, None] = {}  # names of variables, of the server that is read
 
     def read(self) -> McpConfig:
         where, servers = self._find_servers()
@@ -245,6 +247,7 @@ class _Reader:
         if not name.strip():
             return self._unusable(where, name or "?", "a server needs a name")
         known = self._known_fields(where, name, cast("dict[str, Any]", fields))
+        self._filled_in.clear()
         unset = ""
         try:
             known = {key: self._expand(value) for key, value in known.items()}
@@ -254,7 +257,7 @@ class _Reader:
                 return self._unusable(place, name, str(error))
             unset = str(error)  # no problem before somebody switches the server on
         try:
-            return ServerConfig(name=name, problem=unset, **known)
+            return ServerConfig(name=name, problem=unset, variables=tuple(self._filled_in), **known)
         except ValidationError as error:
             first = error.errors()[0]
             loc = first["loc"]
@@ -262,7 +265,7 @@ class _Reader:
             return self._unusable((*where, *loc), name, f"`{loc[0]}`: {text[:1].lower()}{text[1:]}" if loc else text)
 
     def _known_fields(self, where: json_positions.Path, name: str, fields: dict[str, Any]) -> dict[str, Any]:
-        allowed = (ServerConfig.model_fields.keys() - {"name", "problem"}) | AUTH_KEYS
+        allowed = (ServerConfig.model_fields.keys() - {"name", "problem", "variables"}) | AUTH_KEYS
         known: dict[str, Any] = {}
         for key, value in fields.items():
             field = _ALIASES.get(key, key)
@@ -289,6 +292,8 @@ class _Reader:
         if other is not None:
             raise _UnsetError(f"`{match[0]}` can't be filled in; only ${{VAR}} and ${{VAR:-default}} can", match[0])
         value = self._environ.get(name)
+        if value:
+            self._filled_in[name] = None
         if default is not None:
             return value or default  # as in a shell: the default also stands for an empty variable
         if value is None:

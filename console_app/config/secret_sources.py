@@ -69,6 +69,11 @@ def is_secret_name(name: str) -> bool:
     return bool(_SECRET_NAME.search(name)) and not _NO_SECRET.match(name)
 
 
+def may_be_secret(name: str, value: str) -> bool:
+    """Whether the name of a variable, or the look of its value, says that it is secret."""
+    return is_secret_name(name) or _RANDOM.fullmatch(value) is not None
+
+
 def secrets_of_environment(environ: Mapping[str, str]) -> Iterator[str]:
     """The values of variables with a secret name, and the passwords and tokens of URLs in all others."""
     for name, value in environ.items():
@@ -102,7 +107,7 @@ def secrets_of_server(config: ServerConfig, *, sure: bool = False) -> Iterator[s
     project is what a server talks about, and its results would make no sense without it.
     """
     for name, value in config.env.items():
-        if not sure or is_secret_name(name) or _RANDOM.fullmatch(value):
+        if not sure or may_be_secret(name, value):
             yield value
         yield from secrets_of_url(value)
     yield from secrets_of_headers(config.headers)

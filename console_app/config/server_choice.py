@@ -23,6 +23,7 @@ class ServerChoice:
     shipped: frozenset[str] = frozenset()  # those of the user's own file that run just what ships under their names
     notes: tuple[str, ...] = ()
     own: bool = True  # the file is the user's own, not a project's or one that was named for this once
+    untrusted: Path | None = None  # a project's file that would count, were it trusted as it is
 
 
 def choose_servers(
@@ -36,15 +37,21 @@ def choose_servers(
     groups: Sequence[str] | None = None,
     environ: Mapping[str, str] = os.environ,
     named_by_user: bool = False,
+    named_by_project: bool = False,
 ) -> ServerChoice:
     """The servers of the file that counts; with `only`, those of it. Raises ConfigError when it can't be read.
 
     `groups` are the user's, None where that counts for nothing: a server for other groups can't be started.
-    `named_by_user`: the user's own settings name `mcp_config`.
+    `named_by_user`: the user's own settings name `mcp_config`; `named_by_project`: a project's do, and what it names
+    takes trust like the project's mcp.json.
     """
     if none:
         return ServerChoice()
-    path, notes, text = _file(paths, cwd, mcp_config, bundled)
+    named = None if mcp_config is None else cwd / mcp_config.expanduser()
+    theirs = named if named_by_project or named is None else None
+    path, notes, text, untrusted = named or paths.mcp, [], None, None
+    if named is None or theirs is not None:
+        path, notes, text, untrusted = _file(paths, theirs or project_mcp(cwd), bundled)
     config = load_mcp_config(path, environ) if text is None else read_mcp_config(text, path, environ)
     mine = not _same(path, bundled) and _same(path, paths.mcp)
     return ServerChoice(
@@ -54,24 +61,24 @@ def choose_servers(
         shipped=_shipped(config, bundled, environ) if mine else frozenset(),
         notes=(*notes, *(str(problem) for problem in config.problems)),
         own=named_by_user or _same(path, bundled) or _same(path, paths.mcp),
+        untrusted=untrusted,
     )
 
 
-def _file(paths: Paths, cwd: Path, mcp_config: Path | None, bundled: Path) -> tuple[Path, list[str], str | None]:
-    """The file, what to say of it, and what it holds where that is what was trusted."""
-    if mcp_config is not None:
-        return (cwd / mcp_config.expanduser()), [], None
-    notes: list[str] = []
-    project = project_mcp(cwd)
-    if project.exists() and not _same(project, bundled):
-        text = read_text(project)
-        if trust.is_trusted(paths, project, text):
-            return project, [], text
-        notes.append(
-            f"{project} is not used: it starts programs, and you have not trusted it as it is now. "
-            f"To see what it would run and say yes: {trust.IN_A_SHELL}."
-        )
-    return (paths.mcp if paths.mcp.exists() else bundled), notes, None
+def _file(paths: Paths, project: Path, bundled: Path) -> tuple[Path, list[str], str | None, Path | None]:
+    """The file, what to say of it, what it holds where that is what was trusted, and the project's where it was not."""
+    own = paths.mcp if paths.mcp.exists() else bundled
+    if not project.exists() or _same(project, bundled) or _same(project, paths.mcp):
+        return own, [], None, None
+    text = read_text(project)
+    # What ends so is shown as settings or as a command before a yes, and not as the programs that it would start.
+    if project.suffix not in {".toml", ".md"} and trust.is_trusted(paths, project, text):
+        return project, [], text, None
+    note = (
+        f"{project} is not used: it starts programs, and you have not trusted it as it is now. "
+        f"To see what it would run and say yes: {trust.IN_A_SHELL}."
+    )
+    return own, [note], None, project
 
 
 def _for_groups(server: ServerConfig, groups: Sequence[str] | None) -> ServerConfig:

@@ -9,11 +9,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from console_app.config import trust
 from console_app.config.mcp_servers import ServerConfig, read_mcp_config
-from console_app.config.paths import Paths, project_mcp, read_text
+from console_app.config.paths import Paths, project_mcp
 from console_app.config.plain_files import contents
 from console_app.config.server_choice import ServerChoice
+from console_app.config.trust_report import FileToTrust, in_a_line, to_trust, trust_as_shown
 from console_app.domain.errors import ConfigError
 
 
@@ -41,11 +41,16 @@ def changes(before: Sequence[ServerConfig], now: Sequence[ServerConfig]) -> Chan
 
 @dataclass(frozen=True, slots=True)
 class Untrusted:
-    """The project's file counted and is another now, so it counts only once it is trusted as it is: `text`."""
+    """The project's file counted and is another now, so it counts only once it is trusted as it is, `file`."""
 
-    path: Path
+    file: FileToTrust
     servers: tuple[ServerConfig, ...]
-    text: str
+    said: Mapping[str, str]  # what each would do, by its name
+
+    @property
+    def path(self) -> Path:
+        """Where it is."""
+        return self.file.path
 
 
 class ServerFiles:
@@ -61,17 +66,15 @@ class ServerFiles:
     def read(self) -> ServerChoice | Untrusted:
         """The servers as the files have them now. Raises ConfigError."""
         choice, source = self._choose(), self.choice.path
-        refused = source is not None and source != choice.path and source == project_mcp(self._folder)
-        if source is not None and refused and source.exists():
-            text = read_text(source)
-            return Untrusted(source, read_mcp_config(text, source, os.environ).servers, text)
+        if source is not None and source == choice.untrusted:
+            file = to_trust(source, os.environ)
+            servers = read_mcp_config(file.text, source, os.environ).servers
+            return Untrusted(file, servers, in_a_line(servers, os.environ))
         return choice
 
     def trust(self, refused: Untrusted) -> None:
-        """The file is trusted as it was shown. Raises ConfigError where it is another already."""
-        if read_text(refused.path) != refused.text:
-            raise ConfigError(f"{refused.path} was changed while you were asked", "/reload asks again.")
-        trust.trust(self._paths, refused.path, refused.text)
+        """The file is trusted as it was shown. Raises UsageError where it is another already."""
+        trust_as_shown(self._paths, refused.file, again="/reload")
 
     def take(self, choice: ServerChoice) -> None:
         """These are the servers now; the files as they are hold no news."""

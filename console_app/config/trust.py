@@ -1,7 +1,8 @@
 """Which files of a project the user trusts: its mcp.json starts programs and its settings may loosen yours, so both
 are used only after a yes.
 
-Trust is by place and content: a file that changed since, or the same file in another folder, is asked for again.
+Trust is by place and content: a file that changed since, or the same file in another folder, is asked for again. A
+link in a project to a file of another one is in that project: what the file names is there.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-from console_app.config.paths import Paths, read_text
+from console_app.config.paths import PROJECT_FOLDER, Paths, read_text
 from console_app.config.records import read_record, write_record
 from console_app.domain.errors import ConfigError
 
@@ -20,14 +21,21 @@ def is_trusted(paths: Paths, file: Path, text: str | None = None) -> bool:
     """Whether the user trusted `file` as it is now, or as it was read: `text`. A damaged record, or a file that can't
     be read, is no yes."""
     try:
-        return read_record(paths.trust).get(str(file.resolve())) == _fingerprint(file, text)
+        return read_record(paths.trust).get(_place(file)) == _fingerprint(file, text)
     except ConfigError:
         return False
 
 
 def trust(paths: Paths, file: Path, text: str | None = None) -> None:
     """Remembers `file` as it was shown, `text`; without it, as it is now."""
-    write_record(paths.trust, read_record(paths.trust) | {str(file.resolve()): _fingerprint(file, text)})
+    write_record(paths.trust, read_record(paths.trust) | {_place(file): _fingerprint(file, text)})
+
+
+def _place(file: Path) -> str:
+    """The file within its project's folder, which alone may be reached by links."""
+    file = file.absolute()
+    folder = next((one.parent for one in file.parents if one.name == PROJECT_FOLDER), file.parent)
+    return str(folder.resolve() / file.relative_to(folder))
 
 
 def _fingerprint(file: Path, text: str | None) -> str:

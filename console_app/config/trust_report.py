@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,6 +11,8 @@ from console_app.config import custom_commands, paths, trust
 from console_app.config.mcp_servers import ServerConfig, read_mcp_config
 from console_app.config.paths import Paths
 from console_app.config.project_file import lines_of
+from console_app.config.redaction import Redactor
+from console_app.config.secret_sources import may_be_secret
 from console_app.config.toml_text import parse_toml
 from console_app.domain.errors import ConfigError, UsageError
 from console_app.domain.safe_text import one_line
@@ -40,7 +42,8 @@ def to_trust(file: Path, environ: Mapping[str, str]) -> FileToTrust:
         heading = f"{place} would be the command /{one_line(file.stem)}:"
         return _shown_whole(FileToTrust(file, text, (heading, *said), "a command"))
     servers = read_mcp_config(text, file, environ).servers
-    lines = tuple(line for server in servers for line in starts(server))
+    redactor = Redactor.of(environ)  # what is filled in from there may be a key: its name is told
+    lines = tuple(redactor.without_known(line) for server in servers for line in starts(server))
     names = ", ".join(server.name for server in servers) or "no server"
     return _shown_whole(FileToTrust(file, text, (f"{place} would start:", *lines), names))
 
@@ -57,7 +60,17 @@ def _shown_whole(file: FileToTrust) -> FileToTrust:
 
 def project_files(cwd: Path) -> list[Path]:
     """The files of a project that take trust, whether they are there or not."""
-    return [paths.project_mcp(cwd), paths.project_settings(cwd), *custom_commands.project_files(cwd)]
+    settings = paths.project_settings(cwd)
+    return [paths.project_mcp(cwd), settings, *_named_servers(cwd, settings), *custom_commands.project_files(cwd)]
+
+
+def _named_servers(cwd: Path, settings: Path) -> list[Path]:
+    """The file of servers that a project's settings name in place of its mcp.json."""
+    try:
+        name = parse_toml(paths.read_text(settings), settings).get("mcp_config") if settings.is_file() else None
+    except ConfigError:
+        return []  # told where the settings are read
+    return [cwd / Path(name).expanduser()] if isinstance(name, str) and name else []
 
 
 def files_to_trust(word: str, cwd: Path) -> list[Path]:
@@ -76,21 +89,40 @@ def trust_as_shown(known: Paths, file: FileToTrust, *, again: str) -> None:
 
 
 def starts(server: ServerConfig) -> Iterator[str]:
-    """What trusting a server lets it run, a line each: command and arguments, or address; folder; names of variables
-    or headers, never their values."""
-    off = " (off)" if server.disabled else ""
-    yield f"{one_line(server.name)}{off}"
+    """What trusting a server lets it do, a line each."""
+    yield f"{one_line(server.name)}{' (off)' if server.disabled else ''}"
+    for what, words in _told(server):
+        yield f"    {what:13}{words}"
+
+
+def in_a_line(servers: Sequence[ServerConfig], environ: Mapping[str, str]) -> dict[str, str]:
+    """The same of each server by its name, in one line."""
+    redactor = Redactor.of(environ)
+    lines = {server.name: " · ".join(f"{what} {words}" for what, words in _told(server)) for server in servers}
+    return {name: redactor.without_known(line) for name, line in lines.items()}
+
+
+def _told(server: ServerConfig) -> Iterator[tuple[str, str]]:
+    """What a server would run, or connect to, and with what, as what it is and its words: variables of its own with
+    their values but for secret ones, names of headers, and the variables of yours that it is given."""
     if server.problem:
-        yield f"    can't be started: {one_line(server.problem, 200)}"
+        yield "can't start", one_line(server.problem, 200)
     if server.url:
-        yield f"    connects to  {one_line(server.url)}"
+        yield "connects to", one_line(server.url)
     elif server.command:
-        yield f"    runs         {one_line(shlex.join((server.command, *server.args)))}"
-        yield f"    in           {one_line(server.cwd) if server.cwd else 'the working folder'}"
+        yield "runs", one_line(shlex.join((server.command, *server.args)))
+        yield "in", one_line(server.cwd) if server.cwd else "the working folder"
     if server.env:
-        yield f"    with         {', '.join(one_line(name) for name in server.env)}"
+        yield "with", ", ".join(one_line(shlex.quote(_set(name, value))) for name, value in server.env.items())
     if server.headers:
-        yield f"    headers      {', '.join(one_line(name) for name in server.headers)}"
+        yield "headers", ", ".join(one_line(name) for name in server.headers)
+    if server.variables:
+        yield "is given", f"{', '.join(server.variables)} of your environment"
+
+
+def _set(name: str, value: str) -> str:
+    """A variable with its value: `PATH` or `LD_PRELOAD` decides what runs. Without one that may be secret."""
+    return name if may_be_secret(name, value) else f"{name}={value}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +143,7 @@ class ProjectTrust:
         waiting = self._untrusted()
         settings = paths.project_settings(self.folder)
         names = [
-            str(path.relative_to(self.folder))
+            str(path.relative_to(self.folder) if path.is_relative_to(self.folder) else path)
             for path in waiting
             if path.suffix != ".md" and (path != settings or self.settings_wait)
         ]

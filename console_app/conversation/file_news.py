@@ -6,7 +6,6 @@ It is looked at when a message is sent and when the servers screen opens, in a t
 from __future__ import annotations
 
 import asyncio
-import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
@@ -16,7 +15,6 @@ from console_app.domain.errors import FanoutError
 from console_app.domain.safe_text import one_line
 
 if TYPE_CHECKING:
-    from console_app.config.mcp_servers import ServerConfig
     from console_app.config.server_choice import ServerChoice
 
 MOST_NAMED = 6
@@ -70,9 +68,8 @@ class FileNews:
 
     async def _trusts(self, refused: Untrusted) -> bool:
         found = changes(self._files.choice.servers, refused.servers)
-        starts = {server.name: server for server in refused.servers}
         for name in (*found.added, *found.changed):
-            self._ui.tell("info", f"{one_line(name, 40)} would {_runs(starts[name])}")
+            self._ui.tell("info", f"{one_line(name, 40)}: {refused.said[name]}")
         answer = await self._ui.choose(
             f"{refused.path.name} has changed, and starts programs",
             {"use it": f"as it is now: {described(found)}", "leave it": "the servers stay as they are"},
@@ -97,10 +94,3 @@ def described(found: Changes) -> str:
 def _named(names: Sequence[str]) -> str:
     more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
     return ", ".join(one_line(name, 40) for name in names[:MOST_NAMED]) + more
-
-
-def _runs(server: ServerConfig) -> str:
-    if server.url:
-        return f"connect to {one_line(server.url, 400)}"
-    where = f" in {one_line(server.cwd, 200)}" if server.cwd else ""
-    return f"run {one_line(shlex.join((server.command or '', *server.args)), 2000)}{where}"

@@ -22,8 +22,8 @@ _CLIMBS = re.compile(r"(?:^|[/\\])\.\.(?:[/\\]|$)")
 _DETOURS = re.compile(r"(?:^|[/\\])\.{0,2}[/\\]")
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
 _SAME: Mapping[str, frozenset[str]] = {
-    "true": frozenset({"true", "1", "1.0", "yes", "on"}),
-    "false": frozenset({"false", "0", "0.0", "no", "off", ""}),
+    "true": frozenset({"true", "t", "1", "1.0", "yes", "y", "on"}),
+    "false": frozenset({"false", "f", "0", "0.0", "no", "n", "off", ""}),
     "null": frozenset({"null", "none", ""}),
 }  # what servers read as the same, in lower case
 
@@ -52,7 +52,7 @@ def arguments_match(
             or (not strictly and _default_matches(name, pattern, arguments, schema))
             for name, pattern in patterns.items()
         )
-    except (NotEvaluableError, TooManySchemasError, RecursionError):
+    except (NotEvaluableError, TooManySchemasError, RecursionError, ValueError):  # too many digits to be written
         return not strictly
 
 
@@ -184,7 +184,8 @@ def _number(text: str) -> float | None:
 
 
 def _straight(path: str) -> str:
-    return posixpath.normpath(path.replace("\\", "/"))
+    straight = posixpath.normpath(path.replace("\\", "/"))
+    return straight[1:] if straight.startswith("//") else straight  # two at the beginning are kept, and mean one
 
 
 def _unquoted(pattern: str) -> str:

@@ -7,6 +7,7 @@ The check is for people who edit arguments; the tool's server validates complete
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, NoReturn, cast
@@ -42,7 +43,7 @@ def read(text: str) -> dict[str, Any]:
     if not text.strip():
         return {}
     try:
-        value: Any = json.loads(text, parse_constant=_refuse)
+        value: Any = json.loads(text, parse_float=_finite, parse_constant=_refuse)
     except RecursionError:
         raise UnreadableArguments("the arguments are nested too deeply") from None
     except json.JSONDecodeError as error:
@@ -71,6 +72,12 @@ def _depth(value: Any) -> int:
             )
         ]
     return depth
+
+
+def _finite(text: str) -> float:
+    if math.isinf(number := float(text)):  # it would be sent as `Infinity`, which is not JSON
+        raise ValueError(f"{text[:20]} is larger than numbers can be")
+    return number
 
 
 def _encodable_values(text: str, value: dict[str, Any]) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 
 from console_app.config.mcp_servers import ServerConfig
+from console_app.mcp_client import faults
 from console_app.mcp_client.callback import SignInRefused
 from console_app.mcp_client.lines import LARGEST_LINE
 from console_app.mcp_client.oauth import BearerAuth
@@ -138,6 +139,8 @@ async def _sign_in_step(send: Send, request: httpx2.Request) -> httpx2.Response:
                 await response.aclose()
     except TimeoutError:
         raise SignInRefused(f"{host} did not answer within {SIGN_IN_STEP_SECONDS:g} s") from None
+    except httpx2.TransportError as error:  # else the server's refusal would be all that is told
+        raise SignInRefused(f"{host} can't be reached: {faults.connection_reason(error)}") from error
     return httpx2.Response(response.status_code, headers=response.headers, content=bytes(body), request=request)
 
 

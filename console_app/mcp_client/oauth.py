@@ -36,6 +36,8 @@ from console_app.mcp_client.wire import current_call
 log = logging.getLogger(__name__)
 M = TypeVar("M", bound=BaseModel)
 LONGEST_TOKEN = 65_536  # characters; more fits into no header
+LONGEST_LIFE = 10**10  # seconds, some three hundred years; what has no end in numbers can't be counted with
+LONGEST_ADDRESS = 16_000  # characters; a browser is started with it as an argument
 MOST_REQUESTS = 20  # of one sign-in: discovery takes at most six, then registration and token
 SIGN_IN = "to sign in"  # what a call asks for meanwhile
 OpenPage = Callable[[str, str], Awaitable[None]]
@@ -67,12 +69,7 @@ class StoredTokens:
         return _model(OAuthToken, (await self._stored.read()).get("tokens"))
 
     async def set_tokens(self, tokens: OAuthToken) -> None:
-        """Keeps them, with the time they expire at. Raises SignInRefused for what can't be sent as a header."""
-        for token in (tokens.access_token, tokens.refresh_token or ""):
-            if not (token.isascii() and token.isprintable()) or len(token) > LONGEST_TOKEN:
-                raise SignInRefused(
-                    "the authorization server's token is none: it has characters or a length no token has"
-                )
+        """Keeps them, with the time they expire at."""
         await self._stored.update(tokens=_dump(tokens), expires_at=expires_at(tokens.expires_in))
 
     async def get_client_info(self) -> OAuthClientInformationFull | None:
@@ -187,6 +184,9 @@ class SignIn(OAuthClientProvider):
         context.auth_server_url = stored.get("authorization_server") or context.auth_server_url
 
     async def _handle_token_response(self, response: httpx2.Response) -> None:
+        token = _token(response.content)  # the SDK words what doesn't fit
+        if token is not None and (why := _why_unusable(token)):
+            raise SignInRefused(f"the authorization server's token is none: {why}")
         await super()._handle_token_response(response)
         context = self.context
         await self._stored.update(
@@ -196,7 +196,8 @@ class SignIn(OAuthClientProvider):
         )
 
     async def _handle_refresh_response(self, response: httpx2.Response) -> bool:
-        if response.status_code == 200 and not _fits(OAuthToken, response.content):
+        token = _token(response.content)
+        if response.status_code == 200 and (token is None or _why_unusable(token)):
             log.warning("the answer to a refresh holds no token")  # the SDK would log the answer
             self.context.clear_tokens()
             return False
@@ -270,6 +271,10 @@ def refusal_of(url: str, server_url: str) -> str:
         host = parts.hostname or ""
     except ValueError:
         return "it leads to an address that can't be read"
+    if len(url) > LONGEST_ADDRESS:
+        return f"it leads to an address of {len(url):,} characters, at {host[:100]}"
+    if "#" in url:  # what is asked for, `state` and the challenge too, would stand behind it and be sent to nobody
+        return f"it leads to an address with a fragment, at {host}"
     if parts.scheme not in {"http", "https"} or not host:
         return f"it leads to an address that is no web page ({parts.scheme or 'without a scheme'})"
     if parts.username is not None:
@@ -318,12 +323,19 @@ def _dump(model: BaseModel | None) -> dict[str, Any] | None:
     return model.model_dump(mode="json", exclude_none=True) if model is not None else None
 
 
-def _fits(kind: type[BaseModel], content: bytes) -> bool:
+def _token(content: bytes) -> OAuthToken | None:
     try:
-        kind.model_validate_json(content)
+        return OAuthToken.model_validate_json(content)
     except ValidationError:
-        return False
-    return True
+        return None
+
+
+def _why_unusable(token: OAuthToken) -> str:
+    """Why a token can't be sent as a header or kept, or ""."""
+    for text in (token.access_token, token.refresh_token or "-"):
+        if not (text and text.isascii() and text.isprintable()) or len(text) > LONGEST_TOKEN:
+            return "it has characters or a length no token has"
+    return "it holds for no time there is" if abs(token.expires_in or 0) > LONGEST_LIFE else ""
 
 
 def _model(kind: type[M], data: Any) -> M | None:

@@ -86,7 +86,8 @@ def arguments_object(arguments: str) -> dict[str, Any]:
     """The recorded arguments as an object; `{}` where they could not be read (that call never ran)."""
     try:
         value: Any = json.loads(arguments, parse_constant=_no_constant) if arguments.strip() else {}
-        json.dumps(value, ensure_ascii=False).encode()  # escaped halves of surrogate pairs can't be sent either
+        # Escaped halves of surrogate pairs can't be sent either, nor what is larger than any number.
+        json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
     except (ValueError, RecursionError):
         return {}
     return cast("dict[str, Any]", value) if isinstance(value, dict) else {}

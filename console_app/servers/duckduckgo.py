@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -39,6 +40,12 @@ class _Found:
         return f"{number}. {self.title}\n{self.url}\n\n{body}"
 
 
+def fetcher_for(environ: Mapping[str, str]) -> PageFetcher:
+    """One for public addresses, or for all where the environment says so."""
+    private = bool(environ.get(URL_VARIABLE)) or environ.get(PRIVATE_VARIABLE) == "1"
+    return PageFetcher(is_allowed=lambda _: True) if private else PageFetcher()
+
+
 async def search_and_fetch(arguments: Arguments, context: CallContext) -> ToolOutput:
     """Searches, then reads the pages found, all at once."""
     query: str = arguments["query"].strip()
@@ -49,8 +56,7 @@ async def search_and_fetch(arguments: Arguments, context: CallContext) -> ToolOu
     context.progress(0, None, f"searching for {query}")
     found = await asyncio.to_thread(_search, query, most, endpoint)
     context.progress(1, None, f"reading {len(found)} pages")
-    private = bool(endpoint) or os.environ.get(PRIVATE_VARIABLE) == "1"
-    fetcher = PageFetcher(is_allowed=lambda _: True) if private else PageFetcher()
+    fetcher = fetcher_for(os.environ)
     results = await asyncio.gather(*(_read(fetcher, one) for one in found))
     if not results:
         return ToolOutput(f"Nothing found for “{query}”.", {"query": query, "results": []})

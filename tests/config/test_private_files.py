@@ -124,6 +124,24 @@ def test_a_file_is_trusted_as_it_is_where_it_is(tmp_path: Path, paths: Paths) ->
     assert not is_trusted(paths, file)
 
 
+@pytest.mark.parametrize("name", ["mcp.json", ".fanout/config.toml", ".fanout/commands/go.md"])
+@pytest.mark.parametrize("linked", ["the file", "its folder"])
+def test_a_link_to_a_trusted_file_of_another_project_is_not_trusted(
+    tmp_path: Path, paths: Paths, name: str, linked: str
+) -> None:
+    mine, theirs = tmp_path / "mine" / name, tmp_path / "theirs" / name
+    mine.parent.mkdir(parents=True)
+    mine.write_text("relative: ./run")
+    trust(paths, mine)
+    link = theirs if linked == "the file" else tmp_path / "theirs" / Path(name).parts[0]
+    link.parent.mkdir(parents=True)
+    link.symlink_to(tmp_path / "mine" / link.relative_to(tmp_path / "theirs"))
+    assert theirs.read_text() == mine.read_text()
+    assert not is_trusted(paths, theirs)
+    (tmp_path / "way").symlink_to(tmp_path / "mine")
+    assert is_trusted(paths, tmp_path / "way" / name), "the project itself may be reached by a link"
+
+
 def test_a_broken_record_trusts_nothing_and_can_be_written_again(tmp_path: Path, paths: Paths) -> None:
     file = tmp_path / "mcp.json"
     file.write_text("{}")

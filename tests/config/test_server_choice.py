@@ -130,3 +130,29 @@ def test_a_named_file_that_is_missing_or_broken_is_told(place: Place) -> None:
     (place.cwd / "broken.json").write_text('{"mcpServers":\n {"a": }}')
     with pytest.raises(ConfigError, match=r"broken\.json:2:8"):
         place.choose(Path("broken.json"))
+
+
+def test_what_a_projects_settings_name_takes_trust_like_its_mcp_json(place: Place) -> None:
+    def choose(name: str) -> ServerChoice:
+        return choose_servers(
+            place.paths,
+            place.cwd,
+            mcp_config=Path(name),
+            bundled=place.bundled,
+            environ={},
+            named_by_project=True,
+        )
+
+    file = write(place.cwd / "other.json", "evil")
+    refused = choose("other.json")
+    assert [server.name for server in refused.servers] == ["bundled"]
+    assert refused.untrusted == file
+    assert "other.json is not used: it starts programs" in refused.notes[0]
+    trust(place.paths, file)
+    assert [server.name for server in choose("other.json").servers] == ["evil"]
+    write(file, "changed")
+    assert [server.name for server in choose("other.json").servers] == ["bundled"]
+    trust(place.paths, write(place.cwd / "other.md", "evil"))
+    assert [server.name for server in choose("other.md").servers] == ["bundled"], "it was shown as a command"
+    write(place.paths.mcp, "mine")
+    assert [server.name for server in choose(str(place.paths.mcp)).servers] == ["mine"]

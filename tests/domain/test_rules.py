@@ -91,6 +91,8 @@ def test_which_of_server_and_tool_a_dot_belongs_to_is_never_in_doubt_for_what_al
         ("docs/*", "docs/a.md", True, True),
         ("docs/*", "docs/../secret", False, True),
         ("/etc/*", "/tmp/../etc/passwd", False, True),
+        ("/etc/*", "//etc/passwd", False, True),
+        ("/etc/*", "//etc/../tmp", False, False),
         ("docs/*", "docs\\..\\secret", False, False),
         ("secret/*", "docs\\..\\secret\\a", False, True),
         ("secret/*", "./secret//a", False, True),
@@ -106,6 +108,8 @@ def test_which_of_server_and_tool_a_dot_belongs_to_is_never_in_doubt_for_what_al
         ("true", "True", False, True),
         ("true", 1, False, True),
         ("true", " yes ", False, True),
+        ("true", "T", False, True),
+        ("false", "n", False, True),
         ("true", [[True]], False, True),
         ("true", False, False, False),
         ("true", "truest", False, False),
@@ -130,6 +134,12 @@ def test_which_of_server_and_tool_a_dot_belongs_to_is_never_in_doubt_for_what_al
 def test_allowing_is_strict_and_denying_is_wide(glob: str, value: Any, allowed: bool, denied: bool) -> None:
     assert arguments_match({"x": glob}, {"x": value}, strictly=True) is allowed
     assert arguments_match({"x": glob}, {"x": value}, strictly=False) is denied
+
+
+def test_a_number_that_no_text_holds_is_denied_and_never_allowed() -> None:
+    for value in (10**5000, {"a": [10**5000]}):
+        assert not arguments_match({"x": "1"}, {"x": value}, strictly=True)
+        assert arguments_match({"x": "1"}, {"x": value}, strictly=False)
 
 
 @pytest.mark.parametrize(

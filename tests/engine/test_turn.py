@@ -165,6 +165,7 @@ def test_an_unknown_tool_gets_a_result_that_names_the_nearest() -> None:
         ("[1, 2]", "the arguments are array, not a JSON object"),
         ('"x"', "the arguments are string, not a JSON object"),
         ('{"a": NaN}', "NaN is not JSON"),
+        ('{"a": [-1e400]}', "-1e400 is larger than numbers can be"),
         ('{"a": ' + "[" * 5000 + "]" * 5000 + "}", "nested too deeply"),
         ('{"a": ' + "[" * 200 + "]" * 200 + "}", "nested too deeply"),
     ],

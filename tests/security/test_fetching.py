@@ -15,6 +15,7 @@ from ipaddress import IPv4Address, IPv6Address, ip_address
 import pytest
 
 from console_app.servers import web_pages
+from console_app.servers.duckduckgo import fetcher_for
 from console_app.servers.public_addresses import is_public
 from console_app.servers.web_pages import LARGEST_PAGE, PageError, PageFetcher, plain_text
 from tests.raw_server import raw_server
@@ -127,6 +128,33 @@ async def test_a_name_is_looked_up_once_and_that_address_is_asked() -> None:
         assert names.asked == ["pages.test"]
         assert f"host: pages.test:{served.port}" in served.heads[0].lower()
         assert "authorization" not in served.heads[0].lower()
+
+
+async def test_a_proxy_is_asked_for_the_address_that_was_judged(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("NO_PROXY", "no_proxy", "http_proxy", "all_proxy", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    async with site() as proxy:
+        monkeypatch.setenv("HTTP_PROXY", f"http://127.0.0.1:{proxy.port}")
+        proxy.answers["http://93.184.216.34/"] = page(b"by proxy")
+        assert await PageFetcher(look_up=Names("93.184.216.34")).text("http://pages.test/") == "by proxy"
+        assert "host: pages.test" in proxy.heads[0].lower()
+        with pytest.raises(PageError, match="private network"):
+            await PageFetcher(look_up=Names("10.0.0.1")).text("http://inside.test/")
+        assert len(proxy.heads) == 1
+
+
+@pytest.mark.parametrize(
+    ("environ", "allowed"),
+    [
+        ({}, False),
+        ({"FANOUT_SEARCH_PRIVATE": "0"}, False),
+        ({"FANOUT_SEARCH_PRIVATE": "1"}, True),
+        ({"FANOUT_SEARCH_URL": "http://127.0.0.1/"}, True),
+    ],
+    ids=str,
+)
+def test_networks_near_to_us_are_allowed_by_its_environment_alone(environ: dict[str, str], allowed: bool) -> None:
+    assert fetcher_for(environ).is_allowed(ip_address("10.0.0.1")) is allowed
 
 
 async def test_where_a_redirect_leads_is_judged_anew() -> None:

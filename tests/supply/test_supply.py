@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.supply.audit import ending
-from tests.supply.lock import OURS, ROOT, names, of_the_wheel
+from tests.supply.lock import LOCK, OURS, ROOT, names, of_the_wheel
 from tests.supply.sbom import document
 
 
@@ -43,6 +45,32 @@ def test_the_bill_has_what_the_wheel_needs_and_no_more(tmp_path: Path) -> None:
     assert reached == refs - {bill["metadata"]["component"]["bom-ref"]}, "nothing is there that nothing needs"
     assert bill["metadata"]["component"]["hashes"][0]["alg"] == "SHA-256"
     assert document(pins, wheel) == bill
+
+
+def test_every_pinned_package_is_in_the_bill_or_only_builds_the_wheel() -> None:
+    pinned = re.findall(r"^([\w.-]+)==([^\s;\\]+)", LOCK.read_text(encoding="utf-8"), re.MULTILINE)
+    listed = {(pin.name, pin.version) for pin in of_the_wheel()}
+    assert listed <= set(pinned)
+    building = {"hatchling", "editables"}
+    for name in ("hatchling", "editables"):
+        building |= set(names(metadata.requires(name) or []))
+    assert {name for name, _ in set(pinned) - listed} <= building
+
+
+def test_the_bill_is_cyclonedx_as_its_schema_has_it(tmp_path: Path) -> None:
+    wheel = tmp_path / "a.whl"
+    wheel.write_bytes(b"bytes")
+    bill = json.loads(json.dumps(document(of_the_wheel(), wheel)))
+    assert (bill["bomFormat"], bill["specVersion"], bill["version"]) == ("CycloneDX", "1.6", 1)
+    assert re.fullmatch(r"urn:uuid:[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}", bill["serialNumber"])
+    components = [bill["metadata"]["component"], *bill["components"]]
+    assert len({one["bom-ref"] for one in components}) == len(components)
+    for one in components:
+        assert one["type"] in {"application", "library"}
+        assert one["purl"] == f"pkg:pypi/{one['name']}@{one['version']}"
+        for licence in one.get("licenses", ()):
+            assert licence.get("expression") or licence["license"]["name"]
+        assert len(one.get("licenses", ())) == 1 or not any("expression" in said for said in one.get("licenses", ()))
 
 
 def test_the_licence_of_all_that_always_goes_along_is_known_and_not_of_the_gpl_family(tmp_path: Path) -> None:

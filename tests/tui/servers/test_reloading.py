@@ -114,7 +114,7 @@ async def test_what_changed_is_asked_about_and_only_that_starts_again(tmp_path: 
         place.write(one=[], two=["none"], four=[])
         await place.reload()
         await place.reads("added four · removed three · restarted two")
-        await place.reads("two would run")
+        await place.reads("two: runs")
         await place.pilot.press("enter")
         await place.reads("added four · removed three · restarted two.")
         assert "bench_server.py none" in place.text  # all that would run, in a line that stays
