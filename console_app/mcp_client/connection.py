@@ -371,8 +371,8 @@ class Connection:
         if self._stopping:
             return f"The server {name} was stopped during the call."
         reason = self.reason or reason
-        why = f" ({reason})" if reason else ""
-        return f"The server {name} went away during the call{why}. Whether the call took effect is not known."
+        why = f": {reason}" if reason else ""  # early: a narrow panel shows the beginning
+        return f"{name} went away{why}. Whether the call took effect is not known."
 
     @property
     def status(self) -> ServerStatus:

@@ -123,7 +123,7 @@ async def test_a_tool_opens_with_all_that_is_to_be_said_of_it(tmp_path: Path, si
 async def test_what_a_server_does_not_declare_is_not_said_to_be_declared(tmp_path: Path) -> None:
     async with opened(tmp_path, faulty("plain")) as (pilot, _):
         await to_tool(pilot, "work")
-        await see(pilot, "not declared by the server: it may change or destroy")
+        await see(pilot, "not declared: may change or destroy and reach outside its server")
 
 
 async def test_a_ping_of_a_server_that_starts_is_answered_at_once(tmp_path: Path) -> None:
