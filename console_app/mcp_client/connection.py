@@ -370,7 +370,7 @@ class Connection:
             except TimeoutError:
                 pass  # then without a reason
         if self._stopping:
-            return f"The server {name} was stopped during the call."
+            return f"{name} was stopped during the call."
         reason = self.reason or reason
         why = f": {reason}" if reason else ""  # early: a narrow panel shows the beginning
         return f"{name} went away{why}. Whether the call took effect is not known."

@@ -185,6 +185,6 @@ async def test_closing_during_a_call_says_that_the_server_was_stopped(start_hub:
     call = asyncio.create_task(bench.call("work"))
     await bench.until_logged("called work")
     await bench.hub.close()
-    assert (await call).error == "The server odd was stopped during the call."
+    assert (await call).error == "odd was stopped during the call."
     assert bench.status().state is ServerState.STOPPED
     assert (await bench.hub.call(LATE, Reports())).error == "The server odd is stopped."

@@ -138,6 +138,8 @@ async def test_a_server_that_rests_is_said_to_rest_wherever_it_is_told_of(tmp_pa
     async with opened(tmp_path) as (pilot, _):
         await pilot.press("h")
         await see(pilot, "disconnected by you")
+        await pilot.press("p")
+        await told(pilot, "bench is stopped: disconnected by you until")
         await pilot.press("i")
         await see(pilot, "state      stopped: disconnected by you")
 
