@@ -70,7 +70,8 @@ def _fact(name: str, text: str) -> Node:
 def effects(spec: ToolSpec) -> str:
     """What the server declares of a tool's effects, in words; hints of the server, not facts."""
     notes = spec.annotations
-    said, assumed = [], []
+    said: list[str] = []
+    assumed: list[str] = []
     (said if declares_effect(notes) else assumed).append(effect_of(notes))
     said += ["running it again changes nothing more"] if notes.idempotent and not notes.read_only else []
     if not notes.open_world or notes.says_open_world:
