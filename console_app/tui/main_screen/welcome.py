@@ -53,13 +53,11 @@ WITH_ANY = (
     Example("What can you do with the tools that are on?", "what the model knows of your servers"),
     Example("Add 'buy milk' and 'call Ada' to the to-do list", "a list that the model keeps and you can change"),
 )
-WITH_NONE = (Example("What can you do?", "no server is there; ctrl+l adds one"),)
 
 
 def examples_for(servers: Collection[str]) -> tuple[Example, ...]:
     """What can be tried where mcp.json names these servers: those that ship with Fanout may not be among them."""
-    fitting = tuple(example for example in EXAMPLES if example.needs <= set(servers))
-    return fitting or (WITH_ANY if servers else WITH_NONE)
+    return tuple(example for example in EXAMPLES if example.needs <= set(servers)) or WITH_ANY
 
 
 class ExampleList(OptionList, can_focus=False):
