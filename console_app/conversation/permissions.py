@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 from console_app.conversation.ui_port import UiPort
 from console_app.domain.approvals import ApprovalMode, Decision
 from console_app.domain.errors import FanoutError
-from console_app.domain.risk import effect_of
+from console_app.domain.risk import declares_effect, effect_of
 from console_app.domain.rules import RuleText, literal, parse_rule, tool_pattern
 from console_app.domain.safe_text import one_line
-from console_app.domain.tools import ToolAnnotations, ToolSpec
+from console_app.domain.tools import ToolSpec
 from console_app.engine.approval_gate import Action, ApprovalGate, Rule
 
 if TYPE_CHECKING:
@@ -232,5 +232,4 @@ def _helps(gate: ApprovalGate, offer: RuleText, spec: ToolSpec, arguments: Mappi
 
 def traits(spec: ToolSpec) -> str:
     """What the server says of the tool's effects; only hints, and its own."""
-    declared = spec.annotations != ToolAnnotations(title=spec.annotations.title)
-    return effect_of(spec.annotations) + (" (declared by server)" if declared else "")
+    return effect_of(spec.annotations) + (" (declared by server)" if declares_effect(spec.annotations) else "")

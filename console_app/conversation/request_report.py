@@ -24,15 +24,20 @@ def request_report(engine: Engine) -> str:
 
 def _lines(request: ModelRequest) -> Iterator[str]:
     tools = ", ".join(tool.name for tool in request.tools)
-    yield f"{len(request.messages):,} messages, {len(request.tools):,} tools{f': {tools}' if tools else ''}"
+    yield f"{_count(request.messages, 'message')}, {_count(request.tools, 'tool')}{f': {tools}' if tools else ''}"
     yield ""
     if request.system:
         yield from ("INSTRUCTIONS", _cut(request.system), "")
     shown: Sequence[AnyMessage] = request.messages[-MOST_MESSAGES:]
     if before := len(request.messages) - len(shown):
-        yield from (f"({before:,} messages before these go along)", "")
+        went = "message before these goes" if before == 1 else "messages before these go"
+        yield from (f"({before:,} {went} along)", "")
     for message in shown:
         yield from (*_message(message), "")
+
+
+def _count(things: Sequence[object], word: str) -> str:
+    return f"{len(things):,} {word}{'' if len(things) == 1 else 's'}"
 
 
 def _message(message: AnyMessage) -> Iterator[str]:

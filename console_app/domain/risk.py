@@ -26,7 +26,7 @@ def risk_of(spec: ToolSpec | None, arguments: Mapping[str, Any]) -> Risk:
     """What a call of the tool with these arguments may do. Of annotations only what the server wrote itself counts."""
     if spec is not None and spec.builtin and not spec.annotations.read_only:
         return Risk("changes", "by Fanout itself")
-    if spec is None or spec.annotations == ToolAnnotations(title=spec.annotations.title):
+    if spec is None or not declares_effect(spec.annotations):
         reaches = any(
             isinstance(value, str) and value.startswith(("http://", "https://")) for value in arguments.values()
         )
@@ -35,9 +35,12 @@ def risk_of(spec: ToolSpec | None, arguments: Mapping[str, Any]) -> Risk:
     notes = spec.annotations
     if notes.read_only:
         return Risk("reads", by)
-    if notes.says_destructive:
-        return Risk("may destroy", by)
-    return UNKNOWN if notes.destructive else Risk("changes", by)
+    return Risk("may destroy" if notes.says_destructive else "changes", by)
+
+
+def declares_effect(notes: ToolAnnotations) -> bool:
+    """Whether `effect_of` is the server's own word, not the protocol's default."""
+    return notes.read_only or notes.says_destructive or not notes.destructive
 
 
 def effect_of(notes: ToolAnnotations) -> str:

@@ -68,6 +68,7 @@ class ToolAnnotations(Frozen):
     says_destructive: bool = False  # the server wrote so itself; `destructive` is the protocol's default
     idempotent: bool = False
     open_world: bool = True
+    says_open_world: bool = False  # the same of `open_world`
 
 
 class ServerIdentity(Frozen):

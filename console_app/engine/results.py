@@ -155,7 +155,7 @@ def answered_before() -> ToolResult:
 
 def shared(result: ToolResult) -> ToolResult:
     """The result of a call that its answer asked for more than once: for all but the one that ran."""
-    note = "This answer asked for the same call more than once: it ran once, and this is its result."
+    note = "Ran once, for all equal calls of this answer. Its result:"
     return result.model_copy(update={"content": f"{note}\n\n{result.content}", "artifacts": ()})
 
 

@@ -69,10 +69,12 @@ class ChangeNotices:
         self._kinds, self._updated = set(), {}
         return kinds, updated
 
-    @property
-    def tools_are_stale(self) -> bool:
-        """Whether the tools have changed since they were listed last."""
-        return self.tools_heard != self.tools_listed
+    def behind(self, first: dict[ChangeNotices, int]) -> bool:
+        """Whether the tools were not listed since the notices that were there at the first look, which `first` keeps.
+
+        Who looks until they were waits for a server that is never quiet no longer than for any other.
+        """
+        return self.tools_listed < first.setdefault(self, self.tools_heard)
 
     async def gathered(self) -> tuple[set[Kind], dict[str, None]]:
         """All that is said until the server is quiet for a moment, but not for ever: it may send several at once."""

@@ -34,6 +34,7 @@ from console_app.mcp_client.sign_in import SignInPage, StoredSignIn, plan_of
 from console_app.mcp_client.status import ServerState, ServerStatus
 
 if TYPE_CHECKING:
+    from console_app.mcp_client.changes import ChangeNotices
     from console_app.mcp_client.session import ServerSession, Surroundings
 
 log = logging.getLogger(__name__)
@@ -334,31 +335,31 @@ class Connection:
         return session
 
     def _not_ready(self) -> str:
-        if self._is_changing:
+        if self.state is ServerState.READY:
             return f"The server {self.config.name} says that its tools have changed, and doesn't list them."
         why = f": {self.reason}" if self.reason else ""
         return f"The server {self.config.name} is {self.state.value}{why}."
 
     async def _session_for_call(self) -> ServerSession | None:
         """The session once the server is ready, or None when it isn't in time."""
+        first: dict[ChangeNotices, int] = {}
         try:
             async with asyncio.timeout(CALL_WAITS_SECONDS):
-                while not self.state.settled or self._just_ended or self._is_changing:
+                while not self.state.settled or self._just_ended or self._is_behind(first):
                     await self._moved.wait()
         except TimeoutError:
             return None
         return self._session if self.state is ServerState.READY else None
 
+    def _is_behind(self, first: dict[ChangeNotices, int]) -> bool:
+        # A call that was approved for what its tool was must not run on what the tool has become.
+        ready = self._session if self.state is ServerState.READY else None
+        return ready is not None and ready.changes.behind(first)
+
     @property
     def _just_ended(self) -> bool:
         # The owner hasn't got round to it yet: a call sent now would fail without ever having been sent.
         return self.state is ServerState.READY and self._session is not None and self._session.ended.is_set()
-
-    @property
-    def _is_changing(self) -> bool:
-        # A call that was approved for what its tool was must not run on what the tool has become.
-        session = self._session if self.state is ServerState.READY else None
-        return session is not None and session.changes.tools_are_stale
 
     async def _lost(self, session: ServerSession, reason: str) -> str:
         """What to tell of a call that was running when the connection ended; waits a moment for the reason."""
@@ -369,10 +370,10 @@ class Connection:
             except TimeoutError:
                 pass  # then without a reason
         if self._stopping:
-            return f"The server {name} was stopped during the call."
+            return f"{name} was stopped during the call."
         reason = self.reason or reason
-        why = f" ({reason})" if reason else ""
-        return f"The server {name} went away during the call{why}. Whether the call took effect is not known."
+        why = f": {reason}" if reason else ""  # early: a narrow panel shows the beginning
+        return f"{name} went away{why}. Whether the call took effect is not known."
 
     @property
     def status(self) -> ServerStatus:

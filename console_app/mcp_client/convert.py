@@ -53,6 +53,7 @@ def annotations_of(tool: Tool) -> ToolAnnotations:
         says_destructive=bool(hints.destructive_hint) and not hints.read_only_hint,
         idempotent=bool(hints.idempotent_hint),
         open_world=hints.open_world_hint is not False,
+        says_open_world=bool(hints.open_world_hint),
     )
 
 

@@ -114,7 +114,7 @@ def _reason(error: str) -> str:
     """The library gives chains of nested errors: what people can use of them."""
     lowered = error.lower()
     if "dns" in lowered or "resolve" in lowered or "lookup" in lowered or "unreachable" in lowered:
-        return "it can't be reached; is there a network?"
+        return "it can't be reached (is there a network?)"
     if "refused" in lowered:
         return "connection refused"
     if "certificate" in lowered or "tls" in lowered:

@@ -11,7 +11,7 @@ from tests.engine.peers import Model, Tools, calls, engine_of, only, outcomes, p
 from tests.engine.strict_history import check_turn
 from tests.engine.virtual_time import run
 
-ONCE = "it ran once, and this is its result."
+ONCE = "Ran once, for all equal calls of this answer."
 
 
 def names(tools: Tools) -> list[str]:

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from console_app.tui.main_screen.welcome import EXAMPLES
+from console_app.tui.main_screen.welcome import EXAMPLES, WITH_ANY, examples_for
 from tests.headless.inside import Inside
 
 CALLS = (("evaluate",) * 3, ("long_task",) * 4, ("evaluate", "fail"))
@@ -25,3 +25,18 @@ def test_what_is_offered_to_try_makes_its_calls(fanout: Inside, number: int, too
     assert tuple(called) == tools
     failed = [event for event in events if event.get("type") == "call.finished" and event["outcome"] == "failed"]
     assert len(failed) == tools.count("fail")
+
+
+def test_what_is_offered_beside_other_servers_works_there(fanout: Inside) -> None:
+    skills, todo = WITH_ANY
+    done = fanout.run("run", skills.text, "-m", "offline/rehearsal", "--mcp", "demo")
+    assert "With the tools that are on now I can" in done.out
+    done = fanout.run("run", todo.text, "-m", "offline/rehearsal", "--mcp", "demo")
+    assert "buy milk" in done.out
+    assert "call Ada" in done.out
+
+
+def test_an_example_is_offered_only_where_its_servers_are() -> None:
+    assert examples_for(("demo", "calculator", "mine")) == EXAMPLES
+    assert examples_for(("mine", "demo")) == EXAMPLES[1:2]
+    assert examples_for(("mine",)) == WITH_ANY

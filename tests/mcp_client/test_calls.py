@@ -300,3 +300,9 @@ async def test_what_mcp_json_says_of_a_server_reaches_its_tools(start_hub: Start
     work, other = bench.spec("work"), bench.spec("other")
     assert (work.timeout, work.server_limit, work.require_approval) == (12, 3, True)
     assert not other.require_approval
+
+
+async def test_a_server_whose_tools_never_stop_changing_can_be_called(start_hub: StartHub) -> None:
+    bench = await start_hub(faulty("restless"))  # each listing is followed by a notice that it is old
+    results = [await bench.call("work") for _ in range(2)]
+    assert [result.content for result in results] == ["work done"] * 2

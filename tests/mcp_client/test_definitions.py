@@ -104,7 +104,7 @@ async def test_a_call_waits_for_the_tools_that_its_server_says_have_changed(star
     assert session is not None
     told.become("V2")
     await session.changes.news.wait()
-    assert session.changes.tools_are_stale  # heard, and not listed yet
+    assert session.changes.behind({})  # heard, and not listed yet
     assert bench.spec("work").description == "V1"
     result = await bench.hub.call(shown, Reports())
     assert (result.outcome, bench.spec("work").description) == ("failed", "V2")

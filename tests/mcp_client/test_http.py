@@ -243,7 +243,7 @@ async def test_a_call_that_loses_its_server_fails_and_the_server_is_found_again(
     process.send_signal(signal.SIGKILL)
     result = await call
     assert result.outcome is Outcome.FAILED
-    assert (result.error or "").startswith("The server web went away during the call")
+    assert (result.error or "").startswith("web went away")
     await bench.until_state(ServerState.FAILED)
     assert bench.status().reason.startswith("connection refused at http://127.0.0.1:")
     await serve(port=url.rpartition(":")[2].removesuffix("/mcp"))

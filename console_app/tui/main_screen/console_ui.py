@@ -150,6 +150,9 @@ class ConsoleUi:
         if (model := (provider.model, provider.name)) != self._model:
             self._model = model
             screen.welcome.tell(*model)
+        if not self.talking and (servers := self._services.server_statuses()):
+            screen.welcome.offer([status.name for status in servers])
+            screen.prompt.offers = len(screen.welcome.examples)
 
     def _show_sent(self) -> None:
         """A message is in the conversation as soon as it is sent. Called off, with nothing else there, it is not."""

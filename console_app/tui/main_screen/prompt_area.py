@@ -189,7 +189,8 @@ class PromptArea(Vertical):
         elif event.move:
             welcome.move(event.move)
         elif event.number:
-            prompt.offer(welcome.examples[event.number - 1].text, str(event.number))
+            wanted = welcome.examples[event.number - 1 : event.number]
+            prompt.offer(wanted[0].text if wanted else str(event.number), str(event.number))
         elif (example := welcome.highlighted) is not None:
             self.send(example.text)
 

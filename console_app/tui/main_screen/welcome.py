@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from textual.app import ComposeResult
 from textual.containers import Vertical
@@ -21,10 +21,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A prompt to try: `text` is sent, `about` says what it shows."""
+    """A prompt to try: `text` is sent, `about` says what it shows, `needs` are servers whose tools it takes."""
 
     text: str
     about: str
+    needs: frozenset[str] = frozenset()
 
 
 ABOUT = (
@@ -32,13 +33,31 @@ ABOUT = (
     "approve, change, stop it or run it again, while the others go on."
 )
 EXAMPLES = (
-    Example("Calculate these three things: (1) 355/113, (2) sqrt(2), (3) e^pi", "three calls at once"),
+    Example(
+        "Calculate these three things: (1) 355/113, (2) sqrt(2), (3) e^pi",
+        "three calls at once",
+        frozenset({"calculator"}),
+    ),
     Example(
         "Run four long tasks of 3, 4, 6 and 8 seconds",
         "four calls with progress; alt+up goes to them, x stops one",
+        frozenset({"demo"}),
     ),
-    Example('Make a call fail with "on purpose", and calculate sqrt(144)', "one that fails beside one that works"),
+    Example(
+        'Make a call fail with "on purpose", and calculate sqrt(144)',
+        "one that fails beside one that works",
+        frozenset({"calculator", "demo"}),
+    ),
 )
+WITH_ANY = (
+    Example("What can you do with the tools that are on?", "what the model knows of your servers"),
+    Example("Add 'buy milk' and 'call Ada' to the to-do list", "a list that the model keeps and you can change"),
+)
+
+
+def examples_for(servers: Collection[str]) -> tuple[Example, ...]:
+    """What can be tried where mcp.json names these servers: those that ship with Fanout may not be among them."""
+    return tuple(example for example in EXAMPLES if example.needs <= set(servers)) or WITH_ANY
 
 
 class ExampleList(OptionList, can_focus=False):
@@ -62,8 +81,6 @@ class Welcome(Vertical):
     Welcome > ExampleList > .option-list--option-highlighted { background: $panel; color: $foreground; }
     """
 
-    examples: ClassVar[tuple[Example, ...]] = EXAMPLES
-
     @dataclass
     class Picked(Message):
         """The example was clicked."""
@@ -72,6 +89,7 @@ class Welcome(Vertical):
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
+        self.examples = EXAMPLES
         self._facts = Content("\n")  # two lines, so that nothing moves when they are known
 
     def compose(self) -> ComposeResult:
@@ -80,7 +98,7 @@ class Welcome(Vertical):
         yield Static(self._facts, classes="welcome--text")
         yield Static(classes="welcome--notices")
         yield Static("Try one: press its number, or an arrow and enter.", classes="welcome--try", markup=False)
-        options = ExampleList(*(Option(_row(number, e)) for number, e in enumerate(self.examples, 1)), markup=False)
+        options = ExampleList(*_options(self.examples), markup=False)
         options.highlighted = None
         yield options
 
@@ -98,6 +116,15 @@ class Welcome(Vertical):
         self._facts = first + Content("\n") + Content.styled(how, "$muted")
         if self.is_attached:
             self.query_one(".welcome--text", Static).update(self._facts)
+
+    def offer(self, servers: Collection[str]) -> None:
+        """Which servers there are: what none of them could do is not offered."""
+        if (examples := examples_for(servers)) != self.examples:
+            self.examples = examples
+            options = self.query_one(ExampleList)
+            options.clear_options()
+            options.add_options(_options(examples))
+            options.highlighted = None
 
     def notices(self, lines: Sequence[tuple[Level, str]]) -> None:
         """What was told before there was a conversation, a line each; only what is wrong looks so."""
@@ -131,6 +158,10 @@ def _notice(level: Level, line: str) -> Content:
     if level in ("debug", "info", "notice"):
         return Content.styled(f"· {line}", "$foreground")
     return Content.styled(f"! {line}", "$warning")
+
+
+def _options(examples: Sequence[Example]) -> list[Option]:
+    return [Option(_row(number, example)) for number, example in enumerate(examples, 1)]
 
 
 def _row(number: int, example: Example) -> Content:

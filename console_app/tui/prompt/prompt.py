@@ -100,6 +100,7 @@ class Prompt(TextArea):
         posted: what is typed next must not be there yet."""
         self.pasting = False  # the clipboard is being read: what is written isn't whole yet
         self.offering = False  # example prompts are on screen, and keys may pick one
+        self.offers = 3  # so many of them
         self.sent = PromptHistory(history_path)
         self.touched_at = float("-inf")  # by `clock`, when the last key or paste came
         self._clock = clock
@@ -161,7 +162,7 @@ class Prompt(TextArea):
         if event.is_printable and not writes_text(event):
             event.prevent_default()  # the text area would write it
             return
-        if self.offering and not self.text and key in ("1", "2", "3"):
+        if self.offering and not self.text and key in ("1", "2", "3")[: self.offers]:
             event.stop()
             event.prevent_default()
             self.post_message(self.ExampleRequested(number=int(key)))

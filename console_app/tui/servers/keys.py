@@ -15,7 +15,7 @@ from console_app.domain.safe_text import one_line
 from console_app.tui.servers.server_form import ServerForm
 from console_app.tui.servers.server_log import ServerLogDialog
 from console_app.tui.servers.switches import ServerSwitches
-from console_app.tui.servers.tree_view import ServerTree
+from console_app.tui.servers.tree_view import ServerTree, identity
 from console_app.tui.terminal.key_names import key_name
 from console_app.tui.textual_internals import own_bindings
 from console_app.tui.widgets.confirm import Confirm, ConfirmChoice
@@ -38,6 +38,10 @@ class ServerKeys(ModalScreen[bool]):
     @abstractmethod
     def _server(self) -> str:
         """The server that the cursor is on or in."""
+
+    @abstractmethod
+    def _go_to(self, server: str) -> None:
+        """Puts the cursor on a server that has just been written."""
 
     @property
     @abstractmethod
@@ -112,8 +116,11 @@ class ServerKeys(ModalScreen[bool]):
             self._work(self._put(*made))
 
     async def _put(self, name: str, fields: dict[str, Any]) -> None:
+        before = identity(self._tree.row)
         await self._switches.put(name, fields)
         self._tree.switches.open.add(name)
+        if self.is_attached and identity(self._tree.row) == before:  # else the cursor was moved meanwhile
+            self._go_to(name)
         self.notify(f"{one_line(name, 40)} is written to {self._switches.file}", markup=False)
 
     def action_remove(self) -> None:

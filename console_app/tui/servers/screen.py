@@ -112,6 +112,11 @@ class ServersScreen(ServerKeys):
         elif moving:
             self._tree.refresh()
 
+    def _go_to(self, server: str) -> None:
+        self._tree.switches.refresh()
+        self._tree.show(self._search.value, ("server", server))
+        self._show()
+
     def _show(self) -> None:
         self._tree.show(self._search.value)
         self._details.refresh()

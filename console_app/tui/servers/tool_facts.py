@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from rich.style import Style
 
 from console_app.conversation.permissions import source_of
-from console_app.domain.risk import effect_of
+from console_app.domain.risk import declares_effect, effect_of
 from console_app.domain.safe_text import one_line
-from console_app.domain.tools import ToolAnnotations, ToolSpec
+from console_app.domain.tools import ToolSpec
 from console_app.domain.transcript_parts import CallView
 from console_app.engine.approval_gate import ApprovalGate
 from console_app.tui.servers.schema_tree import schema_nodes
@@ -70,12 +70,16 @@ def _fact(name: str, text: str) -> Node:
 def effects(spec: ToolSpec) -> str:
     """What the server declares of a tool's effects, in words; hints of the server, not facts."""
     notes = spec.annotations
-    if notes == ToolAnnotations(title=notes.title):
-        return "not declared by the server: it may change or destroy, and reach anywhere"
-    words = [effect_of(notes)]
-    words += ["running it again changes nothing more"] if notes.idempotent and not notes.read_only else []
-    words.append("reaches outside its server" if notes.open_world else "stays within its server")
-    return f"{', '.join(words)} (declared by the server)"
+    said: list[str] = []
+    assumed: list[str] = []
+    (said if declares_effect(notes) else assumed).append(effect_of(notes))
+    said += ["running it again changes nothing more"] if notes.idempotent and not notes.read_only else []
+    if not notes.open_world or notes.says_open_world:
+        said.append("reaches outside its server" if notes.open_world else "stays within its server")
+    else:
+        assumed.append("reach outside its server" if assumed else "may reach outside its server")
+    parts = [f"{', '.join(said)} (declared by the server)"] if said else []
+    return "; ".join([*parts, *([f"not declared: {' and '.join(assumed)}"] if assumed else [])])
 
 
 def rule_of(spec: ToolSpec, gate: ApprovalGate) -> str:

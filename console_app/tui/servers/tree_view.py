@@ -23,9 +23,9 @@ class ServerTree(RowList):
         self.rows: list[Row] = []
         self._clock = clock
 
-    def show(self, query: str) -> None:
-        """The rows as they are now; the cursor stays on what it was on."""
-        before = identity(self.row)
+    def show(self, query: str, chosen: object = None) -> None:
+        """The rows as they are now; the cursor goes to the row whose `identity` is `chosen`, else stays on its own."""
+        before = chosen or identity(self.row)
         self.rows = self.switches.rows(query)
         place = next((at for at, row in enumerate(self.rows) if identity(row) == before), None)
         self.set_count(len(self.rows), place)

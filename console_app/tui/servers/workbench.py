@@ -94,9 +94,14 @@ class Workbench:
     async def ping(self, server: str) -> None:
         """Asks a server for a sign of life, and says how long that took."""
         name = one_line(server, 40)
-        state = next((one.state.value for one in self._statuses() if one.name == server), "")
-        if state == "starting":
-            self._ui.toast(f"{name} is still starting; a ping has no answer before it is ready.")
+        status = next((one for one in self._statuses() if one.name == server), None)
+        if status is not None and status.state.value != "ready":
+            if status.state.value == "starting":
+                why = "still starting; a ping has no answer before it is ready"
+            else:
+                why = ": ".join(filter(None, (status.state.value, one_line(status.reason, 200))))
+                self._latency[server] = f"no answer: it is {why}"
+            self._ui.toast(f"{name} is {why.rstrip('.')}.")
             return
         try:
             took = await self._hub.ping(server)

@@ -66,7 +66,7 @@ class CallBlock(Panel):
         if action == "send":
             return self.group.is_open and self.group.has_header
         if action == "retry_all":
-            return self.call.was_cut_off and not self.group.is_open and self.group.newest
+            return self.group.newest and not self.group.is_open and any(call.was_cut_off for call in self.group.calls)
         if action == "extend" and self.call.limit is None:
             return False
         match self.call.state:

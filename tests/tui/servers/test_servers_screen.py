@@ -250,6 +250,6 @@ async def test_a_server_is_added_connected_and_written_beside_the_bundled_ones(
         await until(pilot, lambda: any(spec.server == "demo" for spec in hub.tools()))
         await see(pilot, "long_task")
         assert [server.name for server in load_mcp_config(paths.mcp).servers] == ["calculator", "demo"]
-        await pilot.press("d", "y")
-        await until(pilot, lambda: [status.name for status in hub.statuses()] == ["demo"])
-        assert [server.name for server in load_mcp_config(paths.mcp).servers] == ["demo"]
+        await pilot.press("d", "y")  # the cursor is on what was added
+        await until(pilot, lambda: [status.name for status in hub.statuses()] == ["calculator"])
+        assert [server.name for server in load_mcp_config(paths.mcp).servers] == ["calculator"]

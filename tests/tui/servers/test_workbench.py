@@ -123,7 +123,7 @@ async def test_a_tool_opens_with_all_that_is_to_be_said_of_it(tmp_path: Path, si
 async def test_what_a_server_does_not_declare_is_not_said_to_be_declared(tmp_path: Path) -> None:
     async with opened(tmp_path, faulty("plain")) as (pilot, _):
         await to_tool(pilot, "work")
-        await see(pilot, "not declared by the server: it may change or destroy")
+        await see(pilot, "not declared: may change or destroy and reach outside its server")
 
 
 async def test_a_ping_of_a_server_that_starts_is_answered_at_once(tmp_path: Path) -> None:
@@ -138,8 +138,21 @@ async def test_a_server_that_rests_is_said_to_rest_wherever_it_is_told_of(tmp_pa
     async with opened(tmp_path) as (pilot, _):
         await pilot.press("h")
         await see(pilot, "disconnected by you")
+        await pilot.press("p")
+        await told(pilot, "bench is stopped: disconnected by you until")
         await pilot.press("i")
         await see(pilot, "state      stopped: disconnected by you")
+
+
+async def test_the_opening_page_offers_what_the_servers_that_are_there_can_do(tmp_path: Path) -> None:
+    async with opened(tmp_path) as (pilot, _):  # neither the calculator nor the demo server
+        await pilot.press("escape")
+        await see(pilot, "What can you do with the tools that are on?")
+        assert "Calculate these three things" not in seen(pilot.app)
+        await pilot.press(*"3x")  # there is no third
+        await see(pilot, "3x")
+        await pilot.press("backspace", "backspace", "2")
+        await see(pilot, "│ Add 'buy milk' and 'call Ada' to the to-do list")
 
 
 async def test_servers_that_failed_are_counted_below_the_list(tmp_path: Path) -> None:
