@@ -29,6 +29,7 @@ class Transcript:
         self.session: ev.SessionStarted | None = None
         self.todo: tuple[TodoItem, ...] = ()
         self.overflowed = False  # the newest request was too large for its model, and nothing was taken out since
+        self.shortened: dict[str, int] = {}  # call id -> characters of its result that requests carry
         self.call_ids: set[str] = set()  # every id that was ever used, also of calls that were undone
         self.last_turn = self.last_seq = 0  # the highest numbers that events carried
         self._compactions: list[ev.HistoryCompacted] = []
@@ -47,6 +48,7 @@ class Transcript:
         transcript = cls()
         transcript.history.extend(earlier.history)
         transcript._compactions = earlier._compactions[-1:]
+        transcript.shortened.update(earlier.shortened)
         return transcript
 
     @property
@@ -128,6 +130,9 @@ class Transcript:
             case ev.Notice():
                 if event.without_reasoning_of:
                     self._forget_reasoning(event.without_reasoning_of)
+                if event.shortened:
+                    self.shortened.update(event.shortened)
+                    self.usage.stale, self.overflowed = True, False
             case ev.RetryScheduled():
                 pass
             case ev.CallAnnounced():
@@ -250,4 +255,5 @@ class Transcript:
 
     def _forget(self, call_id: str) -> CallView | None:
         self.open_calls.pop(call_id, None)
+        self.shortened.pop(call_id, None)
         return self.calls.pop(call_id, None)
