@@ -44,7 +44,7 @@ def context_report(engine: Engine, transcript: Transcript, window: int | None) -
     if count := len(transcript.shortened):
         lines += [
             "",
-            f"{count:,} of them {'is' if count == 1 else 'are'} shorter than that: the model had refused a request as too large.",
+            f"Shortened further, as a request was refused as too large: {count:,} of them.",
         ]
     if (compaction := transcript.compaction) is not None:
         lines += ["", f"A summary stands for the oldest {compaction.covers:,} messages:", "", compaction.summary]

@@ -251,7 +251,7 @@ class Notice(BaseEvent):
     level: Level = "info"
     text: str
     without_reasoning_of: str = ""
-    shortened: dict[str, int] = {}
+    shortened: dict[str, int] = Field(default_factory=dict)
 
 
 class TurnFinished(BaseEvent):

@@ -84,8 +84,8 @@ def trimmed(message: AnyMessage, most: int | None, shortened: Mapping[str, int] 
     head, tail = most - most // 4, most // 4
     left_out = len(message.content) - head - tail
     note = (
-        f"[Fanout: {left_out:,} of {len(message.content):,} characters are left out here, {why}; ask for a part of it to "
-        "read more.]"
+        f"[Fanout: {left_out:,} of {len(message.content):,} characters are left out here, {why}; ask for a part of it "
+        "to read more.]"
     )
     content = f"{message.content[:head]}\n{note}\n{message.content[len(message.content) - tail :]}"
     return message.model_copy(update={"content": content})

@@ -1,5 +1,5 @@
-"""Shortens the largest results in what is sent, where a model refused a request as too large and no older turns are left
-to sum up: a first turn can fill the window by its own results.
+"""Shortens the largest results in what is sent, where a model refused a request as too large and no older turns are
+left to sum up: a first turn can fill the window by its own results.
 
 The results stay whole in the history, on screen and on disk; the event that says so names what each request carries of
 them from then on, so that the next one is not refused for the same.

@@ -116,6 +116,9 @@ def _by_status(make: _Maker, status: int, line: str, code: str, headers: Mapping
         case 404:
             hint = "See `fanout models` for its models; a base URL for OpenAI formats ends in /v1, for Anthropic not."
             return make.error(f"knows no model {where.model}, or no such path (404){tail}", hint)
+        case 407:
+            hint = "The proxy that HTTPS_PROXY or HTTP_PROXY names wants its user and password in that URL."
+            return make.error(f"a proxy in between refused the request (407){tail}", hint)
         case 413:
             return make.error(f"the request is too large (413){tail}", "Shorten the conversation, or start anew.")
         case 429:
@@ -190,6 +193,10 @@ def _unreachable(error: BaseException, where: EndpointAddress) -> Fault:
     if handshake := [link for link in chain if isinstance(link, ssl.SSLError) and not isinstance(link, _WAITING)]:
         hint = "Should the base URL begin with http:// instead?"
         return Fault(make.error(f"no secure connection: {one_line(str(handshake[0]), 200)}", hint))
+    if "DecodingError" in names:
+        why = next((str(link) for link in chain if "DecodingError" in _names(link) and str(link)), "no reason given")
+        hint = "Something between may have changed it: a proxy, or a wrong base URL."
+        return Fault(make.error(f"its answer can't be read: {one_line(where.scrub(why), 200)}", hint))
     if "UnsupportedProtocol" in names or "InvalidURL" in names or "LocalProtocolError" in names:
         why = one_line(str(chain[-1]), 200)
         return Fault(
