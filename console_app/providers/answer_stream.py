@@ -44,11 +44,11 @@ class OnlyKeepAlives(Exception):
 
 
 class NotAnAnswer(Exception):
-    """The body holds no answer at all; `body` is its beginning."""
+    """The body holds no answer at all; `body` is its beginning, `kind` what its headers call it."""
 
     def __init__(self, body: str) -> None:
         super().__init__("not an answer")
-        self.body = body
+        self.body, self.kind = body, ""
 
 
 class BadEvent(Exception):

@@ -131,7 +131,8 @@ def _fitted(content: bytes, mime: str) -> tuple[bytes, str]:
                 # As the size before `draft` has it, for that is what people are told.
                 turned = (width > height) != (small.width > small.height)
                 sides = scaled((height, width) if turned else (width, height))
-                return _encoded(small.resize(sides, reducing_gap=2.0), mime)
+                small = small.resize(sides, reducing_gap=2.0)  # pyright: ignore[reportUnknownMemberType]
+                return _encoded(small, mime)
     except Exception:  # Pillow raises what its decoders raise
         return content, mime
 
