@@ -128,11 +128,7 @@ class Transcript:
                 elif self._compactions:
                     self._compactions.pop()
             case ev.Notice():
-                if event.without_reasoning_of:
-                    self._forget_reasoning(event.without_reasoning_of)
-                if event.shortened:
-                    self.shortened.update(event.shortened)
-                    self.usage.stale, self.overflowed = True, False
+                self._noticed(event)
             case ev.RetryScheduled():
                 pass
             case ev.CallAnnounced():
@@ -145,7 +141,13 @@ class Transcript:
                     apply_to_call(call, event)
                     self._keep_if_open(call)
 
-    def _forget_reasoning(self, source: str) -> None:
+    def _noticed(self, event: ev.Notice) -> None:
+        """What requests carry no more, or less of."""
+        if event.shortened:
+            self.shortened.update(event.shortened)
+            self.usage.stale, self.overflowed = True, False
+        if not (source := event.without_reasoning_of):
+            return
         for place, message in enumerate(self.history):
             if isinstance(message, AssistantMessage) and message.reasoning:
                 kept = tuple(block for block in message.reasoning if block.data.get("source", source) != source)
