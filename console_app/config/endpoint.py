@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 _OLLAMA_PORT = 11434
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_ENDPOINTS = ("/chat/completions", "/responses", "/v1/messages")
+_ENDPOINTS = ("/chat/completions", "/responses", "/messages", "/models")
 
 
 def check_variable(name: str) -> str:
@@ -33,7 +33,7 @@ def check_base_url(url: str) -> str:
     trimmed = url.rstrip("/")
     for ending in _ENDPOINTS:
         if trimmed.endswith(ending):
-            rest = trimmed.removesuffix(ending)
+            rest = trimmed.removesuffix("/v1/messages").removesuffix(ending).rstrip("/")
             raise ValueError(f"is one endpoint of the API, not its base: write {rest}")
     return trimmed
 

@@ -14,14 +14,14 @@ from typing import BinaryIO
 
 from console_app.config.plain_files import NotPlain, opened
 from console_app.conversation.file_mentions import LineRange
-from console_app.conversation.picture_size import picture_size
 from console_app.conversation.project_files import walk
 from console_app.domain.amounts import size, tokens
 from console_app.domain.errors import AttachmentError
 from console_app.domain.messages import Attachment
+from console_app.domain.picture_size import picture_size, scaled, sides_sent
 from console_app.domain.safe_text import one_line
 from console_app.providers.pictures import LARGEST_FILE as LARGEST_PICTURE
-from console_app.providers.pictures import MOST_PIXELS, WIDEST, picture_type
+from console_app.providers.pictures import MOST_PIXELS, picture_type
 
 LARGEST_TEXT = 100_000  # bytes of a file: about 25,000 tokens, an eighth of a common window; more is read by tools
 MOST_SCANNED = 64_000_000  # bytes that are read to find lines: a tenth of a second
@@ -75,7 +75,7 @@ def of_clipboard(content: bytes) -> ReadFile:
 def about(attachment: Attachment) -> str:
     """What an attachment is and costs, in a few words: `~2.1k tokens · lines 10-40 of 200`."""
     if attachment.mime.startswith("image/"):
-        return f"picture · {size(attachment.size)}"
+        return f"picture · {size(attachment.size)}{f' · {attachment.part}' if attachment.part else ''}"
     count = attachment.tokens
     costs = f"~{tokens(count)} token{'' if count == 1 else 's'}"
     return f"{costs} · {attachment.part}" if attachment.part else costs
@@ -160,10 +160,11 @@ def _picture(file: BinaryIO, head: bytes, name: str, mime: str, length: int) -> 
     sides = picture_size(content)
     if sides is not None and sides[0] * sides[1] > MOST_PIXELS:
         raise AttachmentError(f"{shown} is {sides[0]}x{sides[1]} pixels large, and can't be made smaller here")
+    smaller = sides_sent(sides)
     about = f"{mime.removeprefix('image/')} picture{', {}x{} pixels'.format(*sides) if sides else ''}"
-    smaller = f" at {WIDEST:,} pixels" if sides is not None and max(sides) > WIDEST else ""
-    text = f"[{about}: it goes with this message{smaller}, for models that see]"
-    return ReadFile(Attachment(name=name, mime=mime, size=length, text=text), content)
+    at = " at {}x{}".format(*scaled(sides)) if sides is not None and smaller else ""
+    text = f"[{about}: it goes with this message{at}, for models that see]"
+    return ReadFile(Attachment(name=name, part=smaller, mime=mime, size=length, text=text), content)
 
 
 def _folder(path: Path, name: str) -> Attachment:

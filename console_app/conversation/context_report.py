@@ -35,11 +35,17 @@ def context_report(engine: Engine, transcript: Transcript, window: int | None) -
         transcript.history,
         transcript.compaction,
         settings.max_result_chars,
+        transcript.shortened,
     )
     lines += ["", f"The next request, counted at {CHARACTERS_A_TOKEN} characters a token:"]
     lines += [f"  {part.name:<13} {part.tokens:>9,} tokens   {part.messages:>5,} parts" for part in parts]
     if (most := settings.max_result_chars) is not None:
         lines += ["", f"Results of more than {most:,} characters lose their middle (max_result_chars)."]
+    if count := len(transcript.shortened):
+        lines += [
+            "",
+            f"Shortened further, as a request was refused as too large: {count:,} of them.",
+        ]
     if (compaction := transcript.compaction) is not None:
         lines += ["", f"A summary stands for the oldest {compaction.covers:,} messages:", "", compaction.summary]
     return "\n".join(lines)

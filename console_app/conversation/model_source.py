@@ -95,9 +95,14 @@ class ConfiguredModels:
         config = choice.config
         if choice.model or config is None:
             return choice
-        names = await _listed(config)
+        hint = f"Name one: -m {choice.provider}/MODEL."
+        try:
+            names = await _listed(config)
+        except ProviderError as error:
+            if error.status not in (404, 405, 501):
+                raise
+            raise ConfigError(f"no model was named, and {error.detail}", hint) from error
         if not names:
-            hint = f"Name one: -m {choice.provider}/MODEL."
             raise ConfigError(f"no model was named, and {choice.provider} at {config.url} lists none", hint)
         usual = known_providers(self.settings)[choice.provider].model
         talking = [name for name in names if "embed" not in name.lower()] or names

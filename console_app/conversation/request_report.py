@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
 from console_app.domain.ports.provider import ModelRequest
+from console_app.engine.context import LEFT_OUT
 from console_app.engine.engine import Engine
 from console_app.engine.history import AnyMessage
 
@@ -53,6 +54,8 @@ def _message(message: AnyMessage) -> Iterator[str]:
         case ToolMessage():
             yield f"RESULT of {message.name}, call {message.tool_call_id}: {message.outcome.value.replace('_', ' ')}"
             yield _cut(message.content)
+            if (left_out := LEFT_OUT.search(message.content)) is not None and left_out.end() > MOST_OF_ONE:
+                yield left_out[0]
 
 
 def _cut(text: str) -> str:

@@ -243,13 +243,15 @@ class Notice(BaseEvent):
     """Something the user should know.
 
     `without_reasoning_of`, when not empty, is an endpoint, as its reasoning names its source: it refused that of the
-    answers so far, which no request carries any more.
+    answers so far, which no request carries any more. `shortened` are calls, and how many characters of their results
+    requests carry from now on: they were too much for the model, and stay whole in the history.
     """
 
     type: Literal["notice"] = "notice"
     level: Level = "info"
     text: str
     without_reasoning_of: str = ""
+    shortened: dict[str, int] = Field(default_factory=dict)
 
 
 class TurnFinished(BaseEvent):
@@ -271,13 +273,15 @@ class TurnUndone(BaseEvent):
 class HistoryCompacted(BaseEvent):
     """From now on the model reads `summary` in place of the oldest `covers` messages, which stay stored and shown.
 
-    `covers` of 0 takes the last compaction back. `automatic`: because the model's window was nearly full.
+    `covers` of 0 takes the last compaction back. `automatic`: because the model's window was nearly full, or because a
+    request was `refused` as too large for it.
     """
 
     type: Literal["history.compacted"] = "history.compacted"
     summary: str
     covers: int
     automatic: bool = False
+    refused: bool = False
 
 
 Event = (

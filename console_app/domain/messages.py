@@ -37,7 +37,9 @@ class Attachment(Frozen):
     server: str = ""  # "" for a file or folder
     uri: str = ""
     name: str = ""  # of a file or folder: its path as people read it; a folder's ends in "/"
-    part: str = ""  # what of it the text is, where that isn't all: "lines 10-40 of 200"
+    part: str = (
+        ""  # what of it is sent, where that isn't all: "lines 10-40 of 200", "4000x3000 pixels, sent as 2000x1500"
+    )
     mime: str = ""
     size: int = 0  # bytes
     text: str = ""

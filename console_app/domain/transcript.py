@@ -29,6 +29,7 @@ class Transcript:
         self.session: ev.SessionStarted | None = None
         self.todo: tuple[TodoItem, ...] = ()
         self.overflowed = False  # the newest request was too large for its model, and nothing was taken out since
+        self.shortened: dict[str, int] = {}  # call id -> characters of its result that requests carry
         self.call_ids: set[str] = set()  # every id that was ever used, also of calls that were undone
         self.last_turn = self.last_seq = 0  # the highest numbers that events carried
         self._compactions: list[ev.HistoryCompacted] = []
@@ -47,6 +48,7 @@ class Transcript:
         transcript = cls()
         transcript.history.extend(earlier.history)
         transcript._compactions = earlier._compactions[-1:]
+        transcript.shortened.update(earlier.shortened)
         return transcript
 
     @property
@@ -126,8 +128,7 @@ class Transcript:
                 elif self._compactions:
                     self._compactions.pop()
             case ev.Notice():
-                if event.without_reasoning_of:
-                    self._forget_reasoning(event.without_reasoning_of)
+                self._noticed(event)
             case ev.RetryScheduled():
                 pass
             case ev.CallAnnounced():
@@ -140,7 +141,13 @@ class Transcript:
                     apply_to_call(call, event)
                     self._keep_if_open(call)
 
-    def _forget_reasoning(self, source: str) -> None:
+    def _noticed(self, event: ev.Notice) -> None:
+        """What requests carry no more, or less of."""
+        if event.shortened:
+            self.shortened.update(event.shortened)
+            self.usage.stale, self.overflowed = True, False
+        if not (source := event.without_reasoning_of):
+            return
         for place, message in enumerate(self.history):
             if isinstance(message, AssistantMessage) and message.reasoning:
                 kept = tuple(block for block in message.reasoning if block.data.get("source", source) != source)
@@ -250,4 +257,5 @@ class Transcript:
 
     def _forget(self, call_id: str) -> CallView | None:
         self.open_calls.pop(call_id, None)
+        self.shortened.pop(call_id, None)
         return self.calls.pop(call_id, None)

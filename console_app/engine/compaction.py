@@ -85,7 +85,7 @@ async def compact(session: Session, emit: Emit, *, automatic: bool, refused: boo
     if not text:
         emit(ev.Notice(level="warning", text="Not compacted: the model wrote no summary."))
         return False
-    emit(ev.HistoryCompacted(summary=text, covers=covers, automatic=automatic))
+    emit(ev.HistoryCompacted(summary=text, covers=covers, automatic=automatic, refused=refused))
     return True
 
 

@@ -7,7 +7,8 @@ never stands between a call and its result.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from console_app.domain.amounts import CHARACTERS_A_TOKEN
@@ -26,6 +27,8 @@ _MOST_OF_ALL = 400_000  # characters that the summary is made from, where the wi
 _LEAST_OF_ALL = 8_000  # characters: where the model refuses so few, it refuses for something else
 
 SUMMARY_OPENS = "[Fanout: a summary of the conversation so far stands here in place of its older turns.]"
+LEFT_OUT = re.compile(r"\[Fanout: [\d,]+ of [\d,]+ characters are left out here, [^\]\n]{1,200}\]")  # in a result
+_NONE: Mapping[str, int] = {}
 _ASK = """\
 Below is the older part of a conversation between a user and an assistant that calls tools. Write a summary that takes \
 its place: what the user wants and has decided, what was done and found (names, paths, numbers, exactly), what failed \
@@ -50,13 +53,16 @@ class ContextPart:
 
 
 def in_context(
-    history: Sequence[AnyMessage], compaction: HistoryCompacted | None, most: int | None
+    history: Sequence[AnyMessage],
+    compaction: HistoryCompacted | None,
+    most: int | None,
+    shortened: Mapping[str, int] = _NONE,
 ) -> list[AnyMessage]:
     """The messages that a request carries, before they are made valid for the wire."""
     messages = list(history)
     if compaction is not None and 0 < compaction.covers <= len(messages):
         messages = [summary_message(compaction), *messages[compaction.covers :]]
-    return [trimmed(message, most) for message in messages]
+    return [trimmed(message, most, shortened) for message in messages]
 
 
 def summary_message(compaction: HistoryCompacted) -> UserMessage:
@@ -64,15 +70,22 @@ def summary_message(compaction: HistoryCompacted) -> UserMessage:
     return UserMessage(content=f"{SUMMARY_OPENS}\n\n{compaction.summary}", origin="fanout")
 
 
-def trimmed(message: AnyMessage, most: int | None) -> AnyMessage:
-    """A result of more than `most` characters with its middle left out, and how much that was."""
-    if most is None or not isinstance(message, ToolMessage) or len(message.content) <= most:
+def trimmed(message: AnyMessage, most: int | None, shortened: Mapping[str, int] = _NONE) -> AnyMessage:
+    """A result of more than `most` characters, or than its call was `shortened` to, with its middle left out, and how
+    much that was."""
+    if not isinstance(message, ToolMessage):
+        return message
+    own = shortened.get(message.tool_call_id)
+    why = "as the setting max_result_chars says"
+    if own is not None and (most is None or own < most):
+        most, why = own, "as the request was too large for your context window"
+    if most is None or len(message.content) <= most:
         return message
     head, tail = most - most // 4, most // 4
     left_out = len(message.content) - head - tail
     note = (
-        f"[Fanout: {left_out:,} of {len(message.content):,} characters are left out here, as the setting "
-        "max_result_chars says; ask for a part of it to read more.]"
+        f"[Fanout: {left_out:,} of {len(message.content):,} characters are left out here, {why}; ask for a part of it "
+        "to read more.]"
     )
     content = f"{message.content[:head]}\n{note}\n{message.content[len(message.content) - tail :]}"
     return message.model_copy(update={"content": content})
@@ -107,6 +120,7 @@ def breakdown(
     history: Sequence[AnyMessage],
     compaction: HistoryCompacted | None,
     most: int | None,
+    shortened: Mapping[str, int] = _NONE,
 ) -> list[ContextPart]:
     """What the next request would be made of, by source."""
     sizes: dict[str, list[int]] = {
@@ -118,7 +132,7 @@ def breakdown(
         "its calls": [],
         "results": [],
     }
-    for message in in_context(history, compaction, most):
+    for message in in_context(history, compaction, most, shortened):
         match message:
             case UserMessage():
                 summary = message.origin == "fanout" and message.content.startswith(SUMMARY_OPENS)

@@ -163,7 +163,8 @@ class Engine:
     def next_request(self) -> ModelRequest:
         """What the next one would carry before anything is said; of a strategy's own notes it has none."""
         settings, transcript = self.settings, self._session.transcript
-        messages = WireHistory().messages(transcript.history, transcript.compaction, settings.max_result_chars)
+        most, shortened = settings.max_result_chars, transcript.shortened
+        messages = WireHistory().messages(transcript.history, transcript.compaction, most, shortened=shortened)
         return ModelRequest(messages, settings.system_prompt, tuple(self._offered.values()))
 
     def spec(self, name: str) -> ToolSpec | None:

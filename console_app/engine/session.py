@@ -8,11 +8,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from console_app.domain.events import Notice
+from console_app.domain.messages import UserMessage
 from console_app.domain.ports.provider import ModelRequest, Provider
 from console_app.domain.ports.toolset import ServerSwitch, Toolset
 from console_app.domain.transcript import Transcript
 from console_app.engine.approval_gate import ApprovalGate
 from console_app.engine.call_execution import CallExecution
+from console_app.engine.history import AnyMessage
 from console_app.engine.settings import EngineSettings
 from console_app.engine.slots import Slots
 from console_app.engine.stamping import EventT, Stamper
@@ -55,6 +57,11 @@ class Session:
             call_id = f"{made}_{number}"
             number += 1
         return call_id
+
+    def messages(self, note: UserMessage | None = None) -> tuple[AnyMessage, ...]:
+        """What the next request carries, `note` at its end."""
+        told = self.transcript
+        return self.wire.messages(told.history, told.compaction, self.settings.max_result_chars, note, told.shortened)
 
     def record(self, event: EventT, turn: int = 0, step: int = 0) -> EventT:
         """Gives a new event its place among the session's and folds it in; whoever gets it stores and shows it."""

@@ -171,9 +171,7 @@ class Step:
         note = UserMessage(content=self._ask.note, origin="fanout") if self._ask.note else None
         session = self._session
         session.last_request = request = ModelRequest(
-            messages=session.wire.messages(
-                session.transcript.history, session.transcript.compaction, settings.max_result_chars, note
-            ),
+            messages=session.messages(note),
             system=settings.system_prompt,
             tools=tuple(self._specs.values()),
             tool_choice=self._ask.tool_choice,

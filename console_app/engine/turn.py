@@ -26,7 +26,7 @@ from console_app.domain.messages import AssistantMessage, ThoughtLabel, UserMess
 from console_app.domain.ports.provider import KnowsTurns, speaks
 from console_app.domain.safe_text import encodable
 from console_app.domain.tools import Outcome
-from console_app.engine import compaction, results
+from console_app.engine import compaction, results, shortening
 from console_app.engine.activity import Activity
 from console_app.engine.approval import MissedApproval
 from console_app.engine.budget import Budget
@@ -208,7 +208,7 @@ class Turn(Activity):
         await self._make_room()
         ask = Ask(tool_choice, note, label, self._builtins | self.settings.builtin_tools)
         answered = await self._run_step(self._session, ask)
-        if answered.too_large and await self._make_room(refused=True):
+        while answered.too_large and (await self._make_room(refused=True) or self._shorten()):
             answered = await self._run_step(self._session, ask)
         if label is None and answered.text.strip():
             self._said = answered.text.strip()
@@ -246,6 +246,13 @@ class Turn(Activity):
         self._may_compact = await compaction.compact(session, self.emit, automatic=True, refused=refused)
         self._repetition.forget_answers()
         return self._may_compact
+
+    def _shorten(self) -> bool:
+        """The largest results shorter in what is sent; False where that gains nothing."""
+        if (notice := shortening.shorten(self._session)) is None:
+            return False
+        self.emit(notice)
+        return True
 
     def _join_what_the_user_did(self) -> None:
         waiting, self._steering = self._steering, []

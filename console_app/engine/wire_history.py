@@ -6,7 +6,7 @@ them has its result. So those turns are made valid once and kept; a request cost
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from console_app.domain.events import HistoryCompacted
 from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
@@ -40,8 +40,10 @@ class WireHistory:
         compaction: HistoryCompacted | None,
         most: int | None,
         note: UserMessage | None = None,
+        shortened: Mapping[str, int] | None = None,
     ) -> tuple[AnyMessage, ...]:
         """What a request carries: `in_context`, then `note`, valid for every wire format."""
+        shortened = shortened or {}
         if not self._goes_on(history, compaction):
             self.__init__(self._worth_keeping)
             self._compaction = compaction
@@ -53,8 +55,8 @@ class WireHistory:
             new.append(note)
         ready = self._ready.copy()
         for place in self._long if most is None or most >= LONG else range(len(ready)):
-            ready[place] = trimmed(ready[place], most)
-        return (*ready, *normalise((trimmed(message, most) for message in new), self._ids))
+            ready[place] = trimmed(ready[place], most, shortened)
+        return (*ready, *normalise((trimmed(message, most, shortened) for message in new), self._ids))
 
     def _goes_on(self, history: Sequence[AnyMessage], compaction: HistoryCompacted | None) -> bool:
         """Whether this is still the history of the last request, with more at its end."""

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from console_app.config.paths import PRIVATE_FILE, private_folder
+from console_app.domain.picture_size import picture_size, sides_sent
 from console_app.domain.safe_text import encodable, one_line
 from console_app.domain.tools import Artifact, Outcome, ToolAnnotations, ToolResult
 from console_app.mcp_client.in_band import in_band_error
@@ -163,7 +164,9 @@ class ResultFiles:
         except OSError as error:
             return f"[{what} of type {mime}, {len(content)} bytes: not saved, {error.strerror or error}]", None
         artifact = Artifact(name=path.name, mime=mime, path=str(path), size=len(content))
-        return f"[{what} of type {mime}, {len(content)} bytes, saved as {path}]", artifact
+        smaller = sides_sent(picture_size(content)) if artifact.is_picture else ""
+        pixels = f"{smaller}, " if smaller else ""
+        return f"[{what} of type {mime}, {pixels}{len(content)} bytes, saved as {path}]", artifact
 
     def _write(self, content: bytes, stem: str, extension: str) -> Path:
         private_folder(self._folder)

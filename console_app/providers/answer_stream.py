@@ -21,6 +21,7 @@ from console_app.providers.sse import EventTooLarge, SseReader
 AFTER_END = 0.05  # seconds for the last bytes of the body, so that its connection can be used again
 AFTER_FINISH = 3.0  # seconds that usage and the end mark may take after the model finished, keep-alives or not
 LARGEST_BODY = 64 * 2**20  # bytes of an answer that isn't streamed
+SHOWN = 2_000  # bytes of what is no answer
 HALVES = "halves of characters"
 _ALIVE = frozenset(("ping", "keepalive", "heartbeat"))  # events that only keep a connection open
 _BLANK = b"\xef\xbb\xbf \t\r\n"
@@ -43,11 +44,11 @@ class OnlyKeepAlives(Exception):
 
 
 class NotAnAnswer(Exception):
-    """The body holds no answer at all; `body` is its beginning."""
+    """The body holds no answer at all; `body` is its beginning, `kind` what its headers call it."""
 
     def __init__(self, body: str) -> None:
         super().__init__("not an answer")
-        self.body = body
+        self.body, self.kind = body, ""
 
 
 class BadEvent(Exception):
@@ -145,6 +146,7 @@ class _Stream:
         self._whole: list[bytes] = []
         self._size = 0
         self._events = 0
+        self._begin = b""  # of what came before the first event
         self.news = 0  # grows with all that is more than a comment or a ping
         self._halves = HalfCharacters()
         self._noted: set[str] = set()
@@ -157,9 +159,11 @@ class _Stream:
             self._size += len(piece)
             self.news += 1
             if self._size > LARGEST_BODY:
-                raise NotAnAnswer(b"".join(self._whole)[:2000].decode("utf-8", "replace"))
+                raise NotAnAnswer(b"".join(self._whole)[:SHOWN].decode("utf-8", "replace"))
             self._whole.append(piece)
             return
+        if not self._events and len(self._begin) < SHOWN:
+            self._begin += piece[:SHOWN]
         try:
             events = self._reader.feed(piece)
         except EventTooLarge as error:
@@ -184,7 +188,7 @@ class _Stream:
             except BadEvent:
                 pass  # the connection was cut in the middle of it
         if not self._events and self._first != b":":
-            raise NotAnAnswer("")
+            raise NotAnAnswer(self._begin.decode("utf-8", "replace"))
 
     def _event(self, name: str, data: bytes) -> None:
         self._events += 1
@@ -243,7 +247,7 @@ class _Stream:
             self._answer.chunks.append(NoticeChunk(f"The endpoint sent {what}; they are shown as \ufffd.", "warning"))
 
     def _take_whole(self, data: bytes) -> None:
-        start = data[:2000].decode("utf-8", "replace")
+        start = data[:SHOWN].decode("utf-8", "replace")
         try:
             body: Any = parse_mended(data.removeprefix(b"\xef\xbb\xbf"), self._halves) if self._first != b"<" else None
         except ValueError as error:

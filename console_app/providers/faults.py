@@ -20,6 +20,7 @@ from console_app.providers.answer import ServerFault
 from console_app.providers.endpoint_address import EndpointAddress
 from console_app.providers.error_bodies import ErrorBody, html_title, read_error
 from console_app.providers.fault_wordings import is_overflow, is_overload, is_spent, refuses_tools
+from console_app.providers.proxy_in_use import proxy_in_use
 from console_app.providers.retrying import LONGEST_WAIT, retry_after, status_may_pass
 
 
@@ -115,7 +116,11 @@ def _by_status(make: _Maker, status: int, line: str, code: str, headers: Mapping
             return make.error(f"refused the request (403){tail}", "The key may lack access to this model or region.")
         case 404:
             hint = "See `fanout models` for its models; a base URL for OpenAI formats ends in /v1, for Anthropic not."
-            return make.error(f"knows no model {where.model}, or no such path (404){tail}", hint)
+            knows = f"knows no model {where.model}, or no such path" if where.model else "has no such path"
+            return make.error(f"{knows} (404){tail}", hint)
+        case 407:
+            hint = "The proxy that HTTPS_PROXY or HTTP_PROXY names wants its user and password in that URL."
+            return make.error(f"a proxy in between refused the request (407){tail}", hint)
         case 413:
             return make.error(f"the request is too large (413){tail}", "Shorten the conversation, or start anew.")
         case 429:
@@ -166,6 +171,8 @@ def _unreachable(error: BaseException, where: EndpointAddress) -> Fault:
     chain = list(_chain(error))
     names = {name for link in chain for name in _names(link)}
     make = _Maker(where, None)
+    if (proxied := _by_proxy(make, chain, names)) is not None:
+        return proxied
     if any(isinstance(link, socket.gaierror) for link in chain):
         problem = make.error(f"no such host: {where.host}", "Check the base URL and the network.")
         return Fault(problem, True, "the host name can't be resolved", most_tries=3)
@@ -190,6 +197,10 @@ def _unreachable(error: BaseException, where: EndpointAddress) -> Fault:
     if handshake := [link for link in chain if isinstance(link, ssl.SSLError) and not isinstance(link, _WAITING)]:
         hint = "Should the base URL begin with http:// instead?"
         return Fault(make.error(f"no secure connection: {one_line(str(handshake[0]), 200)}", hint))
+    if "DecodingError" in names:
+        why = next((str(link) for link in chain if "DecodingError" in _names(link) and str(link)), "no reason given")
+        hint = "Something between may have changed it: a proxy, or a wrong base URL."
+        return Fault(make.error(f"its answer can't be read: {one_line(where.scrub(why), 200)}", hint))
     if "UnsupportedProtocol" in names or "InvalidURL" in names or "LocalProtocolError" in names:
         why = one_line(str(chain[-1]), 200)
         return Fault(
@@ -203,6 +214,24 @@ def _unreachable(error: BaseException, where: EndpointAddress) -> Fault:
         return Fault(problem, True, "connection lost")
     why = one_line(where.scrub(f"{type(error).__name__}: {error}"), 300)
     return Fault(make.error(f"failed: {why}", ""))
+
+
+def _by_proxy(make: _Maker, chain: list[BaseException], names: set[str]) -> Fault | None:
+    """What went wrong on the way to a proxy, or was refused by it."""
+    proxy = proxy_in_use(make.where.url)
+    hint = "HTTPS_PROXY, HTTP_PROXY and ALL_PROXY name it; NO_PROXY lists the hosts that are reached without."
+    if any(isinstance(link, ImportError) and "socksio" in str(link) for link in chain):
+        what = f"the proxy {proxy or 'of the environment'} is a SOCKS proxy, which Fanout doesn't speak"
+        return Fault(make.error(what, f"Name an HTTP proxy. {hint}"))
+    if not proxy:
+        return None
+    if "ProxyError" in names:
+        said = next((str(link) for link in chain if "ProxyError" in _names(link) and str(link)), "no reason given")
+        problem = make.error(f"the proxy {proxy} refused: {one_line(make.where.scrub(said), 200)}", hint)
+        return Fault(problem, said[:1] == "5", "the proxy", most_tries=3)
+    if any(isinstance(link, ConnectionRefusedError | socket.gaierror) for link in chain) or "ConnectTimeout" in names:
+        return Fault(make.error(f"the proxy {proxy} can't be reached", hint), True, "no proxy", most_tries=3)
+    return None
 
 
 def _names(error: BaseException) -> set[str]:

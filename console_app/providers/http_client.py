@@ -30,7 +30,12 @@ def make_http_client(config: ProviderConfig, where: EndpointAddress) -> httpx2.A
     plain = where.url.startswith("http://") and where.is_loopback
     verify = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if plain else True
     client = httpx2.AsyncClient(
-        timeout=timeout, follow_redirects=False, verify=verify, headers={"Accept-Encoding": "gzip, deflate"}
+        timeout=timeout,
+        follow_redirects=False,
+        verify=verify,
+        headers={"Accept-Encoding": "gzip, deflate"},
+        trust_env=not plain,  # which is proxies and certificates: a proxy can't reach this machine
+        mounts={"http://": None, "https://": None, "all://": None} if where.is_loopback else None,
     )
     longest = min(LONGEST_REFUSAL, config.read_timeout)
 

@@ -11,6 +11,8 @@ from typing import Any
 
 from console_app.providers.call_accumulator import UNOWNED, Call, CallAccumulator, Label, arguments_text
 
+NAMED_AGAIN = "its name came again without a label that says of which call, so this may be one call or two"
+
 
 class ChatCalls:
     """Gives the fragments of one answer to `calls`.
@@ -84,7 +86,7 @@ class ChatCalls:
         if not near or (call and near == [call] and (label.key is not None or call.name != name)):
             return False
         for one in near:
-            one.doubt = UNOWNED
+            one.doubt = NAMED_AGAIN
         return True
 
     # -- names

@@ -19,12 +19,12 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
+from console_app.domain.picture_size import WIDEST, scaled
 from console_app.domain.ports.provider import ModelRequest
 
 if TYPE_CHECKING:
     from PIL.Image import Image as Pixels
 
-WIDEST = 2_000  # pixels of the longest side: with many pictures Anthropic refuses more
 MOST = 20  # pictures of a request; of more, the oldest are only named
 FEWER = 5  # left out at a time, so that most steps repeat what the last one sent and hit the cache
 MOST_ENCODED = 28_000_000  # characters of base64 in a request: Anthropic takes 32 MB in all
@@ -128,7 +128,10 @@ def _fitted(content: bytes, mime: str) -> tuple[bytes, str]:
                     return b"", ""
                 picture.draft("RGB", (WIDEST, WIDEST))  # JPEG is decoded smaller at once
                 small = ImageOps.exif_transpose(picture)
-                small.thumbnail((WIDEST, WIDEST))
+                # As the size before `draft` has it, for that is what people are told.
+                turned = (width > height) != (small.width > small.height)
+                sides = scaled((height, width) if turned else (width, height))
+                small = small.resize(sides, reducing_gap=2.0)  # pyright: ignore[reportUnknownMemberType]
                 return _encoded(small, mime)
     except Exception:  # Pillow raises what its decoders raise
         return content, mime

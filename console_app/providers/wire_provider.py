@@ -285,7 +285,9 @@ class WireProvider(ABC):
                         count += 1
                         if count % SLICE == 0:
                             await asyncio.sleep(0)
-            except Exception:
+            except Exception as error:
+                if isinstance(error, NotAnAnswer):
+                    error.kind = response.headers.get("content-type", "")
                 for chunk in answer.take():
                     yield chunk
                 raise
@@ -364,7 +366,7 @@ class WireProvider(ABC):
                 silent.unavailable = True
                 return Fault(silent, False, "silence")
             case NotAnAnswer():
-                return Fault(not_a_stream(failure.body, "", self._where))
+                return Fault(not_a_stream(failure.body, failure.kind, self._where))
             case BadEvent():
                 start = one_line(self._where.scrub(failure.data), 120)
                 return Fault(AnswerInterrupted(f"{self._where}: sent an event that is not JSON: {start}", "Try again."))

@@ -27,6 +27,9 @@ def test_a_base_url_is_kept_as_it_is(url: str) -> None:
         ("http://h/\x1b[31m", "has a space or another character"),
         ("http://h/v1?key=1", "may not have a query"),
         ("http://h/v1/chat/completions", "is one endpoint of the API, not its base: write http://h/v1"),
+        ("http://h/v1/responses/", "is one endpoint of the API, not its base: write http://h/v1"),
+        ("http://h/v1/models", "is one endpoint of the API, not its base: write http://h/v1"),
+        ("http://h/v1/messages", "is one endpoint of the API, not its base: write http://h"),
     ],
 )
 def test_another_is_refused_with_the_reason(url: str, says: str) -> None:

@@ -12,10 +12,10 @@ import pytest
 from console_app.conversation import attached_files
 from console_app.conversation.attachments import MOST_FILES, Attachments, Chip, Composed
 from console_app.conversation.file_mentions import written_path
-from console_app.conversation.picture_size import picture_size
 from console_app.domain.errors import AttachmentError
 from console_app.domain.events import EVENT, MessageAdded
 from console_app.domain.messages import Attachment, UserMessage
+from console_app.domain.picture_size import picture_size
 from console_app.providers.pictures import LARGEST_FILE
 from tests.engine.peers import Model, engine_of, only, play
 
@@ -272,16 +272,18 @@ async def test_what_was_pasted_names_nothing(folder: Path) -> None:
 async def test_chips_say_what_goes_along_and_what_can_not(folder: Path) -> None:
     (folder / "a.md").write_text("x" * 8400)
     (folder / "a.png").write_bytes(png())
+    (folder / "wide.png").write_bytes(png(4000, 1000))
     (folder / "a.bin").write_bytes(b"\0")
     seen = attachments(folder)
-    text = "@a.md @a.md:1 @a.png @a.bin @gone.md @alice @. @a.md"
+    text = "@a.md @a.md:1 @a.png @wide.png @a.bin @gone.md @alice @. @a.md"
     chips = [
         Chip("a.md", "~2.1k tokens"),
         Chip("a.md", "~2.1k tokens · line 1 of 1"),
         Chip("a.png", "picture · 68 B"),
+        Chip("wide.png", "picture · 4.0 KB · 4000x1000 pixels, sent as 2000x500"),
         Chip("a.bin", "is neither text nor a PNG, JPEG, GIF or WebP picture", refused=True),
         Chip("gone.md", "no such file", refused=True),
-        Chip("./", "~4 tokens · 3 entries"),
+        Chip("./", "~7 tokens · 4 entries"),
     ]
     assert await seen.chips(text) == chips
     (folder / "a.md").write_text("shorter")

@@ -141,3 +141,16 @@ async def test_while_the_fallback_answers_the_window_is_its_own(server: WireServ
     assert await talk.says("and you?") == "I am first."
     assert (talk.models.name, talk.models.window) == ("lab/first", 5000)
     await talk.close()
+
+
+async def test_of_an_endpoint_without_a_list_a_model_has_to_be_named() -> None:
+    with WireServer(lambda _: Reply.json({"error": "no such path"}, 404)) as server:
+        source = ConfiguredModels(
+            Settings.model_validate({"model": "openai", "base_url": server.base_url("openai-chat")}), {}
+        )
+        with pytest.raises(ConfigError) as raised:
+            await source.named(source.choose())
+    said = raised.value.line
+    assert "no model was named, and openai at http://127.0.0.1" in said
+    assert "has no such path (404): no such path. Name one: -m openai/MODEL." in said
+    assert "knows no model" not in said

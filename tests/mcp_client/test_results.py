@@ -206,3 +206,10 @@ def test_blocks_beyond_the_bound_are_told_and_not_read() -> None:
     cleaned = clean_result({"content": [text("x")] * 10_005})["content"]
     assert len(cleaned) == 10_001
     assert cleaned[-1]["text"] == "[5 more blocks are left out: of one result, the first 10000 are kept]"
+
+
+def test_a_picture_that_is_made_smaller_for_models_says_so(tmp_path: Path) -> None:
+    wide = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + (5000).to_bytes(4) + (1000).to_bytes(4)
+    (said, small) = (result_of(result(picture(data)), ResultFiles(tmp_path)).content for data in (wide, wide[:16]))
+    assert "[image of type image/png, 5000x1000 pixels, sent as 2000x400, 24 bytes, saved as " in said
+    assert "[image of type image/png, 16 bytes, saved as " in small

@@ -236,7 +236,7 @@ async def test_plain_words_with_status_200(server: WireServer, api: Api) -> None
 @every_api
 async def test_json_that_is_no_answer(server: WireServer, api: Api) -> None:
     _, error = await failure_of(server, api, Reply.json({"hello": "world"}))
-    assert 'no model\'s answer (no content type): {"hello": "world"}' in error.line
+    assert 'no model\'s answer (application/json): {"hello": "world"}' in error.line
 
 
 @every_api
@@ -409,3 +409,18 @@ async def test_a_reset_connection_is_told_in_the_words_of_the_network(api: Api, 
     _, error = await failure_of(server, api, *[Reply([*begun, Cut("reset")])] * 5)
     assert "the connection was lost: [Errno" in error.line
     assert "deque" not in error.line
+
+
+@every_api
+@pytest.mark.parametrize("framing", ["chunked", "length"])
+async def test_words_in_place_of_an_answer_are_quoted(server: WireServer, api: Api, framing: Any) -> None:
+    words = Reply([b"upstream is ", b"asleep"], content_type="text/plain", framing=framing)
+    _, error = await failure_of(server, api, words)
+    assert "answered with something that is no model's answer (text/plain): upstream is asleep. Check" in error.line
+
+
+@every_api
+async def test_an_answer_that_can_not_be_decompressed_is_told(server: WireServer, api: Api) -> None:
+    _, error = await failure_of(server, api, Reply([b"no gzip"], headers={"Content-Encoding": "gzip"}))
+    assert "its answer can't be read: " in error.line
+    assert "DecodingError" not in error.line

@@ -12,11 +12,12 @@ from typing import Any
 import pytest
 
 from console_app.domain.messages import AssistantMessage, Attachment, ToolMessage, UserMessage
+from console_app.domain.picture_size import WIDEST, picture_size, scaled, sides_sent
 from console_app.domain.ports.provider import ModelRequest, no_pictures
 from console_app.domain.tools import ToolCall
 from console_app.engine.history import normalise
 from console_app.providers.openai_chat_request import chat_messages
-from console_app.providers.pictures import LARGEST
+from console_app.providers.pictures import LARGEST, pictures_of
 from tests.providers.reading import notices_of, provider_at, read, text_of
 from tests.wire_bytes import APIS, Answer, Api, Text
 from tests.wire_server import Reply, WireServer
@@ -196,6 +197,28 @@ async def test_a_large_picture_is_made_small(server: WireServer, tmp_path: Path,
     assert picture["source"]["media_type"] == mime
     with Image.open(io.BytesIO(base64.b64decode(picture["source"]["data"]))) as small:
         assert small.size == (2000, 1000)
+
+
+@pytest.mark.parametrize("sides", [(6001, 3333), (2001, 7), (1234, 4321), (2000, 2000)])
+@pytest.mark.parametrize("orientation", [0, 6])
+def test_a_picture_is_as_large_as_people_are_told(tmp_path: Path, sides: tuple[int, int], orientation: int) -> None:
+    from PIL import Image
+
+    path = drawn(tmp_path / "photo.jpg", *sides, "JPEG")
+    if orientation:
+        with Image.open(path) as photo:
+            exif = Image.Exif()
+            exif[0x0112] = orientation
+            photo.save(path, "JPEG", exif=exif)
+    told = picture_size(path.read_bytes())
+    assert told == (sides[::-1] if orientation else sides)
+    (sent,) = pictures_of(UserMessage(content="", images=(str(path),)))
+    with Image.open(io.BytesIO(base64.b64decode(sent.data))) as picture:
+        if max(sides) > WIDEST:
+            assert picture.size == scaled(told)
+            assert sides_sent(told).endswith("sent as {}x{}".format(*picture.size))
+        else:
+            assert (picture.size, sides_sent(told)) == (sides, "")
 
 
 async def test_of_many_pictures_the_newest_are_sent(server: WireServer, tmp_path: Path) -> None:

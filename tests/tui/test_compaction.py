@@ -8,11 +8,13 @@ from typing import Any
 
 from textual.pilot import Pilot
 
+from console_app.conversation.request_report import NEXT, request_report
 from console_app.domain.errors import ContextOverflow
 from console_app.domain.ports.provider import Chunk, FinishChunk, ModelRequest, TextChunk, UsageChunk
+from console_app.domain.ports.toolset import CallReporter, Invocation
 from console_app.engine.context import SUMMARY_OPENS
 from console_app.sessions.replay import Replay
-from tests.tui.parts import WrittenModel, app, chat, say, see, seen, until
+from tests.tui.parts import Tools, WrittenModel, app, calls, chat, say, see, seen, until
 from tests.tui.test_sessions_on_screen import console, library
 
 
@@ -97,12 +99,44 @@ async def test_a_request_that_was_too_large_goes_out_again_with_a_summary(tmp_pa
         for text in ("first", "second", "third"):
             await ask(pilot, text)
         await see(pilot, "at last")
+        await see(pilot, "Compacted, as the request was too large for the model")
         lines = seen(pilot.app)
         assert lines.index("too large for the model") < lines.index("Compacted") < lines.index("at last")
         assert "9 of 8 tokens" not in lines
         assert len(model.requests) == 5
         assert model.requests[4].messages[0].content.startswith(SUMMARY_OPENS)
         assert sent(model.requests[4])[-1].endswith("third")
+
+
+class Small(WrittenModel):
+    """Refuses every request of more than 9,000 characters of results, as too large."""
+
+    def stream(self, request: ModelRequest) -> Any:
+        if sum(len(one.content) for one in request.messages if one.role == "tool") > 9_000:
+            self.requests.append(request)
+            raise ContextOverflow("the request is larger than the model's context window: 9 of 8 tokens")
+        return super().stream(request)
+
+
+async def test_a_first_turn_with_too_large_results_goes_on_with_them_shorter(tmp_path: Path) -> None:
+    async def page(invocation: Invocation, _: CallReporter) -> str:
+        return "x" * int(invocation.arguments["n"])
+
+    model = Small(calls(("lab_do", '{"n": 30000}'), ("lab_do", '{"n": 50}')), say("I read it."))
+    console = app(tmp_path, model, Tools({("lab", "do"): page}))
+    async with console.run_test(size=(110, 60)) as pilot:
+        await ask(pilot, "first")
+        await see(pilot, "I read it.")
+        words = " ".join(seen(pilot.app).split())
+        assert "its largest result is sent shortened to 14," in words
+        assert "and it goes out again. All of it stays here and in the session." in words
+        chat(pilot.app).prompt_area.take("/request")
+        await see(pilot, NEXT)
+        report = request_report(chat(pilot.app).conversation.engine)
+        assert report.count("of 30,000 characters are left out here, as the request was too large") == 2
+        await pilot.press("escape")
+        chat(pilot.app).prompt_area.take("/context")
+        await see(pilot, "Shortened further, as a request was refused as too large: 1 of them.")
 
 
 async def test_where_nothing_can_be_compacted_it_is_said(tmp_path: Path) -> None:

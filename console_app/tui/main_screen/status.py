@@ -40,9 +40,8 @@ def _context(services: ConsoleServices, transcript: Transcript) -> int:
     if not usage.stale or not usage.context:
         return usage.context
     settings, tools = services.engine.settings, services.engine.toolset.tools()
-    parts = breakdown(
-        settings.system_prompt, tools, transcript.history, transcript.compaction, settings.max_result_chars
-    )
+    most, shortened = settings.max_result_chars, transcript.shortened
+    parts = breakdown(settings.system_prompt, tools, transcript.history, transcript.compaction, most, shortened)
     return sum(part.tokens for part in parts)
 
 

@@ -39,6 +39,8 @@ class CompactionBlock(NoticeBlock):
             self.text = "Compaction taken back: the model reads the whole conversation again."
         else:
             why = ", as its context was nearly full" if event.automatic else ""
+            if event.refused:
+                why = ", as the request was too large for the model"
             self.text = (
                 f"Compacted{why}: the model reads a summary in place of the {plural(event.covers, 'message')} before. "
                 "All of it stays here and in the session; /compact undo takes it back."
