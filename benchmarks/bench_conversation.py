@@ -19,6 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from textual.app import App, ComposeResult
 from textual.widgets import Input
 
+from benchmarks.console import parser
 from console_app.domain import events as ev
 from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
 from console_app.domain.tools import Outcome, ToolCall
@@ -267,4 +268,6 @@ async def main(names: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main(sys.argv[1:]))
+    words = parser(__doc__)
+    words.add_argument("names", metavar="NAME", nargs="*", help="a part of: " + ", ".join(SCENES))
+    asyncio.run(main(words.parse_args().names))
