@@ -28,7 +28,6 @@ from console_app.sessions.library import collector_at_rest
 from console_app.sessions.store import Store
 from console_app.tui.event_router import EventRouter
 from console_app.tui.transcript_view.view import ConversationView
-from console_app.tui.widgets.timing import Timing
 
 PARAGRAPH = """## Section {n}
 
@@ -70,7 +69,7 @@ class Scene:
     def __init__(self, app: Bench) -> None:
         self.app = app
         self.view = app.query_one(ConversationView)
-        self.router = EventRouter(self.view, Transcript(), Timing())
+        self.router = EventRouter(self.view, Transcript())
 
     def show(self, event: ev.Event) -> None:
         self.router.show(event)
@@ -81,7 +80,7 @@ class Scene:
         self.show(ev.StepStarted(turn=number, step=1, at=at))
 
     async def settled(self) -> None:
-        while self.view.is_moving and self.view._list.dirty:  # noqa: ASYNC110 (the view has no event for it)
+        while not self.view.is_painted:  # noqa: ASYNC110 (the view has no event for it)
             await asyncio.sleep(0.005)
 
 
