@@ -17,7 +17,7 @@ from itertools import pairwise
 from pathlib import Path
 from statistics import median
 
-from benchmarks.console import PROBES, Console, Endpoint, fanout, fanout_env, percentile, row
+from benchmarks.console import PROBES, Console, Endpoint, fanout, fanout_env, parser, percentile, row
 
 PROMPT = "go\r"
 
@@ -186,10 +186,15 @@ ALL: dict[str, Callable[[Endpoint], None]] = {
 
 def main() -> None:
     """Runs what was named, or everything."""
+    words = parser(__doc__)
+    words.add_argument("names", metavar="NAME", nargs="*", help=", ".join(ALL))
+    names: list[str] = words.parse_args().names
+    if unknown := [name for name in names if name not in ALL]:
+        words.error(f"there is no benchmark {', '.join(unknown)}")
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     row(f"Python {sys.version.split()[0]}, {os.cpu_count()} cores")
     with Endpoint() as endpoint:
-        for name in sys.argv[1:] or ALL:
+        for name in names or ALL:
             ALL[name](endpoint)
 
 

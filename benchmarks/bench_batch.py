@@ -18,7 +18,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from benchmarks.console import row
+from benchmarks.console import parser, row
 
 SIZES = (100, 1_000, 10_000)
 JOBS = 64
@@ -39,15 +39,19 @@ steps = [ { text = "The last one is {{last_result}}." } ]
 
 def main() -> None:
     """Every size in a process of its own."""
-    sizes = [int(word) for word in sys.argv[1:] if word.isdigit()] or SIZES
-    if "--child" in sys.argv:
-        print(
-            json.dumps(asyncio.run(_measured(sizes[0], profile="--profile" in sys.argv, events="--events" in sys.argv)))
-        )
+    words = parser(__doc__)
+    words.add_argument("sizes", metavar="N", type=int, nargs="*", help="items")
+    words.add_argument("--profile", action="store_true", help="say where the time goes")
+    words.add_argument("--events", action="store_true", help="with one event file an item")
+    words.add_argument("--child", action="store_true", help="measure in this process, and print JSON")
+    given = words.parse_args()
+    sizes: list[int] = given.sizes or list(SIZES)
+    if given.child:
+        print(json.dumps(asyncio.run(_measured(sizes[0], profile=given.profile, events=given.events))))
         return
     for size in sizes:
         with tempfile.TemporaryDirectory(prefix="fanout-bench-") as home:
-            options = [word for word in sys.argv[1:] if word.startswith("--")]
+            options = ["--profile"] * given.profile + ["--events"] * given.events
             command = [sys.executable, "-m", "benchmarks.bench_batch", str(size), "--child", *options]
             environ = {**os.environ, "FANOUT_HOME": home}
             done = subprocess.run(command, env=environ, stdout=subprocess.PIPE, check=True, text=True)

@@ -14,7 +14,7 @@ import asyncio
 import json
 import sys
 
-from benchmarks.console import row
+from benchmarks.console import parser, row
 from console_app.domain import events as ev
 from tests.engine.peers import Tools, engine_of, play, spec
 from tests.prompt_cache import Counted, PromptCache
@@ -84,9 +84,13 @@ async def measure(steps: int, calls: int) -> tuple[float, float]:
 
 def main() -> None:
     """Ends with 1 where less of what an earlier request had sent is read than is wanted."""
-    steps, calls = (int(word) for word in sys.argv[1:3]) if len(sys.argv) > 2 else (20, 32)
+    words = parser(__doc__)
+    words.add_argument("steps", metavar="STEPS", type=int, nargs="?", default=20)
+    words.add_argument("calls", metavar="CALLS", type=int, nargs="?", default=32, help="of a step")
+    given = words.parse_args()
+    steps, calls = given.steps, given.calls
     known, share = asyncio.run(measure(steps, calls))
-    held = known if len(sys.argv) > 2 else min(known, share)
+    held = known if len(sys.argv) > 1 else min(known, share)
     if held < WANTED:
         sys.exit(f"{held:.2%} is less than {WANTED:.0%}")
 

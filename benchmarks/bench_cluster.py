@@ -17,6 +17,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from benchmarks.console import parser
 from console_app.cluster.dealer import Dealer
 from console_app.cluster.engine import EXCHANGES
 
@@ -27,6 +28,7 @@ BURNING, BURNT = 60, 0.4  # items that take a processor, and seconds of it that 
 
 def main() -> None:
     """Prints one line a measurement."""
+    parser(__doc__).parse_args()
     sums = [{"tool": "calculator.evaluate", "arguments": {"expression": f"{n}^2"}} for n in range(ITEMS)]
     burning = [{"tool": "burning.burn", "arguments": {"seconds": BURNT}, "id": str(n)} for n in range(BURNING)]
     for what, rows in (("a call to the calculator", sums), (f"{BURNT} s of a processor", burning)):

@@ -19,6 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from textual.app import App, ComposeResult
 from textual.widgets import Input
 
+from benchmarks.console import parser
 from console_app.domain import events as ev
 from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
 from console_app.domain.tools import Outcome, ToolCall
@@ -27,7 +28,6 @@ from console_app.sessions.library import collector_at_rest
 from console_app.sessions.store import Store
 from console_app.tui.event_router import EventRouter
 from console_app.tui.transcript_view.view import ConversationView
-from console_app.tui.widgets.timing import Timing
 
 PARAGRAPH = """## Section {n}
 
@@ -69,7 +69,7 @@ class Scene:
     def __init__(self, app: Bench) -> None:
         self.app = app
         self.view = app.query_one(ConversationView)
-        self.router = EventRouter(self.view, Transcript(), Timing())
+        self.router = EventRouter(self.view, Transcript())
 
     def show(self, event: ev.Event) -> None:
         self.router.show(event)
@@ -80,7 +80,7 @@ class Scene:
         self.show(ev.StepStarted(turn=number, step=1, at=at))
 
     async def settled(self) -> None:
-        while self.view.is_moving and self.view._list.dirty:  # noqa: ASYNC110 (the view has no event for it)
+        while not self.view.is_painted:  # noqa: ASYNC110 (the view has no event for it)
             await asyncio.sleep(0.005)
 
 
@@ -267,4 +267,6 @@ async def main(names: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main(sys.argv[1:]))
+    words = parser(__doc__)
+    words.add_argument("names", metavar="NAME", nargs="*", help="a part of: " + ", ".join(SCENES))
+    asyncio.run(main(words.parse_args().names))

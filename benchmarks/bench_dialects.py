@@ -21,6 +21,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from benchmarks.console import parser
 from benchmarks.text import tokens
 from console_app.dialects import Scanner, ToolSignature, parse, render_calls
 
@@ -88,6 +89,8 @@ def beside_smolagents(words: str) -> list[tuple[str, float]]:
 
 
 def main() -> None:
+    """Prints a line a dialect and a way to cut it."""
+    parser(__doc__).parse_args()
     words = "".join(tokens(SIZE // 4))
     small = [Call("write_file", {"path": f"src/part_{n}.py", "content": "x = 1\n" * 8, "mode": n}) for n in range(3000)]
     large = [Call("write_file", {"path": "notes.md", "content": words})]

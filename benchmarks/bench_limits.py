@@ -18,7 +18,7 @@ from pathlib import Path
 
 import psutil
 
-from benchmarks.console import Console, Endpoint, fanout_env, row
+from benchmarks.console import Console, Endpoint, fanout_env, parser, row
 
 LIMIT = 5.0
 MOST = 2.0  # seconds behind the limit
@@ -95,11 +95,14 @@ def console(endpoint: Endpoint, model: str, options: tuple[str, ...]) -> tuple[f
 
 def main() -> None:
     """All, or those that have one of the words in their names."""
+    words = parser(__doc__)
+    words.add_argument("names", metavar="NAME", nargs="*", help="a part of: " + "; ".join(WHAT))
+    names: list[str] = words.parse_args().names
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     row("seconds behind a limit of 5 s", "turn", "process", "console", "its end", "memory")
     with Endpoint() as endpoint:
         for name, (model, options) in WHAT.items():
-            if len(sys.argv) > 1 and not any(word in name for word in sys.argv[1:]):
+            if names and not any(word in name for word in names):
                 continue
             turn, process, memory = headless(endpoint.url, model, options)
             seen, end = console(endpoint, model, options)

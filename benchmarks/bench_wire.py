@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from benchmarks.console import row
+from benchmarks.console import parser, row
 from console_app.domain.ports.toolset import Invocation
 from console_app.mcp_client.hub import Hub
 from console_app.mcp_client.traffic import Traffic
@@ -58,8 +58,9 @@ def _least(seconds: list[float]) -> float:
 
 def main() -> None:
     """Prints the figures; exits 1 when recording costs more than it may."""
-    calls = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
-    recorded, bare = asyncio.run(measure(calls))
+    words = parser(__doc__)
+    words.add_argument("calls", metavar="CALLS", type=int, nargs="?", default=10_000)
+    recorded, bare = asyncio.run(measure(words.parse_args().calls))
     share = recorded / bare - 1
     row("a call, its wire recorded", f"{recorded * 1000:.3f} ms")
     row("a call, not recorded", f"{bare * 1000:.3f} ms")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import fcntl
 import json
 import os
@@ -24,6 +25,11 @@ import psutil
 # Letters that no screen shows by itself: one is typed, and timed until its bytes are written.
 PROBES = [chr(c) for c in range(0x410, 0x450)]
 QUERIES = {b"\x1b[6n": b"\x1b[1;1R", b"\x1b[?2026$p": b"\x1b[?2026;2$y", b"\x1b[c": b"\x1b[?62;22c"}
+
+
+def parser(doc: str | None) -> argparse.ArgumentParser:
+    """Of a benchmark's words and options; its help is what the module says of itself."""
+    return argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
 
 
 class Endpoint:

@@ -15,7 +15,6 @@ import asyncio
 import gc
 import json
 import os
-import sys
 import tempfile
 import threading
 import time
@@ -26,6 +25,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from benchmarks.console import parser
 from console_app.conversation.models import Models
 from console_app.domain.approvals import ApprovalMode
 from console_app.domain.ports.provider import (
@@ -162,8 +162,11 @@ def growth(looks: Sequence[Look], begin: int) -> dict[str, float]:
 
 def main() -> None:
     """Prints each look, and what grew a turn."""
-    numbers = [int(word) for word in sys.argv[1:] if word.isdecimal()]
-    turns, endless = numbers[0] if numbers else 10_000, "--endless" in sys.argv
+    words = parser(__doc__)
+    words.add_argument("turns", metavar="TURNS", type=int, nargs="?", default=10_000)
+    words.add_argument("--endless", action="store_true", help="one conversation of all turns")
+    given = words.parse_args()
+    turns, endless = given.turns, given.endless
     begin = time.monotonic()
     every = NEW_AFTER * max(turns // NEW_AFTER // 10, 1)
     with tempfile.TemporaryDirectory() as folder:

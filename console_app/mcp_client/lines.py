@@ -12,6 +12,7 @@ from dataclasses import dataclass
 LARGEST_LINE = 32 * 1024 * 1024  # bytes
 ENDLESS = 8  # times the limit: such a line is taken to have no end
 OVERSIZED_EXCERPT = 4096
+_OBJECT = 64  # bytes that a line takes beside its own, at most
 
 # The id of a response where writers put it: first, or last. Between, "id" may be anything's.
 _ID_FIRST = re.compile(rb'^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(\d+)\s*[,}]')
@@ -37,6 +38,11 @@ class Oversized:
     size: int
     whole: bool = False
     endless: bool = False
+
+
+def weight(line: bytes | Oversized) -> int:
+    """Bytes that keeping a line takes: a flood of empty ones takes memory and time too."""
+    return _OBJECT + (len(line) if isinstance(line, bytes) else len(line.head) + len(line.tail))
 
 
 class LineSplitter:

@@ -20,7 +20,7 @@ from console_app.config.child_environment import for_servers
 from console_app.config.mcp_servers import ServerConfig
 from console_app.domain.safe_text import one_line
 from console_app.mcp_client.guard import Guard
-from console_app.mcp_client.lines import LineSplitter, Oversized
+from console_app.mcp_client.lines import LineSplitter, Oversized, weight
 from console_app.mcp_client.server_log import ServerLog
 from console_app.mcp_client.shared import to_the_end
 
@@ -29,7 +29,7 @@ _AFTER_EOF: Final = 0.8  # seconds to leave by itself once its stdin is closed,
 _HURRIED: Final = 0.2  # and when there is no time for that
 _AFTER_CONTROL: Final = 1.5  # that its keeper may take to end it and all its children
 _LAST_OUTPUT: Final = 0.2  # seconds for output still in the pipe after the exit
-_READ_AHEAD: Final = 4 * 1024 * 1024  # bytes of lines nobody has taken yet before reading pauses
+READ_AHEAD: Final = 4 * 1024 * 1024  # bytes that lines take which nobody has taken yet, before reading pauses
 _WRITE_BEHIND: Final = 64 * 1024 * 1024  # bytes a server may leave unread on its stdin before it counts as stuck
 
 
@@ -41,7 +41,7 @@ class ServerProcess(asyncio.SubprocessProtocol):
         self._guard = guard
         self._splitter = LineSplitter()
         self._lines: deque[bytes | Oversized] = deque()
-        self._waiting = 0  # bytes in _lines
+        self.waiting = 0  # bytes that the lines take which nobody has taken yet
         self._paused = False
         self._arrived = asyncio.Event()
         self._exited = asyncio.Event()
@@ -109,8 +109,8 @@ class ServerProcess(asyncio.SubprocessProtocol):
             return
         for line in self._splitter.feed(data):
             self._lines.append(line)
-            self._waiting += len(line) if isinstance(line, bytes) else 0
-        if self._waiting > _READ_AHEAD and not self._paused:
+            self.waiting += weight(line)
+        if self.waiting > READ_AHEAD and not self._paused:
             self._paused = True
             self._stdout().pause_reading()
         self._arrived.set()
@@ -150,16 +150,11 @@ class ServerProcess(asyncio.SubprocessProtocol):
             self._arrived.clear()
             await self._arrived.wait()
         line = self._lines.popleft()
-        self._waiting -= len(line) if isinstance(line, bytes) else 0
-        if self._paused and self._waiting <= _READ_AHEAD // 2:
+        self.waiting -= weight(line)
+        if self._paused and self.waiting <= READ_AHEAD // 2:
             self._paused = False
             self._stdout().resume_reading()
         return line
-
-    @property
-    def has_waiting(self) -> bool:
-        """Whether a line has arrived that nobody has taken yet."""
-        return bool(self._lines)
 
     @property
     def exit_code(self) -> int | None:

@@ -19,7 +19,7 @@ from mcp.shared.message import SessionMessage
 from mcp_types import INTERNAL_ERROR, ErrorData, JSONRPCError, JSONRPCMessage, jsonrpc_message_adapter
 
 from console_app.domain.safe_text import one_line
-from console_app.mcp_client.lines import LARGEST_LINE, Oversized, find_id
+from console_app.mcp_client.lines import LARGEST_LINE, Oversized, find_id, weight
 from console_app.mcp_client.process import ServerProcess
 from console_app.mcp_client.progress_flood import ProgressFlood
 from console_app.mcp_client.server_log import ServerLog
@@ -30,6 +30,8 @@ from console_app.mcp_client.wire_message import WireMessage
 
 ToSdk = MemoryObjectSendStream[SessionMessage | Exception]
 GARBAGE_LINES = 200  # that are logged; without one message among them, this is no MCP server
+MOST_GARBAGE = 64 * 2**20  # bytes that lines take which stand between two messages
+_TURN = 2**14  # bytes of lines that are read before the rest of the program has its turn
 
 
 class StdioFault(Exception):
@@ -44,6 +46,7 @@ class StdioConversation:
         self._log = log
         self._messages = 0
         self._garbage_lines = 0
+        self._garbage_size = 0  # since the last message
         self.garbage = ""
         self.fault = ""  # why reading was given up
 
@@ -67,14 +70,15 @@ class StdioConversation:
             from_server.close()
 
     async def _read(self, to_sdk: ToSdk, handshake: SilentServer) -> None:
-        flood, held = ProgressFlood(), 0
+        flood, read = ProgressFlood(), 0
         async with to_sdk:
             try:
                 while (line := await self._process.receive()) is not None:
-                    if isinstance(line, bytes) and flood.holds(line) and self._process.has_waiting:
-                        held += 1
-                        if held % 256 == 0:
-                            await asyncio.sleep(0)  # so that a flood holds up nobody
+                    read += weight(line)
+                    if read > _TURN:
+                        read = 0
+                        await asyncio.sleep(0)
+                    if isinstance(line, bytes) and flood.holds(line) and self._process.waiting:
                         continue
                     taken = flood.take()
                     for each in taken if taken and taken[-1] is line else [*taken, line]:
@@ -86,12 +90,12 @@ class StdioConversation:
                 self._log.write_line(self.fault)
 
     async def _pass_on(self, line: bytes | Oversized, to_sdk: ToSdk, handshake: SilentServer) -> None:
+        self._garbage_size += weight(line)
         message = self._oversized(line) if isinstance(line, Oversized) else self._message(line)
-        if message is not None:
-            if not handshake.heard(message.message):
-                await to_sdk.send(message)
-        elif self._garbage_lines % 50 == 0:
-            await asyncio.sleep(0)  # a flood of nonsense must not hold up the event loop
+        if self._garbage_size > MOST_GARBAGE:
+            raise StdioFault(f"wrote more than {MOST_GARBAGE // 2**20} MB in a row that hold no MCP message")
+        if message is not None and not handshake.heard(message.message):
+            await to_sdk.send(message)
 
     def _message(self, line: bytes) -> SessionMessage | None:
         line = line.strip().removeprefix(b"\xef\xbb\xbf")
@@ -102,6 +106,7 @@ class StdioConversation:
         except (ValueError, RecursionError) as error:
             return self._unreadable(line, error)
         self._messages += 1
+        self._garbage_size = 0
         return message
 
     def _unreadable(self, line: bytes, error: Exception) -> SessionMessage | None:

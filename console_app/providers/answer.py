@@ -3,21 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
-from itertools import groupby
-from typing import Any, Final, Protocol, cast
+from collections.abc import Sequence
+from typing import Any, Protocol
 
-from console_app.domain.ports.provider import (
-    CallDelta,
-    Chunk,
-    FinishChunk,
-    FinishReason,
-    NoticeChunk,
-    ReasoningChunk,
-    TextChunk,
-)
+from console_app.domain.ports.provider import Chunk, FinishChunk, FinishReason, NoticeChunk
 from console_app.domain.safe_text import one_line
 from console_app.domain.tools import ToolSpec
+from console_app.providers.chunk_buffer import ChunkBuffer
 from console_app.providers.error_bodies import error_message as error_message
 from console_app.providers.fault_wordings import is_failed_call
 from console_app.providers.offered_tools import OfferedTools
@@ -46,10 +38,6 @@ _CUTS: dict[str, FinishReason] = {
     "sensitive": "filtered",
     "pause_turn": "paused",
 }
-
-
-# Chunks that are more of what one before them began.
-FLOWING: Final = frozenset({TextChunk, ReasoningChunk, CallDelta})
 
 
 class ServerFault(Exception):
@@ -81,7 +69,7 @@ class WireAnswer(ABC):
     """
 
     def __init__(self, tools: Sequence[ToolSpec] = ()) -> None:
-        self.chunks: list[Chunk] = []
+        self.chunks = ChunkBuffer()
         self.offered = OfferedTools(tools)
         self.finished = False
         self.over = False
@@ -121,10 +109,8 @@ class WireAnswer(ABC):
         """Appends the reasoning that is to be kept, as far as it came."""
 
     def take(self) -> list[Chunk]:
-        """The chunks since the last time, text that came in several of them as one."""
-        chunks = _merged(self.chunks) if len(self.chunks) > 1 else self.chunks.copy()
-        self.chunks.clear()
-        return chunks
+        """The chunks since the last time."""
+        return self.chunks.take()
 
     def done_marker(self) -> None:
         """The stream's own end mark, `[DONE]`."""
@@ -134,12 +120,12 @@ class WireAnswer(ABC):
         """More visible text."""
         if piece:
             self.text_length += len(piece)
-            self.chunks.append(TextChunk(piece))
+            self.chunks.add_text(piece)
 
     def think(self, piece: str) -> str:
         """More reasoning; returns it as it was shown."""
         if piece:
-            self.chunks.append(ReasoningChunk(piece))
+            self.chunks.add_reasoning(piece)
         return piece
 
     def finish(self, reason: str) -> None:
@@ -172,17 +158,6 @@ class WireAnswer(ABC):
         """The stream broke off: open calls are broken, and reasoning is kept as far as it came."""
         self.calls.finish(why)
         self.close_reasoning()
-
-
-def _merged(chunks: Sequence[Chunk]) -> list[Chunk]:
-    """The same with all text, or all reasoning, that stands together in one chunk."""
-    merged: list[Chunk] = []
-    for kind, run in groupby(chunks, type):
-        if kind is TextChunk or kind is ReasoningChunk:
-            merged.append(kind("".join(chunk.text for chunk in cast("Iterator[TextChunk | ReasoningChunk]", run))))
-        else:
-            merged += run
-    return merged
 
 
 def raise_for_error(name: str, data: dict[str, Any]) -> None:

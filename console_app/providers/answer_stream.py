@@ -13,7 +13,7 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from typing import Any, Protocol
 
 from console_app.domain.ports.provider import NoticeChunk
-from console_app.providers.answer import FLOWING, ServerFault, WireAnswer, error_message
+from console_app.providers.answer import ServerFault, WireAnswer, error_message
 from console_app.providers.loose_json import HalfCharacters, obj, parse_mended
 from console_app.providers.read_ahead import ReadAhead
 from console_app.providers.sse import EventTooLarge, SseReader
@@ -103,15 +103,8 @@ async def _read_all(body: Body, stream: _Stream, answer: WireAnswer, longest: fl
             if answer.finished:
                 break  # all of the answer is here: how its connection ends is of no interest
             raise
-        known = len(answer.chunks)
         stream.take(piece)
-        urgent = answer.finished
-        for chunk in answer.chunks[known:]:
-            if type(chunk) not in FLOWING:
-                urgent = True
-                break
-        ahead.took(len(piece), urgent=urgent)
-        if ahead.full:
+        if ahead.took(len(piece), answer.finished or answer.chunks.urgent):
             await ahead.room()
         if stream.news != news:
             news, heard = stream.news, time.monotonic()
@@ -142,7 +135,7 @@ class _Stream:
         self._answer = answer
         self._reader = SseReader()
         self._first: bytes | None = None  # first byte that isn't blank
-        self._streamed = False  # that byte is none of a whole body's
+        self._streamed = False  # such a byte came, and is none of a whole body's
         self._whole: list[bytes] = []
         self._size = 0
         self._events = 0
@@ -152,15 +145,7 @@ class _Stream:
         self._noted: set[str] = set()
 
     def take(self, piece: bytes) -> None:
-        if not self._first and (start := piece.lstrip(_BLANK)):
-            self._first = start[:1]
-            self._streamed = self._first not in (b"{", b"[", b"<")
-        if not self._streamed and self._first:
-            self._size += len(piece)
-            self.news += 1
-            if self._size > LARGEST_BODY:
-                raise NotAnAnswer(b"".join(self._whole)[:SHOWN].decode("utf-8", "replace"))
-            self._whole.append(piece)
+        if not self._streamed and self._is_of_a_whole(piece):
             return
         if not self._events and len(self._begin) < SHOWN:
             self._begin += piece[:SHOWN]
@@ -170,6 +155,20 @@ class _Stream:
             raise BadEvent("an event of more than 64 MB, or of more than 10,000 lines") from error
         for name, data in events:
             self._event(name, data)
+
+    def _is_of_a_whole(self, piece: bytes) -> bool:
+        """Keeps a piece of a body that is no stream; what comes before the first byte that isn't blank is of either."""
+        if not self._first and (start := piece.lstrip(_BLANK)):
+            self._first = start[:1]
+            self._streamed = self._first not in (b"{", b"[", b"<")
+        if self._streamed or not self._first:
+            return False
+        self._size += len(piece)
+        self.news += 1
+        if self._size > LARGEST_BODY:
+            raise NotAnAnswer(b"".join(self._whole)[:SHOWN].decode("utf-8", "replace"))
+        self._whole.append(piece)
+        return True
 
     def end(self) -> None:
         self._rest()
@@ -211,8 +210,8 @@ class _Stream:
                 self._tell_of_halves()
         except ValueError:
             value = self._mended(data)
-        if isinstance(value, dict):
-            self._answer.event(name, obj(value))
+        if value.__class__ is dict:
+            self._answer.event(name, value)
         elif name == "error":
             raise ServerFault(value)
 

@@ -16,7 +16,8 @@ import json
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from console_app.domain.ports.provider import CallBroken, CallDelta, CallOpened, Chunk, ProviderData
+from console_app.domain.ports.provider import CallBroken, CallOpened, ProviderData
+from console_app.providers.chunk_buffer import ChunkBuffer
 from console_app.providers.loose_json import object_problem
 from console_app.providers.offered_tools import OfferedTools
 
@@ -75,7 +76,7 @@ class Call(CallInPieces):
 class CallAccumulator:
     """The calls of one answer, of the `tools` that were offered. Methods append chunks to `out`."""
 
-    def __init__(self, out: list[Chunk], tools: OfferedTools | None = None) -> None:
+    def __init__(self, out: ChunkBuffer, tools: OfferedTools | None = None) -> None:
         self._out = out
         self._tools = tools or OfferedTools()
         self._count = 0
@@ -141,7 +142,7 @@ class CallAccumulator:
             return
         if call.opened:
             call.pieces.append(text)
-            self._out.append(CallDelta(call.index, text))
+            self._out.add_arguments(call.index, text)
             return
         if not call.name and not call.pieces:
             self._nameless.append(call.label)
@@ -192,7 +193,7 @@ class CallAccumulator:
         if call.data:
             self._out.append(ProviderData(call.data, call.index))
         if call.pieces:
-            self._out.append(CallDelta(call.index, call.arguments))
+            self._out.add_arguments(call.index, call.arguments)
 
     def named(self, call: Call, label: Label) -> Call:
         """`call`, with the id that came only now."""
@@ -250,7 +251,7 @@ class CallAccumulator:
     def _end(self, call: Call, cut: str = "") -> None:
         self.announce(call)
         if call.initial and not call.pieces:
-            self._out.append(CallDelta(call.index, call.initial))
+            self._out.add_arguments(call.index, call.initial)
         call.ended = True
         self.open.remove(call)
         self._last = None

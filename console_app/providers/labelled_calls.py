@@ -16,13 +16,12 @@ from typing import Any, NamedTuple
 from console_app.domain.ports.provider import (
     CallBroken,
     CallClosed,
-    CallDelta,
     CallOpened,
-    Chunk,
     NoticeChunk,
     ProviderData,
 )
 from console_app.providers.call_accumulator import UNOWNED, CallInPieces, arguments_text
+from console_app.providers.chunk_buffer import ChunkBuffer
 from console_app.providers.offered_tools import OfferedTools
 
 NOT_MARKED = "its endpoint did not mark where it ends"
@@ -39,10 +38,22 @@ class Where(NamedTuple):
     def agreement(self, other: Where) -> int:
         """How many labels are the same; -1 when one contradicts. Servers that change an item's id midway leave the
         call's as it is."""
-        if self.call and self.call == other.call and self.place == other.place:
-            return 3
-        pairs = [(a, b) for a, b in zip(self, other, strict=True) if a not in (None, "") and b not in (None, "")]
-        return len(pairs) if all(a == b for a, b in pairs) else -1
+        same = 0
+        if self.place is not None and other.place is not None:
+            if self.place != other.place:
+                return -1
+            same += 1
+        if self.call and other.call:
+            if self.call != other.call:
+                return -1
+            if self.place == other.place:
+                return 3
+            same += 1
+        if self.item and other.item:
+            if self.item != other.item:
+                return -1
+            same += 1
+        return same
 
     def may_be(self, other: Where) -> bool:
         """Whether both may label one call, though servers change ids midway and lose labels."""
@@ -65,7 +76,7 @@ class LabelledCalls:
     """
 
     def __init__(
-        self, out: list[Chunk], closing: str, tools: OfferedTools | None = None, *, once: bool = False
+        self, out: ChunkBuffer, closing: str, tools: OfferedTools | None = None, *, once: bool = False
     ) -> None:
         self._out = out
         self._closing = closing
@@ -116,7 +127,7 @@ class LabelledCalls:
         self._last = where, call
         call.pieces.append(text)
         if call.opened:
-            self._out.append(CallDelta(call.index, text))
+            self._out.add_arguments(call.index, text)
         elif call.name:
             self._announce(call)
 
@@ -140,7 +151,7 @@ class LabelledCalls:
             if call.name:
                 self._announce(call)
             if call.opened and not call.pieces:
-                self._out.append(CallDelta(call.index, text))
+                self._out.add_arguments(call.index, text)
             call.pieces[:] = [text]
         # At the token limit an end may be marked of a call that was cut off; nothing cut off may run. The name may come
         # with an end that follows.
@@ -213,12 +224,12 @@ class LabelledCalls:
         if call.id:
             self._out.append(ProviderData({"id": call.id}, call.index))
         if call.pieces:
-            self._out.append(CallDelta(call.index, call.arguments))
+            self._out.add_arguments(call.index, call.arguments)
 
     def _end(self, call: LabelledCall, cut: str = "") -> None:
         self._announce(call)
         if call.initial and not call.pieces:
-            self._out.append(CallDelta(call.index, call.initial))
+            self._out.add_arguments(call.index, call.initial)
         call.ended, self._last = True, None
         text = call.arguments
         if cut:

@@ -6,7 +6,7 @@ No text leaves here that can't be stored or sent again.
 from __future__ import annotations
 
 import json
-from typing import Any, cast
+from typing import Any
 
 from console_app.domain.safe_text import encodable
 
@@ -24,12 +24,12 @@ def parse_mended(data: bytes, halves: HalfCharacters) -> Any:
 
 def obj(value: Any) -> dict[str, Any]:
     """`value` if it is an object, else an empty one."""
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+    return value if value.__class__ is dict else {}  # of every field of every event: `cast` would be one more call
 
 
 def arr(value: Any) -> list[Any]:
     """`value` if it is an array, else an empty one."""
-    return cast("list[Any]", value) if isinstance(value, list) else []
+    return value if value.__class__ is list else []
 
 
 def text(value: Any) -> str:

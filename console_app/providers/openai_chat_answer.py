@@ -169,7 +169,7 @@ class ChatAnswer(WireAnswer):
             kept = self._kept.so_far(ReasoningSoFar, calls=True)
             if kept != self._told:
                 self._told = kept
-                self.chunks += kept
+                self.chunks.extend(kept)
 
     def _is_more(self, fragment: dict[str, Any]) -> bool:
         """Takes the common case: an index and a piece of arguments, and nothing else."""
@@ -181,7 +181,7 @@ class ChatAnswer(WireAnswer):
 
     def close_reasoning(self) -> None:
         """All reasoning of the answer, with the field it has to be sent back in, and what else goes back."""
-        self.chunks += self._kept.chunks(calls=len(self.calls) > 0)
+        self.chunks.extend(self._kept.chunks(calls=len(self.calls) > 0))
 
     def tokens(self) -> tuple[int, int, int | None] | None:
         """From `usage`; servers that count no cache, or count it elsewhere, give None for it."""

@@ -24,15 +24,12 @@ class ReadAhead:
         self._looked_at = float("-inf")
         self._timer: asyncio.TimerHandle | None = None
 
-    @property
-    def full(self) -> bool:
-        """Whether so much was read ahead that the reader is to wait for `room`."""
-        return self._held >= MOST_HELD
-
-    def took(self, size: int, *, urgent: bool) -> None:
-        """So many bytes more were read. `urgent`: more came of them than text that grows."""
+    def took(self, size: int, urgent: bool) -> bool:
+        """So many bytes more were read; whether the reader is to wait for `room`. `urgent`: more came of them than text
+        that grows."""
         self._held += size
-        if urgent or self._held >= MOST_HELD:
+        full = self._held >= MOST_HELD
+        if urgent or full:
             self.tell()
         elif self._timer is None and not self._news.is_set():
             wait = self._looked_at + HOLD - self._loop.time()
@@ -40,6 +37,7 @@ class ReadAhead:
                 self.tell()
             else:
                 self._timer = self._loop.call_later(wait, self.tell)
+        return full
 
     def tell(self) -> None:
         """Wakes who waits for news."""

@@ -31,9 +31,30 @@ class SseReader:
         self._held = 0
         self._at_start = True
         self._skip_newline = False
+        self._head, self._named = b"data: ", ""  # how the newest event that came alone began, and its name
 
     def feed(self, data: bytes) -> list[SseEvent]:
         """The events that `data` completes. Raises EventTooLarge."""
+        head = self._head  # most pieces are an event, and its lines begin as those of the one before
+        alone = data.startswith(head) and data.find(b"\n", len(head)) == len(data) - 2 and data.endswith(b"\n")
+        if alone and not (self._rest or self._skip_newline or b"\r" in data):
+            self._at_start = False
+            return [(self._named, data[len(head) : -2])]
+        events = self._fed(data)
+        if len(events) == 1 and not self._rest:
+            self._learn(data)
+        return events
+
+    def _learn(self, data: bytes) -> None:
+        """How the next event may begin, where it is named like this one."""
+        first, _, second = data.partition(b"\n")
+        if first.startswith(b"event: ") and second.startswith(b"data: ") and b"\r" not in first:
+            self._head = data[: len(first) + len(b"\ndata: ")]
+            self._named = first[len(b"event: ") :].decode("utf-8", "replace")
+        elif first.startswith(b"data: "):
+            self._head, self._named = b"data: ", ""
+
+    def _fed(self, data: bytes) -> list[SseEvent]:
         if self._at_start:
             data = self._strip_bom(data)
         if self._skip_newline and data:

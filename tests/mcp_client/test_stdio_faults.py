@@ -128,6 +128,14 @@ async def test_a_flood_of_nonsense_on_stdout_loses_no_answer_and_fills_no_disk(
     assert sum(file.stat().st_size for file in (tmp_path / "logs").iterdir()) <= 2_100_000
 
 
+async def test_nonsense_without_end_ends_the_connection_with_one_line(start_hub: StartHub) -> None:
+    bench = await start_hub(faulty("endless-garbage"))
+    result = await bench.call("work")
+    assert result.outcome is Outcome.FAILED
+    assert "wrote more than 64 MB in a row that hold no MCP message" in (result.error or "")
+    assert bench.status().state is not ServerState.READY
+
+
 @pytest.mark.parametrize(
     ("mode", "error"),
     [

@@ -137,3 +137,31 @@ def test_any_bytes_are_read_alike_in_any_pieces(data: bytes, size: int) -> None:
     events = whole.feed(data) + whole.flush()
     parts = [event for start in range(0, len(data), size) for event in pieces.feed(data[start : start + size])]
     assert parts + pieces.flush() == events
+
+
+blocks = st.sampled_from(
+    [
+        b"data: {}\n\n",
+        b"data: 1\r\n\r\n",
+        b"event: x\ndata: {}\n\n",
+        b"event: \xffy\ndata: 2\n\n",
+        b"event: x\ndata: {\ndata: }\n\n",
+        b"event: x\r\ndata: 3\r\n\r\n",
+        b"event: x\ndata: 4\n",
+        b"data: 5\r",
+        b"\n",
+        b"\n\n",
+        b": c\n\n",
+        b"\xef\xbb\xbf",
+        b"event: z\n\n",
+        b"data: {}\n\ndata: [DONE]\n\n",
+    ]
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(blocks, max_size=8))
+def test_events_that_come_one_by_one_are_read_as_those_that_come_at_once(pieces: list[bytes]) -> None:
+    alone, together = SseReader(), SseReader()
+    events = together.feed(b"".join(pieces)) + together.flush()
+    assert [event for piece in pieces for event in alone.feed(piece)] + alone.flush() == events

@@ -8,8 +8,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from console_app.domain.ports.provider import Chunk
 from console_app.providers.call_accumulator import CallAccumulator, Label
+from console_app.providers.chunk_buffer import ChunkBuffer
 from console_app.providers.openai_chat_calls import ChatCalls
 from tests.providers.reading import assert_well_formed, broken_of, calls_of, deltas_of
 
@@ -22,7 +22,7 @@ whole_calls = st.lists(st.tuples(st.sampled_from(NAMES), objects), min_size=1, m
 class Gathered:
     """Fragments as Chat Completions labels them."""
 
-    def __init__(self, out: list[Chunk]) -> None:
+    def __init__(self, out: ChunkBuffer) -> None:
         self.calls = CallAccumulator(out)
         self._fragments = ChatCalls(self.calls, frozenset(NAMES))
 
@@ -48,7 +48,7 @@ def pieces(draw: Any, text: str) -> list[str]:
 def test_calls_one_after_the_other(
     calls: list[tuple[str, str]], data: st.DataObject, keys: str, ids: str, repeat: bool, split_names: bool
 ) -> None:
-    out: list[Chunk] = []
+    out = ChunkBuffer()
     gathered = Gathered(out)
     for number, (name, arguments) in enumerate(calls):
         key = {"own": number, "same": 0, "none": None}[keys]
@@ -63,7 +63,7 @@ def test_calls_one_after_the_other(
             repeated = name if repeat and ids == "own" and not split_names else ""
             gathered.fragment(key, id if repeated else "", repeated, piece)
     gathered.calls.finish()
-    assert_well_formed(out)
+    assert_well_formed(list(out))
     assert not broken_of(out)
     assert calls_of(out) == calls
     assert [deltas_of(out, index) for index in range(len(calls))] == [arguments for _, arguments in calls]
@@ -72,7 +72,7 @@ def test_calls_one_after_the_other(
 @settings(max_examples=150, deadline=None)
 @given(calls=whole_calls, data=st.data())
 def test_calls_in_turns(calls: list[tuple[str, str]], data: st.DataObject) -> None:
-    out: list[Chunk] = []
+    out = ChunkBuffer()
     gathered = Gathered(out)
     waiting: list[tuple[int, str]] = []
     for number, (name, arguments) in enumerate(calls):
@@ -86,7 +86,7 @@ def test_calls_in_turns(calls: list[tuple[str, str]], data: st.DataObject) -> No
         if rest[size:]:
             waiting.append((number, rest[size:]))
     gathered.calls.finish()
-    assert_well_formed(out)
+    assert_well_formed(list(out))
     assert calls_of(out) == calls
 
 
@@ -104,20 +104,20 @@ def test_calls_in_turns(calls: list[tuple[str, str]], data: st.DataObject) -> No
     st.sampled_from(["", "the token limit"]),
 )
 def test_any_fragments_give_each_call_one_end(fragments: list[Any], cut: str) -> None:
-    out: list[Chunk] = []
+    out = ChunkBuffer()
     gathered = Gathered(out)
     for key, id, name, arguments in fragments:
         gathered.fragment(key, id, name, arguments)
     gathered.calls.finish(cut)
     gathered.calls.finish(cut)
-    assert_well_formed(out)
+    assert_well_formed(list(out))
     assert len(gathered.calls) == len(calls_of(out)) + len(broken_of(out))
     for _, text in calls_of(out):
         assert text == "" or isinstance(json.loads(text), dict)
 
 
 def test_a_call_is_closed_when_the_next_begins_and_not_before() -> None:
-    out: list[Chunk] = []
+    out = ChunkBuffer()
     gathered = Gathered(out)
     gathered.fragment(0, "a", "get_all", '{"a": {}}')
     assert calls_of(out) == []
@@ -126,7 +126,7 @@ def test_a_call_is_closed_when_the_next_begins_and_not_before() -> None:
 
 
 def test_what_the_server_repeats_at_the_end_is_the_truth() -> None:
-    out: list[Chunk] = []
+    out = ChunkBuffer()
     calls = CallAccumulator(out)
     calls.begin(Label(0), "a", "get_all")
     calls.fragment(Label(0), '{"a": 1')
@@ -144,7 +144,7 @@ def test_numbers_that_json_does_not_have_are_refused() -> None:
         ('{"a": ' + "[" * 20_000, "nested too deeply"),
         ('{"a": ' + "1" * 5000 + "}", "Exceeds the limit"),
     ):
-        out: list[Chunk] = []
+        out = ChunkBuffer()
         gathered = Gathered(out)
         gathered.fragment(0, "a", "get_all", text)
         gathered.calls.finish()
