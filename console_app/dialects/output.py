@@ -5,7 +5,7 @@ from typing import Literal
 
 from console_app.dialects.conclusions import concluded, parsed
 from console_app.dialects.draft import CallAttempt, Draft, Reopening
-from console_app.dialects.leading import Lead, ends_block, lead_of
+from console_app.dialects.leading import Lead, ends_block, lead_of, says_something
 from console_app.dialects.mentions import WHY, mentioned
 from console_app.dialects.model import (
     CallArgumentsDelta,
@@ -187,7 +187,7 @@ class ScanOutput:
             self.segments[-1].in_sentence = True
 
     def settle_last(self) -> None:
-        """The newest calls are final if all before them are."""
+        """The newest calls are final if all before them are, and nothing after them makes them ask."""
         attempts = self.segments[-1].attempts
         first = self.attempts - len(attempts)
         if self.segments[-1].kind != "calls" or self.segments[-1].led or self.final != first:
@@ -333,9 +333,9 @@ class ScanOutput:
                 self._demote_segment(segment, "it stands between rules")
             elif said and unmarked and unasked:
                 self._demote_segment(segment, "text follows it")
-            elif level == "marked" and (led in ("other", "title") or (said and led == "own")):
-                segment.attempts = tuple(replace(one, marked=False, doubt=LED) for one in segment.attempts)
-            elif segment.kind == "text" and not (text := self._text_of(segment)).isspace():
+            elif (said and led in ("own", "title", "said")) or (level == "marked" and led in ("other", "title")):
+                segment.attempts = tuple(replace(one, doubt=LED) for one in segment.attempts)
+            elif segment.kind == "text" and says_something(text := self._text_of(segment)):
                 said, ruled = True, ruled or ends_block(text)
 
     def _notice(self, tools: ToolSchemas, level: ReadingLevel) -> None:

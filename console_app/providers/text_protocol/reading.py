@@ -194,7 +194,7 @@ class AnswerReader:
         where = self._provenance.where(call) if self._provenance is not None else ""
         if where:
             return f"{QUOTED}: {where}"
-        return (call.doubt or UNMARKED) if self._level != "all" and not call.marked else ""
+        return call.doubt or (UNMARKED if self._level != "all" and not call.marked else "")
 
 
 def _sentence(problem: ScanProblem, calls: Sequence[ParsedCall]) -> str:
