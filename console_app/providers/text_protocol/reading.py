@@ -45,7 +45,6 @@ from console_app.providers.text_protocol.provenance import Provenance
 
 TOLD = (GAVE_UP, CODE)
 """What is told of although it may name no tool."""
-UNMARKED = "unmarked in the answer's text: only its shape shows that it is a call"
 QUOTED = "maybe quoted"
 EMPTY = "The answer shows nothing"
 
@@ -194,7 +193,7 @@ class AnswerReader:
         where = self._provenance.where(call) if self._provenance is not None else ""
         if where:
             return f"{QUOTED}: {where}"
-        return call.doubt or (UNMARKED if self._level != "all" and not call.marked else "")
+        return call.asks(self._level)
 
 
 def _sentence(problem: ScanProblem, calls: Sequence[ParsedCall]) -> str:
