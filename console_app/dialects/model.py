@@ -126,7 +126,9 @@ class CallRetracted:
 
 @dataclass(frozen=True, slots=True)
 class Rewritten:
-    """The text shown so far was not what the answer means: replace it with `content`."""
+    """The text shown so far was not what the answer means: replace it with `content`. While the answer goes on it is
+    empty, and what was shown was reasoning.
+    """
 
     content: str
 

@@ -240,15 +240,20 @@ class ScanOutput:
         """Whether something from `offset` on was told of."""
         return bool(self._notes) and self._notes[-1][0] >= offset
 
-    def forget(self, closer: int) -> None:
-        """All before the mark was reasoning: no text, no calls. The last `closer` characters ended it."""
+    def forget(self, upto: int) -> None:
+        """All before the mark was reasoning, which what stands from there to here ended: no text, no calls."""
         for index, attempt in enumerate(self._attempts()):
             if attempt.failure is None:
                 self._events.append(CallRetracted(index))
-        self.segments = [Segment("thought", 0, self.mark - closer)]
-        self._structure.restart(self.mark)
+        if any(map(str.strip, self._shown)):
+            self._events.append(Rewritten(""))
+        self._shown.clear()
+        self.segments = [Segment("thought", 0, self.mark)]
+        self.mark = self.floor = upto
+        self._structure.restart(upto)
         self.attempts = 0
         self.has_text = self.unfenced = self._alone = self._demoted = False
+        self._gap = True
         self._notes.clear()
 
     def _emit(self, text: str) -> None:
