@@ -11,9 +11,10 @@ from typing import Literal, TypeAlias
 from console_app.dialects.patterns import lazily
 from console_app.dialects.source import WINDOW
 
-Lead: TypeAlias = Literal["", "own", "other", "title", "rule"]
-"""How the text leads to a call: not at all · by a colon, in the first person · by a colon or a delimiter · by a heading
-or a word alone · it stands after a rule, maybe between two.
+Lead: TypeAlias = Literal["", "own", "other", "title", "rule", "said"]
+"""How the text leads to a call: not at all, or by a sentence in the first person · by a colon, in the first person, or
+by the tag of a wrapper · by a colon or a delimiter · by a line that is no sentence, as headings, names of files and
+prompts are · it stands after a rule, maybe between two · by a sentence of something else.
 """
 
 _MARK = r"-=*_+.$:^@(\[{<|%&!#~─━═❝"
@@ -29,11 +30,20 @@ _SHOWN_TAG = lazily(r"\S.*<[^<>\s/][^<>\s]*>")  # says `<tool_call>
 _HEADING = lazily(r"#{1,6}[ \t]")
 _SENTENCE = lazily(r"[.!?。！？](?:\s|(?<=[。！？]))")
 _COLON = lazily(r"[:：][*_ \t]*$")
+_SENTENCE_END = lazily(r"[.!?…。！？][\"'”’»」』)\]*_~`]*$")
+_NO_WORDS = lazily(r"[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t].*|\|.*\||`{3,}|~{3,}|.*</[\w:.-]+>|\W*(?![a-z])\w+[.!。！]+\W*")
+"""A line that says nothing of what follows it: of a list or a table, the end of a fence or an element, a word."""
+_WRAPPER = lazily(r"<[\w:.-]+>")
+_NOTHING_SAID = lazily(r"(?:\s|</[\w:.-]{1,40}>)*+")
 _OWN = lazily(
-    r"\bI\b|\b(?i:let me|let['’]s|let us|we|my|ich|wir|lass|je|j['’]\w+|nous|yo|voy|vamos|déjame|eu|vou|io|vado|ik|jag|"
+    r"\bI\b|\b(?i:let me|let['’]s|let us|we|ich|wir|lass|je|j['’]\w+|nous|yo|voy|vamos|déjame|eu|vou|io|vado|ik|jag|"
     r"я|мы|давай|давайте)\b|[我咱私僕]|ます[:：]|겠"
 )
-_REFUSED = lazily(r"n['’]t\b|\b(?:not|never|refuse|cannot)\b", re.IGNORECASE)
+_REFUSED = lazily(
+    r"n['’]t\b|\b(?:not|never|refuse|cannot|saw|seen|found|got|received|quot\w*|cit(?:e|ing)|show\w*|zitier\w*)\b",
+    re.IGNORECASE,
+)
+"""What is said in the first person of a call that is not made, or of what was met."""
 
 
 def lead_of(text: str) -> Lead:
@@ -42,14 +52,30 @@ def lead_of(text: str) -> Lead:
     whole = before.rpartition("\n")[2].strip()
     line = _QUOTE.split(whole)[-1].strip()
     if _COLON.search(line) and len(line.strip(_MARK + " \t")) > 0:
-        clause = _SENTENCE.split(line)[-1]
-        return "own" if _OWN.search(clause) and not _REFUSED.search(clause) else "other"
+        return "own" if _announces(line) else "other"
     if _SHOWN_TAG.fullmatch(whole) or (_DELIMITER.fullmatch(line) and not line.startswith("~~~")):
         return "other"
     if _HEADING.match(line) or (text.endswith((" ", "\t")) and line.isalpha()):
         return "title"
+    if _WRAPPER.fullmatch(whole):
+        return "own"
     rules = Counter(found.group().strip() for found in _RULE.finditer(before))
-    return "rule" if any(count % 2 for count in rules.values()) else ""
+    if any(count % 2 for count in rules.values()):
+        return "rule"
+    if not whole or _NO_WORDS.fullmatch(whole) or _announces(line):
+        return ""
+    return "said" if _SENTENCE_END.search(whole) else "title"
+
+
+def _announces(line: str) -> bool:
+    """Whether the last clause of a line says, in the first person, what its writer does next."""
+    clause = _SENTENCE.split(line)[-1]
+    return _OWN.search(clause) is not None and _REFUSED.search(clause) is None
+
+
+def says_something(text: str) -> bool:
+    """Whether text after a call is more than the ends of the elements around it."""
+    return _NOTHING_SAID.fullmatch(text) is None
 
 
 def ends_block(text: str) -> bool:

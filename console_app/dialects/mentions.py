@@ -12,12 +12,14 @@ from console_app.dialects.tool_schemas import ToolSchemas
 _MOST = 200  # marks that are looked at
 _REACH = 160
 _WORD = lazily(r"\w[\w.\-]*")
+_HALF_TAG = lazily(r"<(?=\w[\w.\-]*[ \t]*(?:\n|\Z))")
+"""The tag that a call in tags of the tools' names begins with, broken off."""
 WHY = "it stands in code, in a quotation or in a list"
 
 
 def mentioned(text: str, tools: ToolSchemas, *, unmarked: bool) -> tuple[int, int, str] | None:
-    """Where the first mark stands that a tool's name follows: its start, the name's end, and the name. `unmarked`: the
-    key of a name in an object, and a label, are marks too.
+    """Where the first mark stands, in either case, that a tool's name follows: its start, the name's end, and
+    the name. `unmarked`: the key of a name in an object, a label, and half a tag of the name are marks too.
     """
     lead, marks = _marks(unmarked)
     looked = 0
@@ -26,11 +28,14 @@ def mentioned(text: str, tools: ToolSchemas, *, unmarked: bool) -> tuple[int, in
             looked += 1
             if looked > _MOST:
                 return None
-            if (found := marks.match(text, first.start())) is None:
+            half = _HALF_TAG.match(text, first.start()) if unmarked else None
+            if (found := half or marks.match(text, first.start())) is None:
                 continue
             for word in _WORD.finditer(text, found.end(), found.end() + _REACH):
-                if word.group() in tools:
-                    return found.start(), word.end(), word.group()
+                if name := tools.resolve(word.group()):
+                    return found.start(), word.end(), name
+                if half:
+                    break
     return None
 
 
@@ -38,6 +43,7 @@ def mentioned(text: str, tools: ToolSchemas, *, unmarked: bool) -> tuple[int, in
 def _marks(unmarked: bool) -> tuple[re.Pattern[str], re.Pattern[str]]:
     markers = {token for row in DIALECTS if row.marked for token in (*row.opens, *row.begins)} | set(SECTIONS)
     markers.add("<tool_code>")
-    markers |= {*(f'"{key}"' for key in NAME_KEYS), "\nAction:"} if unmarked else set()
-    lead = {one if one[0] in '"\n' else leads([one])[0].replace("\\", "") for one in markers}
-    return re.compile("|".join(sorted(map(re.escape, lead)))), re.compile(any_of(markers))
+    markers |= {*(f'"{key}"' for key in NAME_KEYS), "Action:"} if unmarked else set()
+    lead = {one if one[0] == '"' else leads([one])[0].replace("\\", "") for one in markers}
+    either = re.IGNORECASE
+    return re.compile("|".join(sorted(map(re.escape, lead))), either), re.compile(any_of(markers), either)

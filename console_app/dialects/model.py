@@ -16,7 +16,8 @@ ReadingLevel: TypeAlias = Literal["none", "marked", "all"]
 the answer and fit their tools · all.
 """
 
-ProblemKind: TypeAlias = Literal["truncated", "invalid", "repaired", "ignored"]
+ProblemKind: TypeAlias = Literal["truncated", "invalid", "repaired", "ignored", "asks"]
+UNMARKED = "unmarked in the answer's text: only its shape shows that it is a call"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +34,8 @@ class ParsedCall:
 
     `index` counts the calls the answer attempted, the unreadable ones included. `raw` is the exact source text, which
     is `start:end` of the answer. `repaired` says in human words what was mended. `known` is false for a name that no
-    tool has, `marked` for a call that no marker opened, which only its shape shows, or one of which `doubt` says why it
-    may be a quotation: neither runs unasked at level `marked`.
+    tool has, `marked` for a call that no marker opened, which only its shape shows. `doubt` says why it may be a
+    quotation.
     """
 
     index: int
@@ -48,6 +49,10 @@ class ParsedCall:
     known: bool = True
     marked: bool = True
     doubt: str = ""
+
+    def asks(self, level: ReadingLevel) -> str:
+        """Why it waits for a person's approval in every mode, where it was read at `level`; "" where it doesn't."""
+        return self.doubt or (UNMARKED if level != "all" and not self.marked else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +126,9 @@ class CallRetracted:
 
 @dataclass(frozen=True, slots=True)
 class Rewritten:
-    """The text shown so far was not what the answer means: replace it with `content`."""
+    """The text shown so far was not what the answer means: replace it with `content`. While the answer goes on it is
+    empty, and what was shown was reasoning.
+    """
 
     content: str
 

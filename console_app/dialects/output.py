@@ -5,7 +5,7 @@ from typing import Literal
 
 from console_app.dialects.conclusions import concluded, parsed
 from console_app.dialects.draft import CallAttempt, Draft, Reopening
-from console_app.dialects.leading import Lead, ends_block, lead_of
+from console_app.dialects.leading import Lead, ends_block, lead_of, says_something
 from console_app.dialects.mentions import WHY, mentioned
 from console_app.dialects.model import (
     CallArgumentsDelta,
@@ -187,7 +187,7 @@ class ScanOutput:
             self.segments[-1].in_sentence = True
 
     def settle_last(self) -> None:
-        """The newest calls are final if all before them are."""
+        """The newest calls are final if all before them are, and nothing after them makes them ask."""
         attempts = self.segments[-1].attempts
         first = self.attempts - len(attempts)
         if self.segments[-1].kind != "calls" or self.segments[-1].led or self.final != first:
@@ -240,15 +240,20 @@ class ScanOutput:
         """Whether something from `offset` on was told of."""
         return bool(self._notes) and self._notes[-1][0] >= offset
 
-    def forget(self, closer: int) -> None:
-        """All before the mark was reasoning: no text, no calls. The last `closer` characters ended it."""
+    def forget(self, upto: int) -> None:
+        """All before the mark was reasoning, which what stands from there to here ended: no text, no calls."""
         for index, attempt in enumerate(self._attempts()):
             if attempt.failure is None:
                 self._events.append(CallRetracted(index))
-        self.segments = [Segment("thought", 0, self.mark - closer)]
-        self._structure.restart(self.mark)
+        if any(map(str.strip, self._shown)):
+            self._events.append(Rewritten(""))
+        self._shown.clear()
+        self.segments = [Segment("thought", 0, self.mark)]
+        self.mark = self.floor = upto
+        self._structure.restart(upto)
         self.attempts = 0
         self.has_text = self.unfenced = self._alone = self._demoted = False
+        self._gap = True
         self._notes.clear()
 
     def _emit(self, text: str) -> None:
@@ -333,9 +338,9 @@ class ScanOutput:
                 self._demote_segment(segment, "it stands between rules")
             elif said and unmarked and unasked:
                 self._demote_segment(segment, "text follows it")
-            elif level == "marked" and (led in ("other", "title") or (said and led == "own")):
-                segment.attempts = tuple(replace(one, marked=False, doubt=LED) for one in segment.attempts)
-            elif segment.kind == "text" and not (text := self._text_of(segment)).isspace():
+            elif (said and led in ("own", "title", "said")) or (level == "marked" and led in ("other", "title")):
+                segment.attempts = tuple(replace(one, doubt=LED) for one in segment.attempts)
+            elif segment.kind == "text" and says_something(text := self._text_of(segment)):
                 said, ruled = True, ruled or ends_block(text)
 
     def _notice(self, tools: ToolSchemas, level: ReadingLevel) -> None:

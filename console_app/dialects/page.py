@@ -48,9 +48,10 @@ How it decides:
   result that the model made up.
 - **What leads to a call.** Between rules, between a delimiter and more text (`$$`, `----`, `:::note`, `[source]`), and
   between a line that ends in a colon and more text it is shown, not run, unless that line speaks in the first person,
-  as "I'll look it up:" does. In `auto` a marked call that ends the answer after such a line, a heading or a single
-  word waits for your approval in every mode, and the board says why; so does one with more text behind it where the
-  line was in the first person.
+  as "I'll look it up:" does. What stands between text and more text waits for your approval in every mode, and the
+  board says why, unless a sentence in the first person, a list, a table or a single word leads to it. In `auto` so
+  does a marked call that ends the answer after a colon or a line that is no sentence: a heading, a file's name, a
+  prompt.
 - **Marked calls** (special tokens, tags) count even of a tool that does not exist: the model is told so. One may
   follow a sentence on its line; with words or a full stop behind it, it is part of a sentence, and text. Only a
   letter right behind a special token that ends a call begins what the model says next.

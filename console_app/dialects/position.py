@@ -34,8 +34,8 @@ _OPENING = lazily(
     r"|(?P<comment><!--|<!\[CDATA\[|<%)"
     r"|(?<![^\s;{}])(?P<block>/\*|\(\*|\{-|--\[\[|(?<![^\n])=begin(?=\s))"
     rf"|<(?P<element>{_ELEMENTS})(?:\s[^<>]*)?(?<!/)>"
-    rf"|(?:^|(?<=\n))[ \t]*<(?P<other>(?!(?:{_VOID}|{_WRAPPERS})\b)[A-Za-z][\w:.-]*)(?:\s[^<>\n]*)?(?<!/)>"
-    rf"|(?<=[^\S\n])<(?P<page>(?!(?:{_VOID}|{_WRAPPERS})\b)[A-Za-z][\w:.-]*)(?:\s[^<>\n]*)?(?<!/)>(?=[ \t]*\n)"
+    rf"|(?:^|(?<=\n))[ \t]*<(?P<other>(?!(?:{_VOID}|{_WRAPPERS})(?![\w:.-]))[A-Za-z][\w:.-]*)(?:\s[^<>\n]*)?(?<!/)>"
+    rf"|(?<=[^\S\n])<(?P<page>(?!(?:{_VOID}|{_WRAPPERS})(?![\w:.-]))[A-Za-z][\w:.-]*)(?:\s[^<>\n]*)?(?<!/)>(?=[ \t]*\n)"
     r"|\[(?P<bracket>code|quote|spoiler|noparse|pre)\b[^\]\n]{0,100}\]"
     r"|\{(?P<brace>code|quote|noformat)\b[^}\n]{0,100}\}"
     r"|\\begin\{(?P<environment>\w+\*?)\}"
@@ -77,7 +77,10 @@ _POINT = lazily(r"(?:^|[^\w'])\(?(?:\d{1,3}|[A-Za-z]|[ivxl]{2,6})[.)]\s+$")
 _COMMENTED = lazily(r"[ \t]*(?:#|//|--|;|%|REM\b|\$\s)")
 _ATTACHED = lazily(r"(?:[=|(\[{<+@&\\/,^-]|(?:\d:|-)>*|\[/?\w+\]|^\s*[-+>]+|(?:^|[\s(\[{])[*_`~\"'<>]+)\s*$")
 """What makes what follows it on a line part of something else, as in `x = ` or `(`."""
-_SENTENCE_ENDS = lazily(r"^\s*[A-Z][a-z]+\s+$|\w\)?(?:[.!?…。！？]+[\"'”’»)\]*_]*|[\"'”’»)\]*_]+[.!?…。！？]+)\s+$|\S$")
+_SENTENCE_ENDS = lazily(
+    r"^\s*[A-Z][a-z]+\s+$|\w\)?(?:[.!?…。！？]+[\"'”’»)\]*_]*|[\"'”’»)\]*_]+[.!?…。！？]+)\s+$"
+    r"|[^\s;→⇥│║>]$|[\w\"'|/｜-]>$"
+)
 """The end of a sentence, or a word alone ("Ok"), and blanks; or no blank: templates write tokens right after text."""
 
 
@@ -87,7 +90,7 @@ _EXAMPLE = lazily(
     re.IGNORECASE,
 )
 """An example in so many words, in the clause that leads to it."""
-_EXAMPLES = lazily(r"\W*(?:(?:for|an?|some) )?(?:examples?|instance|e\.g)\W*", re.IGNORECASE)
+_EXAMPLES = lazily(r"\W*(?:(?:for|an?|some) )?(?:examples?|instance|e\.g)(?: \d+)?\W*", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

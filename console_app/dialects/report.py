@@ -4,7 +4,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from console_app.dialects.model import ReadingLevel, ScanProblem, ScanResult, ToolSignature, is_list, is_object
+from console_app.dialects.model import ReadingLevel, ScanProblem, ToolSignature, is_list, is_object
+from console_app.dialects.places import Places
 from console_app.dialects.scanner import parse
 
 Report = dict[str, Any]
@@ -43,18 +44,21 @@ def report(
     finish_reason: str | None = None,
     level: ReadingLevel = "all",
 ) -> Report:
-    """Read one answer."""
-    return as_report(parse(text, tools, chunk, finish_reason, level))
-
-
-def as_report(result: ScanResult) -> Report:
-    """A result as JSON values."""
+    """Read one answer; a call that waits for approval in every mode is among the problems."""
+    result, place = parse(text, tools, chunk, finish_reason, level), Places(text)
+    waits = [
+        place.problem(
+            "asks", f"The call of {call.name} waits for approval: {why}.", call.start, call.end, call.name, None
+        )
+        for call in result.calls
+        if (why := call.asks(level))
+    ]
     return {
         "calls": [{"name": call.name, "arguments": call.arguments} for call in result.calls],
         "content": result.content,
         "error": result.error,
         "dialect": result.dialect,
-        "problems": [describe(problem) for problem in result.problems],
+        "problems": [describe(one) for one in sorted([*result.problems, *waits], key=lambda one: one.start)],
     }
 
 

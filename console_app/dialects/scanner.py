@@ -295,10 +295,8 @@ def _literal(state: ScanState, kind: str, token: str) -> Reading[None]:
         if output.final:  # what runs stays
             output.drop(src.at)
             return
-        output.show(src.at)
-        output.forget(len(token))
+        output.forget(src.at)
         state.reopening = None
-        output.floor = src.at
     elif kind == "fabricated":
         yield from state.cut(token, state.lines())
     elif kind == "silent":

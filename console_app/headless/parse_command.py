@@ -46,5 +46,7 @@ def _tools(path: Path) -> list[ToolSignature]:
         return signatures(json.loads(read_text(path, most=_MOST_TOOLS, piped=True)))
     except json.JSONDecodeError as error:
         raise ConfigError(f"{path}:{error.lineno}:{error.colno}: {error.msg.lower()}", "It has to be JSON.") from None
+    except RecursionError:
+        raise ConfigError(f"{path}: it nests too deeply", "Schemas of parameters have a few levels.") from None
     except UnusableInput as error:
         raise ConfigError(f"{path}: {error}") from None

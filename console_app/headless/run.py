@@ -162,7 +162,8 @@ def _approval_line(turn: Turn) -> str:
                 )
             case approval_gate.MUST_ASK:
                 parts.append(
-                    f"A call of {tool} stands unmarked in the answer's text: --protocol text trusts such calls."
+                    f"A call of {tool} stands unmarked in the answer's text, or may be quoted there: a person has to "
+                    "see it, in the console; --protocol text trusts what is only unmarked."
                 )
             case approval_gate.CHANGED:
                 parts.append(f"{tool} is not what you trusted any more: the console shows how it changed (/mcp).")

@@ -42,7 +42,7 @@ LEVELS: list[ReadingLevel] = ["marked", "all"]
 
 def runs_unasked(result: ScanResult, level: ReadingLevel) -> bool:
     """Whether a call would run without a person's approval: in `auto` what is unmarked always asks."""
-    return any(call.marked or level == "all" for call in result.calls)
+    return any(not call.doubt and (call.marked or level == "all") for call in result.calls)
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -111,7 +111,9 @@ def test_a_quoted_call_of_a_tool_that_exists_is_told_of(machine: str) -> None:
         "- one\n- two\n{}",
         "Use <b>bold</b>.\n{}",
         "`<pre>` is an element.\n{}",
-        "**Now**\n\n{}\n\nThat is all.",
+        "Now I look.\n\n{}\n\nThat is all.",
+        "The tests fail.\n\n{}\n",
+        "- one\n- two\n\n{}\n\nThat is all.",
         "See src/*.py and vector<int>.\n{}",
         "<answer>\n{}\n</answer>",
         "I'll look it up:\n{}",
@@ -131,7 +133,7 @@ def test_a_quoted_call_of_a_tool_that_exists_is_told_of(machine: str) -> None:
     ],
 )
 def test_what_only_looks_like_a_quotation_hides_no_call(text: str) -> None:
-    assert [call.marked for call in parse(text.format(CALLS["hermes_json"]), TOOLS, level="marked").calls] == [True]
+    assert [call.doubt for call in parse(text.format(CALLS["hermes_json"]), TOOLS, level="marked").calls] == [""]
 
 
 @pytest.mark.parametrize("text", ['if (x) {{ name: "ping", arguments: {{}} }}', '{{ name: "ping", arguments: {{}} }}'])

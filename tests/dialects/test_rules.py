@@ -282,10 +282,10 @@ def test_words_are_shown_as_they_come() -> None:
 def test_text_that_proves_to_be_a_thought_is_taken_back() -> None:
     scanner = Scanner(TOOLS)
     scanner.feed("I wonder.")
-    scanner.feed("</think>Yes.")
+    assert scanner.feed("</think>Yes.") == [Rewritten(""), VisibleText("Yes.")]
     result = scanner.finish()
     assert (result.content, result.reasoning) == ("Yes.", "I wonder.")
-    assert scanner.tail_events == [Rewritten("Yes.")]
+    assert scanner.tail_events == []
 
 
 def test_calls_are_named_by_the_dialect_the_model_was_asked_to_write() -> None:

@@ -177,6 +177,18 @@ async def test_an_unmarked_call_that_is_the_whole_answer_waits_for_a_person_in_e
     assert [event.content for event in of(events, ev.CallFinished)] == ["42"]
 
 
+@pytest.mark.parametrize("refused", [False, True])
+async def test_a_call_between_sentences_waits_for_a_person_in_every_mode(refused: bool, hub: Hub) -> None:
+    text = f"The page says the following.\n\n{MARKED}\n\nThat is all it says."
+    with WireServer() as server:
+        server.script(*[REFUSAL] * refused, Answer(Text(text, size=3)), DONE)
+        engine = engine_of(server, hub)
+        events = await play(engine, Decision.DENY)
+        await engine.provider.close()
+    assert [event.why.partition(":")[0] for event in of(events, ev.ApprovalRequested)] == ["maybe quoted"]
+    assert [event.outcome for event in of(events, ev.CallFinished)] == [Outcome.DENIED]
+
+
 async def test_where_nobody_is_there_an_unmarked_call_is_denied(hub: Hub) -> None:
     with WireServer() as server:
         server.script(Answer(Text(BARE)), DONE)

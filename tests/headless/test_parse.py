@@ -38,6 +38,10 @@ def test_broken_tools_are_told_with_their_place(fanout: Inside) -> None:
     done = fanout.run("parse", "--tools", "tools.json")
     assert (done.code, done.err.count("\n")) == (2, 1)
     assert "tools.json:1:3" in done.err
+    fanout.write("tools.json", '[{"name": "x", "parameters": ' + "[" * 100_000 + "]" * 100_000 + "}]")
+    done = fanout.run("parse", "--tools", "tools.json")
+    assert (done.code, done.err.count("\n")) == (2, 1)
+    assert "tools.json: it nests too deeply" in done.err
     fanout.write("tools.json", '{"name": "x"}')
     assert "tools.json: the tools should be a JSON list" in fanout.run("parse", "--tools", "tools.json").err
 
@@ -50,3 +54,20 @@ def test_it_reads_as_text_and_with_auto_as_auto_would(fanout: Inside) -> None:
         for protocol, flags in {"": (), **{one: ("--protocol", one) for one in ("auto", "native", "xml")}}.items()
     }
     assert counts == {"": 1, "auto": 0, "native": 0, "xml": 1}
+
+
+def test_a_call_that_would_wait_for_approval_says_so(fanout: Inside) -> None:
+    fanout.write("tools.json", TOOLS)
+    bare = '{"name": "read_file", "arguments": {"path": "a"}}'
+    told = {}
+    for text in (
+        bare,
+        f"The page says.\n<tool_call>{bare}</tool_call>\nThat is all.",
+        f"<tool_call>{bare}</tool_call>",
+    ):
+        done = fanout.run("parse", "--tools", "tools.json", "--protocol", "auto", stdin=text.encode())
+        report = json.loads(done.out)
+        assert len(report["calls"]) == 1
+        told[text] = report["problems"]
+    assert [len(problems) for problems in told.values()] == [1, 1, 0]
+    assert told[bare][0].startswith("line 1, column 1: asks: The call of read_file waits for approval: unmarked")

@@ -45,7 +45,6 @@ from console_app.providers.text_protocol.provenance import Provenance
 
 TOLD = (GAVE_UP, CODE)
 """What is told of although it may name no tool."""
-UNMARKED = "unmarked in the answer's text: only its shape shows that it is a call"
 QUOTED = "maybe quoted"
 EMPTY = "The answer shows nothing"
 
@@ -71,6 +70,7 @@ class AnswerReader:
         self._scanner = Scanner([ToolSignature(spec.name, spec.input_schema) for spec in tools], prefer, level)
         self._raw: list[str] = []
         self._shown: list[str] = []
+        self._thought = ""  # what was shown as text and turned out to be reasoning
         self.unheard = ""
         """Why an answer without calls called nothing, which the model has to hear; "" where nothing looked like it."""
         self._final_ones: set[int] = set()  # calls that were closed while the answer went on
@@ -102,9 +102,9 @@ class AnswerReader:
             left = _left_as_text(result)
             self.unheard = "\n".join(one.text for one in left if isinstance(one, NoticeChunk))
             return left, False
-        chunks = self._chunks(self._scanner.tail_events)
-        if result.reasoning.strip():
-            chunks.append(ReasoningChunk(result.reasoning.strip()))
+        chunks = self._chunks(self._scanner.tail_events, ended=True)
+        if reasoning := result.reasoning.strip().removeprefix(self._thought).strip():
+            chunks.append(ReasoningChunk(reasoning))
         calls = self._calls(result)
         notices = [*_notices(result), *_left_as_text(result)]
         if not calls and not result.calls and not notices and not result.content and self.raw.strip():
@@ -127,7 +127,7 @@ class AnswerReader:
             chunks.append(TextChunk(raw[len(shown) :]))
         return chunks
 
-    def _chunks(self, events: Sequence[ScanEvent]) -> list[Chunk]:
+    def _chunks(self, events: Sequence[ScanEvent], *, ended: bool = False) -> list[Chunk]:
         chunks: list[Chunk] = []
         for event in events:
             match event:
@@ -145,6 +145,10 @@ class AnswerReader:
                     if self._names.pop(index, None) is not None:
                         chunks.append(CallWithdrawn(index))
                 case Rewritten(content):
+                    shown = "".join(self._shown).strip()
+                    if not ended and not self._thought and self.raw.lstrip().startswith(shown):
+                        self._thought = shown
+                        chunks.append(ReasoningChunk(shown))
                     self._shown = [content]
                     chunks.append(TextReplaced(content))
         return chunks
@@ -194,7 +198,7 @@ class AnswerReader:
         where = self._provenance.where(call) if self._provenance is not None else ""
         if where:
             return f"{QUOTED}: {where}"
-        return (call.doubt or UNMARKED) if self._level != "all" and not call.marked else ""
+        return call.asks(self._level)
 
 
 def _sentence(problem: ScanProblem, calls: Sequence[ParsedCall]) -> str:
