@@ -64,6 +64,7 @@ class ApprovalBoard(Vertical, can_focus=True):
     ApprovalBoard > .board--rule { display: none; }
     ApprovalBoard > Input { display: none; height: 3; border: round $warning; background: $background; }
     ApprovalBoard > Input:focus { border: round $warning; background-tint: $foreground 0%; }
+    ApprovalBoard > Input > .input--placeholder { color: $muted; }
     ApprovalBoard.-words > Input { display: block; }
     ApprovalBoard.-rule > .board--rule { display: block; }
     ApprovalBoard.-rule > ArgumentsView, ApprovalBoard > ArgumentsView.-in-row { display: none; }
