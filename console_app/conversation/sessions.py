@@ -336,7 +336,8 @@ class Sessions:
         except FanoutError as error:
             self._ui.toast(error.line, seconds=8)
         else:
-            self._ui.toast(f"Exported to {written}.", seconds=8)
+            short = written.relative_to(self._folder) if written.is_relative_to(self._folder) else written
+            self._ui.toast(f"Exported to {short}.", seconds=8)
 
     def stored(self, *, begun: bool = False) -> Library | None:
         """The library; None, and said why, where nothing is kept, or with `begun` nothing of this session yet."""

@@ -5,11 +5,11 @@ Pure: it reads the transcript and the time, so the screen, the exports and the t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from console_app.domain.call_times import elapsed, runs
+from console_app.domain.call_times import covered, elapsed, runs
 from console_app.domain.tools import CallState
 from console_app.domain.transcript_parts import CallView, StepView, TurnView
 
@@ -41,7 +41,8 @@ class Span:
 @dataclass(frozen=True, slots=True)
 class Figures:
     """Sums over calls, in seconds. `wall` is from the first start to the last end of each answer, added up, and
-    `summed` how long they ran; what only waited for a person is in neither."""
+    `summed` how long they ran; what only waited for a person is in neither. `waited` is how long a person was waited
+    for: once, however many calls did."""
 
     calls: int
     wall: float
@@ -112,11 +113,9 @@ def step_figures(calls: Sequence[CallView], now: float) -> Figures:
     spans = [span for call in calls for span in spans_of(call, now)]
     ran = [stretch for call in calls for stretch in runs(call, now)]
     summed = sum(end - begin for begin, end in ran)
-    return Figures(len(calls), elapsed(calls, now), summed, _total(spans, "wait"), _total(spans, "queue"))
-
-
-def _total(spans: Iterable[Span], phase: Phase) -> float:
-    return sum(span.seconds for span in spans if span.phase == phase and not span.superseded)
+    waited = covered((span.begin, span.end) for span in spans if span.phase == "wait")
+    queued = sum(span.seconds for span in spans if span.phase == "queue")
+    return Figures(len(calls), elapsed(calls, now), summed, waited, queued)
 
 
 def reach(turn: TurnView, now: float) -> tuple[float, float]:

@@ -57,4 +57,9 @@ def test_alt_enter_and_shift_enter_of_plain_terminals_are_told_from_enter() -> N
 
 def test_alt_and_a_digit_is_a_key_in_every_terminal() -> None:
     assert keys(messages("\x1b1", "\x1b9", "\x1b[27;3;50~", "\x1b[51;3u")) == ["alt+1", "alt+9", "alt+2", "alt+3"]
+    assert keys(messages(*(f"\x1b{digit}" for digit in "0123456789"))) == [f"alt+{digit}" for digit in "0123456789"]
     assert keys(messages("1", "¡")) == ["1", "inverted_exclamation_mark"]
+
+
+def test_alt_and_a_sign_writes_nothing() -> None:
+    assert keys(messages("\x1b-", "\x1b=", "\x1b[27;3;45~")) == ["alt+minus", "alt+equals_sign", "alt+minus"]

@@ -18,7 +18,7 @@ from console_app.domain.errors import ToolError
 from console_app.domain.ports.toolset import CallReporter, Invocation
 from console_app.engine.approval_gate import ApprovalGate
 from console_app.tui.widgets.palette import contrast
-from tests.tui.parts import Server, Tools, WrittenModel, app, calls, chat, painted, say, see, until
+from tests.tui.parts import Server, Tools, WrittenModel, app, calls, chat, decide, painted, say, see, until
 from tests.tui.test_batch_screen import Run, shown
 from tests.tui.test_themes import LOADED
 
@@ -175,3 +175,16 @@ async def test_a_batch_can_be_read_in_every_theme() -> None:
     async with shown(Run()).run_test(size=(100, 30)) as pilot:
         await see(pilot, "52/100 done")
         await in_themes(pilot, FOUR)
+
+
+async def test_the_words_of_a_board_can_be_read_in_every_theme(tmp_path: Path) -> None:
+    asking = console(tmp_path, ApprovalMode.ASK, "diff", "json")
+    async with asking.run_test(size=(100, 40)) as pilot:
+        await pilot.press(*"go", "enter")
+        await see(pilot, "Approve 1 of 2")
+        board = chat(asking).boards.approvals
+        await pilot.press("tab")
+        await until(pilot, lambda: board.has_focus)
+        await decide(pilot, "f")
+        await until(pilot, lambda: board.has_class("-words"))
+        await in_themes(pilot, THEMES)

@@ -1,6 +1,6 @@
 """Any keys over conversations of any shape: letters act on the call that is seen to be selected and on no other (but
-`s`: it sends the results of its batch on), and none that was pressed while a panel was selected is written into the
-prompt."""
+`s`: it sends the results of its batch on), none that was pressed while a panel was selected is written into the
+prompt, and no toast stands over what is edited."""
 
 from __future__ import annotations
 
@@ -39,7 +39,8 @@ MOVES = [
     "home",
     "end",
 ]
-OTHER = ["click", "finish", "finish", "turn", "small", "large", "ctrl+o"]
+OTHER = ["click", "finish", "finish", "turn", "small", "smallest", "large", "ctrl+o", "toast", "toast"]
+SIZES = {"smallest": (60, 15), "small": (80, 24), "large": (110, 44)}
 
 histories = st.lists(st.integers(1, 4), max_size=2)
 batches = st.sampled_from([1, 2, 3, 8, 30])
@@ -128,8 +129,11 @@ async def press(pilot: Pilot[Any], lab: Lab, kept: Kept, key: str) -> None:
             lab.finish()
         case "turn":
             screen.prompt_area.send("another turn")
-        case "small" | "large":
-            await pilot.resize_terminal(*((80, 24) if key == "small" else (110, 44)))
+        case "smallest" | "small" | "large":
+            await pilot.resize_terminal(*SIZES[key])
+        case "toast":
+            screen.ui.toast(f"This was said beside what you do. {len(kept.events)}", 3600)
+            await at_rest(pilot)
         case _:
             await at_rest(pilot)
             call_id, in_sight = selected(pilot)
@@ -144,6 +148,15 @@ async def press(pilot: Pilot[Any], lab: Lab, kept: Kept, key: str) -> None:
         if pilot.app.screen is not screen:
             await pilot.press("escape")
     assert pilot.app.screen is screen
+    await at_rest(pilot)
+    nothing_written_in_is_covered(pilot)
+
+
+def nothing_written_in_is_covered(pilot: Pilot[Any]) -> None:
+    """No toast stands over the prompt, nor over a board."""
+    for toast in pilot.app.screen.query("Toast"):
+        for place in pilot.app.screen.query("#prompt, ApprovalBoard, HumanBoard, QuestionBoard, FindBar"):
+            assert not (place.region and toast.region.overlaps(place.region)), (place, toast.region, place.region)
 
 
 async def play(history: list[int], size: int, keys: list[str]) -> None:
@@ -152,7 +165,7 @@ async def play(history: list[int], size: int, keys: list[str]) -> None:
     model = WrittenModel(*earlier, *(answer(1000 * n, size) for n in range(9, 14)))
     with tempfile.TemporaryDirectory() as folder:
         console = app(Path(folder), model, lab.tools, gate=ApprovalGate(ApprovalMode.YOLO), store=kept)
-        async with console.run_test(size=(100, 30)) as pilot:
+        async with console.run_test(size=(100, 30), notifications=True) as pilot:
             screen = chat(console)
             for turns in range(len(history)):
                 await pilot.press("g", "enter")

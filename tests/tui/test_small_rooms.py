@@ -18,7 +18,7 @@ from console_app.tui.connect.screen import ConnectScreen
 from console_app.tui.terminal.key_names import key_name
 from console_app.tui.widgets.dialog_box import fitted
 from console_app.tui.widgets.text_view import TextView, _chop  # pyright: ignore[reportPrivateUsage]
-from tests.tui.parts import Tools, WrittenModel, app, at_rest, calls, chat, echo, see, seen, until
+from tests.tui.parts import Tools, WrittenModel, app, at_rest, calls, chat, echo, pass_by, say, see, seen, until
 from tests.tui.test_connect import console_of, opened
 
 KEYS = "enter change · del default · f4 edit the file · esc close"
@@ -174,3 +174,72 @@ async def test_the_cursor_of_a_field_is_seen_in_sixteen_colours(tmp_path: Path) 
         style = console.screen.query_one(Input).get_component_rich_style("input--cursor")
         assert style.reverse
         assert style.color is None or style.color.is_default
+
+
+async def nothing_is_pushed_out(pilot: Pilot[Any], *words: str) -> None:
+    """All of it is on the page: the screen has nothing to scroll to, and its last row is that of the hints."""
+    for word in (*words, "f1 help"):
+        await see(pilot, word)
+    await at_rest(pilot)
+    assert pilot.app.screen.max_scroll_y == 0, seen(pilot.app)
+    assert "f1 help" in seen(pilot.app).splitlines()[pilot.app.size.height - 1], seen(pilot.app)
+
+
+@pytest.mark.parametrize("size", [(60, 15), (80, 15), (60, 19), (80, 24)], ids=str)
+async def test_a_board_with_its_keys_leaves_the_hints_on_the_page(tmp_path: Path, size: tuple[int, int]) -> None:
+    tools = Tools({("lab", "write_file"): echo}, read_only=False)
+    text = "one\\ntwo\\nthree"
+    model = WrittenModel(calls(*(("lab_write_file", f'{{"path": "a{n}.md", "content": "{text}"}}') for n in range(12))))
+    console = app(tmp_path, model, tools, gate=ApprovalGate(ApprovalMode.ASK))
+    async with console.run_test(size=size) as pilot:
+        await pilot.press(*"go", "enter")
+        await nothing_is_pushed_out(pilot, "Approve 1 of 12", "tab")
+        await pilot.press("tab")
+        board = chat(console).boards.approvals
+        await until(pilot, lambda: board.has_focus)
+        await pass_by(pilot)
+        await nothing_is_pushed_out(pilot, "y allow once", "esc decide later")
+        await pilot.press("A")
+        await nothing_is_pushed_out(pilot, "Always allow", "esc back")
+        await pilot.press("escape")
+        await pass_by(pilot)
+        await pilot.press("f")
+        await nothing_is_pushed_out(pilot, "enter deny", "esc back")
+        await pilot.press("escape", "escape")
+        await until(pilot, lambda: chat(console).prompt.has_focus)
+        await nothing_is_pushed_out(pilot, "tab")
+        await until(pilot, lambda: chat(console).prompt.region.height == 3)
+
+
+@pytest.mark.parametrize("size", [(60, 15), (60, 19), (80, 24)], ids=str)
+async def test_a_list_of_completions_leaves_the_hints_on_the_page(tmp_path: Path, size: tuple[int, int]) -> None:
+    console = app(tmp_path, WrittenModel(say("Said.")))
+    async with console.run_test(size=size) as pilot:
+        await pilot.press("slash")
+        await nothing_is_pushed_out(pilot, "/model")
+        await pilot.press("ctrl+c", "g", "enter")
+        await see(pilot, "done ·")
+        await pilot.press("slash")
+        await nothing_is_pushed_out(pilot, "/model")
+
+
+async def test_a_new_item_of_the_todo_list_is_seen_while_it_is_written(tmp_path: Path) -> None:
+    console = app(tmp_path, WrittenModel())
+    async with console.run_test(size=(60, 15)) as pilot:
+        await pilot.press(*"/todo", "enter")
+        await see(pilot, "What is to be done")
+        await pilot.press(*"buy bread")
+        await see(pilot, "buy bread")
+
+
+@pytest.mark.parametrize("columns", [60, 80, 100])
+async def test_a_toast_of_any_length_is_whole(tmp_path: Path, columns: int) -> None:
+    console = app(tmp_path, WrittenModel())
+    async with console.run_test(size=(columns, 24), notifications=True) as pilot:
+        await see(pilot, "Try one")
+        for length in range(columns * 4 // 5 - 8, columns * 4 // 5 + 3):
+            console.clear_notifications()
+            await until(pilot, lambda: not console.screen.query("Toast"))
+            last = f"{'x' * (length - 13)}."
+            console.notify(f"Exported to {last}", timeout=3600)
+            await see(pilot, last)

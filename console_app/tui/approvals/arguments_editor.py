@@ -13,7 +13,7 @@ from typing import Any, ClassVar, cast
 from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical, VerticalScroll
+from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.screen import ModalScreen
 from textual.types import CSSPathType
@@ -24,6 +24,7 @@ from console_app.tui.forms.check_list import CheckList
 from console_app.tui.forms.choice_line import ChoiceLine
 from console_app.tui.forms.field_widgets import ObjectWidget
 from console_app.tui.forms.fields import form_of
+from console_app.tui.widgets.dialog_box import DialogBox
 from console_app.tui.widgets.settled_keys import SETTLE
 
 MOST_LISTED = 12  # arguments of the tool that are named beside the text
@@ -71,9 +72,8 @@ class ArgumentsEditor(ModalScreen[dict[str, Any] | None]):
 
     def compose(self) -> ComposeResult:
         """The form or the text, what is wrong with it, and in front of a text what the tool takes."""
-        with Vertical(id="box") as dialog:
+        with DialogBox(f"ctrl+s {self._accept} · f2 form/JSON · esc back") as dialog:
             dialog.border_title = self._title
-            dialog.border_subtitle = f"ctrl+s {self._accept} · f2 form/JSON · esc back"
             yield VerticalScroll(can_focus=False)
             yield TextArea(
                 written(self._arguments), show_line_numbers=False, tab_behavior="focus", highlight_cursor_line=False

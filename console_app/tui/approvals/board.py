@@ -32,6 +32,7 @@ from console_app.tui.approvals.selection import ApprovalDecision, ApprovalSelect
 from console_app.tui.widgets.key_lines import KeyLines
 from console_app.tui.widgets.settled_keys import ALONE, SETTLE
 from console_app.tui.widgets.timing import Timing
+from console_app.tui.widgets.too_small import ROOMY
 from console_app.tui.widgets.typed_app import typed_app
 
 MOST_ROWS = 8
@@ -41,6 +42,7 @@ AIRY = 14  # lines beside which an empty one, between the rows and what is selec
 WHY_NOT = "Why not? The model reads this. Enter denies, escape goes back."
 COMMENT = "For the model, beside the result. Enter keeps it; then y runs the call, n denies it."
 NOT_THERE = Content.styled("! the text to replace is not in the file as it is now", "bold $warning")
+LINE = 3  # lines of the field for words, with its frame
 LOWEST = 4  # lines, below which nothing can be read and so nothing decided
 
 log = logging.getLogger(__name__)
@@ -62,6 +64,7 @@ class ApprovalBoard(Vertical, can_focus=True):
     ApprovalBoard > .board--rule { display: none; }
     ApprovalBoard > Input { display: none; height: 3; border: round $warning; background: $background; }
     ApprovalBoard > Input:focus { border: round $warning; background-tint: $foreground 0%; }
+    ApprovalBoard > Input > .input--placeholder { color: $muted; }
     ApprovalBoard.-words > Input { display: block; }
     ApprovalBoard.-rule > .board--rule { display: block; }
     ApprovalBoard.-rule > ArgumentsView, ApprovalBoard > ArgumentsView.-in-row { display: none; }
@@ -315,7 +318,8 @@ class ApprovalBoard(Vertical, can_focus=True):
         selection = self.selection
         width = self._cells
         arguments = approval.call.arguments or {}
-        room = max(int(self.screen.size.height * SHARE) - 3 - self._paint_keys(), 3)
+        line = LINE if selection.stage in ("words", "comment") else 0
+        room = max(int(self.screen.size.height * SHARE) - 3 - self._paint_keys() - line, 3)
         many = len(selection.waiting) > 1
         change = self._changes.of(approval.call)
         head = header(approval, hidden_characters(arguments), width, selection.comment, many=many)
@@ -323,6 +327,7 @@ class ApprovalBoard(Vertical, can_focus=True):
             head.append(NOT_THERE)
         room -= len(head)
         self.query_one(".board--header", Static).update(Content("\n").join(head))
+        self.query_one(".board--header").display = selection.stage != "rule" or self.screen.size.height >= ROOMY
         airy = many and room >= AIRY
         self.query_one(".board--rows", Static).styles.margin = (0, 0, int(airy), 0)
         room -= airy

@@ -18,6 +18,7 @@ from console_app.tui.approvals.board import ApprovalBoard
 from console_app.tui.main_screen.console_ui import ConsoleUi
 from console_app.tui.main_screen.dialogs import Dialogs
 from console_app.tui.main_screen.todo_pane import TodoPane
+from console_app.tui.prompt.prompt_box import PromptBox
 from console_app.tui.questions.board import HumanBoard
 from console_app.tui.questions.question_board import QuestionBoard
 from console_app.tui.services import ConsoleServices
@@ -67,6 +68,14 @@ class BoardArea(Vertical):
             ("On a question", self.questions),
             ("On the to-do list", self.todo),
         ]
+
+    def on_descendant_focus(self) -> None:
+        """Where there is little room, the prompt gives some to the board that has the keys."""
+        self.screen.query_one(PromptBox).add_class("-aside")
+
+    def on_descendant_blur(self) -> None:
+        """And has it again."""
+        self.screen.query_one(PromptBox).remove_class("-aside")
 
     def on_mount(self) -> None:
         """Where rules that are to stay are written."""

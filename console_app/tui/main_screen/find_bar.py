@@ -19,7 +19,7 @@ from console_app.tui.transcript_view.finder import Finder, Kind, neighbour
 from console_app.tui.transcript_view.view import ConversationView
 
 RECOUNT = 0.5  # seconds between two looks at what came while it is open
-KEYS = "↑↓ step · enter n N · esc close"
+KEYS = "↑↓ other matches · enter go there · esc close"
 WORDS: dict[Kind, str] = {"turn": "turn", "failed": "call that failed"}
 
 

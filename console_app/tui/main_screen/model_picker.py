@@ -37,7 +37,7 @@ class ModelPicker(PickList):
         try:
             names = await self._models.known()
             if self._models.silent:
-                note = f"No list from {_together(self._models.silent)}: fanout doctor says why"
+                note = f"No list from {_together(self._models.silent)}: /doctor says why"
         except FanoutError as error:
             names, note = [*filter(None, [self._models.name])], error.line
         self.offer([Choice(name) for name in names], note)

@@ -277,7 +277,7 @@ def _row(setting: Setting, width: int) -> Content:
     style = "$foreground" if setting.source != "default" else "$muted"
     source = f"{_who(setting)}{' !' if setting.waiting else ''}"
     row = Content(f"{setting.name:<{NAME}}  ") + Content.styled(f"{value:<{room}}", style)
-    row += Content.styled(f"  {source:<{SOURCE}}", "$warning" if setting.waiting else "$muted")
+    row += Content.styled(f"  {source:<{SOURCE if about else 0}}", "$warning" if setting.waiting else "$muted")
     if about:
         row += Content.styled(f"  {one_line(setting.meaning, max(width - NAME - SOURCE - room - 6, 10))}", "$muted")
     return row

@@ -50,7 +50,7 @@ class TodoPane(Vertical, can_focus=True):
         display: none; height: 1; border: none; padding: 0; margin: 0 2; background: $background;
     }
     TodoPane.-writing > Input { display: block; }
-    TodoPane > Input:focus { background-tint: $foreground 0%; }
+    TodoPane > Input:focus { border: none; background-tint: $foreground 0%; }  /* or it frames nothing */
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [

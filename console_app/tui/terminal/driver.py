@@ -38,13 +38,13 @@ PASTE_START, PASTE_END = "\x1b[200~", "\x1b[201~"
 READ_BYTES = 1 << 16
 SMALLEST = (80, 25)  # for a terminal that doesn't say its size
 TERMINAL = 1  # standard output: the one that was found to be a terminal, while standard error may go to a file
-# What plain terminals send for Alt+Enter and Alt+digit (the parser makes a letter of it that would be written), and
-# xterm's modifyOtherKeys for them and for Shift+Enter, as the parser knows the keys.
+# What plain terminals send for Alt+Enter and Alt+digit, - or = (the parser makes a sign of it that would be written),
+# and xterm's modifyOtherKeys for them and for Shift+Enter, as the parser knows the keys.
 RESPELT = {
     "\x1b\r": "\x1b[13;3u",
     "\x1b[27;2;13~": "\x1b[13;2u",
-    **{f"\x1b{digit}": f"\x1b[{ord(digit)};3u" for digit in "123456789"},
-    **{f"\x1b[27;3;{ord(digit)}~": f"\x1b[{ord(digit)};3u" for digit in "123456789"},
+    **{f"\x1b{sign}": f"\x1b[{ord(sign)};3u" for sign in "0123456789-="},
+    **{f"\x1b[27;3;{ord(sign)}~": f"\x1b[{ord(sign)};3u" for sign in "0123456789-="},
 }
 # Off: mouse, focus, paste, in-band resize, synchronized output; then wrap on, keyboard, screen and cursor as before.
 PIXELS_OFF = "\x1b[?1016l\x1b[?2048l\x1b[?2026l"

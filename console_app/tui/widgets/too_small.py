@@ -8,6 +8,7 @@ from textual.content import Content
 from textual.widget import Widget
 
 LEAST_COLUMNS, LEAST_ROWS = 60, 15
+ROOMY = 20  # rows below which what is not needed just now gives its room away
 
 
 class TooSmall(Widget):
@@ -16,7 +17,7 @@ class TooSmall(Widget):
     DEFAULT_CSS = "TooSmall { width: 1fr; height: 1fr; content-align: center middle; text-align: center; }"
 
     BREAKPOINTS_ACROSS: ClassVar[list[tuple[int, str]]] = [(0, "-too-narrow"), (LEAST_COLUMNS, "-wide-enough")]
-    BREAKPOINTS_DOWN: ClassVar[list[tuple[int, str]]] = [(0, "-too-low"), (LEAST_ROWS, "-high-enough")]
+    BREAKPOINTS_DOWN: ClassVar[list[tuple[int, str]]] = [(0, "-too-low"), (LEAST_ROWS, "-low"), (ROOMY, "-high-enough")]
 
     def render(self) -> Content:
         """The size there is, and the one it takes."""

@@ -199,3 +199,11 @@ def test_labels_that_would_be_cut_to_the_same_begin_where_they_differ() -> None:
     assert [shown[call_id] for call_id in calls] == ["…ab", "…ac", "…b"]
     assert shown[other] == "read path=README.md"
     assert labels.within(told.transcript.calls[calls[0]], 60) == "run command=python -m pytest tests/ab"
+
+
+def test_calls_that_wait_together_are_waited_for_once() -> None:
+    told = Told()
+    told.begin(0, "Go")
+    for waiting in [told.call("a.b", {"n": n}, 1, 1) for n in range(12)]:
+        told.wait(waiting, 1, 61)
+    assert figures(told.transcript.turns[0], START + 61).waited == pytest.approx(60)
