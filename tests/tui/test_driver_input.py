@@ -58,3 +58,8 @@ def test_alt_enter_and_shift_enter_of_plain_terminals_are_told_from_enter() -> N
 def test_alt_and_a_digit_is_a_key_in_every_terminal() -> None:
     assert keys(messages("\x1b1", "\x1b9", "\x1b[27;3;50~", "\x1b[51;3u")) == ["alt+1", "alt+9", "alt+2", "alt+3"]
     assert keys(messages("1", "¡")) == ["1", "inverted_exclamation_mark"]
+
+
+def test_alt_with_an_arrow_is_one_key_as_rxvt_sends_it_too() -> None:
+    assert keys(messages("\x1b\x1b[A", "\x1b\x1bOB", "\x1b[1;3A")) == ["alt+up", "alt+down", "alt+up"]
+    assert keys(messages("\x1b\x1b[5~", "\x1b\x1b[6~")) == ["alt+pageup", "alt+pagedown"]
