@@ -183,7 +183,7 @@ async def test_what_is_copied_is_on_the_browsers_clipboard(chromium: Chromium, t
         await chromium.press("/copy", Keys.ENTER)
         reads = "navigator.clipboard.readText().then(arguments[0], () => arguments[0](''))"
         async with asyncio.timeout(PATIENCE):
-            while "rehearsal model" not in await asyncio.to_thread(chromium.driver.execute_async_script, reads):
+            while "rehearsal model" not in await asyncio.to_thread(chromium.driver.execute_async_script, reads):  # noqa: ASYNC110
                 await asyncio.sleep(0.1)
         assert chromium.faults() == []
 
