@@ -23,7 +23,7 @@ _ANSI = {
 _DIALOGS: dict[str, tuple[tuple[str, ...], str, tuple[str, ...]]] = {
     "timeline": (("ctrl+t",), r"Timeline", ("escape",)),
     "servers": (("ctrl+l",), r"─ Servers", ("escape",)),
-    "help": (("f1",), r"─ Help", ("escape",)),
+    "help": (("f1",), r"previous panel", ("escape",)),
     "commands": (("/",), r"/model", ("escape", "ctrl+c")),
     "model": (("/model", "enter"), r"offline/rehearsal", ("escape",)),
     "permissions": (("/permissions", "enter"), r"Permissions", ("escape",)),
