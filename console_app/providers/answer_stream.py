@@ -1,4 +1,4 @@
-"""Reads the body of a streaming response into an WireAnswer, and says how it ended.
+"""Reads the body of a streaming response into a WireAnswer, and says how it ended.
 
 What an endpoint sends with status 200 isn't always a stream: it may be a whole answer as JSON, an error as JSON, a web
 page, or nothing. The first byte tells them apart; content types are too often wrong to be believed.

@@ -334,3 +334,31 @@ async def test_what_you_moved_to_stays_chosen_while_servers_answer(tmp_path: Pat
         await pilot.press("e")
         await until(pilot, lambda: last not in box.popup.completions)
         assert box.popup.highlighted == 0, "other text: what fits it best"
+
+
+async def test_what_you_moved_to_stays_while_a_server_is_asked_again_and_has_nothing_yet(tmp_path: Path) -> None:
+    asked, answered = asyncio.Event(), asyncio.Event()
+    python, prolog = Completion("python", "python "), Completion("prolog", "prolog ")
+
+    async def servers(token: Token) -> AsyncIterator[Completions]:
+        if token.query == "pr":
+            yield Completions([], "language", more=True)
+            asked.set()
+            await answered.wait()
+            yield Completions([], "language")
+        else:
+            yield Completions([python, prolog], "language")
+
+    async with Writing(tmp_path, servers).run_test(size=(60, 20)) as pilot:
+        box = pilot.app.query_one(PromptBox)
+        box.prompt.focus()
+        box.prompt.put("/notes:review p")
+        await until(pilot, lambda: len(box.popup.completions) == 2)
+        await pilot.press("down", "down")
+        assert box.popup.chosen == prolog
+        await pilot.press("r")
+        await asked.wait()
+        await pilot.pause()
+        assert box.popup.chosen == prolog, "what still fits stays, chosen, until the rest is known"
+        answered.set()
+        await until(pilot, lambda: not box.popup.is_open)

@@ -337,3 +337,14 @@ def screen_commands(
         Command("todo", "the to-do list: change its states and words, add and delete", lambda _: boards.todo.open()),
         Command("quit", "leave", lambda _: ui.app.exit(0)),
     ]
+
+
+def turn_commands(
+    toggle_plan: Callable[[], None], run_cut_off_again: Callable[[], None], find: Callable[[str], None]
+) -> list[Command]:
+    """What is done with the calls of turns."""
+    return [
+        Command("plan", "plan mode, in which only what is read-only runs, and back", lambda _rest: toggle_plan()),
+        Command("retry", "run the calls that were cut off again; each asks", lambda _rest: run_cut_off_again()),
+        Command("find", "find words in the whole conversation, results too", find, "[WORDS]"),
+    ]

@@ -20,13 +20,13 @@ from console_app.domain.ports.provider import no_pictures
 from console_app.tui.approvals.mode_keys import ModeKeys
 from console_app.tui.commands.custom import CustomCommandList
 from console_app.tui.commands.line import CommandLine
-from console_app.tui.commands.registry import Command, CommandRegistry
+from console_app.tui.commands.registry import CommandRegistry
 from console_app.tui.main_screen.activity_line import ActivityLine
 from console_app.tui.main_screen.activity_status import ActivityStatus
 from console_app.tui.main_screen.base import MainScreen
 from console_app.tui.main_screen.board_area import BoardArea
 from console_app.tui.main_screen.boards import Boards
-from console_app.tui.main_screen.builtin_commands import screen_commands, talk_commands
+from console_app.tui.main_screen.builtin_commands import screen_commands, talk_commands, turn_commands
 from console_app.tui.main_screen.console_ui import ConsoleUi
 from console_app.tui.main_screen.copying import copy_part, name_of
 from console_app.tui.main_screen.dialogs import Dialogs
@@ -48,9 +48,6 @@ from console_app.tui.themes import LoadedTheme
 from console_app.tui.transcript_view.view import ConversationView
 from console_app.tui.widgets.key_hints import KeyHints
 from console_app.tui.widgets.too_small import TooSmall
-
-PLAN = "plan mode, in which only what is read-only runs, and back"
-RETRY = "run the calls that were cut off again; each asks"
 
 
 class ChatScreen(MainScreen):
@@ -151,9 +148,7 @@ class ChatScreen(MainScreen):
         places = [("Everywhere", self), ("On a panel", self.view), *boards.places, ("In the prompt", self.prompt)]
         ui, dialogs, commands = self.ui, self.dialogs, self.commands
         commands.add(screen_commands(ui, self.permissions, self.modes, commands, dialogs, boards, places, self._themes))
-        commands.add([Command("plan", PLAN, lambda _rest: self.action_toggle_plan())])
-        commands.add([Command("retry", RETRY, lambda _rest: self.calls.run_cut_off_again())])
-        commands.add([Command("find", "find words in the whole conversation, results too", self._keys.find, "[WORDS]")])
+        commands.add(turn_commands(self.action_toggle_plan, self.calls.run_cut_off_again, self._keys.find))
         commands.add(talk_commands(ui, services, self.conversation, self.sessions, dialogs, self._themes))
         services.on_servers_changed(self._servers_changed)
         self.custom.send = self.prompt_area.send

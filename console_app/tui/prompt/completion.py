@@ -42,10 +42,11 @@ class Completion:
 
 @dataclass(frozen=True, slots=True)
 class Completions:
-    """Completions, and a title for them: what is being asked for."""
+    """Completions, and a title for them: what is being asked for. With `more` a server is being asked for the rest."""
 
     completions: Sequence[Completion] = ()
     title: str = ""
+    more: bool = False
 
 
 def token_before(line: str, column: int, first_line: bool) -> Token | None:

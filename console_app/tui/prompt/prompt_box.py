@@ -203,7 +203,10 @@ class PromptBox(Vertical):
             row, column = prompt.cursor_location
             if token_before(prompt.document[row], column, row == 0) != token or prompt.text == self._closed_for:
                 return  # typed on meanwhile
-            self._show([*files, *found.completions], token, found.title)
+            new = [*files, *found.completions]
+            # What was listed still fits; taking it away until the rest is there would take your choice with it.
+            kept = [one for one in self.popup.completions if one not in new] if found.more else []
+            self._show([*kept, *new], token, found.title)
 
     def _show(self, completions: Sequence[Completion], token: Token | None, title: str = "") -> None:
         more = token is not None and token == self._token

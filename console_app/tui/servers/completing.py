@@ -45,9 +45,9 @@ class ServerCompletion:
             yield Completions(await asyncio.to_thread(self._any, token.query))
             return
         known = await asyncio.to_thread(self._of_server, server, uri)
-        yield Completions(known, _title_of(server))
-        if proposed := await self._in_templates(server, uri):
-            yield Completions([*proposed, *known][:MOST_VALUES], _title_of(server))
+        yield Completions(known, _title_of(server), more=True)
+        proposed = await self._in_templates(server, uri)
+        yield Completions([*proposed, *known][:MOST_VALUES], _title_of(server))
 
     # -- resources
 
@@ -133,14 +133,13 @@ class ServerCompletion:
             for one in prompt.arguments
             if one.name not in before and not named and one.name.startswith(token.query)
         ]
-        yield Completions(names, title)
+        yield Completions(names, title, more=argument is not None)
         if argument is None:
             return
         start = f"{argument.name}=" if named else ""
         values = await self._asked(prompt, argument.name, typed, before)
-        if values:
-            proposed = [Completion(value, f"{start}{written_value(value)} ") for value in values]
-            yield Completions([*proposed, *names], title)
+        proposed = [Completion(value, f"{start}{written_value(value)} ") for value in values]
+        yield Completions([*proposed, *names], title)
 
     async def _asked(
         self, ref: ServerPrompt | ResourceTemplate, argument: str, value: str, others: dict[str, str]

@@ -126,8 +126,8 @@ class CallGroup:
 
     def room_changed(self, height: int, most: int) -> bool:
         """The view is so many lines high, and was at `most`, in this terminal: whether its panels look different for
-        that. Those that ended stay."""
-        if self.ended or self.settled:
+        that. Those that ended stay as they were seen, if they were."""
+        if self.settled or (self.ended and self.room not in (0, height)):
             return False
         self.room, self.most_room = height, most
         self.version += 1

@@ -11,6 +11,7 @@ from console_app.domain import events as ev
 from console_app.domain.tools import CallState, Outcome
 from console_app.domain.transcript_parts import CallView
 from console_app.tui.transcript_view.call_block import CallBlock
+from tests.tui.parts import until
 from tests.tui.transcript_view.scenes import TinyApp, painted, screen_lines
 
 LONG = "\n\n".join(f"Paragraph {n} of a long answer." for n in range(40))
@@ -242,3 +243,27 @@ async def test_rows_are_filtered_by_state_and_failed_calls_are_a_key_away(size: 
         await painted(pilot)
         assert app.view.virtual_size.height > 500
         assert app.view.cursor.copy_text == "broken 1"
+
+
+class Later(TinyApp):
+    """The view has no room at first, as while the welcome stands where it will be."""
+
+    CSS = TinyApp.CSS + "ConversationView { display: none; }"
+
+
+@pytest.mark.parametrize("kind", [TinyApp, Later])
+async def test_a_batch_that_ended_before_it_could_be_seen_is_as_one_that_was(kind: type[TinyApp]) -> None:
+    app = kind()
+    async with app.run_test(size=(80, 30)) as pilot:
+        assert (app.view.room == 0) == (kind is Later)
+        for call_id in many(app, 12, running=12):
+            app.story.finish(call_id, 1.0)
+        app.story.send(ev.BatchFinished, 1, calls=12, wall_ms=1000, summed_ms=1000)
+        app.story.send(ev.TurnFinished, 1, outcome="completed")
+        app.view.display = True
+        await until(pilot, lambda: app.view.room > 0)
+        for width in (80, 70):
+            await pilot.resize_terminal(width, 30)
+            await painted(pilot)
+            assert "12 calls · 12 done" in seen(app)
+            assert all(f"i={number} " in seen(app) for number in range(12))
