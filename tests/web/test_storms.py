@@ -7,6 +7,7 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 
 from websockets.asyncio.client import connect
+from websockets.typing import Origin
 
 from tests.patience import until_so
 from tests.web.parts import console_processes, cookie_of, gone, page_of, serving
@@ -39,7 +40,7 @@ async def test_a_page_that_takes_nothing_holds_up_no_other_and_its_end_is_its_co
         cookie = await cookie_of(server)
         async with connect(
             f"ws://127.0.0.1:{server.port}/socket?columns=200&rows=60&console=",
-            origin=f"http://127.0.0.1:{server.port}",
+            origin=Origin(f"http://127.0.0.1:{server.port}"),
             additional_headers={"Cookie": cookie},
             max_queue=1,  # what comes is not even read from the network
             proxy=None,
