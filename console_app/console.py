@@ -222,7 +222,9 @@ class ConsoleParts:
             on_servers_changed=self._listen,
             servers=self._switches,
             server_files=self._files,
-            project_trust=ProjectTrust(setup.paths, setup.cwd, setup.environ, settings_wait=_loosens(setup)),
+            project_trust=ProjectTrust(
+                setup.paths, setup.cwd, setup.environ, settings_wait=_loosens(setup), bundled=resources.bundled_mcp()
+            ),
             hub=self._hub,
             redact=setup.redactor.clean,
             exchange=self._hub.exchange,

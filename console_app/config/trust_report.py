@@ -133,6 +133,7 @@ class ProjectTrust:
     folder: Path
     environ: Mapping[str, str]
     settings_wait: bool = True  # its config.toml, as it was at the start, says more than what only tightens
+    bundled: Path | None = None  # the mcp.json of Fanout itself, which is that of its checkout too
 
     def waiting(self) -> list[FileToTrust]:
         """Those that are not trusted as they are. Raises ConfigError for one that can't be read."""
@@ -157,6 +158,8 @@ class ProjectTrust:
     def _untrusted(self) -> list[Path]:
         own = {self.known.mcp, self.known.settings}
         found = [file for file in project_files(self.folder) if file.is_file() and file not in own]
+        if self.bundled is not None:
+            found = [file for file in found if not file.samefile(self.bundled)]
         return [file for file in found if not trust.is_trusted(self.known, file)]
 
     def trust(self, file: FileToTrust) -> None:

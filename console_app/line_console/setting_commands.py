@@ -86,6 +86,8 @@ class SettingCommands:
             return
         picked = rest or await self._d.choose("Protocol", dict.fromkeys(modes, ""))
         mode = next((one for one in modes if one == picked), None)
+        if picked and mode is None:
+            raise UsageError(f"there is no protocol {one_line(picked, 40)}")
         if mode is not None:
             provider.choose(mode)
             self._say(f"Protocol {mode}, from the next request on.")
@@ -120,7 +122,9 @@ class SettingCommands:
         folders = (folder for folder in self._c.services.theme_dirs)
         names = {path.stem: "" for folder in folders for path in sorted(folder.glob("*.toml"))}
         picked = rest or await self._d.choose("Colours of the console on a screen", names)
-        if picked in names and self._c.services.remember_theme is not None:
+        if picked and picked not in names:
+            raise UsageError(f"there is no theme {one_line(picked, 40)}", "/theme lists them.")
+        if picked and self._c.services.remember_theme is not None:
             self._c.services.remember_theme(picked)
             self._say(f"The console on a screen opens with {picked}.")
 

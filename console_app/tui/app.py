@@ -42,7 +42,9 @@ if TYPE_CHECKING:
 
 DEFAULT_THEME = "fanout-dark"
 LIGHT_THEME = "fanout-light"  # in place of the default in a light terminal, where nobody chose one
-SIXTEEN_COLOURS = "terminal"  # in place of the default where a terminal has no more: mixed colours come out unreadable
+# In their places where a terminal has sixteen colours: mixed ones come out unreadable.
+SIXTEEN_COLOURS, SIXTEEN_ON_LIGHT = "terminal", "terminal-light"
+UNCHOSEN = (DEFAULT_THEME, LIGHT_THEME, SIXTEEN_COLOURS, SIXTEEN_ON_LIGHT)
 FALLBACK_THEME = "textual-dark"  # of Textual itself: there even if every file of ours is broken
 ENDING = 3.0  # seconds from a quit or a signal to the end of the process, whatever hangs
 STOPPING = 1.0  # of these, that what runs may take to end,
@@ -79,7 +81,7 @@ class FanoutApp(StartupApp[int]):
         self.asks_background = parts is not None and not parts.theme_is_set
         self._is_light = self.asks_background and is_light_by_environment(os.environ)
         if isinstance(start, StartupParts):
-            names = (start.theme, DEFAULT_THEME, LIGHT_THEME, SIXTEEN_COLOURS)
+            names = (start.theme, DEFAULT_THEME, LIGHT_THEME, SIXTEEN_COLOURS, SIXTEEN_ON_LIGHT)
             self._install_themes(start.theme, themes_named(names, start.theme_dirs), start.keymap)
         else:
             self._make_chat = self._chat_on(start)
@@ -115,14 +117,15 @@ class FanoutApp(StartupApp[int]):
 
     def _apply_theme(self, theme: str) -> None:
         """Puts on a theme, or what comes nearest to it."""
-        names = [SIXTEEN_COLOURS, FALLBACK_THEME] if self._few_colours and theme == DEFAULT_THEME else [theme]
-        if self._is_light and names == [DEFAULT_THEME]:
-            names = [LIGHT_THEME]
+        names = [theme]
+        if theme == DEFAULT_THEME or (self.asks_background and theme in UNCHOSEN):
+            few = SIXTEEN_ON_LIGHT if self._is_light else SIXTEEN_COLOURS
+            names = [few, FALLBACK_THEME] if self._few_colours else [LIGHT_THEME if self._is_light else DEFAULT_THEME]
         self.theme = next(name for name in (*names, DEFAULT_THEME, FALLBACK_THEME) if name in self.available_themes)
 
     def background_is(self, light: bool) -> None:
         """The terminal said so. It decides until a theme is chosen."""
-        if self.theme in (DEFAULT_THEME, LIGHT_THEME):
+        if self.theme in UNCHOSEN:
             self._is_light = light
             self._apply_theme(DEFAULT_THEME)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -52,6 +53,13 @@ def test_which_files_wait_is_one_line(project: ProjectTrust) -> None:
     for file in project.waiting()[:2]:
         project.trust(file)
     assert project.summary() == "a command of this project waits for your trust"
+
+
+def test_fanouts_own_servers_need_no_trust_in_its_checkout(project: ProjectTrust) -> None:
+    write(project, "x")
+    in_checkout = replace(project, bundled=project_mcp(project.folder))
+    assert in_checkout.summary() == ".fanout/config.toml and a command of this project wait for your trust"
+    assert replace(project, bundled=Path(__file__)).summary() == project.summary()
 
 
 def test_settings_that_only_tighten_are_not_told_of(project: ProjectTrust) -> None:

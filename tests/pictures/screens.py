@@ -19,17 +19,17 @@ _ANSI = {
     "black": "000000", "red": "cd3131", "green": "0dbc79", "brown": "e5e510", "blue": "2472c8", "magenta": "bc3fbc",
     "cyan": "11a8cd", "white": "e5e5e5", "default": "",
 }  # fmt: skip
-# What is pressed from the main screen, what is then seen, and what leads back.
+# What is pressed from the main screen, what is seen when all of it is there, and what leads back.
 _DIALOGS: dict[str, tuple[tuple[str, ...], str, tuple[str, ...]]] = {
-    "timeline": (("ctrl+t",), r"Timeline", ("escape",)),
-    "servers": (("ctrl+l",), r"─ Servers", ("escape",)),
-    "help": (("f1",), r"─ Help", ("escape",)),
+    "timeline": (("ctrl+t",), r"needs you", ("escape",)),
+    "servers": (("ctrl+l",), r"space on/off", ("escape",)),
+    "help": (("f1",), r"previous panel", ("escape",)),
     "commands": (("/",), r"/model", ("escape", "ctrl+c")),
-    "model": (("/model", "enter"), r"offline/rehearsal", ("escape",)),
-    "permissions": (("/permissions", "enter"), r"Permissions", ("escape",)),
-    "sessions": (("/sessions", "enter"), r"^ *│.*Work out.*│$|just now|turn", ("escape",)),
-    "call": (("/call calculator.evaluate", "enter"), r"Expression|expression +", ("escape",)),
-    "theme": (("/theme", "enter"), r"Theme", ("escape",)),
+    "model": (("/model", "enter"), r"Not listed", ("escape",)),
+    "permissions": (("/permissions", "enter"), r"d remove", ("escape",)),
+    "sessions": (("/sessions", "enter"), r"succeeded: ", ("escape",)),
+    "call": (("/call calculator.evaluate", "enter"), r"ctrl\+s run", ("escape",)),
+    "theme": (("/theme", "enter"), r"enter select", ("escape",)),
 }
 
 
@@ -90,7 +90,7 @@ def _walk(terminal: Terminal, prompt: str) -> Iterator[tuple[str, str]]:
     terminal.expect(prompt[-12:])
     terminal.press("enter")
     terminal.expect("allow once")
-    terminal.expect("2 done|3 done")
+    terminal.expect("(2|3) done · 1 needs approval")
     yield "approval", still(terminal)
     terminal.decide("y", "y allow once")
     terminal.expect(r"✓ done ·")

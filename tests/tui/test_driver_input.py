@@ -63,3 +63,8 @@ def test_alt_and_a_digit_is_a_key_in_every_terminal() -> None:
 
 def test_alt_and_a_sign_writes_nothing() -> None:
     assert keys(messages("\x1b-", "\x1b=", "\x1b[27;3;45~")) == ["alt+minus", "alt+equals_sign", "alt+minus"]
+
+
+def test_alt_with_an_arrow_is_one_key_as_rxvt_sends_it_too() -> None:
+    assert keys(messages("\x1b\x1b[A", "\x1b\x1bOB", "\x1b[1;3A")) == ["alt+up", "alt+down", "alt+up"]
+    assert keys(messages("\x1b\x1b[5~", "\x1b\x1b[6~")) == ["alt+pageup", "alt+pagedown"]

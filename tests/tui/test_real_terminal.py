@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 from pathlib import Path
 
@@ -68,3 +69,17 @@ def test_sixteen_colours_get_the_terminals_own(tmp_path: Path) -> None:
         terminal.expect(READY)
         assert b"[38;2;" not in terminal.raw
         assert b"[38;5;" not in terminal.raw
+
+
+def test_sixteen_colours_on_white_are_those_that_can_be_read_there(tmp_path: Path) -> None:
+    with console(tmp_path, TERM="xterm", COLORTERM="", COLORFGBG="0;15") as terminal:
+        terminal.expect(READY)
+        assert re.search(rb"\x1b\[[0-9;]*\b34\b", terminal.raw)  # blue, where a dark terminal has bright yellow
+        assert not re.search(rb"\x1b\[[0-9;]*\b9[0-7]\b", terminal.raw)
+
+
+@pytest.mark.parametrize("inside", [True, False])
+def test_the_mouse_is_left_to_gnu_screen_which_keeps_esc_back_else(tmp_path: Path, inside: bool) -> None:
+    with console(tmp_path, TMUX="", STY="1.screen" if inside else "") as terminal:
+        terminal.expect(READY)
+        assert (b"\x1b[?1000h" in terminal.raw) is not inside

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from textual.widgets import Static
 
 from console_app.conversation.slash_commands import parse
 from console_app.domain.approvals import CallPolicy
@@ -136,6 +137,16 @@ def test_no_line_of_help_is_wider_than_its_room(keys: list[tuple[str, str]], wan
     sections = [KeySection(f"Place {n}", rows[n : n + 7]) for n in range(0, len(rows), 7)]
     for line in help_lines(sections, wanted, width):
         assert line.cell_length <= width
+
+
+@pytest.mark.parametrize("width", [110, 126, 144])
+async def test_no_line_of_help_goes_on_in_the_column_of_another(tmp_path: Path, width: int) -> None:
+    console = app(tmp_path)
+    async with console.run_test(size=(width, 40)) as pilot:
+        await pilot.press("f1")
+        await see(pilot, "On a panel")
+        shown = console.screen.query_one(Static)
+        await until(pilot, lambda: shown.size.height == len(str(shown.content).split("\n")))
 
 
 async def test_a_theme_is_shown_while_moving_and_put_back_on_escape(tmp_path: Path) -> None:

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
+import psutil
 import pytest
 from selenium.webdriver.common.keys import Keys
 
@@ -170,3 +172,27 @@ async def test_an_end_is_told_and_another_can_be_started(chromium: Chromium, tmp
         chromium.picture("ended")
         await chromium.ask("document.querySelector('#notice button').click()")
         await chromium.see(TO_PROMPT[1:])
+
+
+async def test_what_is_copied_is_on_the_browsers_clipboard(chromium: Chromium, tmp_path: Path) -> None:
+    async with opened(chromium, tmp_path, arguments=OFFLINE):
+        allowed = {"permissions": ["clipboardReadWrite", "clipboardSanitizedWrite"]}
+        await asyncio.to_thread(chromium.driver.execute_cdp_cmd, "Browser.grantPermissions", allowed)
+        await chromium.press("what can you do", Keys.ENTER)
+        await chromium.see("✓ done ·")
+        await chromium.press("/copy", Keys.ENTER)
+        reads = "navigator.clipboard.readText().then(arguments[0], () => arguments[0](''))"
+        async with asyncio.timeout(PATIENCE):
+            while "rehearsal model" not in await asyncio.to_thread(chromium.driver.execute_async_script, reads):  # noqa: ASYNC110
+                await asyncio.sleep(0.1)
+        assert chromium.faults() == []
+
+
+async def test_a_browser_that_is_killed_takes_its_console_with_it(chromium: Chromium, tmp_path: Path) -> None:
+    async with opened(chromium, tmp_path, arguments=OFFLINE):
+        (console,) = console_processes()
+        driver = psutil.Process(chromium.driver.service.process.pid)
+        for process in driver.children(recursive=True):
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
+        await gone(console)

@@ -62,7 +62,8 @@ class HelpScreen(ModalScreen[None]):
             box.border_title = "Help"
             box.border_subtitle = "↑↓ scroll · esc close"
             yield Input(placeholder="Type to filter")
-            with VerticalScroll(can_focus=False):
+            with VerticalScroll(can_focus=False) as scroll:
+                scroll.styles.scrollbar_gutter = "stable"  # else the bar takes from the width that lines were made for
                 yield Static()
 
     def on_resize(self) -> None:

@@ -38,9 +38,12 @@ PASTE_START, PASTE_END = "\x1b[200~", "\x1b[201~"
 READ_BYTES = 1 << 16
 SMALLEST = (80, 25)  # for a terminal that doesn't say its size
 TERMINAL = 1  # standard output: the one that was found to be a terminal, while standard error may go to a file
-# What plain terminals send for Alt+Enter and Alt+digit, - or = (the parser makes a sign of it that would be written),
-# and xterm's modifyOtherKeys for them and for Shift+Enter, as the parser knows the keys.
+# What plain terminals send for Alt+Enter and Alt+digit, - or = (the parser makes a sign of it that would be written), for
+# Alt with an arrow or a page key as rxvt does (it would be Esc, which stops the turn, and then the key), and xterm's
+# modifyOtherKeys for them and for Shift+Enter, as the parser knows the keys.
 RESPELT = {
+    **{f"\x1b\x1b{mark}{arrow}": f"\x1b[1;3{arrow}" for mark in "[O" for arrow in "ABCD"},
+    **{f"\x1b\x1b[{page}~": f"\x1b[{page};3~" for page in "56"},
     "\x1b\r": "\x1b[13;3u",
     "\x1b[27;2;13~": "\x1b[13;2u",
     **{f"\x1b{sign}": f"\x1b[{ord(sign)};3u" for sign in "0123456789-="},
@@ -103,6 +106,8 @@ class ConsoleDriver(LinuxDriver):
     """`LinuxDriver` with `InputFeed` in front of the parser and `TerminalWriter` behind the frames."""
 
     def __init__(self, app: App[Any], **options: Any) -> None:
+        if os.environ.get("STY") and not os.environ.get("TMUX"):
+            options["mouse"] = False  # GNU screen keeps Esc back, till another key comes, while mouse reports are on
         super().__init__(app, **options)  # pyright: ignore[reportUnknownMemberType]
         self._writer: TerminalWriter | None = None
         self._drawing = False  # modes are on, and have to be switched off whatever happens
