@@ -38,9 +38,9 @@ PASTE_START, PASTE_END = "\x1b[200~", "\x1b[201~"
 READ_BYTES = 1 << 16
 SMALLEST = (80, 25)  # for a terminal that doesn't say its size
 TERMINAL = 1  # standard output: the one that was found to be a terminal, while standard error may go to a file
-# What plain terminals send for Alt+Enter and Alt+digit, - or = (the parser makes a sign of it that would be written), for
-# Alt with an arrow or a page key as rxvt does (it would be Esc, which stops the turn, and then the key), and xterm's
-# modifyOtherKeys for them and for Shift+Enter, as the parser knows the keys.
+# What plain terminals send for Alt+Enter and Alt+digit, - or = (the parser makes a sign of it that would be written),
+# for Alt with an arrow or a page key as rxvt does (it would be Esc, which stops the turn, and then the key), and
+# xterm's modifyOtherKeys for them and for Shift+Enter, as the parser knows the keys.
 RESPELT = {
     **{f"\x1b\x1b{mark}{arrow}": f"\x1b[1;3{arrow}" for mark in "[O" for arrow in "ABCD"},
     **{f"\x1b\x1b[{page}~": f"\x1b[{page};3~" for page in "56"},
