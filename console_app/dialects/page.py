@@ -38,7 +38,9 @@ In `auto` a dialect is remembered for a model at its endpoint once you approved 
 offered as text, the status bar and `/context` say so, and `/protocol auto` or the first native call forgets it.
 
 What seems to be a call and is not read as one stays in the answer, a notice says why, and the model hears it with your
-next prompt. `fanout parse` reads as `text` does; `--protocol auto` shows what `auto` would read.
+next prompt: a call in a sentence, a mark that is misspelt (`< tool_call >`, `Action=`), a marked call that the model
+only thought, in an answer without any other. `fanout parse` reads as `text` does; `--protocol auto` shows what `auto`
+would read.
 
 How it decides:
 
@@ -63,8 +65,12 @@ How it decides:
 - **Nothing half-read runs.** A call that was cut off or can't be read becomes an `invalid` result that says
   what was wrong. A missing brace is mended only where the call was closed explicitly. What was mended is shown.
 - **Nothing is evaluated.** Python calls are read as literals. Values that a template writes without quotes, or with
-  quotes in them that nothing escapes (vLLM's for ToolACE and for Llama 3.2 and 4 in Python), can't be told apart: such
-  a call is `invalid`. A comma that is missing between arguments is mended.
+  quotes in them that nothing escapes (vLLM's for ToolACE and for Llama 3.2 and 4 in Python; that of LFM2.5), can't be
+  told apart: such a call is `invalid`. A comma that is missing between arguments is mended, also behind a number or a
+  word where the next parameter's name follows at once (vLLM's template for Gemma 3).
+- **What a template doesn't write can't be read.** MiniMax-M3's leaves null out, in lists as an empty item, and writes a
+  text of digits as it writes the number: such an item is an empty text, and where no schema says what a value is, it is
+  a number. FunctionGemma's writes null as the text `None`.
 - Text between tags has the type that the tool's schema gives it. A closing tag inside such text counts only
   where the call may really go on after it.
 - A call starts while the answer goes on where nothing can take it back any more: in dialects without raw values whose

@@ -2,12 +2,13 @@
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from console_app.dialects.draft import Draft
 from console_app.dialects.framing import PYTHON, frame
 from console_app.dialects.literals import KEYWORD, LiteralReader
 from console_app.dialects.model import Arguments, Unreadable, is_object
-from console_app.dialects.patterns import lazily
+from console_app.dialects.patterns import any_of, lazily
 from console_app.dialects.region import Region, close_region
 from console_app.dialects.source import Reading, Source
 from console_app.dialects.tool_schemas import ToolSchemas
@@ -123,7 +124,11 @@ def read_arguments(text: str, name: str, tools: ToolSchemas) -> tuple[Arguments,
         keyword = KEYWORD.match(text, reader.pos)
         if keyword:
             reader.pos = keyword.end()
-            arguments[keyword.group(1)] = reader.value()
+            if order and (glued := _glued(tuple(order)).match(text, reader.pos)):
+                arguments[keyword.group(1)] = LiteralReader(glued.group(1), json=False).value()
+                reader.pos = glued.end()
+            else:
+                arguments[keyword.group(1)] = reader.value()
         elif text.startswith("**", reader.pos):
             reader.pos += 2
             spread = reader.value()
@@ -143,3 +148,11 @@ def read_arguments(text: str, name: str, tools: ToolSchemas) -> tuple[Arguments,
             reader.value()
             reader.fail("it has more arguments than the tool has parameters")
     return arguments, tuple(reader.repairs)
+
+
+@lru_cache(maxsize=256)
+def _glued(names: tuple[str, ...]) -> re.Pattern[str]:
+    """A value without quotes that the name of the next argument follows at once, for want of a comma."""
+    return re.compile(
+        rf"\s*([+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null|True|False|None)(?=(?:{any_of(names)})\s*=(?!=))"
+    )

@@ -7,6 +7,7 @@ one generator over a `Source`, so that feeding it whole or in pieces is the same
 
 import re
 from collections.abc import Generator, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import Literal
 
@@ -14,11 +15,13 @@ from console_app.dialects.bare import read_call_lines, read_list, read_object
 from console_app.dialects.fences import read_ticks
 from console_app.dialects.labels import read_label
 from console_app.dialects.markers import read_marker, read_tool_tag
+from console_app.dialects.mentions import mentioned
 from console_app.dialects.model import ReadingLevel, ScanEvent, ScanResult, ToolSignature, VisibleText
 from console_app.dialects.openers import EXTENDABLE, KIND_OF, LONGEST, Openers, openers
 from console_app.dialects.opening import read_opening
 from console_app.dialects.output import ScanOutput
 from console_app.dialects.patterns import compile_all, lazily, partly
+from console_app.dialects.places import Places
 from console_app.dialects.scan_state import MOST_CALLS, ScanState
 from console_app.dialects.source import LOOKAHEAD, Match, Reading, Source
 from console_app.dialects.table import BY_NAME
@@ -40,6 +43,10 @@ GAVE_UP = "the rest of the answer is not read for calls"
 _IDLE = f"{GAVE_UP}: too much before it looks like the beginning of one"
 _TOO_MANY = f"{GAVE_UP}: it holds more than {MOST_CALLS} of them"
 _TOO_LONG = f"{GAVE_UP}: it is longer than {LONGEST_ANSWER} characters"
+IN_REASONING = "Not taken as a call: it stands in reasoning"
+_THOUGHTS = 2  # marks in reasoning that are looked at
+_THOUGHT = 4000  # characters of each
+_NEWEST = 100_000  # characters of reasoning in which they are looked for
 _CLOSES_THINKING = {opener: lazily(re.escape(closer)) for opener, closer in THINKING.items()}
 _HALF_TAG = lazily(r"<[^<>\n]*")
 
@@ -51,11 +58,13 @@ class Scanner:
 
     def __init__(self, tools: Sequence[ToolSignature], prefer: str | None = None, level: ReadingLevel = "all") -> None:
         schemas = ToolSchemas(tools)
+        self._tools = tools
         self._state = ScanState(Source(), schemas, _read_inner, prefer, level)
         self._lead = openers().plain.search
         self._reading = read_answer(self._state)
         self._result: ScanResult | None = None
         self._beyond: list[str] = []
+        self._apart: list[str] = []
         self.tail_events: list[ScanEvent] = []
         """What `finish` had to tell beside the result."""
 
@@ -88,9 +97,10 @@ class Scanner:
             return "much"
         return "some" if state.src.length - state.structure.upto > LOOSE and self._lead(chunk) else "none"
 
-    def reasoning_is_over(self) -> None:
-        """The endpoint keeps reasoning apart: no text that comes turns out to be part of it."""
+    def reasoned(self, text: str) -> None:
+        """The endpoint keeps reasoning apart, this of it: no text that comes turns out to be part of it."""
         self._state.reasoned = True
+        self._apart.append(text)
 
     def finish(self, finish_reason: str | None = None) -> ScanResult:
         """The answer has ended; `finish_reason` "length" says that a token limit did it. The events are in
@@ -112,7 +122,28 @@ class Scanner:
                 state.tools, state.level, finish_reason in ("length", "max_tokens"), unasked
             )
             self.tail_events = state.flush()
+            if not self._result.calls and not any(one.name for one in self._result.problems):
+                self._result = self._with_thought(self._result)
         return self._result
+
+    def _with_thought(self, result: ScanResult) -> ScanResult:
+        """Tell of a whole marked call that was only thought; talk of calls is none."""
+        thought = "\n".join(("".join(self._apart), result.reasoning))[-_NEWEST:]
+        upto = 0
+        for _ in range(_THOUGHTS):
+            found = mentioned(thought, self._state.tools, unmarked=False, start=upto)
+            if found is None:
+                break
+            call = parse(thought[found.start : found.start + _THOUGHT], self._tools, level="marked").calls[:1]
+            if call and call[0].name == found.name and not call[0].asks("marked"):
+                answer = self._state.src.text(0, self._state.src.length)
+                start = max(answer.find(call[0].raw), 0)
+                told = Places(answer).problem(
+                    "ignored", f"{IN_REASONING}.", start, start + len(call[0].raw), found.name, None
+                )
+                return replace(result, problems=(*result.problems, told))
+            upto = found.end
+        return result
 
 
 def read_answer(state: ScanState) -> Generator[None, None, None]:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from console_app.dialects import DIALECTS, ReadingLevel, parse, render_calls
+from console_app.dialects import DIALECTS, ReadingLevel, Scanner, parse, render_calls
 from tests.dialects.answers import TOOLS
 from tests.dialects.test_quotations import CALL, CALLS
 
@@ -76,3 +76,80 @@ def test_the_second_of_two_calls_is_told_of_where_it_was_cut(dialect: str) -> No
     result = parse(text[: text.rindex("a b") + 1], TOOLS)
     assert result.error in ("truncated", "invalid")
     assert result.problems
+
+
+@pytest.mark.parametrize("level", ["none", "marked", "all"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "< tool_call >read_file",
+        "< function=read_file >\n< parameter=path >b< /parameter >\n< /function >",
+        "< invoke name='read_file'>",
+        '[ TOOL_CALLS ] [{"name": "read_file", "arguments": {"path": "b"}}]',
+    ],
+)
+def test_a_mark_with_blanks_in_it_is_told_of(text: str, level: ReadingLevel) -> None:
+    result = parse(text, TOOLS, level=level)
+    assert (result.calls, [one.name for one in result.problems]) == ((), [TOOL])
+
+
+@pytest.mark.parametrize("level", ["marked", "all"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        'Action= read_file\nAction Input= {"path": "b"}',
+        'Action = read_file\nAction Input = {"path": "b"}',
+        "So.\nACTION=read_file",
+        '[read_file(path="b")]And then I stop.',
+    ],
+)
+def test_a_call_that_only_looks_like_one_of_an_unmarked_dialect_is_told_of(text: str, level: ReadingLevel) -> None:
+    result = parse(text, TOOLS, level=level)
+    assert (result.calls, [one.name for one in result.problems], result.content) == ((), [TOOL], text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The action = read_file here.",
+        "Every action=submit reads read_file.",
+        "Where a < tool_callers and b > read_file, stop.",
+        "See [the call](read_file) and [ping].",
+    ],
+)
+def test_words_that_look_like_no_call_are_not_told_of(text: str) -> None:
+    assert parse(text, TOOLS).problems == ()
+
+
+@pytest.mark.parametrize("level", ["none", "marked", "all"])
+@pytest.mark.parametrize("dialect", sorted(MARKED))
+def test_a_marked_call_that_was_only_thought_is_told_of(dialect: str, level: ReadingLevel) -> None:
+    thought = f"I look first.\n\n{MARKED[dialect]}\n\nOr do I?"
+    scanner = Scanner(TOOLS, level=level)
+    scanner.reasoned(thought)
+    scanner.feed("It is late.")
+    assert [(one.name, one.message) for one in scanner.finish().problems] == [
+        (TOOL, "Not taken as a call: it stands in reasoning.")
+    ]
+    if "<think>" not in MARKED[dialect]:
+        within = parse(f"<think>\n{thought}\n</think>\n\nIt is late.", TOOLS, level=level)
+        assert within.calls == ()
+        assert [one.name for one in within.problems] == [TOOL]
+
+
+@pytest.mark.parametrize(
+    "thought",
+    [
+        "I could use <tool_call> with read_file, or [TOOL_CALLS] read_file.",
+        'Then {"name": "read_file", "arguments": {"path": "b"}} would do.',
+        "read_file is a tool.",
+    ],
+)
+def test_talk_of_calls_in_reasoning_is_not_told_of(thought: str) -> None:
+    assert parse(f"<think>{thought}</think>\nIt is late.", TOOLS).problems == ()
+
+
+def test_a_thought_call_is_not_told_of_where_the_answer_calls() -> None:
+    call = MARKED["hermes_json"]
+    result = parse(f"<think>\n{call}\n</think>\n{call}", TOOLS)
+    assert (len(result.calls), result.problems) == (1, ())

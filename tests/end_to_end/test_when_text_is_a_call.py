@@ -27,7 +27,7 @@ from console_app.mcp_client.hub import Hub
 from console_app.providers.endpoint_address import is_official
 from console_app.providers.factory import open_provider
 from console_app.providers.text_protocol import TextProtocol
-from tests.wire_bytes import Answer, Call, Text
+from tests.wire_bytes import Answer, Call, Reasoning, Text
 from tests.wire_server import Reply, WireServer
 
 TOOL = "calculator_evaluate"
@@ -454,6 +454,24 @@ async def test_the_model_hears_why_its_answer_called_nothing(hub: Hub) -> None:
         said = [request.body["messages"][-1]["content"] for request in server.requests]
         await engine.provider.close()
     assert ["it is part of a sentence" in text for text in said] == [False, True, False]
+
+
+@pytest.mark.parametrize("said", ["It is late.", ""])
+async def test_a_call_in_reasoning_is_told_of_and_the_model_hears_it(said: str, hub: Hub) -> None:
+    with WireServer() as server:
+        server.script(Answer(Reasoning(f"I compute.\n{MARKED}\n"), *([Text(said)] if said else [])), DONE, DONE)
+        engine = engine_of(server, hub)
+        events = await play(engine)
+        await play(engine)
+        heard = server.requests[1].body["messages"][-1]["content"]
+        await engine.provider.close()
+    told = [event.text for event in of(events, ev.Notice) if TOOL in event.text]
+    assert told == [
+        f"The answer seems to call {TOOL} in its reasoning; nothing was run. "
+        "Not taken as a call: it stands in reasoning."
+    ]
+    assert "it stands in reasoning" in heard
+    assert not of(events, ev.CallFinished)
 
 
 @pytest.mark.parametrize(("text", "why"), [("<think>I wonder", "reasoning"), ("<|im_start|>assistant\n", "markup")])

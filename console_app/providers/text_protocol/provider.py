@@ -77,6 +77,7 @@ class TextProtocol:
         self._called_natively = False  # in the conversation that is going on
         self._provenance = Provenance()
         self._unheard = ""  # why the last answer called nothing, where it seemed to
+        self._first = ""  # the first message of the request for it
         self._begin(mode)
         learnt = known.get(self._place) if known is not None and mode == "auto" and not official else None
         if learnt is not None and _writable(learnt):
@@ -204,7 +205,9 @@ class TextProtocol:
         reader = self._reader(request, dialect)
         if reader is not None and self._provenance.new() > LONG:
             await asyncio.to_thread(self._provenance.prepare)
-        request = _told(request, self._unheard) if self._unheard else request
+        first = request.messages[0].content if request.messages else ""
+        request = _told(request, self._unheard, self._first) if self._unheard else request
+        self._first = first
         sent = as_text(request, dialect) if dialect is not None else request
         finished = False
         pace = ReadingPace(reader) if reader is not None else None
@@ -221,8 +224,8 @@ class TextProtocol:
                         case TextChunk(text):
                             async for read in pace.feed(text):
                                 yield read
-                        case ReasoningChunk():
-                            reader.reasoning_is_over()
+                        case ReasoningChunk(text):
+                            reader.reasoned(text)
                             yield chunk
                         case CallOpened() | CallDelta() | CallClosed() | CallBroken():
                             # The API's own calls count, and then none that is only written.
@@ -300,12 +303,17 @@ def _source(message: UserMessage | AssistantMessage | ToolMessage) -> str:
     return "what you sent" if not _stands_for_more(message) else "what Fanout said"
 
 
-def _told(request: ModelRequest, unheard: str) -> ModelRequest:
-    """The request, with a note behind the newest prompt that says why the answer before it called nothing."""
+def _told(request: ModelRequest, unheard: str, first: str) -> ModelRequest:
+    """The request, with a note behind the newest prompt that says why the answer before it called nothing. `first`: how
+    the request for that answer began.
+    """
     messages = list(request.messages)
     for place in reversed(range(len(messages))):
         message = messages[place]
-        if isinstance(message, UserMessage) and any(isinstance(one, AssistantMessage) for one in messages[:place]):
+        if isinstance(message, UserMessage) and (
+            any(isinstance(one, AssistantMessage) for one in messages[:place])
+            or (message.content != first and message.content.startswith(first))  # an empty answer is no message
+        ):
             note = f"(Of your last answer: {unheard})"
             messages[place] = message.model_copy(update={"content": f"{message.content}\n\n{note}"})
             break

@@ -26,7 +26,7 @@ from console_app.dialects import (
     VisibleText,
 )
 from console_app.dialects.fences import CODE
-from console_app.dialects.scanner import GAVE_UP
+from console_app.dialects.scanner import GAVE_UP, IN_REASONING
 from console_app.domain.ports.provider import (
     CallBroken,
     CallClosed,
@@ -81,9 +81,9 @@ class AnswerReader:
         """The answer's text as it came."""
         return "".join(self._raw)
 
-    def reasoning_is_over(self) -> None:
-        """The endpoint gave reasoning apart from the text."""
-        self._scanner.reasoning_is_over()
+    def reasoned(self, text: str) -> None:
+        """The endpoint gave this reasoning apart from the text."""
+        self._scanner.reasoned(text)
 
     def work(self, text: str) -> Literal["none", "some", "much"]:
         """What `feed` may cost next, as the scanner tells it."""
@@ -242,9 +242,7 @@ def _left_as_text(result: ScanResult) -> list[Chunk]:
     if not left:
         return []
     first, more = left[0], f" So do {len(left) - 1} more places." if len(left) > 1 else ""
+    where = "reasoning" if first.message.startswith(IN_REASONING) else f"text (line {first.line})"
     return [
-        NoticeChunk(
-            f"The answer seems to call {first.name} in its text (line {first.line}); nothing was run. "
-            f"{first.message}{more}"
-        )
+        NoticeChunk(f"The answer seems to call {first.name} in its {where}; nothing was run. {first.message}{more}")
     ]
