@@ -136,6 +136,7 @@ class Artifact(Frozen):
     path: str = ""  # where it was saved, or "" when it is only a link
     uri: str = ""
     size: int = 0  # bytes
+    sides: tuple[int, int] | None = None  # width and height in pixels of a picture, where they are known
 
     @property
     def is_picture(self) -> bool:

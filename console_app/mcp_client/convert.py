@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, cast
 from console_app.config.paths import PRIVATE_FILE, private_folder
 from console_app.domain.picture_size import picture_size, sides_sent
 from console_app.domain.safe_text import encodable, one_line
-from console_app.domain.tools import Artifact, Outcome, ToolAnnotations, ToolResult
+from console_app.domain.tools import PICTURES, Artifact, Outcome, ToolAnnotations, ToolResult
 from console_app.mcp_client.in_band import in_band_error
 
 if TYPE_CHECKING:
@@ -163,8 +163,9 @@ class ResultFiles:
             path = self._write(content, _stem(name), _extension(mime, name))
         except OSError as error:
             return f"[{what} of type {mime}, {len(content)} bytes: not saved, {error.strerror or error}]", None
-        artifact = Artifact(name=path.name, mime=mime, path=str(path), size=len(content))
-        smaller = sides_sent(picture_size(content)) if artifact.is_picture else ""
+        sides = picture_size(content) if mime in PICTURES else None
+        artifact = Artifact(name=path.name, mime=mime, path=str(path), size=len(content), sides=sides)
+        smaller = sides_sent(sides)
         pixels = f"{smaller}, " if smaller else ""
         return f"[{what} of type {mime}, {pixels}{len(content)} bytes, saved as {path}]", artifact
 

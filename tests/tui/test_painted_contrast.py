@@ -137,6 +137,8 @@ SCREENS: dict[str, Callable[[Pilot[Any]], Awaitable[None]]] = {
     "servers": keys("ctrl+l", "down", "right", shows="Servers"),
     "timeline": keys("ctrl+t", shows="Timeline"),
     "find": keys("ctrl+f", *"ink", shows="1 of"),
+    "find, nothing typed": keys("ctrl+f", shows="in the whole conversation"),
+    "to do, nothing typed": keys(*"/todo", "enter", shows="What is to be done"),
     "models": keys(*"/model", "enter", shows="qwen3"),
     "permissions": keys(*"/permissions", "enter", shows="Permissions"),
     "completion": keys("/", shows="/help"),
@@ -149,7 +151,9 @@ async def test_each_screen_can_be_read(tmp_path: Path, name: str) -> None:
     shown_console = console(tmp_path, ApprovalMode.YOLO, "diff", "json", "ansi", "text", "fails")
     async with shown_console.run_test(size=(120, 110 if name == "results" else 50)) as pilot:
         await SCREENS[name](pilot)
-        await in_themes(pilot, THEMES if name in ("results", "completion") else FOUR)
+        await in_themes(
+            pilot, THEMES if name in ("results", "completion", "find, nothing typed", "to do, nothing typed") else FOUR
+        )
 
 
 async def test_a_running_turn_can_be_read_in_every_theme(tmp_path: Path) -> None:

@@ -35,6 +35,7 @@ class FindBar(Horizontal):
         width: 1fr; height: 1; margin: 0 1; padding: 0; border: none; background: $panel;
         background-tint: $foreground 0%;
     }
+    FindBar > Input > .input--placeholder { color: $muted; }
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [

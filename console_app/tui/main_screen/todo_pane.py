@@ -50,6 +50,7 @@ class TodoPane(Vertical, can_focus=True):
         display: none; height: 1; border: none; padding: 0; margin: 0 2; background: $background;
     }
     TodoPane.-writing > Input { display: block; }
+    TodoPane > Input > .input--placeholder { color: $muted; }
     TodoPane > Input:focus { border: none; background-tint: $foreground 0%; }  /* or it frames nothing */
     """
 

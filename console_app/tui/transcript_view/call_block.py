@@ -43,7 +43,7 @@ class CallBlock(Panel):
 
     @property
     def live(self) -> bool:
-        return self.group.is_open and not self.folded
+        return (self.group.is_open and not self.folded) or (self.open and self.detail.awaits_a_picture)
 
     @property
     def folded(self) -> bool:
@@ -126,7 +126,7 @@ class CallBlock(Panel):
 
     def look(self) -> tuple[object, ...]:
         group = self.group
-        return group.compact, group.has_header, group.version, self.folded
+        return group.compact, group.has_header, group.version, self.folded, self.detail.pictures
 
     def set_room(self, height: int, most: int) -> bool:
         return self.group.room_changed(height, most)

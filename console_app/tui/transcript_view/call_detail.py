@@ -17,6 +17,7 @@ from console_app.tui.transcript_view.ansi import AnsiPainter
 from console_app.tui.transcript_view.results.body import INDENT, ResultBody, indented
 from console_app.tui.transcript_view.results.json_tree import JsonTree, Path
 from console_app.tui.transcript_view.results.kind import ResultKind, kind_of
+from console_app.tui.transcript_view.results.picture import MOST_DRAWN, PictureView, facts_of, without_naming
 from console_app.tui.transcript_view.results.records import records_of
 from console_app.tui.transcript_view.results.saying_the_same import says_the_same
 from console_app.tui.transcript_view.text_page import FIRST_PAGE, TextPage
@@ -43,6 +44,7 @@ class CallDetail:
         self._rows: tuple[object, list[Row]] = (None, [])
         self._bodies: tuple[str, ResultBody, ResultBody | None] | None = None
         self._source: TextPage | None = None
+        self._pictures: dict[str, PictureView] = {}  # by path
         self.raw = False  # whether the result is shown as it came
 
     @property
@@ -50,7 +52,8 @@ class CallDetail:
         """The keys that show something of the result now."""
         if self._call.state is not CallState.FINISHED:
             return frozenset()
-        able = {"more": self.body.left > 0, "raw": self.raw or self.body.found.kind != "text" or self._is_said,
+        other = self.body.found.kind != "text" or self._is_said or self._text != without_remarks(self._call.content)
+        able = {"more": self.body.left > 0, "raw": self.raw or other,
                 "fold": bool(self._trees), "unfold": bool(self._trees)}  # fmt: skip
         return frozenset(key for key in RESULT_KEYS if able[key])
 
@@ -94,12 +97,23 @@ class CallDetail:
         self._sections.clear()
         self._rows = (None, [])
         self._source = None
+        self._pictures.clear()
         if self._bodies is not None:
             bodies = [one for one in self._bodies[1:] if one is not None]
             for one in bodies:
                 one.forget()
             if not any(one.touched for one in bodies):
                 self._bodies = None
+
+    @property
+    def pictures(self) -> object:
+        """Changes when a picture was read."""
+        return tuple(one.version for one in self._pictures.values())
+
+    @property
+    def awaits_a_picture(self) -> bool:
+        """Whether a picture is being read that will take the place of what is shown."""
+        return any(one.is_awaited for one in self._pictures.values())
 
     def texts(self) -> list[str]:
         """What is searched of it, part by part as `rows` shows them; of a part with an end that is never shown, what
@@ -112,7 +126,7 @@ class CallDetail:
         shown = call.log if call.state is CallState.FINISHED else call.log[-LIVE_LOG:]
         found += [entry.text for entry in shown]
         if call.state is CallState.FINISHED:
-            found.append(call.content if self.raw else without_remarks(call.content))
+            found.append(call.content if self.raw else self._text)
             found += [f"{artifact.name} {artifact.path or artifact.uri or ''}" for artifact in call.artifacts]
         return found
 
@@ -129,7 +143,7 @@ class CallDetail:
             parts.append(self._part("log", (*look, *tail), lambda: self._log(width, palette)))
         if call.state is CallState.FINISHED:
             beside = None if self.beside is None else self.beside.version
-            done = (*look, call.finished_at, self.raw, self.body.version, beside)
+            done = (*look, call.finished_at, self.raw, self.body.version, beside, self.pictures)
             parts.append(self._part("result", done, lambda: self._results(width, palette)))
         parts.append([self._identity(palette)])
         drawn = [part for part in parts if part]
@@ -143,6 +157,14 @@ class CallDetail:
         if built is None or built[0] != key:
             built = self._sections[name] = (key, build())
         return built[1]
+
+    @property
+    def _text(self) -> str:
+        """The result's own text, without what is said to the model alone."""
+        call = self._call
+        text = without_remarks(call.content)
+        pictures = [one for one in call.artifacts if one.is_picture]
+        return without_naming(text, pictures) if pictures and call.outcome is Outcome.SUCCEEDED else text
 
     @property
     def _is_said(self) -> bool:
@@ -164,7 +186,7 @@ class CallDetail:
         call = self._call
         if self.raw:
             return ResultKind("text", call.content)
-        text = without_remarks(call.content)
+        text = self._text
         found = kind_of(text, call.arguments)
         if call.outcome is Outcome.SUCCEEDED or found.kind == "json":
             return found
@@ -237,22 +259,35 @@ class CallDetail:
             rows.append(_title(f"{'error' if failed else 'result'} · {body.measure}{raw}", palette))
             rows += body.rows(width, palette, palette.error if failed else palette.base)
             rows += _left_out(body.left, palette, more=True)
-        elif call.outcome is Outcome.SUCCEEDED:
+        elif call.outcome is Outcome.SUCCEEDED and not call.artifacts:
             rows.append(_title("result: empty", palette))
         if (beside := self.beside) is not None:
             rows.append(_title(f"structured · {beside.measure}", palette))
             rows += beside.rows(width, palette, palette.base)
             rows += _left_out(beside.left, palette)
-        for artifact in call.artifacts:
+        return rows + self._files(width, palette)
+
+    def _files(self, width: int, palette: Palette) -> list[Row]:
+        """The files by name and place, and the first pictures among them."""
+        rows: list[Row] = []
+        drawn = [one.path for one in self._call.artifacts if one.is_picture][:MOST_DRAWN]
+        for artifact in self._call.artifacts:
             where = artifact.path or artifact.uri or "not saved"
-            facts = " · ".join(
-                part for part in (one_line(artifact.mime), size(artifact.size) if artifact.size else "") if part
-            )
+            picture = artifact.path in drawn
+            facts = [facts_of(artifact)] if picture else [artifact.mime, size(artifact.size) if artifact.size else ""]
+            told = " · ".join(one_line(part) for part in facts if part)
             name, path = one_line(artifact.name), one_line(where)
-            pieces = [("file  ", palette.muted), (name, palette.strong), (f"  {facts}  ", palette.muted)]
+            label = "picture  " if picture else "file  "
+            pieces = [(label, palette.muted), (name, palette.strong), (f"  {told}  ", palette.muted)]
+            pieces += [("f opens it  ", palette.muted)] if picture and not palette.draws else []
             listed = wrap([*pieces, (path, palette.link)], width)
-            listed[0].gutter = len(pieces[0][0])
+            listed[0].gutter = len(label)
             rows += listed
+            if picture and palette.draws and not self.raw:
+                view = self._pictures.setdefault(artifact.path, PictureView(artifact))
+                rows += indented(view.rows(max(width - INDENT, 1), palette), palette)
+            else:
+                self._pictures.pop(artifact.path, None)
         return rows
 
     def _identity(self, palette: Palette) -> Row:

@@ -12,6 +12,7 @@ from console_app.domain.transcript_parts import CallView
 from console_app.tui.transcript_view.ansi import AnsiPainter
 from console_app.tui.transcript_view.call_detail import CallDetail
 from console_app.tui.transcript_view.results.brief import brief, says_all
+from console_app.tui.transcript_view.results.picture import pictures_in_words
 from console_app.tui.transcript_view.wording import number, plural, size
 from console_app.tui.widgets.lines import Piece, crop, pieces_width
 from console_app.tui.widgets.palette import Palette
@@ -118,12 +119,15 @@ def _pulse(now: float, palette: Palette) -> list[Piece]:
 def _finished(call: CallView, room: int, palette: Palette, detail: CallDetail, *, opened: bool) -> list[Piece]:
     outcome = call.outcome or Outcome.INTERRUPTED
     succeeded = outcome is Outcome.SUCCEEDED
+    pictures = [one for one in call.artifacts if one.is_picture]
     files = _files(call, palette)
     if opened and succeeded:
         return crop(files, room)  # the result stands below
     style = palette.base if succeeded else palette.error if outcome.is_error else palette.muted
     brief, rest = _brief(call, room, palette, style, detail)
-    if not brief and not files:
+    if not brief and pictures:
+        brief = [(one_line(pictures_in_words(pictures), 80), style)]
+    elif not brief and not files:
         brief = [("no output", palette.muted)]
     tail = [*rest, *([("  ", palette.base), *files] if files and (brief or rest) else files)]
     taken = pieces_width(tail)
@@ -156,7 +160,7 @@ def _in_your_words(call: CallView) -> str:
 
 def _rest(call: CallView, room: int, palette: Palette, detail: CallDetail) -> list[Piece]:
     """How much more of the result there is than its one line, as long as `room` allows."""
-    page = detail.source_page()
+    page = detail.body.page if call.artifacts else detail.source_page()
     if page.count <= 1 and page.bytes <= 400:
         return []
     more = f"  + {plural(page.count - 1, 'line')}" if page.count > 1 else ""

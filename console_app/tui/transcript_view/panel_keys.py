@@ -21,7 +21,7 @@ KEYS: list[BindingType] = [
     Binding("s", "call('send')", "send partial results", id="panel.send"),
     Binding("f", "files", "files", tooltip="open a file or a link of a result", id="panel.files"),
     Binding("t", "filter", "state", tooltip="only the calls of one state, the next, or all", id="panel.filter"),
-    Binding("exclamation_mark", "failed", "next failed", tooltip="the next call that failed", id="panel.failed"),
+    Binding("exclamation_mark", "failed", "next failed", tooltip="select the next failed call", id="panel.failed"),
     Binding("m", "result('more')", "more", id="panel.more"),
     Binding("v", "result('raw')", "raw", tooltip="a result as it came, or as what it is", id="panel.raw"),
     Binding(

@@ -49,6 +49,7 @@ class Palette:
     ansi: tuple[RichColor, ...]  # the sixteen colours that tools write with
     selection: Style
     still: bool = False  # nothing is to move by itself
+    draws: bool = True  # there are colours enough for a picture
     raised: Palette | None = field(default=None, repr=False)  # the same on the ground of the user's words
     sunken: Palette | None = field(default=None, repr=False)  # the same on the ground of code
     chosen: Palette | None = field(default=None, repr=False)  # the same on the ground of the line under the cursor
@@ -100,6 +101,8 @@ def readable(ink: Color, ground: Color, ratio: float = TEXT_CONTRAST) -> Color:
 def palette_of(app: App[Any]) -> Palette:
     """The palette of what the app has on: its theme, and whether anything may move."""
     palette = build_palette(app.theme_variables, dark=app.current_theme.dark)
+    if app.no_color:
+        palette = replace(palette, draws=False)  # of pictures; their ground is that of the panel
     return _stilled(palette) if is_still(app) else palette
 
 
@@ -223,6 +226,7 @@ def _ansi_palette(variables: Mapping[str, str], dark: bool) -> Palette:
         },
         ansi=tuple(RichColor.parse(f"color({number})") for number in range(16)),
         selection=Style(color="black" if dark else "white", bgcolor="white" if dark else "black"),
+        draws=False,
     )
     heavy = {"base": palette.strong, "muted": palette.strong, "faint": base}
     return replace(palette, chosen=replace(palette, **heavy))
