@@ -154,8 +154,7 @@ class _Command:
             return await self._price()
         if self.arguments.output is None:
             raise UsageError("it isn't said where the results go", "Name a file with -o, as -o results.jsonl.")
-        path = self.setup.cwd / Path(self.arguments.output).expanduser()
-        check_places([Path(one) for one in self.read if one != STDIN], path, self._report, self._events)
+        path = self._results_path()
         results = await asyncio.to_thread(ResultsFile, path)
         try:
             await asyncio.to_thread(results.check, self.items)
@@ -172,6 +171,11 @@ class _Command:
             if results.unwritten:
                 self.output.error_line(f"fanout: {results.problem}: {len(results.unwritten)} results are on stdout.")
 
+    def _results_path(self) -> Path:
+        path = self.setup.cwd / Path(self.arguments.output).expanduser()
+        check_places([Path(one) for one in self.read if one != STDIN], path, self._report, self._events)
+        return path
+
     @property
     def _report(self) -> Path | None:
         return self._path(self.arguments.report)
@@ -184,14 +188,8 @@ class _Command:
         return self.setup.cwd / Path(written).expanduser() if written else None
 
     async def _missing(self, results: ResultsFile, changes: ChangeNotes) -> RunEnding:
-        done = results.earlier.statuses
-        for name in done:
-            changes.settle(name)
-        rerun = self.arguments.rerun_changes
-        again = {"failed", "invalid", "step_limit", "timed_out", "approval", "cancelled"}
-        again = again if self.arguments.retry == "failed" else set[str]()
-        again |= {"interrupted"} if rerun else set()
-        todo = [one for one in self.items if one.id not in done or done[one.id] in again]
+        done, rerun = results.earlier.statuses, self.arguments.rerun_changes
+        todo = self._todo(results, changes)
         earlier = len(self.items) - len(todo)
         if not todo:
             failed = sum(status != "completed" for status in done.values())
@@ -212,6 +210,16 @@ class _Command:
                 todo = [one for one in todo if one not in cut]
             progress = BatchProgress(earlier + len(cut) + len(todo), earlier + len(cut))
             return await self._run(engine, paused, results, changes, todo, progress)
+
+    def _todo(self, results: ResultsFile, changes: ChangeNotes) -> list[WorkItem]:
+        """What has no result, or one that doesn't count."""
+        done = results.earlier.statuses
+        for name in done:
+            changes.settle(name)
+        again = {"failed", "invalid", "step_limit", "timed_out", "approval", "cancelled"}
+        again = again if self.arguments.retry == "failed" else set[str]()
+        again |= {"interrupted"} if self.arguments.rerun_changes else set()
+        return [one for one in self.items if one.id not in done or done[one.id] in again]
 
     @asynccontextmanager
     async def _engine(
@@ -253,8 +261,34 @@ class _Command:
                         self.output.error_line(choice.notice)
             yield worker
 
+    async def _left(self) -> list[WorkItem]:
+        """What a run would begin. Nothing is written, and another run may be at it."""
+        path = self._results_path() if self.arguments.output is not None else None
+        if path is None or not path.exists():
+            return self.items
+        results = await asyncio.to_thread(ResultsFile, path, look=True)
+        try:
+            results.check(self.items)
+            changes = await asyncio.to_thread(ChangeNotes, path, look=True)
+            try:
+                changes.check(self.items)
+                rerun = self.arguments.rerun_changes
+                return [one for one in self._todo(results, changes) if rerun or one.id not in changes]
+            finally:
+                await changes.close()
+        finally:
+            await results.close()
+
     async def _price(self) -> RunEnding:
-        items = self.items[: self.arguments.limit]
+        left = await self._left()
+        if len(left) < len(self.items):
+            done = len(self.items) - len(left)
+            self.output.error_line(
+                f"{done} of {len(self.items)} items are done: what is told is of the {len(left)} left."
+            )
+        items = left[: self.arguments.limit]
+        if not items:
+            return DONE
         async with self._worker(items) as worker:
             settings = wiring.engine_settings(self.setup.settings, headless=True)
             prompt = "\n\n".join(filter(None, (settings.system_prompt, worker.hub.instructions())))

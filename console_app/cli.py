@@ -221,7 +221,11 @@ def _forget_stdout() -> None:
 
 
 def _terminate_as_interrupt() -> None:
-    """SIGTERM before the event loop has its own handlers ends the process as SIGINT does."""
+    """SIGTERM and SIGHUP before the event loop has its own handlers end the process as SIGINT does."""
     import signal
 
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    from console_app.domain.ending_signals import ending_signals
+
+    for number in ending_signals():
+        if number is not signal.SIGINT:
+            signal.signal(number, signal.default_int_handler)

@@ -27,10 +27,11 @@ def notes_of(results: Path) -> Path:
 class ChangeNotes:
     """The notes beside a results file, `RESULTS.changes`, which is there while an item in it has no result."""
 
-    def __init__(self, results: Path) -> None:
-        """Reads what an earlier run left. Raises ResultsError or UsageError."""
+    def __init__(self, results: Path, *, look: bool = False) -> None:
+        """Reads what an earlier run left; `look` as of ResultsFile. Raises ResultsError or UsageError."""
         self._path = notes_of(results)
-        self._file = ResultsFile(self._path) if self._path.exists() else None
+        self._look = look
+        self._file = ResultsFile(self._path, look=look) if self._path.exists() else None
         self._open = set(self._file.earlier.statuses) if self._file is not None else set[str]()
         self._noting: dict[str, asyncio.Task[bool]] = {}
 
@@ -62,7 +63,7 @@ class ChangeNotes:
             await self._file.close()
         if self._noting:
             await asyncio.wait(self._noting.values())
-        if self._file is not None and not self._open:
+        if self._file is not None and not self._open and not self._look:
             self._path.unlink(missing_ok=True)
 
     async def _note(self, item: WorkItem) -> bool:

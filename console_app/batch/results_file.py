@@ -45,24 +45,31 @@ class Earlier:
 
 
 class ResultsFile:
-    """Open for one run at a time. Writing is done by a thread, which `close` ends."""
+    """Open for one run at a time, or with `look` for who only reads it. Writing is done by a thread, which `close`
+    ends."""
 
-    def __init__(self, path: Path) -> None:
-        """Opens the file, or makes it, and locks it. Raises UsageError, and ResultsError where it is in use."""
+    def __init__(self, path: Path, *, look: bool = False) -> None:
+        """Opens the file, or makes it, and locks it; with `look` it has to be there, and nothing is made, locked or
+        mended. Raises UsageError, and ResultsError where it is in use."""
         self.path = path
+        self._look = look
         self.earlier = Earlier()
         self.problem = ""  # why the newest write failed; "" once it went through
         self.unwritten: list[str] = []  # after `close`: lines that the disk would not take
         self._digests: dict[str, tuple[str, int]] = {}
         try:
-            flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
-            self._descriptor = os.open(path, flags, PRIVATE_FILE)
+            # Without waiting for the other end of a pipe, which is refused below.
+            flags = os.O_RDONLY | os.O_NONBLOCK if look else os.O_RDWR | os.O_CREAT | os.O_APPEND
+            self._descriptor = os.open(path, flags | os.O_CLOEXEC, PRIVATE_FILE)
         except OSError as error:
-            raise UsageError(f"can't write {path}: {error.strerror or error}", "Name another with -o.") from None
+            raise UsageError(
+                f"can't {'read' if look else 'write'} {path}: {error.strerror or error}", "Name another with -o."
+            ) from None
         try:
             if not stat.S_ISREG(os.fstat(self._descriptor).st_mode):  # which might have no end, or no memory
                 raise UsageError(f"{path} is no regular file", "Name another with -o.")
-            self._lock()
+            if not look:
+                self._lock()
             self._read()
         except BaseException:
             os.close(self._descriptor)
@@ -138,7 +145,9 @@ class ResultsFile:
         if not whole and not torn.startswith(_BEGINNING[: len(torn)]):
             raise UsageError(f"{self.path} is no file of results", _OTHER)
         try:
-            if whole:
+            if self._look:
+                pass  # its writer may be at it
+            elif whole:
                 os.write(self._descriptor, b"\n")
             else:
                 os.ftruncate(self._descriptor, end)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
@@ -20,18 +21,30 @@ from console_app.domain.errors import ConfigError
 _CONTAINERS: tuple[tuple[str, ...], ...] = (("mcpServers",), ("servers",), ("mcp", "servers"), ("mcp", "mcpServers"))
 
 
-def put_server(path: Path, name: str, fields: Mapping[str, Any], *, start: str = "") -> None:
+@dataclass(frozen=True, slots=True)
+class Written:
+    """An edit that is on the disk: the text that it was made of, None where there was no file, and what was written.
+
+    Whoever goes on with these, and reads no file again, can't take what another program wrote meanwhile for the edit.
+    """
+
+    before: str | None
+    text: str
+
+
+def put_server(path: Path, name: str, fields: Mapping[str, Any], *, start: str = "") -> Written:
     """Adds the server, or replaces the one of that name, in `path`; a file that isn't there begins as `start`.
 
     Raises ConfigError when the file is broken or can't be written, or the server would not be understood.
     """
-    text = _text(path, start)
-    _write(path, with_server(text, name, fields, path), name)
+    before = _text(path)
+    return _write(path, before, with_server(_base(before, start), name, fields, path), name)
 
 
-def remove_server(path: Path, name: str, *, start: str = "") -> None:
+def remove_server(path: Path, name: str, *, start: str = "") -> Written:
     """Takes the server out of `path`. Raises ConfigError when it isn't there, or the file can't be read or written."""
-    _write(path, without_server(_text(path, start), name, path), "")
+    before = _text(path)
+    return _write(path, before, without_server(_base(before, start), name, path), "")
 
 
 def server_fields(text: str, name: str, path: Path) -> dict[str, Any]:
@@ -88,24 +101,27 @@ def without_server(text: str, name: str, path: Path) -> str:
     return text[:begin] + text[end:]
 
 
-def _text(path: Path, start: str) -> str:
-    if path.exists():
-        return read_text(path)
-    return start or '{\n  "mcpServers": {}\n}\n'
+def _text(path: Path) -> str | None:
+    return read_text(path) if path.exists() else None
 
 
-def _write(path: Path, text: str, name: str) -> None:
+def _base(before: str | None, start: str) -> str:
+    return before if before is not None else start or '{\n  "mcpServers": {}\n}\n'
+
+
+def _write(path: Path, before: str | None, text: str, name: str) -> Written:
     config = read_mcp_config(text, path, {})
     for problem in config.problems:
         if name and problem.server == name and problem.fatal and "environment variable" not in problem.text:
             raise ConfigError(f"server {name}: {problem.text}")
-    if path.exists():
+    if before is not None:
         try:
             path.resolve().write_text(text, encoding="utf-8")  # its mode and links stay as they are
         except OSError as error:
             raise ConfigError(f"can't write {path}: {error.strerror or error}") from None
     else:
         write_private(path, text)
+    return Written(before, text)
 
 
 def _parse(text: str, path: Path) -> json_positions.Document:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from console_app.config.endpoint import check_base_url, ollama_url
 from console_app.config.fallbacks import fallback_of
+from console_app.config.redaction import has_key
 from console_app.config.settings import ModelSettings, ProviderSettings, Settings
 from console_app.config.stored_keys import address_of, is_stored
 from console_app.domain.endpoint import VENDOR_URLS, Api, ProviderConfig, host, is_loopback, origin
@@ -34,6 +35,7 @@ _BASE_URL_VARIABLES = {
 _VENDORS = {"gpt": "openai", "o1": "openai", "o3": "openai", "o4": "openai", "claude": "anthropic"}
 _NO_KEY = "no key is set"
 NO_KEY_HINT = "Set it, keep one with `fanout auth set`, or use the built-in model, offline/rehearsal."
+_KEY_FOR_A_NAME = "Write PROVIDER/MODEL there, and keep the key with `fanout auth set`."
 _HEADERS_OF_KEYS = {"authorization", "x-api-key", "api-key"}
 
 
@@ -115,6 +117,8 @@ class _Choosing:
         return ModelChoice(OFFLINE, OFFLINE_MODEL, _NO_KEY)
 
     def _named(self, name: str, why: str) -> ModelChoice:
+        if has_key(name):  # which every session would keep as the name of its model
+            raise ConfigError("what stands in place of a model's name looks like a key", _KEY_FOR_A_NAME)
         provider, _, model = name.partition("/")
         if provider == OFFLINE:
             if model not in ("", OFFLINE_MODEL):

@@ -19,14 +19,14 @@ from console_app.config.secret_sources import is_worth_hiding, secrets_of_enviro
 
 HIDDEN = "(hidden)"
 _LONGEST_LINE = 16_384  # characters that a stream may hold back while it waits for the end of a line
+_KEY = re.compile(r"\b(sk-[A-Za-z0-9_-]{16,}|gh[pousr]_[A-Za-z0-9]{20,}|xox[abprs]-[A-Za-z0-9-]{10,})")
 # Each with the words, in small letters, without which it can't match: to look for these first is ten times as fast.
 _SHAPES = (
     (("bearer", "basic"), re.compile(r"(?i)\b(?:bearer|basic)\s+([A-Za-z0-9._~+/=-]{8,})")),
     (("key", "authorization", "_token"),
      re.compile(r"(?i)['\"]?(?:x-api-key|api[-_]key|authorization|access_token|refresh_token)['\"]?\s*[:=]\s*"
                 r"['\"]?((?!bearer\b|basic\b)[A-Za-z0-9._~+/=-]{8,})")),
-    (("sk-", "gh", "xox"),
-     re.compile(r"\b(sk-[A-Za-z0-9_-]{16,}|gh[pousr]_[A-Za-z0-9]{20,}|xox[abprs]-[A-Za-z0-9-]{10,})")),
+    (("sk-", "gh", "xox"), _KEY),
     (("://",), re.compile(r"://[^/\s:@]*:([^/\s@]+)@")),
 )  # fmt: skip
 
@@ -163,6 +163,11 @@ def redactor_in_use(environ: Mapping[str, str]) -> Redactor:
         if isinstance(handler.formatter, WithoutSecrets):
             return handler.formatter.redactor
     return Redactor.of(environ)
+
+
+def has_key(text: str) -> bool:
+    """Whether a word of `text`, or of a path in it, has the shape of a key."""
+    return any(_KEY.fullmatch(word) for word in re.split(r"[\s/]", text))
 
 
 def _hide(match: re.Match[str]) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
+from console_app.config.mcp_edit import Written
 from console_app.config.paths import PROJECT_FOLDER, Paths, read_text
 from console_app.config.records import read_record, write_record
 from console_app.domain.errors import ConfigError
@@ -29,6 +30,12 @@ def is_trusted(paths: Paths, file: Path, text: str | None = None) -> bool:
 def trust(paths: Paths, file: Path, text: str | None = None) -> None:
     """Remembers `file` as it was shown, `text`; without it, as it is now."""
     write_record(paths.trust, read_record(paths.trust) | {_place(file): _fingerprint(file, text)})
+
+
+def trust_edit(paths: Paths, file: Path, edit: Written) -> None:
+    """A file that was trusted as it was is trusted as the user has just made it, whatever is on the disk by now."""
+    if edit.before is not None and is_trusted(paths, file, edit.before):
+        trust(paths, file, edit.text)
 
 
 def _place(file: Path) -> str:

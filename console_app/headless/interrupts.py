@@ -1,4 +1,4 @@
-"""What ends a run from outside, SIGINT, SIGTERM and a turn's time limit, and how long its end may take then.
+"""What ends a run from outside, a signal or a turn's time limit, and how long its end may take then.
 
 The first signal asks the run to end, and a deadline ends the process if it can't.
 """
@@ -14,12 +14,13 @@ from collections.abc import Awaitable, Callable
 from types import TracebackType
 from typing import TypeVar
 
+from console_app.domain.ending_signals import ending_signals
+
 EXIT_INTERRUPTED = 130
 DEADLINE = 4.5  # seconds from the first signal to the end of the process, whatever hangs
 LEAVING = 2.0  # seconds from the end of the work to that of the process, whatever thread still hangs
 QUITTING = 3.0  # seconds from when a console is left to the end of the process
 HURRIED = 1.5  # seconds that servers and threads get, all in all, once a limit or a signal has ended the work
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 T = TypeVar("T")
 
 
@@ -46,7 +47,7 @@ class TimeToEnd:
 
 
 class Interrupts:
-    """A context in which the two signals set `asked` and call `on_interrupt`, in place of killing the process.
+    """A context in which `ending_signals` set `asked` and call `on_interrupt`, in place of killing the process.
 
     `to_end` begins once the work has ended for a signal or a time limit.
     """
@@ -56,16 +57,17 @@ class Interrupts:
         self.to_end = TimeToEnd()
         self.on_interrupt: Callable[[], None] | None = None
         self._loop = asyncio.get_running_loop()
+        self._signals = ending_signals()
 
     def __enter__(self) -> Interrupts:
-        for number in _SIGNALS:
+        for number in self._signals:
             self._loop.add_signal_handler(number, self._received)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for number in _SIGNALS:
+        for number in self._signals:
             self._loop.remove_signal_handler(number)
             if self.asked.is_set():
                 signal.signal(number, signal.SIG_IGN)  # the process is ending anyway, within the deadline

@@ -50,22 +50,11 @@ class ServerFile:
 
     def put(self, name: str, fields: Mapping[str, Any]) -> None:
         """Adds or replaces a server; a file that you trusted as it was is trusted as you have just made it."""
-        trusted = self._trusted()
-        mcp_edit.put_server(self.path, name, fields, start=self.start)
-        self._trust(trusted)
+        trust.trust_edit(self.paths, self.path, mcp_edit.put_server(self.path, name, fields, start=self.start))
 
     def remove(self, name: str) -> None:
         """Takes a server out."""
-        trusted = self._trusted()
-        mcp_edit.remove_server(self.path, name, start=self.start)
-        self._trust(trusted)
-
-    def _trusted(self) -> bool:
-        return self.path.exists() and trust.is_trusted(self.paths, self.path)
-
-    def _trust(self, trusted: bool) -> None:
-        if trusted:
-            trust.trust(self.paths, self.path)
+        trust.trust_edit(self.paths, self.path, mcp_edit.remove_server(self.path, name, start=self.start))
 
 
 def server_of(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import signal
 import socket
 import sys
 from collections.abc import Generator, Mapping, Sequence
@@ -15,6 +14,7 @@ from typing import Final
 
 import uvicorn
 
+from console_app.domain.ending_signals import ending_signals
 from console_app.domain.errors import UsageError
 from console_app.web.consoles import Consoles, Starts
 from console_app.web.door import Addresses, Door, bracketed
@@ -69,7 +69,7 @@ class _Server(uvicorn.Server):
     @contextmanager
     def capture_signals(self) -> Generator[None]:
         loop = asyncio.get_running_loop()
-        numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+        numbers = ending_signals()
         for number in numbers:
             loop.add_signal_handler(number, self.handle_exit, number, None)
         try:

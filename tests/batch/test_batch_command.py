@@ -9,6 +9,10 @@ from collections import Counter
 import jsonschema
 import pytest
 
+from console_app.batch.changes import interrupted, notes_of
+from console_app.batch.items import ItemPlan, make_items
+from console_app.batch.rows import read_rows
+from console_app.domain.json_text import json_line
 from console_app.headless.json_outputs import schema
 from tests.batch.conftest import results
 from tests.batch.models import calculating, prompt_of
@@ -284,6 +288,44 @@ def test_a_dry_run_checks_and_prices_and_asks_nothing(fanout: Inside) -> None:
     assert done.out.startswith("openai/gpt-4o: 2 items, about ")
     assert "about $0." in done.out
     assert not (fanout.cwd / "r.jsonl").exists()
+
+
+def test_a_dry_run_prices_what_is_left_and_touches_no_file(fanout: Inside) -> None:
+    with WireServer(calculating()) as server:
+        names = items(fanout, "a", "b", "c", "d", "e")
+        assert batch(fanout, server, names, "--limit", "2").code == 0
+        asked = len(server.requests)
+        path = fanout.cwd / "r.jsonl"
+        with path.open("a") as file:  # as a run leaves it that is killed, or writes now
+            file.write('{"version":')
+        before = path.read_bytes()
+        done = batch(fanout, server, names, "--dry-run")
+        assert done.code == 0
+        assert done.out.startswith("openai/test-model: 3 items, about ")
+        assert "2 of 5 items are done: what is told is of the 3 left." in done.err
+        assert batch(fanout, server, names, "--dry-run", "--limit", "1").out.startswith("openai/test-model: 1 items")
+        other = items(fanout, "another", name="other.jsonl")
+        refused = batch(fanout, server, other, "--dry-run")
+        assert (refused.code, refused.out) == (2, "")
+        assert "is of another run" in refused.err
+        assert path.read_bytes() == before
+        assert len(server.requests) == asked
+        assert batch(fanout, server, names).code == 0
+        done = batch(fanout, server, names, "--dry-run")
+    assert (done.code, done.out) == (0, "")
+    assert "5 of 5 items are done: what is told is of the 0 left." in done.err
+
+
+def test_a_dry_run_leaves_out_what_was_cut_short_and_keeps_its_note(fanout: Inside) -> None:
+    names = items(fanout, "a", "b")
+    (item, _) = make_items(read_rows([str(fanout.cwd / names)]), ItemPlan(folder=fanout.cwd))
+    (fanout.cwd / "r.jsonl").write_text("")
+    notes = notes_of(fanout.cwd / "r.jsonl")
+    notes.write_text(json_line(interrupted(item).model_dump(mode="json")) + "\n")
+    words = ("batch", names, "--dry-run", "-o", "r.jsonl", "-m", "offline/rehearsal", "--no-mcp")
+    assert fanout.run(*words).out.startswith("offline/rehearsal: 1 items")
+    assert fanout.run(*words, "--rerun-changes").out.startswith("offline/rehearsal: 2 items")
+    assert notes.exists()
 
 
 def test_items_may_come_from_a_pipe(fanout: Inside) -> None:

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import json
+
+import psutil
+import pytest
+
 from tests.batch.conftest import results
 from tests.batch.models import calculating
+from tests.patience import PATIENCE
 from tests.program.process import Fanout
 from tests.program.terminal import Terminal
 from tests.wire_bytes import Answer, Call, Text
@@ -59,6 +65,34 @@ def test_it_is_stopped_by_two_keys_and_goes_on_later(program: Fanout) -> None:
             terminal.expect("Stopped: stopped by hand.")
             assert terminal.left_changed() == []
     assert set(results(program.cwd / "r.jsonl")) == {"1"}
+
+
+@pytest.mark.parametrize("plain", [[], ["--plain"]], ids=["with a screen", "as lines"])
+def test_a_terminal_that_goes_ends_it_in_order_and_it_goes_on_later(program: Fanout, plain: list[str]) -> None:
+    gate = Gate()
+
+    def odd(prompt: str, request: Request) -> Reply | None:
+        return Reply([gate, *Answer(Text("at last")).events("openai-chat")]) if prompt == "wait" else None
+
+    program.write("items.txt", "quick\nwait\n")
+    with WireServer(calculating(odd)) as server:
+        model = ("-m", "openai/test-model", "--base-url", server.base_url("openai-chat"), "--mcp", "calculator")
+        argv = program.argv("batch", "items.txt", "-o", "r.jsonl", *model, *plain)
+        environment = program.environment({"TERM": "xterm-256color"})
+        with Terminal(argv, env=environment, cwd=program.cwd, rows=24, columns=80) as terminal:
+            terminal.expect(r"1/2 done")
+            children = psutil.Process(terminal.process.pid).children(recursive=True)
+            assert children
+            terminal.hang_up()
+            assert terminal.wait_exit() == 130
+        psutil.wait_procs(children, timeout=PATIENCE)
+        assert not any(child.is_running() for child in children)
+        assert set(results(program.cwd / "r.jsonl")) == {"1"}
+        told = json.loads(program.run("batch", "status", "r", "--json").out)
+        assert (told["state"], told["ending"]) == ("ended", "interrupted")
+        gate.open()
+        assert program.run(*argv[argv.index("batch") :]).code == 0
+    assert results(program.cwd / "r.jsonl")["2"]["answer"] == "at last"
 
 
 def _name(request: Request) -> str:

@@ -1,10 +1,15 @@
-"""Another engine fits the port: a standard library's process pool, which knows nothing but PEP 3148."""
+"""Another engine fits the port: the standard library's pools, which know nothing but PEP 3148."""
 
 from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+
+import pytest
 
 from console_app.batch.changes import ChangeNotes
 from console_app.batch.engine import BatchEngine
@@ -14,7 +19,8 @@ from console_app.domain.batch import ItemCall, WorkItem
 from console_app.domain.batch_progress import BatchProgress
 from tests.batch import changing_server
 from tests.batch.conftest import results
-from tests.batch.pool_engine import PoolEngine, pool_of, run_item
+from tests.batch.pool_engine import PoolEngine, PoolWorker, pool_of, run_item
+from tests.headless.inside import process_restored
 
 SCRIPT = """
 name = "looks-and-says"
@@ -27,7 +33,34 @@ steps = [ { text = "It says {{last_result}}." } ]
 CHANGES = SCRIPT.replace("s.look", "s.change").replace("looks", "changes")
 
 
-async def test_a_process_pool_runs_items_with_their_calls_and_changes_nothing_that_nobody_noted(tmp_path: Path) -> None:
+Opening = Callable[[list[str], dict[str, str], Path], AbstractContextManager[PoolEngine]]
+
+
+@contextmanager
+def processes(words: list[str], environ: dict[str, str], folder: Path) -> Iterator[PoolEngine]:
+    with pool_of(2, words, environ, str(folder)) as pool:
+        yield PoolEngine(pool, run_item, 4)
+
+
+@contextmanager
+def threads(words: list[str], environ: dict[str, str], folder: Path) -> Iterator[PoolEngine]:
+    """Of this process, with one worker for all."""
+    with pytest.MonkeyPatch.context() as patch, process_restored():
+        patch.chdir(folder)
+        for name, value in environ.items():
+            patch.setenv(name, value)
+        worker = PoolWorker(words)
+        try:
+            with ThreadPoolExecutor(4) as pool:
+                yield PoolEngine(pool, worker.run, 4)
+        finally:
+            worker.end()
+
+
+@pytest.mark.parametrize("opened", [processes, threads])
+async def test_a_pool_runs_items_with_their_calls_and_changes_nothing_that_nobody_noted(
+    tmp_path: Path, opened: Opening
+) -> None:
     home = tmp_path / "home"
     home.mkdir()
     server = {"command": sys.executable, "args": ["-m", changing_server.__name__]}
@@ -45,8 +78,8 @@ async def test_a_process_pool_runs_items_with_their_calls_and_changes_nothing_th
     items = [WorkItem(id=f"look-{n}", prompt=f"name {n}") for n in range(8)]
     items.append(WorkItem(id="change", prompt="name c", model=f"scripted/{tmp_path / 'changes.toml'}"))
     file, progress = ResultsFile(tmp_path / "r.jsonl"), BatchProgress(len(items))
-    with pool_of(2, words, environ, str(tmp_path)) as pool:
-        engine: BatchEngine = PoolEngine(pool, run_item, 4)
+    with opened(words, environ, tmp_path) as pool:
+        engine: BatchEngine = pool
         await BatchRun(engine, items, file, progress, Limits(), ChangeNotes(file.path)).run()
     await file.close()
     there = results(file.path)

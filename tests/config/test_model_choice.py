@@ -63,6 +63,17 @@ def test_a_name_is_split_at_the_first_slash_only(name: str, provider: str, model
     assert (choice.provider, choice.model) == (provider, model)
 
 
+KEY = "sk-proj-0123456789abcdefghij"
+
+
+@pytest.mark.parametrize("name", [KEY, f"openai/{KEY}", f" {KEY}\n", f"own/x/{KEY}", f"offline/{KEY}", f"Bearer {KEY}"])
+def test_a_key_in_place_of_a_name_is_refused_and_not_repeated(name: str) -> None:
+    for more in ({}, {"base_url": "http://127.0.0.1:9/v1"}):
+        said = complaint({"OPENAI_API_KEY": "k"}, model=name, providers={"own": OWN}, **more)
+        assert "looks like a key" in said
+        assert KEY not in said
+
+
 def test_a_base_url_needs_no_key_and_takes_any_name() -> None:
     choice = choose(base_url="http://localhost:8000/v1/", model="meta/llama")
     assert (choice.provider, choice.model, config_of(choice).base_url) == (

@@ -78,7 +78,8 @@ def _stdin(data: bytes) -> Iterator[None]:
 def process_restored() -> Iterator[None]:
     """Puts back what a run changes in its process: log handlers, signal handlers, the garbage collector."""
     root = logging.getLogger()
-    handlers, level, terminate = root.handlers[:], root.level, signal.getsignal(signal.SIGTERM)
+    handlers, level = root.handlers[:], root.level
+    ending = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
     try:
         yield
     finally:
@@ -88,6 +89,7 @@ def process_restored() -> Iterator[None]:
         root.handlers[:], root.level = handlers, level
         logging.captureWarnings(False)
         logging.raiseExceptions = True
-        signal.signal(signal.SIGTERM, terminate)
+        for number, handler in ending.items():
+            signal.signal(number, handler)
         gc.unfreeze()
         gc.enable()

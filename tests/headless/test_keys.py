@@ -60,3 +60,15 @@ def test_a_projects_files_never_get_a_key_sent_to_another_host(fanout: Inside, w
         assert done.code == 0
         assert "not used" in done.err or "trust" in done.err, "it says that the file waits for trust"
         assert evil.requests == []
+
+
+@pytest.mark.parametrize("words", [("run", "go"), ("batch", "items.txt", "-o", "r.jsonl")], ids=["run", "batch"])
+def test_a_key_in_place_of_a_model_is_refused_before_anything_is_kept(fanout: Inside, words: tuple[str, ...]) -> None:
+    fanout.write("items.txt", "one\n")
+    with WireServer() as server:
+        where = ("--no-mcp", "--base-url", server.base_url("openai-chat"))
+        done = fanout.run(*words, *where, "-m", KEY, env=env(server))
+        assert server.requests == []
+    assert done.code == 2
+    assert "looks like a key" in done.err
+    assert canaries(fanout, done.out, done.err) == []

@@ -14,8 +14,9 @@ from typing import Any
 import psutil
 import pytest
 
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, until_there
 from tests.program.process import Fanout
+from tests.program.terminal import Terminal
 from tests.wire_bytes import Answer, Call, Text
 from tests.wire_server import Gate, Hang, Reply, WireServer
 
@@ -88,7 +89,7 @@ def read_events(process: subprocess.Popen[bytes], until: Callable[[dict[str, Any
     return events
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_ends_every_running_call_with_its_result_and_the_process_in_time(
     fanout: Fanout, server: WireServer, number: signal.Signals
 ) -> None:
@@ -132,6 +133,41 @@ def test_a_signal_while_servers_start_ends_the_process_too(fanout: Fanout) -> No
         out, err = process.communicate(timeout=PATIENCE)
     assert (process.returncode, out) == (130, b"")
     assert b"Traceback" not in err
+
+
+def test_a_run_whose_terminal_goes_is_kept_and_ends_its_servers(fanout: Fanout, server: WireServer) -> None:
+    server.script(Answer(Text("Working."), long_task(3600)))
+    environment = fanout.environment({"TERM": "xterm-256color"})
+    with Terminal(fanout.argv("run", *model(server), "go"), env=environment, cwd=fanout.cwd) as terminal:
+        children: list[psutil.Process] = []
+
+        def call_runs() -> bool:
+            children[:] = psutil.Process(terminal.process.pid).children(recursive=True)
+            return bool(children) and bool(server.requests)
+
+        until_there(call_runs, "the model to be asked")
+        terminal.expect("Working")
+        terminal.hang_up()
+        assert terminal.wait_exit() == 130
+    psutil.wait_procs(children, timeout=PATIENCE)
+    assert not any(child.is_running() for child in children)
+    kept = json.loads(fanout.run("sessions", "list", "--json").out)
+    shown = fanout.run("sessions", "show", kept["id"]).out
+    assert "Working." in shown
+    assert "long_task" in shown
+
+
+def test_what_nohup_started_goes_on_without_its_terminal(fanout: Fanout, server: WireServer) -> None:
+    gate = Gate()
+    server.script(Reply([gate, *Answer(Text("done")).events("openai-chat")]))
+    ignoring = ["sh", "-c", 'trap "" HUP; exec "$@"', "sh", *fanout.argv("run", "--no-mcp", *model(server), "go")]
+    with subprocess.Popen(ignoring, cwd=fanout.cwd, env=fanout.environment(), stdout=subprocess.PIPE) as process:
+        server.wait_requests(1)
+        process.send_signal(signal.SIGHUP)
+        gate.open()
+        assert process.stdout is not None
+        assert process.stdout.read() == b"done\n"
+    assert process.returncode == 0
 
 
 def test_a_reader_who_stops_reading_does_not_keep_a_signal_from_ending_the_process(

@@ -9,6 +9,7 @@ import pytest
 
 from tests.program.process import Fanout
 from tests.program.terminal import Terminal
+from tests.program.test_secrets import KEY, canaries
 from tests.wire_bytes import Answer, Text
 from tests.wire_server import Gate, Reply, Request, WireServer
 
@@ -63,3 +64,16 @@ def test_what_is_entered_while_models_are_listed_means_a_listed_one(tmp_path: Pa
         terminal.expect("Hello from it")
         assert server.requests[-1].body["model"] == "llama3.2:1b"
         assert "no provider is called" not in terminal.text()
+
+
+def test_a_key_typed_in_place_of_a_models_name_is_refused_and_kept_nowhere(tmp_path: Path, server: WireServer) -> None:
+    with console(tmp_path, server, "-m", "openai/falcon") as terminal:
+        terminal.expect("Ask, or /")
+        terminal.type(f"/model {KEY}\r")
+        terminal.expect("looks like a key")
+        terminal.type("hi\r")
+        terminal.expect("Hello from it")
+        terminal.press("ctrl+d")
+        assert terminal.wait_exit() == 0
+    assert [str(request.body) for request in server.requests if KEY in str(request.body)] == []
+    assert canaries(Fanout(tmp_path)) == []

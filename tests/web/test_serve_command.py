@@ -62,7 +62,7 @@ def test_without_the_extra_it_says_what_to_install(tmp_path: Path) -> None:
     assert len(done.err.splitlines()) == 1
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
 def test_the_link_it_prints_works_and_nothing_outlives_it(tmp_path: Path, how: signal.Signals) -> None:
     fanout = Fanout(tmp_path)
     serving = fanout.start("serve", "--port", "0", "--keep", "60", "--", "-m", "offline/rehearsal", "--no-mcp")

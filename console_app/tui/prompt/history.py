@@ -11,6 +11,7 @@ import os
 from pathlib import Path
 
 from console_app.config.paths import PRIVATE_FILE, private_folder
+from console_app.config.redaction import has_key
 from console_app.domain.safe_text import visible
 
 MOST_PROMPTS = 1000  # prompts, the newest
@@ -42,6 +43,8 @@ class PromptHistory:
             return
         self.entries.append(text)
         stored = text if stored is None else stored
+        if stored.startswith("/") and has_key(stored):
+            return  # a command that was given a key is remembered in this session only
         self._append(stored if len(stored) <= LONGEST else text[:LONGEST])
 
     def older(self, current: str) -> str | None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from console_app.config import mcp_edit, trust
-from console_app.config.mcp_servers import ServerConfig, load_mcp_config
+from console_app.config.mcp_servers import ServerConfig, read_mcp_config
 from console_app.config.paths import Paths, read_text
 from console_app.config.tool_choice import Kind, Selection, save_selection
 from console_app.conversation.permissions import traits
@@ -253,9 +254,9 @@ class HubSwitches:
         return mcp_edit.server_fields(read_text(source), name, source) if source is not None else {}
 
     async def put(self, name: str, fields: Mapping[str, Any]) -> None:
-        self._edit(lambda start: mcp_edit.put_server(self.file, name, fields, start=start))
+        edit = self._edit(lambda start: mcp_edit.put_server(self.file, name, fields, start=start))
         await self._wrote()
-        config = self._configured(name)
+        config = self._configured(name, edit)
         self._wake(name)
         self._defaults[name] = not config.disabled
         await self._hub.put(
@@ -273,17 +274,17 @@ class HubSwitches:
         if self.on_write is not None:
             await asyncio.to_thread(self.on_write)
 
-    def _edit(self, write: Callable[[str], None]) -> None:
+    def _edit(self, write: Callable[[str], mcp_edit.Written]) -> mcp_edit.Written:
         """Writes; a project's file that was trusted as it was is trusted as you have just made it."""
         start = read_text(self._source) if self._source is not None and self._source != self.file else ""
-        trusted = self.file.exists() and trust.is_trusted(self._paths, self.file)
-        write(start)
-        if trusted:
-            trust.trust(self._paths, self.file)
+        edit = write(start)
+        trust.trust_edit(self._paths, self.file, edit)
         self._source, self._bundled = self.file, False
+        return edit
 
-    def _configured(self, name: str) -> ServerConfig:
-        for server in load_mcp_config(self.file).servers:
+    def _configured(self, name: str, edit: mcp_edit.Written) -> ServerConfig:
+        """The server as it was written, whatever is on the disk by now."""
+        for server in read_mcp_config(edit.text, self.file, os.environ).servers:
             if server.name == name:
                 return server
         raise ServerError(f"{self.file} has no server {name}")

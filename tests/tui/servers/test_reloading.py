@@ -140,6 +140,18 @@ async def test_a_no_leaves_everything_as_it_is(tmp_path: Path) -> None:
         assert not trust.is_trusted(place.paths, place.file)
 
 
+async def test_of_a_file_that_another_program_writes_meanwhile_only_what_was_written_here_runs(tmp_path: Path) -> None:
+    async with opened(tmp_path) as place:
+        intruder = tmp_path / "intruder"
+        theirs = {"mcpServers": {"four": {"command": "touch", "args": [str(intruder)]}}}
+        place.desk.on_write = lambda: place.file.write_text(json.dumps(theirs)) and None
+        await place.desk.put("four", {"command": sys.executable, "args": ["-S", str(SERVER), "none"]})
+        await until(place.pilot, lambda: all(one.state == "ready" for one in place.hub.statuses()), "all ready")
+        assert place.begun("four") == 1
+        assert not intruder.exists()
+        assert not trust.is_trusted(place.paths, place.file)
+
+
 async def test_a_broken_file_is_one_line_and_changes_nothing(tmp_path: Path) -> None:
     async with opened(tmp_path) as place:
         place.file.write_text('{"mcpServers": {')
