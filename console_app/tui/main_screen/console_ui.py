@@ -242,6 +242,12 @@ class ConsoleUi:
 
         return await self.push(PickList(title, (), hint=hint, free_text=True))
 
+    async def trusts(self, text: str) -> bool:
+        """See UiPort: y and n, each meant for it."""
+        from console_app.tui.servers.trust_screen import TrustScreen
+
+        return await self.push(TrustScreen(self._services.redact(text), self._services.timing))
+
     def give_back(self, text: str) -> bool:
         """See UiPort: back into the prompt, unless something else is written there."""
         if self.written:
