@@ -150,7 +150,8 @@ class ConsoleUi:
         if (model := (provider.model, provider.name)) != self._model:
             self._model = model
             screen.welcome.tell(*model)
-        if not self.talking and (servers := self._services.server_statuses()):
+        servers = self._services.server_statuses()
+        if not self.talking and (servers or self._services.hub is not None):
             screen.welcome.offer([status.name for status in servers])
             screen.prompt.offers = len(screen.welcome.examples)
 
