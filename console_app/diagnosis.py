@@ -165,7 +165,8 @@ def _server_findings(statuses: Sequence[ServerStatus], path: Path | None = None)
                 about = f"{status.tools} tool{'' if status.tools == 1 else 's'} over {status.transport}"
                 found.append(Finding("Servers", status.name, "fine", about))
             case "disabled":
-                found.append(Finding("Servers", status.name, "note", "switched off in mcp.json"))
+                why = f": {status.reason}" if status.reason else " in mcp.json"
+                found.append(Finding("Servers", status.name, "note", f"switched off{why}"))
             case state:
                 log = f" Its own words: {status.log_path}." if status.log_path else ""
                 do = f"Mend its entry in {path or 'mcp.json'}, then: fanout mcp test {status.name}.{log}"

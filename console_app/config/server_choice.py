@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from console_app.config import trust
@@ -24,6 +24,7 @@ class ServerChoice:
     notes: tuple[str, ...] = ()
     own: bool = True  # the file is the user's own, not a project's or one that was named for this once
     untrusted: Path | None = None  # a project's file that would count, were it trusted as it is
+    groups: Sequence[str] | None = None  # the user's, None where that counts for nothing
 
 
 def choose_servers(
@@ -41,7 +42,8 @@ def choose_servers(
 ) -> ServerChoice:
     """The servers of the file that counts; with `only`, those of it. Raises ConfigError when it can't be read.
 
-    `groups` are the user's, None where that counts for nothing: a server for other groups can't be started.
+    `groups` are the user's, None where that counts for nothing: a server for other groups can't be started,
+    and is off unless `only` names it.
     `named_by_user`: the user's own settings name `mcp_config`; `named_by_project`: a project's do, and what it names
     takes trust like the project's mcp.json.
     """
@@ -55,13 +57,14 @@ def choose_servers(
     config = load_mcp_config(path, environ) if text is None else read_mcp_config(text, path, environ)
     mine = not _same(path, bundled) and _same(path, paths.mcp)
     return ServerChoice(
-        servers=tuple(_for_groups(server, groups) for server in _only(config, only)),
+        servers=_only(replace(config, servers=tuple(for_groups(one, groups) for one in config.servers)), only),
         path=path,
         bundled=_same(path, bundled),
         shipped=_shipped(config, bundled, environ) if mine else frozenset(),
         notes=(*notes, *(str(problem) for problem in config.problems)),
         own=named_by_user or _same(path, bundled) or _same(path, paths.mcp),
         untrusted=untrusted,
+        groups=groups,
     )
 
 
@@ -81,12 +84,13 @@ def _file(paths: Paths, project: Path, bundled: Path) -> tuple[Path, list[str], 
     return own, [note], None, project
 
 
-def _for_groups(server: ServerConfig, groups: Sequence[str] | None) -> ServerConfig:
+def for_groups(server: ServerConfig, groups: Sequence[str] | None) -> ServerConfig:
+    """The server; off, and with the reason why it can't be started, where it is for other groups than the user's."""
     if groups is None or not server.groups or server.problem or set(groups) & set(server.groups):
         return server
     yours = ", ".join(groups) or "none"
     problem = f"it is for the groups {', '.join(server.groups)}, and yours (the setting `groups`): {yours}"
-    return server.model_copy(update={"problem": problem})
+    return server.model_copy(update={"problem": problem, "disabled": True})
 
 
 def _same(one: Path, other: Path) -> bool:

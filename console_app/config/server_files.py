@@ -13,7 +13,7 @@ from console_app.config.mcp_servers import ServerConfig, read_mcp_config
 from console_app.config.paths import Paths, project_mcp
 from console_app.config.plain_files import contents
 from console_app.config.server_choice import ServerChoice
-from console_app.config.trust_report import FileToTrust, in_a_line, to_trust, trust_as_shown
+from console_app.config.trust_report import FileToTrust, starts_by_name, to_trust, trust_as_shown
 from console_app.domain.errors import ConfigError
 
 
@@ -45,7 +45,7 @@ class Untrusted:
 
     file: FileToTrust
     servers: tuple[ServerConfig, ...]
-    said: Mapping[str, str]  # what each would do, by its name
+    said: Mapping[str, str]  # what each would do, by its name, in lines
 
     @property
     def path(self) -> Path:
@@ -61,6 +61,7 @@ class ServerFiles:
         self._folder = folder
         self._choose = choose
         self.choice = choice
+        self.unread: tuple[Path, ...] = ()  # that `news` told of, and that were not taken since
         self._prints = self._fingerprints({})
 
     def read(self) -> ServerChoice | Untrusted:
@@ -69,7 +70,7 @@ class ServerFiles:
         if source is not None and source == choice.untrusted:
             file = to_trust(source, os.environ)
             servers = read_mcp_config(file.text, source, os.environ).servers
-            return Untrusted(file, servers, in_a_line(servers, os.environ))
+            return Untrusted(file, servers, starts_by_name(servers, os.environ))
         return choice
 
     def trust(self, refused: Untrusted) -> None:
@@ -78,7 +79,7 @@ class ServerFiles:
 
     def take(self, choice: ServerChoice) -> None:
         """These are the servers now; the files as they are hold no news."""
-        self.choice = choice
+        self.choice, self.unread = choice, ()
         self._prints = self._fingerprints(self._prints)
 
     def wrote(self) -> None:
@@ -93,7 +94,9 @@ class ServerFiles:
     def news(self) -> list[Path]:
         """The files that are others than when this was last asked."""
         before, self._prints = self._prints, self._fingerprints(self._prints)
-        return [path for path, found in self._prints.items() if found[1] != before.get(path, ((), ""))[1]]
+        found = [path for path, now in self._prints.items() if now[1] != before.get(path, ((), ""))[1]]
+        self.unread = tuple(dict.fromkeys((*self.unread, *found)))
+        return found
 
     def _fingerprints(
         self, before: Mapping[Path, tuple[tuple[int, ...], str]]

@@ -95,11 +95,10 @@ def starts(server: ServerConfig) -> Iterator[str]:
         yield f"    {what:13}{words}"
 
 
-def in_a_line(servers: Sequence[ServerConfig], environ: Mapping[str, str]) -> dict[str, str]:
-    """The same of each server by its name, in one line."""
+def starts_by_name(servers: Sequence[ServerConfig], environ: Mapping[str, str]) -> dict[str, str]:
+    """The same of each server by its name, without what is known to be secret."""
     redactor = Redactor.of(environ)
-    lines = {server.name: " · ".join(f"{what} {words}" for what, words in _told(server)) for server in servers}
-    return {name: redactor.without_known(line) for name, line in lines.items()}
+    return {server.name: "\n".join(redactor.without_known(line) for line in starts(server)) for server in servers}
 
 
 def _told(server: ServerConfig) -> Iterator[tuple[str, str]]:

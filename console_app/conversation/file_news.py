@@ -37,6 +37,12 @@ class FileNews:
         self._switches = switches
         self._ui = ui
 
+    @property
+    def unread(self) -> str:
+        """What was told of and not read since, in a few words; "" where that is nothing."""
+        names = " and ".join(one_line(path.name, 40) for path in self._files.unread)
+        return f"{names} changed · /reload reads it" if names else ""
+
     async def look(self) -> None:
         """Says which file is another than when it was last looked at."""
         for path in await asyncio.to_thread(self._files.news):
@@ -68,14 +74,10 @@ class FileNews:
 
     async def _trusts(self, refused: Untrusted) -> bool:
         found = changes(self._files.choice.servers, refused.servers)
-        for name in (*found.added, *found.changed):
-            self._ui.tell("info", f"{one_line(name, 40)}: {refused.said[name]}")
-        answer = await self._ui.choose(
-            f"{refused.path.name} has changed, and starts programs",
-            {"use it": f"as it is now: {described(found)}", "leave it": "the servers stay as they are"},
-        )
-        if answer != "use it":
-            self._ui.toast("The servers stay as they are.")
+        said = (refused.said[name] for name in (*found.added, *found.changed))
+        lines = (f"{one_line(str(refused.path), 400)} has changed:", described(found), *said)
+        if not await self._ui.trusts("\n".join(lines)):
+            self._ui.toast("Not trusted: the servers stay as they are.")
             return False
         await asyncio.to_thread(self._files.trust, refused)
         return True

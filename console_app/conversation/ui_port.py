@@ -57,6 +57,10 @@ class UiPort(Protocol):
         """A line of text, or None where nobody gave one."""
         ...
 
+    async def trusts(self, text: str) -> bool:
+        """Whether what a project's files would run and set, shown whole, was agreed to."""
+        ...
+
     def give_back(self, text: str) -> bool:
         """A message that was not sent, back where it was written; False where something else is being written."""
         ...

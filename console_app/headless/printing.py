@@ -61,6 +61,10 @@ class Printing:
         """Nobody answers."""
         return None
 
+    async def trusts(self, text: str) -> bool:
+        """Nobody agrees."""
+        return False
+
     def give_back(self, text: str) -> bool:
         """Nobody takes it."""
         return False

@@ -132,7 +132,7 @@ def as_junit(checks: Sequence[ServerCheck]) -> str:
             failure = ElementTree.SubElement(case, "failure", message=check.problems[0])
             failure.text = "\n".join(check.problems)
         elif check.status.state is ServerState.DISABLED:
-            ElementTree.SubElement(case, "skipped", message="it is off")
+            ElementTree.SubElement(case, "skipped", message=one_line(check.status.reason, 400) or "it is off")
     return ElementTree.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
 
 

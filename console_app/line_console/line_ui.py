@@ -93,6 +93,11 @@ class LineUi:
         words = ", ".join(part for part in (title, hint) if part)
         return await self.dialogue.ask(f"{one_line(words, 300)}. A full stop alone leaves.")
 
+    async def trusts(self, text: str) -> bool:
+        """See UiPort."""
+        self.dialogue.say(text)
+        return await self.dialogue.agrees("Trust these files as they are now?")
+
     def give_back(self, text: str) -> bool:
         """See UiPort."""
         if self.draft:

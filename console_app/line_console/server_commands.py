@@ -104,9 +104,7 @@ class ServerCommands:
         if project is None or not waiting:
             self._dialogue.say("Nothing of this project waits for your trust.")
             return
-        for file in waiting:
-            self._dialogue.say(self._services.redact("\n".join(file.lines)))
-        if not await self._dialogue.agrees("Trust these files as they are now?"):
+        if not await self._ui.trusts(self._services.redact("\n".join(line for file in waiting for line in file.lines))):
             self._dialogue.say("Not trusted; nothing was changed.")
             return
         for file in waiting:

@@ -34,6 +34,6 @@ def why_missing(wire_name: str, statuses: Sequence[ServerStatus], off: Iterable[
         case ServerState.FAILED:
             return f"server {name} failed: {reason}"
         case ServerState.DISABLED:
-            return f"server {name} is switched off"
+            return f"server {name} is switched off" + (f": {reason}" if reason else "")
         case _:
             return f"server {name} is {server.state}" + (f": {reason}" if reason else "")

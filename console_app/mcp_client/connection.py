@@ -55,7 +55,7 @@ class Connection:
         self.identity = identity_of(config, Path.cwd())
         self.listed_tools = ListedTools(config, shared.definitions)
         self.state = ServerState.DISABLED if config.disabled else ServerState.STARTING
-        self.reason = ""
+        self.reason = config.problem if config.disabled else ""  # off, and why it can't be switched on
         self.catalogue = Catalogue(config.name, self._ready_session, shared.files, config.timeout or CONNECT_SECONDS)
         shared.redactor.add(*secrets_of_server(config))
         self._given = Redactor(secrets_of_server(config, sure=True))  # what the server may give back

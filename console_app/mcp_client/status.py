@@ -36,7 +36,8 @@ class RejectedTool:
 
 @dataclass(frozen=True, slots=True)
 class ServerStatus:
-    """One server as it is now. `reason` is set where the state is not ready; all texts are the server's: hostile."""
+    """One server as it is now. `reason` is set where the state is not ready; of a disabled one where it can't be on;
+    all texts are the server's: hostile."""
 
     name: str
     state: ServerState

@@ -21,8 +21,9 @@ class HubSwitch:
         self._hub = hub
 
     def off(self) -> Mapping[str, str]:
-        """Those that mcp.json or the user has switched off; one that failed is on."""
-        disabled = (status for status in self._hub.statuses() if status.state is ServerState.DISABLED)
+        """Those that mcp.json or the user has switched off and that could be on; one that failed is on."""
+        statuses = self._hub.statuses()
+        disabled = (one for one in statuses if one.state is ServerState.DISABLED and not one.reason)
         return {status.name: status.description for status in disabled}
 
     async def switch_on(self, name: str) -> Sequence[ToolSpec]:

@@ -73,9 +73,11 @@ def test_a_server_for_other_groups_can_not_be_started_and_says_why(place: Place)
         '{"mcpServers": {"all": {"command": "a"}, "staff": {"command": "b", "groups": ["staff", "root"]}}}'
     )
     assert [server.problem for server in place.choose().servers] == ["", ""]  # no groups are set: none counts
-    assert [server.problem for server in place.choose(groups=["users"]).servers] == [
-        *("", "it is for the groups staff, root, and yours (the setting `groups`): users"),
-    ]
+    why = "it is for the groups staff, root, and yours (the setting `groups`): users"
+    theirs = place.choose(groups=["users"]).servers
+    assert [(server.problem, server.disabled) for server in theirs] == [("", False), (why, True)]
+    (named,) = place.choose(groups=["users"], only=["staff"]).servers
+    assert (named.problem, named.disabled) == (why, False)  # whoever names it reads why it fails
     assert [server.problem for server in place.choose(groups=["root"]).servers] == ["", ""]
 
 

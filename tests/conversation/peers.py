@@ -94,6 +94,9 @@ class Screen:
         answer = self.answers.popleft()
         return await answer if isinstance(answer, asyncio.Future) else answer
 
+    async def trusts(self, text: str) -> bool:
+        return await self._answer(text) == "y"
+
     def give_back(self, text: str) -> bool:
         if self.field:
             return False

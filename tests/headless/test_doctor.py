@@ -69,6 +69,13 @@ def test_what_is_wrong_says_what_to_do_and_ends_with_1(fanout: Fanout) -> None:
     assert not json.loads(done.out)["ok"]
 
 
+def test_a_server_for_other_groups_is_a_note(fanout: Fanout) -> None:
+    fanout.write("home/mcp.json", '{"mcpServers": {"staff": {"command": "x", "groups": ["staff"]}}}')
+    fanout.write("home/config.toml", 'groups = ["users"]')
+    state, says, _ = findings(fanout.run("doctor", "--json"))["Servers.staff"]
+    assert (state, says.startswith("switched off: it is for the groups staff,")) == ("note", True)
+
+
 def test_what_others_could_read_is_said_once(fanout: Fanout) -> None:
     fanout.write("home/data/keys.json", "{}")
     (fanout.home / "data" / "keys.json").chmod(0o644)

@@ -248,6 +248,27 @@ def test_a_failed_server_is_a_failed_gate(fanout: Inside) -> None:
     assert [case.get("name") for case in suite if case.find("failure") is not None] == ["bad"]
 
 
+def test_a_server_for_other_groups_is_off_and_fails_only_where_it_is_named(fanout: Inside) -> None:
+    servers = {"good": server("plain"), "staff": server("plain", groups=["staff"])}
+    fanout.write("home/mcp.json", json.dumps({"mcpServers": servers}))
+    fanout.write("home/config.toml", 'groups = ["users"]')
+    why = "it is for the groups staff, and yours (the setting `groups`): users"
+    done = fanout.run("mcp", "list", "--check")
+    assert (done.code, done.err) == (0, "")
+    assert re.search(rf"○ staff +disabled +{re.escape(why)}\n", done.out)
+    assert fanout.run("mcp", "test", "--junit", "report.xml").code == 0
+    (skipped,) = ElementTree.parse(fanout.cwd / "report.xml").getroot().iter("skipped")
+    assert skipped.get("message") == why
+
+    done = fanout.run("mcp", "test", "staff")
+    assert (done.code, done.err) == (1, f"Server staff failed: {why}\n")
+    done = fanout.run("call", "staff.echo", "{}")
+    assert done.code == 1
+    assert why in done.out + done.err
+    done = fanout.run("run", "hello", "-m", "offline/rehearsal")
+    assert (done.code, "staff" in done.err) == (0, False)
+
+
 def test_a_tool_that_can_not_be_offered_fails_the_test_of_its_server(fanout: Inside) -> None:
     fanout.write("home/mcp.json", json.dumps({"mcpServers": {"odd": server("bad-schema")}}))
     assert fanout.run("mcp", "list", "--check").code == 0

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from console_app.tui.main_screen.welcome import EXAMPLES, WITH_ANY, examples_for
+from console_app.tui.main_screen.welcome import EXAMPLES, WITH_ANY, WITHOUT_TOOLS, examples_for
 from tests.headless.inside import Inside
 
 CALLS = (("evaluate",) * 3, ("long_task",) * 4, ("evaluate", "fail"))
@@ -34,9 +34,14 @@ def test_what_is_offered_beside_other_servers_works_there(fanout: Inside) -> Non
     done = fanout.run("run", todo.text, "-m", "offline/rehearsal", "--mcp", "demo")
     assert "buy milk" in done.out
     assert "call Ada" in done.out
+    (alone,) = WITHOUT_TOOLS
+    done = fanout.run("run", alone.text, "-m", "offline/rehearsal", "--no-mcp")
+    assert done.code == 0
+    assert "No tool that I know how to use is on right now" in done.out
 
 
 def test_an_example_is_offered_only_where_its_servers_are() -> None:
     assert examples_for(("demo", "calculator", "mine")) == EXAMPLES
     assert examples_for(("mine", "demo")) == EXAMPLES[1:2]
     assert examples_for(("mine",)) == WITH_ANY
+    assert examples_for(()) == WITHOUT_TOOLS

@@ -53,6 +53,18 @@ def test_the_same_console_runs_on_an_endpoint(console: Open) -> None:
         assert len(server.requests) == 2
 
 
+def test_without_servers_the_opening_page_offers_what_works_without_tools(console: Open) -> None:
+    with console("--no-mcp", "-m", "offline/rehearsal") as terminal:
+        terminal.expect("1  What can you do here without any tools")
+        assert "Calculate these" not in terminal.text()
+        terminal.press("1")
+        terminal.expect("│ What can you do here")
+        terminal.press("enter")
+        terminal.expect("No tool that I know how to use is on")
+        terminal.press("ctrl+d")
+        assert terminal.wait_exit() == 0
+
+
 def test_a_broken_mcp_json_is_told_on_the_screen_and_the_console_works(console: Open, fanout: Fanout) -> None:
     fanout.write("home/mcp.json", '{"mcpServers":\n  {"a": }}')
     with console() as terminal:

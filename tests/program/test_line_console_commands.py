@@ -110,8 +110,11 @@ def test_trust_reload_and_go_without_a_server_that_is_slow(fanout: Fanout) -> No
     fanout.write("home/mcp.json", json.dumps({"mcpServers": {"slow": slow}}))
     with opened(fanout, "-m", "scripted/script.toml") as terminal:
         terminal.expect("mcp.json of this project waits for your trust")
-        after(terminal, "hello there", "^Waiting for server slow")
-        after(terminal, "/go", "^To hello there.$", "^Done")
+        after(
+            terminal, "hello there", "^(Waiting for|Started without) server slow"
+        )  # on a busy machine it began already
+        terminal.type("/go\n")
+        terminal.expect("^hello there$(?s:.*)^To hello there.$(?s:.*)^Done")
         after(terminal, "/trust", "would start:", "Type yes or no")
         after(terminal, "no", "^Not trusted")
         after(terminal, "/trust", "would start:", "Type yes or no")

@@ -150,7 +150,8 @@ class ConsoleUi:
         if (model := (provider.model, provider.name)) != self._model:
             self._model = model
             screen.welcome.tell(*model)
-        if not self.talking and (servers := self._services.server_statuses()):
+        servers = self._services.server_statuses()
+        if not self.talking and (servers or self._services.hub is not None):
             screen.welcome.offer([status.name for status in servers])
             screen.prompt.offers = len(screen.welcome.examples)
 
@@ -241,6 +242,12 @@ class ConsoleUi:
         from console_app.tui.widgets.pick_list import PickList
 
         return await self.push(PickList(title, (), hint=hint, free_text=True))
+
+    async def trusts(self, text: str) -> bool:
+        """See UiPort: y and n, each meant for it."""
+        from console_app.tui.servers.trust_screen import TrustScreen
+
+        return await self.push(TrustScreen(self._services.redact(text), self._services.timing))
 
     def give_back(self, text: str) -> bool:
         """See UiPort: back into the prompt, unless something else is written there."""

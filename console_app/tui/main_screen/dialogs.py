@@ -260,16 +260,13 @@ class Dialogs:
 
     async def trust(self) -> None:
         """Shows what of the project waits for trust, and asks; what was agreed to takes effect."""
-        from console_app.tui.servers.trust_screen import TrustScreen
-
         project = self._services.project_trust
         try:
             waiting = [] if project is None else await asyncio.to_thread(project.waiting)
             if project is None or not waiting:
                 self._ui.toast("Nothing of this project waits for your trust.")
                 return
-            text = self._services.redact("\n\n".join("\n".join(file.lines) for file in waiting))
-            if not await self._ui.push(TrustScreen(text, self._services.timing)):
+            if not await self._ui.trusts("\n\n".join("\n".join(file.lines) for file in waiting)):
                 self._ui.toast("Not trusted; nothing was changed.")
                 return
             for file in waiting:

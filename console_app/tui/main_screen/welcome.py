@@ -53,10 +53,15 @@ WITH_ANY = (
     Example("What can you do with the tools that are on?", "what the model knows of your servers"),
     Example("Add 'buy milk' and 'call Ada' to the to-do list", "a list that the model keeps and you can change"),
 )
+WITHOUT_TOOLS = (
+    Example("What can you do here without any tools?", "what the model says of itself: no server is there"),
+)
 
 
 def examples_for(servers: Collection[str]) -> tuple[Example, ...]:
     """What can be tried where mcp.json names these servers: those that ship with Fanout may not be among them."""
+    if not servers:
+        return WITHOUT_TOOLS
     return tuple(example for example in EXAMPLES if example.needs <= set(servers)) or WITH_ANY
 
 

@@ -126,7 +126,8 @@ def state_pieces(status: ServerStatus, now: float, palette: Palette) -> list[Pie
         if status.rejected:
             pieces.append((f" · {plural(len(status.rejected), 'tool')} refused", palette.warning))
     elif state == "disabled":
-        pieces.append((f" · {one_line(status.description, 200)}" if status.description else "", palette.muted))
+        about = status.reason or status.description
+        pieces.append((f" · {one_line(about, 300)}" if about else "", palette.muted))
     elif status.reason:
         pieces.append((f": {one_line(status.reason, 300)}", palette.base))
     return [piece for piece in pieces if piece[0]]
@@ -164,7 +165,8 @@ def _server_details(status: ServerStatus, width: int, height: int, palette: Pale
     head.append((f"  {' · '.join(one_line(fact, 60) for fact in facts if fact)}", palette.muted))
     lines = [head]
     if status.reason:
-        lines += _wrapped([(one_line(status.reason, 1000), palette.error)], width - 2, 2)
+        ink = palette.muted if status.state.value == "disabled" else palette.error
+        lines += _wrapped([(one_line(status.reason, 1000), ink)], width - 2, 2)
     for tool in status.rejected[:2]:
         refused = f"{one_line(tool.name, 40)} is refused: {one_line(tool.reason, 200)}"
         lines.append([(refused, palette.warning)])

@@ -103,7 +103,12 @@ class ServersScreen(ServerKeys):
     def _look(self) -> None:
         """Shows what changed at the servers."""
         statuses = tuple(self._switches.statuses())
-        seen = (self._switches.revision, statuses, self._offers.watching.revision if self._offers is not None else 0)
+        seen = (
+            self._switches.revision,
+            statuses,
+            self._offers.watching.revision if self._offers is not None else 0,
+            self._news,
+        )
         moving = any(not status.state.settled for status in statuses)
         if seen != self._seen:
             self._seen = seen
@@ -121,8 +126,14 @@ class ServersScreen(ServerKeys):
         self._tree.show(self._search.value)
         self._details.refresh()
         dialog = self.query_one("#box")
-        dialog.border_subtitle = "" if not self._tree.switches.changes else "enter saves · esc asks"
+        dialog.border_subtitle = self._news if not self._tree.switches.changes else "enter saves · esc asks"
         self.refresh_bindings()
+
+    @property
+    def _news(self) -> str:
+        """That mcp.json is another on disk."""
+        file = self._offers.file if self._offers is not None else None
+        return file.unread if file is not None else ""
 
     @property
     def _search(self) -> Input:

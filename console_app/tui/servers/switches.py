@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from console_app.config import mcp_edit, trust
 from console_app.config.mcp_servers import ServerConfig, read_mcp_config
 from console_app.config.paths import Paths, read_text
+from console_app.config.server_choice import ServerChoice, for_groups
 from console_app.config.tool_choice import Kind, Selection, save_selection
 from console_app.conversation.permissions import traits
 from console_app.domain.errors import ServerError
@@ -25,7 +26,6 @@ from console_app.mcp_client.switch_on import HubSwitch
 from console_app.tui.servers.wording import about_of, uri_of
 
 if TYPE_CHECKING:
-    from console_app.config.server_choice import ServerChoice
     from console_app.config.server_files import Changes
     from console_app.domain.events import Level
     from console_app.domain.tools import ToolSpec
@@ -133,6 +133,7 @@ class HubSwitches:
         self._paths = paths
         self._folder = folder
         self._source = choice.path
+        self._groups = choice.groups
         self._bundled = choice.bundled
         self._defaults = {server.name: not server.disabled for server in choice.servers}
         self._offered: Sequence[Offered] | None = None
@@ -229,7 +230,7 @@ class HubSwitches:
 
     async def reload(self, choice: ServerChoice, found: Changes) -> None:
         """Has the servers of a file that was read anew take effect: only those that changed are started again."""
-        self._source, self._bundled = choice.path, choice.bundled
+        self._source, self._bundled, self._groups = choice.path, choice.bundled, choice.groups
         self._defaults = {server.name: not server.disabled for server in choice.servers}
         for name in found.removed:
             self._wake(name)
@@ -286,7 +287,7 @@ class HubSwitches:
         """The server as it was written, whatever is on the disk by now."""
         for server in read_mcp_config(edit.text, self.file, os.environ).servers:
             if server.name == name:
-                return server
+                return for_groups(server, self._groups)
         raise ServerError(f"{self.file} has no server {name}")
 
 

@@ -241,6 +241,8 @@ def _why_empty(status: ServerStatus) -> str:
         case "ready":
             return "It offers nothing."
         case "disabled":
+            if status.reason:
+                return f"It is off: {one_line(status.reason, 300)}."
             return "It is off. Its tools are listed once it is on and saved."
         case "needs sign-in":
             return "Its tools are listed once you have signed in (s)."

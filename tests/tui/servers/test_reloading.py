@@ -21,7 +21,7 @@ from console_app.mcp_client.hub import Hub
 from console_app.tui.app import FanoutApp
 from console_app.tui.servers.switches import HubSwitches
 from tests.patience import PATIENCE
-from tests.tui.parts import see, seen, services, until
+from tests.tui.parts import decide, see, seen, services, until
 
 SERVER = Path(__file__).parent / "bench_server.py"
 
@@ -43,7 +43,7 @@ class Place:
     @property
     def text(self) -> str:
         """All words on screen: a long path before them has lines broken anywhere."""
-        return " ".join(seen(self.pilot.app).split())
+        return " ".join(seen(self.pilot.app).replace("│", " ").split())
 
     async def reads(self, words: str) -> None:
         """Waits until `text` has them."""
@@ -114,10 +114,12 @@ async def test_what_changed_is_asked_about_and_only_that_starts_again(tmp_path: 
         place.write(one=[], two=["none"], four=[])
         await place.reload()
         await place.reads("added four · removed three · restarted two")
-        await place.reads("two: runs")
-        await place.pilot.press("enter")
+        await place.reads("Trust this project's files?")
+        assert "bench_server.py none" in place.text  # all that would run, in the question
+        assert "four" in place.text.partition("restarted two")[2]
+        assert " one " not in place.text.partition("restarted two")[2]  # it is as it was
+        await decide(place.pilot, "y")
         await place.reads("added four · removed three · restarted two.")
-        assert "bench_server.py none" in place.text  # all that would run, in a line that stays
         await until(place.pilot, lambda: all(one.state == "ready" for one in place.hub.statuses()), "all ready")
         assert [one.name for one in place.hub.statuses()] == ["one", "two", "four"]
         assert [place.begun(name) for name in ("one", "two", "four")] == [1, 2, 1]
@@ -133,7 +135,9 @@ async def test_a_no_leaves_everything_as_it_is(tmp_path: Path) -> None:
     async with opened(tmp_path) as place:
         place.write(other=[])
         await place.reload()
-        await see(place.pilot, "use it")
+        await see(place.pilot, "Trust this project's files?")
+        await place.pilot.press("enter")  # no yes
+        assert len(place.pilot.app.screen_stack) == 2
         await place.pilot.press("escape")
         await until(place.pilot, lambda: len(place.pilot.app.screen_stack) == 1)
         assert [one.name for one in place.hub.statuses()] == ["one", "two", "three"]
@@ -172,6 +176,7 @@ async def test_a_file_that_changes_is_offered_once(tmp_path: Path) -> None:
         for _ in range(2):
             await place.pilot.press("ctrl+l")
             await see(place.pilot, "─ Servers ─")
+            await place.reads("mcp.json changed · /reload reads it ─")  # in the frame, until it is read
             await place.pilot.press("escape")
             await until(place.pilot, lambda: len(place.pilot.app.screen_stack) == 1)
         await place.reads("/reload reads it.")
