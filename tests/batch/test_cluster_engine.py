@@ -16,6 +16,7 @@ from console_app.cluster.node import ClusterNode
 from console_app.command_line.parser import parse_arguments
 from console_app.domain.batch import GivenCall, ItemResult, WorkItem
 from tests.batch import changing_server
+from tests.headless.inside import process_restored
 from tests.patience import until_so
 
 RUN = "run"
@@ -56,8 +57,9 @@ class Here:
 @pytest.fixture
 async def here() -> AsyncIterator[Here]:
     cluster = Here()
-    yield cluster
-    await cluster.end(WORKER, RUN)
+    with process_restored():  # a node logs as a process of its own does
+        yield cluster
+        await cluster.end(WORKER, RUN)
 
 
 def opening_of(root: Path, monkeypatch: pytest.MonkeyPatch) -> Opening:
