@@ -32,6 +32,7 @@ ToSdk = MemoryObjectSendStream[SessionMessage | Exception]
 GARBAGE_LINES = 200  # that are logged; without one message among them, this is no MCP server
 MOST_GARBAGE = 64 * 2**20  # bytes that lines take which stand between two messages
 _TURN = 2**14  # bytes of lines that are read before the rest of the program has its turn
+REST = 0.004  # seconds that it has then to itself, where all was nonsense: to end 256 calls takes thousands of turns
 
 
 class StdioFault(Exception):
@@ -77,7 +78,7 @@ class StdioConversation:
                     read += weight(line)
                     if read > _TURN:
                         read = 0
-                        await asyncio.sleep(0)
+                        await asyncio.sleep(REST if self._garbage_size > _TURN else 0)
                     if isinstance(line, bytes) and flood.holds(line) and self._process.waiting:
                         continue
                     taken = flood.take()

@@ -13,11 +13,11 @@ from mcp.shared.message import SessionMessage
 
 from console_app.config.mcp_servers import ServerConfig
 from console_app.mcp_client.guard import Guard
-from console_app.mcp_client.lines import Oversized
+from console_app.mcp_client.lines import Oversized, weight
 from console_app.mcp_client.mcp_internals import ReadStream
 from console_app.mcp_client.process import READ_AHEAD, ServerProcess
 from console_app.mcp_client.server_log import ServerLog
-from console_app.mcp_client.stdio import StdioConversation
+from console_app.mcp_client.stdio import REST, StdioConversation
 from tests.patience import PATIENCE, until_so
 
 FLOODS = {
@@ -82,3 +82,19 @@ async def test_others_have_their_turn_between_lines_that_came_at_once(tmp_path: 
                 most, seen = max(most, process.taken - seen), process.taken
             session.cancel()
         assert most <= 1_000
+
+
+async def test_the_rest_of_the_program_has_most_of_the_time_of_a_flood_of_nonsense(tmp_path: Path) -> None:
+    lines, line = 2_000, b"nonsense, and more of it\n"
+    first = b'{"jsonrpc":"2.0","method":"notifications/message","params":{}}\n'
+    program = f"import sys\nsys.stdout.buffer.write({first!r} + {line!r} * {lines})\nsys.stdout.flush()"
+    async with flooding(tmp_path, program) as (process, log):
+        await until_so(lambda: process.output_ended, "all lines")
+        begun = asyncio.get_running_loop().time()
+        async with StdioConversation(process, log).transport() as (read, _), asyncio.timeout(PATIENCE):
+            session = asyncio.create_task(receive_all(read))
+            await until_so(lambda: process.taken > lines, "all read")
+            session.cancel()
+        turns = lines * weight(line) // 2**14
+        assert asyncio.get_running_loop().time() - begun >= (turns - 2) * REST
+        assert turns > 5
