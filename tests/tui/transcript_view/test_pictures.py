@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import os
 import struct
+import threading
 import zlib
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +20,7 @@ from console_app.domain.tools import Artifact, CallState, Outcome, ToolResult
 from console_app.engine.results import of_tool
 from console_app.mcp_client.convert import ResultFiles
 from console_app.tui.transcript_view.call_block import CallBlock
+from console_app.tui.transcript_view.results import picture
 from console_app.tui.transcript_view.results.picture import MOST_DRAWN, MOST_ROWS
 from tests.patience import until_there
 from tests.tui.parts import until
@@ -281,3 +283,21 @@ def test_a_picture_of_a_drawn_picture(snap_compare: object, tmp_path: Path, monk
         await painted(pilot)
 
     assert snap_compare(TinyApp(), terminal_size=(90, 36), run_before=before)  # type: ignore[operator]
+
+
+def test_a_width_that_is_gone_before_its_turn_is_not_read_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[int] = []
+    decode, turn = picture._decoded, threading.Lock()  # pyright: ignore[reportPrivateUsage]
+
+    def decoded(path: str, width: int) -> picture.Drawing | str:
+        read.append(width)
+        return decode(path, width)
+
+    monkeypatch.setattr(picture, "_decoded", decoded)
+    monkeypatch.setattr(picture, "_decoding", turn)
+    block = at_path(chart(tmp_path / "chart.png"))
+    with turn:
+        for width in range(60, 90):
+            shown(block, width)
+    drawn(block, 89)
+    assert len(read) == 1

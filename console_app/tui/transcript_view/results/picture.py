@@ -70,8 +70,7 @@ class PictureView:
         of it is copied."""
         if width != self._room:
             self._room, self._read, self._rows = width, [], None
-            read = self._read  # of this width: a thread that is late fills the one that it was given
-            threading.Thread(target=_read, args=(self._picture.path, width, read), name="picture", daemon=True).start()
+            threading.Thread(target=self._fill, args=(width, self._read), name="picture", daemon=True).start()
         if not self._read:
             lines = 1 if self._picture.sides is None else -(-_fitting(self._picture.sides, width)[1] // 2)
             return [_note("reading the picture…", palette), *(_note("", palette) for _ in range(lines - 1))]
@@ -80,6 +79,11 @@ class PictureView:
             drawn = [_note(found, palette)] if isinstance(found, str) else _drawn(found, palette)
             self._rows = (palette, drawn)
         return self._rows[1]
+
+    def _fill(self, width: int, read: list[Drawing | str]) -> None:
+        with _decoding:
+            if read is self._read:  # else there is another width since: a window that is pulled has a hundred
+                read.append(_decoded(self._picture.path, width))
 
 
 def facts_of(picture: Artifact) -> str:
@@ -112,11 +116,6 @@ def _fitting(sides: tuple[int, int], width: int) -> tuple[int, int]:
     """The pixels that a picture is drawn with: not more than it has."""
     share = min(width / max(sides[0], 1), 2 * MOST_ROWS / max(sides[1], 1), 1.0)
     return max(round(sides[0] * share), 1), max(round(sides[1] * share), 1)
-
-
-def _read(path: str, width: int, read: list[Drawing | str]) -> None:
-    with _decoding:
-        read.append(_decoded(path, width))
 
 
 def _decoded(path: str, width: int) -> Drawing | str:
