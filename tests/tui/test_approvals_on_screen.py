@@ -422,3 +422,14 @@ async def test_a_comment_stays_with_its_call_when_its_arguments_are_edited(tmp_p
         (call,) = chat(pilot.app).ui.shown.transcript.calls.values()
         assert call.arguments == {"path": "d.md"}
         assert "The user approved this call and said: this one" in call.content
+
+
+async def test_who_denies_in_words_after_a_comment_goes_on_with_it(tmp_path: Path) -> None:
+    async with waiting(tmp_path, THREE[2]) as (pilot, board):
+        await reach(pilot, board)
+        await pilot.press("c", *"too soon", "enter")
+        await pass_by(pilot)
+        await pilot.press("f", *", ask me", "enter")
+        await see(pilot, "All decided.")
+        (call,) = chat(pilot.app).ui.shown.transcript.calls.values()
+        assert call.content == "The user denied this call. too soon, ask me"
