@@ -51,6 +51,10 @@ async def reach(pilot: Pilot[Any], board: ApprovalBoard) -> None:
     await pass_by(pilot)
 
 
+def toasts(pilot: Pilot[Any]) -> list[str]:
+    return [one.message for one in pilot.app._notifications]  # pyright: ignore[reportPrivateUsage]
+
+
 def outcomes(pilot: Pilot[Any]) -> list[str]:
     return [str(call.outcome) for call in chat(pilot.app).ui.shown.transcript.calls.values()]
 
@@ -349,6 +353,8 @@ async def test_a_denied_call_of_an_earlier_answer_runs_again_and_asks_again(tmp_
         await pilot.press("alt+up", "r")
         await see(pilot, "Approve 1 of 1")
         assert not board.has_focus
+        await pilot.press("y")
+        await until(pilot, lambda: any("tab goes to what waits for you" in line for line in toasts(pilot)))
         await reach(pilot, board)
         await decide(pilot, "y")
         await until(pilot, lambda: outcomes(pilot) == ["succeeded"])
