@@ -1,5 +1,5 @@
-"""How Atlas writes the way to prove who we are, as `auth` and `headers`: `auth_type`, `auth_token`, `auth_header` and, of
-`oauth_config`, the `callback_port`."""
+"""How Atlas writes the way to prove who we are (`auth_type`, `auth_token`, `auth_header` and the `callback_port` of
+`oauth_config`), as `auth` and `headers`."""
 
 from __future__ import annotations
 
