@@ -144,6 +144,7 @@ def _facts(status: ServerStatus) -> list[str]:
         ("state", status.state.value + (f": {status.reason}" if status.reason else "")),
         ("server", status.server_info),
         ("about", status.description),
+        ("runs", status.runs),
         ("spoken", " · ".join(part for part in (status.transport, status.protocol_version) if part)),
         ("offers", ", ".join(plural(count, what) for count, what in counts)),
         ("log", str(status.log_path or "")),
