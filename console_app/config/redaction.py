@@ -36,9 +36,11 @@ class _Finder:
 
 
 class Redactor:
-    """Replaces secrets in texts. More may become known while the program runs; safe to use from any thread."""
+    """Replaces secrets in texts. More may become known while the program runs, which `beside` is told too; safe to use
+    from any thread."""
 
-    def __init__(self, secrets: Iterable[str] = ()) -> None:
+    def __init__(self, secrets: Iterable[str] = (), beside: Redactor | None = None) -> None:
+        self._beside = beside
         self._known: frozenset[str] = frozenset()
         self._finder = _Finder.of(self._known)
         self.add(*secrets)
@@ -51,6 +53,8 @@ class Redactor:
     def add(self, *secrets: str | None) -> None:
         """These are secret too, but for those that are too short or too common to be (`is_worth_hiding`)."""
         self._known |= {secret.strip() for secret in secrets if secret and is_worth_hiding(secret.strip())}
+        if self._beside is not None:
+            self._beside.add(*secrets)
 
     def _current(self) -> _Finder:
         """Built when it is first needed after a change: half a millisecond a secret."""
