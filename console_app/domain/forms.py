@@ -18,7 +18,7 @@ from console_app.domain.tame_patterns import matches
 
 # Narrow, since what is typed into such a field is hidden from then on, in results too: `key` alone may be an issue's.
 _SECRET = re.compile(
-    r"passw|passphrase|passcode|secret|token|credential|(?:api|access|private)[ _-]?key|(?:^|[ _-])(?:pin|otp)(?![a-z])",
+    r"passw|passphrase|passcode|secret|token|credential|(?:api|access|private)[ _-]?key|(?<![a-z])(?:pin|otp)(?![a-z])",
     re.IGNORECASE,
 )
 
