@@ -262,8 +262,7 @@ class _Command:
             yield worker
 
     async def _left(self) -> tuple[list[WorkItem], str]:
-        """What a run would begin, and in words what the others took. Nothing is written, and another run may be at it.
-        """
+        """What a run would begin, and what the others took. Nothing is written, and another run may be at it."""
         path = self._results_path() if self.arguments.output is not None else None
         if path is None or not path.exists():
             return self.items, ""
