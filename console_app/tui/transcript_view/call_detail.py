@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal
 
+from console_app.conversation.shown_results import facts_of, shown_text
 from console_app.domain.safe_text import one_line
 from console_app.domain.tools import CallOrigin, CallState, Outcome
 from console_app.domain.transcript_parts import CallView
@@ -18,7 +19,7 @@ from console_app.tui.transcript_view.call_arguments import argument_rows, argume
 from console_app.tui.transcript_view.results.body import INDENT, ResultBody, indented
 from console_app.tui.transcript_view.results.json_tree import JsonTree, Path
 from console_app.tui.transcript_view.results.kind import ResultKind, kind_of
-from console_app.tui.transcript_view.results.picture import MOST_DRAWN, PictureView, facts_of, without_naming
+from console_app.tui.transcript_view.results.picture import MOST_DRAWN, PictureView
 from console_app.tui.transcript_view.results.records import records_of
 from console_app.tui.transcript_view.results.saying_the_same import says_the_same
 from console_app.tui.transcript_view.text_page import FIRST_PAGE, TextPage
@@ -162,10 +163,7 @@ class CallDetail:
     @property
     def _text(self) -> str:
         """The result's own text, without what is said to the model alone."""
-        call = self._call
-        text = without_remarks(call.content)
-        pictures = [one for one in call.artifacts if one.is_picture]
-        return without_naming(text, pictures) if pictures and call.outcome is Outcome.SUCCEEDED else text
+        return shown_text(self._call)
 
     @property
     def _is_said(self) -> bool:

@@ -7,13 +7,13 @@ import re
 from rich.cells import cell_len
 from rich.style import Style
 
+from console_app.conversation.shown_results import pictures_in_words
 from console_app.domain.safe_text import one_line
 from console_app.domain.tools import CallState, Outcome
 from console_app.domain.transcript_parts import CallView
 from console_app.tui.transcript_view.ansi import AnsiPainter
 from console_app.tui.transcript_view.call_detail import CallDetail
 from console_app.tui.transcript_view.results.brief import brief, says_all
-from console_app.tui.transcript_view.results.picture import pictures_in_words
 from console_app.tui.transcript_view.wording import number, plural, size
 from console_app.tui.widgets.lines import Piece, crop, pieces_width
 from console_app.tui.widgets.palette import Palette
