@@ -69,13 +69,17 @@ _NAMES = {
 _FRONT_MATTER = lazily(r"\s*(---|\+\+\+)[ \t]*\r?\n")
 _PARAGRAPH = lazily(r"\n[ \t]*\r?\n")
 _TEXTILE = r"(?:bc|bq|pre|notextile)(?:\([^()\n]*\))?"
-_TEXTILE_BLOCK = lazily(rf"{_TEXTILE}\.{{1,2}}\s|(?:[\s\S]*\n[ \t]*\r?\n)?{_TEXTILE}\.\.\s(?![\s\S]*\n\r?\n\w+\. )")
+_TEXTILE_BLOCK = lazily(
+    rf"[^\w\n]*{_TEXTILE}\.{{1,2}}\s|(?:[\s\S]*\n[ \t]*\r?\n)?[^\w\n]*{_TEXTILE}\.\.\s(?![\s\S]*\n\s*?\r?\n\w+\. )"
+)
 """A paragraph of code or of a quotation in Textile, and one that goes on over paragraphs."""
 _QUOTED_LINE = lazily(r"^[ \t]*>(?!>>)", re.MULTILINE)
 _LISTED = lazily(r"[ \t]*(?:[-*+•–:]|\(?(?:\d{1,3}|[A-Za-z]|[ivxlIVXL]{2,6})[.)]|\[\^?\w{1,20}\]:)[ \t]+")
 _POINT = lazily(r"(?:^|[^\w'])\(?(?:\d{1,3}|[A-Za-z]|[ivxl]{2,6})[.)]\s+$")
 _COMMENTED = lazily(r"[ \t]*(?:#|//|--|;|%|REM\b|\$\s)")
-_ATTACHED = lazily(r"(?:[=|(\[{<+@&\\/,^-]|(?:\d:|-)>*|\[/?\w+\]|^\s*[-+>]+|(?:^|[\s(\[{])[*_`~\"'<>]+)\s*$")
+_ATTACHED = lazily(
+    rf"(?:\b{_TEXTILE}\.{{1,2}}" r"|[=|(\[{<+@&\\/,^-]|(?:\d:|-)>*|\[/?\w+\]|^\s*[-+>]+|(?:^|[\s(\[{])[*_`~\"'<>]+)\s*$"
+)
 """What makes what follows it on a line part of something else, as in `x = ` or `(`."""
 _SENTENCE_ENDS = lazily(
     r"^\s*[A-Z][a-z]+\s+$|\w\)?(?:[.!?…。！？]+[\"'”’»)\]*_]*|[\"'”’»)\]*_]+[.!?…。！？]+)\s+$"

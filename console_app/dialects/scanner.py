@@ -298,10 +298,10 @@ def _handle(state: ScanState, found: Match) -> Reading[None]:
         yield from read_label(state, token)
     elif kind == "ticks":
         yield from read_ticks(state, token)
-    elif kind in ("member", "callee"):
-        yield from read_list(state, found["member"], found["callee"])
+    elif kind == "callee":
+        yield from read_list(state, found["callee"])
     else:
-        yield from read_object(state, found["key"])
+        yield from read_object(state, found["key"] or found["member"] or "")
 
 
 def _literal(state: ScanState, kind: str, token: str) -> Reading[None]:
