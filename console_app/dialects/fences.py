@@ -161,38 +161,34 @@ def _to_end(state: ScanState, ticks: str) -> Reading[int | None]:
 
 
 def _judge(state: ScanState, language: str, body: str, offset: int, closed: bool, why: str) -> None:
-    """Take the calls of a fence if it holds nothing but calls of known tools."""
+    """Take the calls of a fence if it holds nothing but calls of known tools; of one that the answer's end cut off the
+    last may be cut off too.
+    """
     inner = state.inner(body)
     attempts = [attempt for segment in inner.segments for attempt in segment.attempts]
     if why:
         name = next((attempt.name for attempt in attempts if attempt.known), None)
         state.output.note(offset, state.src.at, f"not taken as a call: {why}", name)
-        state.output.show(state.src.at)
-        return
-    if not closed and not attempts and language == "tool_code" and _is_half_call(state, body):
-        draft = state.new_draft("gemma_tool_code")
+    draft = state.new_draft("gemma_tool_code" if language == "tool_code" and not attempts else "fenced_json")
+    if not why and not closed and not attempts and language == "tool_code" and state.tools.begins(_bare(body)):
         draft.fail("truncated", "the answer ended where the call begins", offset, state.src.at)
-        state.conclude(draft, provisional="fenced")
-        return
-    good = [attempt for attempt in attempts if attempt.failure is None and attempt.known]
-    failed = [attempt for attempt in attempts if attempt.failure is not None]
-    cut = not closed and len(failed) == 1 and failed[0] is attempts[-1] and failed[0].failure == "truncated"
-    wrong = bool(failed) and closed and all(attempt.name and state.tools.resolve(attempt.name) for attempt in failed)
-    if inner.has_text or not attempts or len(good) + len(failed) < len(attempts) or (failed and not cut and not wrong):
-        state.output.show(state.src.at)
-        return
-    draft = state.new_draft("fenced_json")
-    for attempt in attempts:
-        draft.adopt(_moved(attempt, offset, language))
-    if not closed:
-        draft.unclosed()
+    elif not why and not inner.has_text and all(
+        attempt.known
+        if attempt.failure is None
+        else state.tools.resolve(attempt.name or "")
+        if closed
+        else attempt.failure == "truncated" and attempt is attempts[-1]
+        for attempt in attempts
+    ):
+        for attempt in attempts:
+            draft.adopt(_moved(attempt, offset, language))
+        if not closed:
+            draft.unclosed()
     state.conclude(draft, provisional="fenced")
 
 
-def _is_half_call(state: ScanState, body: str) -> bool:
-    """Whether a fence that was not closed holds no more than the beginning of a tool's name."""
-    written = body.strip().removeprefix("print(").removeprefix("default_api.")
-    return any(name.startswith(written) for name in state.tools.names)
+def _bare(body: str) -> str:
+    return body.strip().removeprefix("print(").removeprefix("default_api.")
 
 
 def _moved(attempt: CallAttempt, offset: int, language: str) -> CallAttempt:

@@ -13,12 +13,11 @@ from typing import Literal
 
 from console_app.dialects.bare import read_call_lines, read_list, read_object
 from console_app.dialects.fences import read_ticks
-from console_app.dialects.labels import read_label
+from console_app.dialects.labels import read_label, read_opening
 from console_app.dialects.markers import read_marker, read_tool_tag
 from console_app.dialects.mentions import mentioned
 from console_app.dialects.model import ReadingLevel, ScanEvent, ScanResult, ToolSignature, VisibleText
 from console_app.dialects.openers import EXTENDABLE, KIND_OF, LONGEST, Openers, openers
-from console_app.dialects.opening import read_opening
 from console_app.dialects.output import ScanOutput
 from console_app.dialects.patterns import compile_all, lazily, partly
 from console_app.dialects.places import Places
