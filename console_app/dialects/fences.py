@@ -172,13 +172,17 @@ def _judge(state: ScanState, language: str, body: str, offset: int, closed: bool
     draft = state.new_draft("gemma_tool_code" if language == "tool_code" and not attempts else "fenced_json")
     if not why and not closed and not attempts and language == "tool_code" and state.tools.begins(_bare(body)):
         draft.fail("truncated", "the answer ended where the call begins", offset, state.src.at)
-    elif not why and not inner.has_text and all(
-        attempt.known
-        if attempt.failure is None
-        else state.tools.resolve(attempt.name or "")
-        if closed
-        else attempt.failure == "truncated" and attempt is attempts[-1]
-        for attempt in attempts
+    elif (
+        not why
+        and not inner.has_text
+        and all(
+            attempt.known
+            if attempt.failure is None
+            else state.tools.resolve(attempt.name or "")
+            if closed
+            else attempt.failure == "truncated" and attempt is attempts[-1]
+            for attempt in attempts
+        )
     ):
         for attempt in attempts:
             draft.adopt(_moved(attempt, offset, language))
