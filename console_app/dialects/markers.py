@@ -7,7 +7,7 @@ from console_app.dialects.dialect import Dialect
 from console_app.dialects.draft import Draft
 from console_app.dialects.openers import CLOSERS, OPENERS, THINK_ENDS
 from console_app.dialects.output import IN_SENTENCE
-from console_app.dialects.patterns import CHAT_TOKENS, any_of, lazily
+from console_app.dialects.patterns import CHAT_TOKENS, any_of, compiled, lazily
 from console_app.dialects.position import Place
 from console_app.dialects.region import Region
 from console_app.dialects.scan_state import ScanState
@@ -101,11 +101,11 @@ def _choices(token: str, marker: str, names: tuple[str, ...]) -> tuple[list[re.P
         again = rf"{re.escape(token)}\s*[^\s<]"  # written twice
         nothing = any_of((SECTIONS[marker],)) if token.startswith(("<|", "<｜")) else r"(?!)"
         section = rf"{re.escape(token)}\s*(?:{inner}|{again}|{nothing}|<[A-Za-z][\w-]*:invoke\s{tools})"
-        patterns.append(re.compile(section))
+        patterns.append(compiled(section))
         rows.append(None)
     for row in OPENERS[marker]:
         before = "" if marker in row.begins else re.escape(token)
-        patterns.append(re.compile(before + row.body.start, re.DOTALL))
+        patterns.append(compiled(before + row.body.start))
         rows.append(row)
     return patterns, rows
 
@@ -158,7 +158,7 @@ def read_tool_tag(state: ScanState, token: str) -> Reading[None]:
     if not token.endswith("/>"):
         opening += rf"\s*(?:<args>\s*)?(?:<(?:{keys})>|</{re.escape(name)}>|\{{\s*[\"}}])"
     withheld = state.place().withheld
-    if (yield from src.match(_compiled(opening))) is None:
+    if (yield from src.match(compiled(opening))) is None:
         rest = src.tail(len(token))
         if rest is not None and not withheld and re.fullmatch(r"\s*(?:<[\w/.-]*)?", rest):
             state.cut_off(row.name, "where its parameters should begin", src.at, name)
@@ -167,11 +167,6 @@ def read_tool_tag(state: ScanState, token: str) -> Reading[None]:
         return
     region = Region(src.at, (token,), (), pretty=False)
     state.conclude((yield from state.read_body(row, region)), shown=withheld)
-
-
-@lru_cache(maxsize=512)
-def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern)
 
 
 def _channel(state: ScanState) -> Reading[None]:

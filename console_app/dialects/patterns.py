@@ -9,7 +9,7 @@ from typing import Any, TypeAlias, cast
 
 from console_app.dialects.vocabulary import CHAT_TOKENS
 
-_USES = ("match", "search", "fullmatch", "finditer", "split", "sub", "pattern")
+_USES = ("match", "search", "fullmatch", "findall", "finditer", "split", "sub", "pattern")
 _WAITING: "list[_Later]" = []
 
 
@@ -37,6 +37,12 @@ def compile_all() -> None:
     """Compile the patterns that `lazily` made."""
     while _WAITING:
         assert _WAITING.pop().pattern is not None, "it was compiled"
+
+
+@lru_cache(maxsize=2048)
+def compiled(pattern: str) -> re.Pattern[str]:
+    """A pattern that is made of an answer's tools and tokens, compiled once."""
+    return re.compile(pattern, re.DOTALL)
 
 
 _Trie: TypeAlias = dict[str, "_Trie"]
