@@ -23,12 +23,12 @@ from textual.widgets import Input, Static
 
 from console_app.domain.safe_text import one_line
 from console_app.domain.steady_time import steady_time
-from console_app.tui.approvals.arguments_text import hidden_characters
 from console_app.tui.approvals.arguments_view import ArgumentsView
 from console_app.tui.approvals.board_keys import KEYS
 from console_app.tui.approvals.board_lines import header, keys, row, row_sizes, rule_lines, says_all
 from console_app.tui.approvals.file_change import FileChanges
 from console_app.tui.approvals.selection import ApprovalDecision, ApprovalSelection, PendingApproval
+from console_app.tui.transcript_view.arguments_text import hidden_characters
 from console_app.tui.widgets.key_lines import KeyLines
 from console_app.tui.widgets.settled_keys import ALONE, SETTLE
 from console_app.tui.widgets.timing import Timing

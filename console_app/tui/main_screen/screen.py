@@ -73,7 +73,9 @@ class ChatScreen(MainScreen):
         self.commands = CommandRegistry()
         self.offers = ServerOffers(services.hub, ui, self.commands, lambda text: self.prompt_area.send(text))
         self.attachments = Attachments(
-            services.working_folder, services.pictures_path, services.hub, lambda: no_pictures(engine.provider)
+            *(services.working_folder, services.pictures_path, services.hub),
+            lambda: no_pictures(engine.provider),
+            named=services.library is not None,
         )
         self.conversation = Conversation(
             engine,
