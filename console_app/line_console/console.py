@@ -65,7 +65,9 @@ class LineConsole:
         self._start = ConsoleStart(services, self.readiness, self.ui)
         engine = services.engine
         attachments = Attachments(
-            services.working_folder, services.pictures_path, services.hub, lambda: no_pictures(engine.provider)
+            *(services.working_folder, services.pictures_path, services.hub),
+            lambda: no_pictures(engine.provider),
+            named=services.library is not None,
         )
         self.conversation = Conversation(
             engine,

@@ -396,5 +396,6 @@ class Connection:
             resources=len(offers.resources) + len(offers.templates),
             problems=offers.problems,
             log_level=self.catalogue.log_level,
+            runs=self.identity.text,
             facts=(told_of(self.config.root_plan, self._shared.asking.roots), *self.config.facts),
         )

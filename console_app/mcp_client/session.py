@@ -137,6 +137,9 @@ class ServerSession:
                 rejected.append(RejectedTool(tool.name, "it is listed twice"))
             else:
                 tools[tool.name] = tool
+        else:
+            if why := reading.cut_short(pages):
+                rejected.append(RejectedTool("what comes after", why))
         listing = await asyncio.to_thread(_checked, tools, [*self._wire.rejected, *rejected])
         self._outputs.listed(listing.tools)
         return listing

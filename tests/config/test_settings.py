@@ -129,6 +129,11 @@ def test_a_mistake_in_the_file_is_told_with_its_place(load: Load, tmp_path: Path
     assert "\n" not in line
 
 
+def test_a_mistake_in_the_file_is_told_though_a_flag_stands_in_its_place(load: Load, tmp_path: Path) -> None:
+    line = complaint(load, user='[model]\nname = "gpt"\n', model="offline/rehearsal")
+    assert line.startswith(f"Configuration: {tmp_path / 'home' / 'config.toml'}:1:2: model should be a valid string")
+
+
 def test_a_key_pasted_in_the_wrong_place_is_not_printed(load: Load) -> None:
     assert "sk-secret" not in complaint(load, user='[providers.p]\napi_key_env = "sk-secret."')
     assert "sk-secret" not in complaint(load, user='[providers.p]\nheaders = ["sk-secret"]')

@@ -20,7 +20,7 @@ from console_app.config.credentials import FileCredentials
 from console_app.config.mcp_servers import ServerConfig
 from console_app.mcp_client import http
 from console_app.mcp_client.asking import Asking
-from console_app.mcp_client.oauth import refusal_of
+from console_app.mcp_client.oauth_steps import refusal_of
 from console_app.mcp_client.status import ServerState
 from tests.mcp_client.conftest import StartHub
 from tests.mcp_client.oauth_site import Browser, Site, running_site
