@@ -329,8 +329,7 @@ class Connection:
         return await updates.with_artifacts(found)
 
     async def _ready_session(self) -> ServerSession:
-        session = await self._session_for_call()
-        if session is None:
+        if (session := await self._session_for_call()) is None:
             raise ServerError(self._not_ready())
         return session
 
