@@ -11,7 +11,7 @@ from console_app.config.project_file import _HARMLESS  # pyright: ignore[reportP
 from console_app.config.secret_sources import SHORTEST
 from console_app.config.trust_report import LONGEST_LINE
 from console_app.mcp_client.http import SIGN_IN_STEP_SECONDS, SIGN_IN_STEP_SIZE
-from console_app.mcp_client.oauth import MOST_REQUESTS
+from console_app.mcp_client.oauth_steps import MOST_REQUESTS
 from console_app.servers.web_pages import LARGEST_PAGE, PAGE_SECONDS, READING_SECONDS
 
 ROOT = Path(__file__).parents[2]
