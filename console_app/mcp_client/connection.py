@@ -16,7 +16,7 @@ from console_app.config.mcp_servers import ServerConfig
 from console_app.config.redaction import Redactor
 from console_app.config.secret_sources import secrets_of_server
 from console_app.config.server_identity import identity_of
-from console_app.config.server_roots import folders, told_of
+from console_app.config.server_roots import folders, roots_in_words
 from console_app.domain.errors import ServerError
 from console_app.domain.events import Level
 from console_app.domain.ports.toolset import CallReporter
@@ -396,5 +396,5 @@ class Connection:
             resources=len(offers.resources) + len(offers.templates),
             problems=offers.problems,
             log_level=self.catalogue.log_level,
-            facts=(told_of(self.config.root_plan, self._shared.asking.roots), *self.config.facts),
+            facts=(roots_in_words(self.config.root_plan, self._shared.asking.roots), *self.config.facts),
         )

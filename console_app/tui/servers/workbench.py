@@ -134,7 +134,7 @@ class Workbench:
         if status.rejected:
             lines += ["", "Tools that can't be offered", *(f"  {one.name}: {one.reason}" for one in status.rejected)]
         if status.problems:
-            lines += ["", "Lists that could not be had", *(f"  {one}" for one in status.problems)]
+            lines += ["", "Lists that are not whole", *(f"  {one}" for one in status.problems)]
         if status.instructions:
             lines += ["", "What it tells the model about itself", status.instructions]
         return self._redact("\n".join(lines))
@@ -148,6 +148,7 @@ def _facts(status: ServerStatus) -> list[str]:
         ("about", status.description),
         ("spoken", " · ".join(part for part in (status.transport, status.protocol_version) if part)),
         ("offers", ", ".join(plural(count, what) for count, what in counts)),
+        ("facts", " · ".join(status.facts)),
         ("log", str(status.log_path or "")),
     ]
     return [f"{name:<10} {text}" for name, text in rows if text]
