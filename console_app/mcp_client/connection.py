@@ -58,11 +58,10 @@ class Connection:
         self.reason = config.problem if config.disabled else ""  # off, and why it can't be switched on
         self.catalogue = Catalogue(config.name, self._ready_session, shared.files, config.timeout or CONNECT_SECONDS)
         shared.redactor.add(*secrets_of_server(config))
-        self._given = Redactor(secrets_of_server(config, sure=True))  # what the server may give back
+        self._given = Redactor(secrets_of_server(config, sure=True), shared.redactor)  # what the server may give back
         self._log = ServerLog(shared.log_dir, config.name, shared.redactor)
         self._shared = shared
         self._page = SignInPage(config.name, shared.asking)
-        self._delays = shared.retry_delays
         self._about = ("", "", "")  # protocol version, server info, instructions
         self._session: ServerSession | None = None
         self._moved = asyncio.Event()  # replaced at each change of state: whoever holds the old one is woken
@@ -170,14 +169,14 @@ class Connection:
 
     async def _rest(self, reason: str, losses: int, *, retry: bool) -> int:
         """Waits until it is time for the next try, or somebody asks for it; returns the losses to go on from."""
-        if retry and losses <= len(self._delays):
+        if retry and losses <= len(self._shared.retry_delays):
             self._move(ServerState.RECONNECTING, reason)
             try:
-                await asyncio.wait_for(self._again.wait(), self._delays[losses - 1])
+                await asyncio.wait_for(self._again.wait(), self._shared.retry_delays[losses - 1])
             except TimeoutError:
                 return losses
             return 0
-        tries = f" (gave up after {len(self._delays)} tries)" if retry else ""
+        tries = f" (gave up after {len(self._shared.retry_delays)} tries)" if retry else ""
         self._move(ServerState.FAILED, reason + tries)
         await self._again.wait()
         return 0
@@ -218,7 +217,7 @@ class Connection:
             self._shared.exchanges,
             lambda: self.catalogue.log_level,
             None if roots == "none" else lambda: folders(roots, self._shared.asking.roots),
-            self._given.without_known_in,
+            self._given,
         )
 
     def _ready(self, session: ServerSession) -> None:
@@ -396,5 +395,6 @@ class Connection:
             resources=len(offers.resources) + len(offers.templates),
             problems=offers.problems,
             log_level=self.catalogue.log_level,
+            runs=self.identity.text,
             facts=(roots_in_words(self.config.root_plan, self._shared.asking.roots), *self.config.facts),
         )

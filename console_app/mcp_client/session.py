@@ -32,6 +32,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
 from console_app._version import __version__
+from console_app.config.redaction import Redactor
 from console_app.domain.events import Level
 from console_app.domain.ports.toolset import CallReporter
 from console_app.mcp_client import convert, faults, reading
@@ -70,7 +71,7 @@ class Surroundings:
     exchanges: Exchanges = field(default_factory=Exchanges)
     log_level: Callable[[], Level] = lambda: "info"
     roots: Callable[[], Sequence[Path]] | None = None  # None: it is told nothing of folders
-    without_secrets: Callable[[Any], Any] = lambda data: data  # takes out of JSON data what the server was given
+    given: Redactor = field(default_factory=Redactor)  # knows the secrets that the server has, typed ones too
 
 
 class ServerSession:
@@ -143,9 +144,9 @@ class ServerSession:
         self._outputs.listed(listing.tools)
         return listing
 
-    async def offers(self) -> Offers:
-        """Prompts, resources and templates, as far as the server advertises them."""
-        return await reading.offers(self._client, self._surroundings.server)
+    async def offers(self, seconds: float) -> Offers:
+        """Prompts, resources and templates, as far as the server advertises them and lists them in that time."""
+        return await reading.offers(self._client, self._surroundings.server, seconds)
 
     # Calls and what else is asked of a server. All of these raise ConnectionLost and CallRefused.
 
@@ -282,8 +283,10 @@ async def open_session(
     """
     changes = ChangeNotices()
     traffic = surroundings.exchanges.traffic(surroundings.server)
-    wire = Wire(surroundings.log, traffic, surroundings.log_level, surroundings.server, surroundings.without_secrets)
-    callbacks = Callbacks(surroundings.server, wire, surroundings.asking, surroundings.roots or tuple)
+    wire = Wire(surroundings.log, traffic, surroundings.log_level, surroundings.server, surroundings.given)
+    callbacks = Callbacks(
+        surroundings.server, wire, surroundings.asking, surroundings.roots or tuple, surroundings.given
+    )
     client = Client(
         wire.around(transport),
         mode="legacy" if legacy else "auto",

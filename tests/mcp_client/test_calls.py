@@ -65,14 +65,19 @@ async def test_updates_that_ride_in_progress_are_unpacked_and_their_artifacts_sa
         {"type": "artifacts", "artifacts": [chart, "odd"], "progress_message": "the chart is drawn"},
         {"type": "system_message", "message": "low on ink", "subtype": "warning"},
         {"type": "canvas_update", "content": "<b>x</b>", "progress_message": "painted"},
-        {"type": "canvas_update", "content": "<b>x</b>"},
+        {"type": "canvas_update", "content": "<b>y</b>"},
         "{broken",
     ]
     bench = await start_hub(faulty("updates"))
     reports = Reports()
     result = await bench.call("work", reports, updates=updates)
-    (artifact,) = result.artifacts
-    assert (artifact.name, Path(artifact.path).read_bytes()) == ("chart.png", b"PNG")
+    files = {artifact.name: artifact.path for artifact in result.artifacts}
+    assert {name: Path(path).read_bytes() for name, path in files.items()} == {
+        "chart.png": b"PNG",
+        "canvas.html": b"<b>y</b>",  # as it stood at the end
+    }
+    assert result.content.startswith("done\n[chart.png")  # the model reads where they are
+    assert all(f"saved as {path}]" in result.content for path in files.values())
     assert [message for _, _, message in reports.progressed] == [
         *("the chart is drawn", "low on ink", "painted", "canvas update", "MCP_UPDATE:{broken"),
     ]
