@@ -37,4 +37,4 @@ def folders(roots: Roots, working: Sequence[Path]) -> tuple[Path, ...]:
 
 def roots_in_words(roots: Roots, working: Sequence[Path]) -> str:
     """The same in words."""
-    return f"roots: {', '.join(map(str, folders(roots, working))) or 'none'}"
+    return f"roots {', '.join(map(str, folders(roots, working))) or 'none'}"

@@ -147,7 +147,6 @@ def _facts(status: ServerStatus) -> list[str]:
         ("runs", status.runs),
         ("spoken", " · ".join(part for part in (status.transport, status.protocol_version) if part)),
         ("offers", ", ".join(plural(count, what) for count, what in counts)),
-        ("facts", " · ".join(status.facts)),
         ("log", str(status.log_path or "")),
         *((what, text) for what, _, text in (fact.partition(" ") for fact in status.facts)),
     ]
