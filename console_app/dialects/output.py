@@ -20,7 +20,6 @@ from console_app.dialects.model import (
     ScanResult,
     VisibleText,
 )
-from console_app.dialects.places import folded
 from console_app.dialects.position import Structure
 from console_app.dialects.segments import Segment, closed_up
 from console_app.dialects.source import LOOKAHEAD, Source
@@ -302,7 +301,7 @@ class ScanOutput:
         self._renumber(before, attempts)
         content = self._content()
         shown = "".join(self._shown)
-        if shown.strip() != content and folded(shown) != folded(content):
+        if shown.strip() != content and shown.split() != content.split():
             self._events.append(Rewritten(content))
         thoughts = (segment for segment in self.segments if segment.kind == "thought")
         reasoning = "\n\n".join(text for segment in thoughts if (text := self._text_of(segment).strip()))
