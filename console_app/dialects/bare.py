@@ -110,7 +110,7 @@ def _decode(state: ScanState, draft: Draft, span: Frame, fresh: bool, tool: str 
         draft.shaped(shape(item, state.tools), begin, end, repaired)
     said = value.get(SAID) if is_object(value) else None
     draft.answer = said if isinstance(said, str) and said.strip() else draft.answer
-    state.conclude(draft, "whole" if whole else "")
+    state.conclude(draft, alone=whole)
 
 
 def _judge(state: ScanState, item: Any) -> str:
