@@ -148,6 +148,6 @@ def fits_schema(arguments: Mapping[str, Any], name: str, tools: ToolSchemas) -> 
     return set(arguments) <= set(tools.properties(name)) and set(tools.required(name)) <= set(arguments)
 
 
-def _kind(value: Any) -> str:
+def _kind(value: object) -> str:
     kinds = {bool: "true or false", str: "text", int: "a number", float: "a number", list: "a list", dict: "an object"}
     return kinds.get(type(value), "null")
