@@ -149,5 +149,9 @@ def fits_schema(arguments: Mapping[str, Any], name: str, tools: ToolSchemas) -> 
 
 
 def _kind(value: object) -> str:
-    kinds = {bool: "true or false", str: "text", int: "a number", float: "a number", list: "a list", dict: "an object"}
-    return kinds.get(type(value), "null")
+    return _KINDS.get(type(value), "null")
+
+
+_KINDS: dict[type, str] = {
+    bool: "true or false", str: "text", int: "a number", float: "a number", list: "a list", dict: "an object",
+}  # fmt: skip
