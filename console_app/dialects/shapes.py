@@ -18,6 +18,9 @@ SIDE_KEYS = frozenset({"id", "type", "index", "tool_call_id", "call_id", "though
 SAID = "content"
 """The key of what a model says beside its calls, in one object with them."""
 CALL_KEYS = frozenset({*NAME_KEYS, *ARGUMENT_KEYS, *LIST_KEYS, *WRAPPER_KEYS, *SIDE_KEYS, SAID})
+_KINDS: dict[type, str] = {
+    bool: "true or false", str: "text", int: "a number", float: "a number", list: "a list", dict: "an object",
+}  # fmt: skip
 PARALLEL = "multi_tool_use.parallel"
 """The name of a tool that no one has: its arguments are calls."""
 NO_CALL = frozenset({"directly_answer", "directly-answer", "Final Answer"})
@@ -150,8 +153,3 @@ def fits_schema(arguments: Mapping[str, Any], name: str, tools: ToolSchemas) -> 
 
 def _kind(value: object) -> str:
     return _KINDS.get(type(value), "null")
-
-
-_KINDS: dict[type, str] = {
-    bool: "true or false", str: "text", int: "a number", float: "a number", list: "a list", dict: "an object",
-}  # fmt: skip
