@@ -129,7 +129,7 @@ def _judge(state: ScanState, item: Any) -> str:
     elif found.arguments is None:
         good = any(key in inner for key in ARGUMENT_KEYS)
     else:
-        good = found.exact or not is_list(found.arguments) or len(item) == 2
+        good = not is_list(found.arguments) or len(item) == 2
     return "known" if good else ""
 
 
