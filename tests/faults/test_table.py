@@ -16,7 +16,7 @@ KINDS = {
     "ending": 15,
     "damage": 12,
     "disk": 11,
-    "flood": 14,
+    "flood": 15,
     "project": 4,
     "schema": 6,
     "hostile text": 7,

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from console_app.domain import events as ev
+from console_app.domain.questions import ElicitationAnswer
 from console_app.domain.tools import Outcome
+from console_app.mcp_client.asking import Asking
+from console_app.mcp_client.callbacks import MOST_ASKED
 from console_app.mcp_client.status import ServerState
 from tests.engine.peers import Model, calls, engine_of, outcomes, play
 from tests.mcp_client.conftest import Reports, StartHub
+from tests.mcp_client.people import Person
 from tests.mcp_client.test_http import http
-from tests.wire_server import Hang, Part, Pause, Reply, Request, WireServer
+from tests.wire_server import Gate, Hang, Part, Pause, Reply, Request, WireServer
 
 LINES = 20_000
 TRICKLE: list[Part] = [b" ", Pause(0.02)]
@@ -27,6 +31,7 @@ class Peer:
 
     def __init__(self, kind: str, *parts: Part) -> None:
         self._kind, self._parts = kind, parts
+        self.answered: Callable[[str], None] = lambda _id: None
 
     def __call__(self, request: Request) -> Reply:
         asked = request.body or {}
@@ -41,6 +46,9 @@ class Peer:
                 return Reply(self._for(asked["id"]), 200, {}, self._kind)
             case "server/discover":
                 return Reply.json({"jsonrpc": "2.0", "id": asked["id"], "error": {"code": -32601, "message": "no"}})
+            case None if asked:
+                self.answered(asked["id"])
+                return Reply.json({}, 202)
             case _:
                 return Reply.json({}, 202 if "id" not in asked and asked else 405)
 
@@ -93,6 +101,35 @@ async def test_a_flood_of_log_lines_before_a_result_leaves_the_result(start_hub:
         answer = await bench.call("work", reports)
         assert (answer.outcome, answer.content) == (Outcome.SUCCEEDED, "done")
         assert len(reports.logged) <= LINES
+        await bench.hub.close()
+
+
+async def test_a_server_that_asks_without_end_is_listened_to_a_hundred_times(start_hub: StartHub) -> None:
+    form = {"message": "Who are you?", "requestedSchema": {"type": "object", "properties": {"a": {"type": "string"}}}}
+    asked = {f"q{number}" for number in range(3 * MOST_ASKED)}
+    questions = [_line({"id": name, "method": "elicitation/create", "params": form}) for name in asked]
+    result = _line({"id": 0, "result": {"content": [{"type": "text", "text": "done"}]}}).replace(
+        b": 0,", b": IDENTIFIER,"
+    )
+    all_answered = Gate()
+
+    def answered(name: str) -> None:
+        asked.discard(name)
+        if not asked:
+            all_answered.open()
+
+    events = [b"event: message\ndata: " + line + b"\n\n" for line in (*questions, result)]
+    peer = Peer("text/event-stream", *events[:-1], all_answered, events[-1])
+    peer.answered = answered
+    with WireServer(peer) as server:
+        person, reports = Person(ElicitationAnswer("decline")), Reports()
+        bench = await start_hub(http(f"{server.url}/mcp"), asking=Asking(person))
+        assert (await bench.call("work", reports)).content == "done"
+        assert len(person.asked) == MOST_ASKED
+        assert [words for level, words in reports.logged if level == "warning"] == [
+            f"the server asks more than {MOST_ASKED} times: no more is asked for it"
+        ]
+        assert reports.holds == 0
         await bench.hub.close()
 
 
