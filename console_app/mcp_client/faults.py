@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import re
 from collections.abc import Iterator
 from typing import cast
 
@@ -13,6 +14,8 @@ from console_app.domain.safe_text import one_line
 from console_app.mcp_client.lines import LARGEST_LINE
 
 LONGEST = 300  # characters
+_OF_PYDANTIC = re.compile(r"\d+ validation errors? for ")
+_INVALID_JSON = re.compile(r"Invalid JSON: ([^\n]{1,200}?)(?: \[type=|\n|$)")
 
 
 class ConnectionLost(Exception):
@@ -90,7 +93,10 @@ def first_problem(error: ValidationError) -> str:
 
 def protocol_reason(message: str, refusal: str = "") -> str:
     """The SDK's words for what came of a request in ours; `refusal` is the HTTP status that it leaves out."""
-    text = message.removeprefix("Failed to parse JSON response: ")
+    text = message.removeprefix("Failed to parse JSON response: ").removeprefix("Failed to parse SSE message: ")
+    if _OF_PYDANTIC.match(text):
+        found = _INVALID_JSON.search(text)
+        return f"The server's answer is not JSON: {found[1]}." if found else "The server's answer is no message of MCP."
     if "Server-sent event exceeded" in text:
         return f"The result is too large: the limit is {LARGEST_LINE // 2**20} MB."
     if text in {"Connection closed", "SSE stream ended without a response"}:

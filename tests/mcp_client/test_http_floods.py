@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any
+
+import pytest
 
 from console_app.domain import events as ev
 from console_app.domain.questions import ElicitationAnswer
 from console_app.domain.tools import Outcome
 from console_app.mcp_client.asking import Asking
 from console_app.mcp_client.callbacks import MOST_ASKED
+from console_app.mcp_client.shallow import taken_events
 from console_app.mcp_client.status import ServerState
 from tests.engine.peers import Model, calls, engine_of, outcomes, play
 from tests.mcp_client.conftest import Reports, StartHub
@@ -70,6 +74,50 @@ async def test_an_answer_that_comes_a_byte_now_and_then_ends_at_its_deadline(sta
         await play(engine)
         assert outcomes(engine) == ["timed_out", "timed_out"]
         await bench.hub.close()
+
+
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [
+        (b'{"jsonrpc": "2.0", "id": IDENTIFIER, "result": {"a": ' + b"9" * 5_000 + b"}}", "not JSON: number out of"),
+        (b'{"jsonrpc": "2.0"', "not JSON: EOF"),
+        (b'{"jsonrpc": "2.0", "id": IDENTIFIER, "result": 5}', "no message of MCP."),
+    ],
+    ids=["number", "half", "other"],
+)
+@pytest.mark.parametrize("kind", ["application/json", "text/event-stream"])
+async def test_an_answer_that_is_none_is_told_in_one_line(
+    start_hub: StartHub, kind: str, answer: bytes, why: str
+) -> None:
+    framed = answer if kind == "application/json" else b"event: message\ndata: " + answer + b"\n\n"
+    with WireServer(Peer(kind, framed)) as server:
+        bench = await start_hub(http(f"{server.url}/mcp"))
+        result = await bench.call("work")
+        assert result.outcome is Outcome.FAILED
+        assert f"The server's answer is {why}" in result.content
+        assert result.content.count("\n") == 0
+        await bench.hub.close()
+
+
+async def test_a_flood_of_unpacked_comments_lets_others_run() -> None:
+    """A little gzip is 64 MB at once: what runs meanwhile has its turn between two pieces of it."""
+    unpacked = 0
+
+    async def turns() -> None:
+        nonlocal unpacked
+        while True:
+            await asyncio.sleep(0)
+            unpacked += 1
+
+    async def pieces() -> AsyncIterator[bytes]:
+        for _ in range(64):
+            yield b": " + b"x" * 2**20 + b"\n"
+
+    turning = asyncio.create_task(turns())
+    size = sum([len(piece) async for piece in taken_events(pieces(), 2**25)])
+    turning.cancel()
+    assert size > 64 * 2**20
+    assert unpacked >= 60
 
 
 async def test_a_header_without_end_is_a_failure_in_one_line(start_hub: StartHub) -> None:
