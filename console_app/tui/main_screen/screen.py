@@ -224,7 +224,8 @@ class ChatScreen(MainScreen):
 
     @on(ConversationView.Refused)
     def _key_refused(self, event: ConversationView.Refused) -> None:
-        self.ui.refuse(event.why)
+        waits = " tab goes to what waits for you." if self.ui.shown.boards.wanted is not None else ""
+        self.ui.refuse(event.why + waits)
 
     @on(ConversationView.FollowChanged)
     def _follow_changed(self, event: ConversationView.FollowChanged) -> None:
