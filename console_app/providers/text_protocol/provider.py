@@ -266,7 +266,7 @@ class TextProtocol:
 
     def _stands_called(self, request: ModelRequest) -> bool:
         """Whether the history holds a native call of this model; one of an old session, that names none, is its own."""
-        return any(
+        return not request.called_before.isdisjoint(("", self._key)) or any(
             call.origin == "native" and call.model in ("", self._key)
             for message in request.messages
             if isinstance(message, AssistantMessage)
