@@ -14,6 +14,7 @@ from console_app.conversation.cost_report import cost_report
 from console_app.conversation.own_editor import edited
 from console_app.conversation.request_report import request_report
 from console_app.conversation.sessions import EXPORTS_ABOUT
+from console_app.conversation.shown_results import shown_text
 from console_app.domain.errors import UsageError
 from console_app.domain.safe_text import one_line
 from console_app.domain.todo import TodoItem, TodoStatus
@@ -22,7 +23,7 @@ from console_app.engine.manual_calls import ManualCall
 from console_app.line_console.line_command import LineCommand, Run
 from console_app.line_console.setting_commands import SettingCommands
 from console_app.line_console.values import fill_in
-from console_app.line_console.wording import brief_arguments, label_of, state_of
+from console_app.line_console.wording import brief_arguments, file_in_words, label_of, state_of
 
 if TYPE_CHECKING:
     from console_app.line_console.console import LineConsole
@@ -141,9 +142,12 @@ class Commands:
         self._say(f"Call {rest}, {label_of(call)}, {state_of(call)}.")
         for line in log_lines(call):
             self._say(f"  {line}")
-        self._say(call.content or call.error or "It has no result yet." if call.outcome else "It has no result yet.")
+        if call.outcome is None:
+            self._say("It has no result yet.")
+        elif said := shown_text(call) or call.error or ("" if call.artifacts else "It gave no result."):
+            self._say(said)
         for artifact in call.artifacts:
-            self._say(f"File: {artifact.name}, {artifact.path or artifact.uri}")
+            self._say(f"File: {file_in_words(artifact)}, {artifact.path or artifact.uri}")
 
     async def _inspect(self, rest: str) -> None:
         call = self._c.numbers.call(rest)
@@ -217,7 +221,7 @@ class Commands:
             places = [("You", turn.prompt)]
             for step in turn.steps:
                 places.append(("Answer", step.text))
-                places += [(f"Call {self._c.numbers.of(call.id)}", call.content) for call in step.batch.calls]
+                places += [(f"Call {self._c.numbers.of(call.id)}", shown_text(call)) for call in step.batch.calls]
             for where, text in places:
                 for line in text.splitlines():
                     if rest.casefold() in line.casefold() and (found := found + 1) <= MOST_FOUND:

@@ -146,14 +146,15 @@ class Narrator:
                 self._say(f"{name} is queued: {one_line(event.why, 120)}.")
             case ev.CallStarted():
                 arguments = "" if call.id in self._asked else brief_arguments(call.arguments)
-                self._say(f"{name} runs{f': {arguments}' if arguments else ''}.")
+                again = f" again, attempt {call.attempt}" if call.attempt > 1 else ""
+                self._say(f"{name} runs{again}{f': {arguments}' if arguments else ''}.")
             case ev.CallProgress():
                 self._progress(name, event)
             case ev.CallExtended():
                 self._say(f"{name} has its whole time again.")
             case ev.CallRestarted():
                 self._quarter.pop(call.id, None)
-                self._say(f"{name} runs again, attempt {event.attempt}.")
+                self._asked.discard(call.id)  # it is said to run again once it does
             case ev.QuestionAsked():
                 self._question(call)
             case ev.CallAnswered():

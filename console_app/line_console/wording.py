@@ -6,9 +6,10 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from console_app.conversation.shown_results import facts_of, shown_text
 from console_app.domain.amounts import size
 from console_app.domain.safe_text import one_line, visible
-from console_app.domain.tools import CallState, Outcome
+from console_app.domain.tools import Artifact, CallState, Outcome
 from console_app.domain.transcript_parts import CallView, TurnView
 
 BRIEF = 160  # characters of a result or of arguments that are said by themselves
@@ -51,13 +52,20 @@ def came_of(call: CallView) -> str:
     parts = [state_of(call)]
     if call.duration_ms:
         parts.append(f"after {call.duration_ms / 1000:.1f} s")
-    text = call.content if call.outcome is Outcome.SUCCEEDED else call.error or call.content
+    text = shown_text(call)
+    text = text if call.outcome is Outcome.SUCCEEDED else call.error or text
     line = " ".join(parts) + (f": {one_line(text, BRIEF)}" if text else "")
     if (more := text.strip().count("\n")) > 0:
         line += f" ({more + 1} lines)"
     if call.artifacts:
-        line += f". Files: {', '.join(f'{one_line(a.name, 60)}, {size(a.size)}' for a in call.artifacts)}"
+        line = f"{line.rstrip('.')}. Files: {'; '.join(map(file_in_words, call.artifacts))}"
     return line
+
+
+def file_in_words(file: Artifact) -> str:
+    """`chart.png, picture, 640x480 PNG, 12 KB`, `report.pptx, 31 KB`."""
+    facts = f"picture, {facts_of(file).replace(' · ', ', ')}" if file.is_picture else size(file.size)
+    return f"{one_line(file.name, 60)}, {facts}"
 
 
 def turn_lines(turn: TurnView, number_of: Mapping[str, int]) -> Iterator[str]:

@@ -59,8 +59,13 @@ INTERNALS: Final[dict[str, str]] = {
     "async textual.screen:Screen._on_resize(event)": (
         "tui/main_screen/base.py: prevents Textual's own for a size that is none any more"
     ),
+    "async textual.screen:Screen._on_update(message)": (
+        "tui/main_screen/base.py: a typed letter is painted behind it, without waiting for Textual's own timer"
+    ),
     "textual.screen:Screen._compositor": "lines_of: the whole screen as a recording keeps it",
-    "textual.screen:Screen._on_timer_update()": "update_now: a recording's frames come when it says so",
+    "textual.screen:Screen._on_timer_update()": (
+        "update_now: a recording's frames come when it says so, and a typed letter is painted at once"
+    ),
     "textual._compositor:Compositor.render_strips(size)": "lines_of: its lines, as they would be painted",
     "async textual.widget:Widget._on_click(event)": (
         "tui/transcript_view/view.py: prevents Textual's own, which selects everything on a double click"

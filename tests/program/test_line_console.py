@@ -204,7 +204,7 @@ def decide(terminal: Terminal) -> None:
     terminal.type("/retry 2\n")
     terminal.expect("Call 2 needs approval.*it ran already")
     terminal.type("/approve 2\n")
-    terminal.expect("Call 2, lab.do, done(?s:.*)Call 2, lab.do, done")
+    terminal.expect("Call 2, lab.do, done(?s:.*)Call 2 runs again, attempt 2(?s:.*)Call 2, lab.do, done")
 
 
 def while_it_runs(terminal: Terminal) -> None:

@@ -167,3 +167,16 @@ async def test_a_vendor_asks_for_its_key_first(tmp_path: Path) -> None:
         await see(pilot, "Paste the key.")
         assert field(pilot, "address").value == "https://api.anthropic.com"
         assert field(pilot, "key").has_focus
+
+
+async def test_after_a_wrong_one_was_taken_an_arrow_and_enter_take_another(tmp_path: Path) -> None:
+    with WireServer(endpoint("ollama")) as server:
+        console, _ = console_of(tmp_path, {port_of(server): "ollama"})
+        async with console.run_test(size=(80, 24)) as pilot:
+            await opened(pilot)
+            await see(pilot, "on this machine: ollama, 1 model")
+            await pilot.press("down", "enter")
+            await see(pilot, "Paste the key. It is sent to this address alone.")
+            await pilot.press("up", "enter")
+            await see(pilot, "1 model. Enter tries the highlighted one.")
+            assert field(pilot, "address").value.startswith(server.url)

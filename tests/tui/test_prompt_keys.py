@@ -16,6 +16,7 @@ from console_app.tui.prompt.completion import Completion, Completions, Token
 from console_app.tui.prompt.pastes import Pastes
 from console_app.tui.prompt.prompt import Prompt
 from console_app.tui.prompt.prompt_box import Later, PromptBox
+from tests.patience import PATIENCE
 from tests.tui.parts import WrittenModel, app, chat, say, see, until
 
 
@@ -362,3 +363,24 @@ async def test_what_you_moved_to_stays_while_a_server_is_asked_again_and_has_not
         assert box.popup.chosen == prolog, "what still fits stays, chosen, until the rest is known"
         answered.set()
         await until(pilot, lambda: not box.popup.is_open)
+
+
+async def test_a_letter_is_painted_without_waiting_for_the_next_frame(tmp_path: Path) -> None:
+    console = app(tmp_path)
+    async with console.run_test(size=(100, 30)) as pilot:
+        await see(pilot, "Ask, or / for commands")
+        screen = chat(console)
+        painted = asyncio.Event()
+        update = screen._on_timer_update  # pyright: ignore[reportPrivateUsage]
+        screen._update_timer.stop()  # pyright: ignore[reportPrivateUsage] # from here on no frame comes by itself
+
+        def noted() -> None:
+            update()
+            if screen.prompt.text == "a":
+                painted.set()
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(screen, "_on_timer_update", noted)
+            console.post_message(events.Key("a", "a"))
+            async with asyncio.timeout(PATIENCE):
+                await painted.wait()  # not `until`, which paints what is owed

@@ -12,7 +12,8 @@ from textual.geometry import Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from console_app.tui.approvals.arguments_text import (
+from console_app.tui.approvals.file_change import FileChange
+from console_app.tui.transcript_view.arguments_text import (
     ArgumentLine,
     ArgumentRow,
     argument_lines,
@@ -20,7 +21,6 @@ from console_app.tui.approvals.arguments_text import (
     name_column,
     rows,
 )
-from console_app.tui.approvals.file_change import FileChange
 
 _MARKS = re.compile(r"<U\+[0-9A-F]{4,6}>|[\u2400-\u2421\u240d]")
 

@@ -23,12 +23,12 @@ from textual.widgets import Input, Static
 
 from console_app.domain.safe_text import one_line
 from console_app.domain.steady_time import steady_time
-from console_app.tui.approvals.arguments_text import hidden_characters
 from console_app.tui.approvals.arguments_view import ArgumentsView
 from console_app.tui.approvals.board_keys import KEYS
 from console_app.tui.approvals.board_lines import header, keys, row, row_sizes, rule_lines, says_all
 from console_app.tui.approvals.file_change import FileChanges
 from console_app.tui.approvals.selection import ApprovalDecision, ApprovalSelection, PendingApproval
+from console_app.tui.transcript_view.arguments_text import hidden_characters
 from console_app.tui.widgets.key_lines import KeyLines
 from console_app.tui.widgets.settled_keys import ALONE, SETTLE
 from console_app.tui.widgets.timing import Timing
@@ -118,7 +118,7 @@ class ApprovalBoard(Vertical, can_focus=True):
         yield Static(classes="board--header")
         yield ArgumentsView()
         yield Static(classes="board--rule")
-        yield Input(placeholder=WHY_NOT)
+        yield Input(placeholder=WHY_NOT, select_on_focus=False)
         yield KeyLines(self._timing.now, classes="board--keys")
 
     @property
@@ -191,7 +191,7 @@ class ApprovalBoard(Vertical, can_focus=True):
                 held = selection.deny(every=what == "none")
             case "words" | "comment":
                 if selection.ask_words(what):
-                    self._open_line(*((COMMENT, selection.comment) if what == "comment" else (WHY_NOT, "")))
+                    self._open_line(COMMENT if what == "comment" else WHY_NOT, selection.comment)
             case "edit":
                 if selection.current is not None and selection.may_edit():
                     self.post_message(self.EditRequested(selection.current.call.id))
@@ -201,7 +201,7 @@ class ApprovalBoard(Vertical, can_focus=True):
 
     def _open_line(self, placeholder: str, words: str) -> None:
         field = self.query_one(Input)
-        field.placeholder, field.value = placeholder, words
+        field.placeholder, field.value, field.cursor_position = placeholder, words, len(words)
         self.add_class("-words")
         field.focus()
 

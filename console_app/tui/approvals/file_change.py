@@ -10,23 +10,18 @@ import asyncio
 import os
 import re
 import stat
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
-from console_app.domain.safe_text import visible
 from console_app.domain.transcript_parts import CallView
-from console_app.tui.approvals.arguments_text import ArgumentLine
+from console_app.tui.transcript_view.argument_edits import diff_lines, edits_of
+from console_app.tui.transcript_view.arguments_text import ArgumentLine
 
 LARGEST = 2 * 1024 * 1024  # bytes of a file, and characters of what it becomes, that are compared
-MOST_COMPARED = 4000  # lines that differ, beyond which all of them are said to be replaced
-AROUND = 2  # lines shown before and behind a change
-FOLD = "⋯"
 _PATHS = ("path", "file_path", "filepath", "file", "filename", "file_name")
 _WHOLE = ("content", "contents", "text", "file_text")
-_PAIRS = (("old_text", "new_text"), ("oldText", "newText"), ("old_string", "new_string"), ("old_str", "new_str"))
 _WRITES = re.compile(r"(?:^|[^a-z])(?:over)?(?:write|create|save|replace)", re.IGNORECASE)
 _ADDS = re.compile(r"append|insert|prepend|patch", re.IGNORECASE)
 
@@ -69,7 +64,7 @@ def change_of(tool: str, arguments: Mapping[str, Any], folder: Path) -> FileChan
     name = next((name for name in _PATHS if isinstance(arguments.get(name), str) and arguments[name]), None)
     if name is None:
         return None
-    edits, said = _edits(arguments)
+    edits, said = edits_of(arguments)
     whole = next((one for one in _WHOLE if isinstance(arguments.get(one), str)), None)
     writes = whole is not None and _WRITES.search(tool) is not None and _ADDS.search(tool) is None
     if (not edits and not writes) or (before := _text(folder / Path(arguments[name]).expanduser())) is None:
@@ -83,28 +78,8 @@ def change_of(tool: str, arguments: Mapping[str, Any], folder: Path) -> FileChan
         after, said = str(arguments[whole]), frozenset({whole})
     if len(after) > LARGEST:
         return None
-    lines, hunks = _diff(before.split("\n"), after.split("\n"))
+    lines, hunks = diff_lines(before.split("\n"), after.split("\n"))
     return FileChange(tuple(lines), said, tuple(hunks))
-
-
-def _edits(arguments: Mapping[str, Any]) -> tuple[list[tuple[str, str]], frozenset[str]]:
-    """The replacements that the arguments ask for, and the names of those that hold them."""
-    if (pair := _pair(arguments)) is not None:
-        return [(arguments[pair[0]], arguments[pair[1]])], frozenset(pair)
-    listed = arguments.get("edits")
-    if not isinstance(listed, list) or not listed:
-        return [], frozenset()
-    found: list[tuple[str, str]] = []
-    for one in cast("list[object]", listed):
-        edit = cast("dict[str, Any]", one) if isinstance(one, dict) else {}
-        if (pair := _pair(edit)) is None or set(edit) - set(pair):
-            return [], frozenset()  # something of it would not be shown
-        found.append((edit[pair[0]], edit[pair[1]]))
-    return found, frozenset({"edits"})
-
-
-def _pair(edit: Mapping[str, Any]) -> tuple[str, str] | None:
-    return next((pair for pair in _PAIRS if all(isinstance(edit.get(name), str) for name in pair)), None)
 
 
 def _edited(text: str, edits: list[tuple[str, str]], *, every: bool) -> tuple[str, bool]:
@@ -127,44 +102,3 @@ def _text(path: Path) -> str | None:
         return data.decode() if len(data) <= LARGEST else None
     except (OSError, ValueError):
         return None
-
-
-def _diff(old: list[str], new: list[str]) -> tuple[list[ArgumentLine], list[int]]:
-    """The changed lines with some around them, and where each stretch of them begins."""
-    lines: list[ArgumentLine] = []
-    hunks: list[int] = []
-    shown = 0  # lines of the old text that were passed
-    stretches = [one for one in _opcodes(old, new) if one[0] != "equal"]
-    for place, (_, i1, i2, j1, j2) in enumerate(stretches):
-        begin = max(i1 - AROUND, shown)
-        if begin > shown or not lines:
-            lines += [ArgumentLine(FOLD)] if lines else []
-            hunks.append(len(lines))
-        lines += [_line(n + 1, old[n]) for n in range(begin, i1)]
-        lines += [_line(n + 1, old[n], "-") for n in range(i1, i2)]
-        lines += [_line(n + 1, new[n], "+") for n in range(j1, j2)]
-        after = stretches[place + 1][1] if place + 1 < len(stretches) else len(old)
-        shown = min(i2 + AROUND, after)
-        lines += [_line(n + 1, old[n]) for n in range(i2, shown)]
-    return lines or [ArgumentLine("(the file holds this already)")], hunks
-
-
-def _opcodes(old: list[str], new: list[str]) -> Iterator[tuple[str, int, int, int, int]]:
-    """As `SequenceMatcher.get_opcodes`, without looking at what both begin and end with."""
-    head = 0
-    while head < min(len(old), len(new)) and old[head] == new[head]:
-        head += 1
-    tail = 0
-    while tail < min(len(old), len(new)) - head and old[-1 - tail] == new[-1 - tail]:
-        tail += 1
-    one, other = old[head : len(old) - tail], new[head : len(new) - tail]
-    if len(one) > MOST_COMPARED or len(other) > MOST_COMPARED:
-        yield "replace", head, head + len(one), head, head + len(other)
-        return
-    for what, i1, i2, j1, j2 in SequenceMatcher(None, one, other).get_opcodes():
-        yield what, i1 + head, i2 + head, j1 + head, j2 + head
-
-
-def _line(number: int, text: str, mark: str = " ") -> ArgumentLine:
-    shown = visible(text.replace("\r", "␍") if text.endswith("\r") else text).replace("\n", " ").expandtabs(4)
-    return ArgumentLine(shown, str(number), "+" if mark == "+" else "-" if mark == "-" else " ")

@@ -70,6 +70,7 @@ class ConnectScreen(ModalScreen[str | None]):
         self._given_for = ""  # the address that the key went to
         self._names: list[str] = []
         self._busy = self._keeping = False
+        self._moved = False  # in the list of addresses, since one was typed or taken
         self._work: Worker[None] | None = None
 
     def compose(self) -> ComposeResult:
@@ -100,12 +101,15 @@ class ConnectScreen(ModalScreen[str | None]):
 
     async def _look(self) -> None:
         found = await self._connecting.local()
+        at = self._options.highlighted if self._moved else None
         self._places = [
             KnownAddress(one.url, f"on this machine: {one.name}, {_amount(one.models)}", one.models is None)
             for one in found
         ] + list(VENDORS)
         if self._listing is None:
             self._fill()
+            if at is not None:
+                self._options.highlighted = at + len(found)  # what you moved to is further down now
             if not self._busy:
                 nothing = "Nothing answers at the usual ports of this machine. Type an address, or take one."
                 self._say(
@@ -128,6 +132,7 @@ class ConnectScreen(ModalScreen[str | None]):
         if self._given_for and self._input("key").value and _origin(event.value) != _origin(self._given_for):
             self._input("key").value, self._given_for = "", ""
             self._say("The key was for another host: it is taken out.")
+        self._moved = False
         self._forget()
 
     @on(Input.Changed, "#key")
@@ -172,6 +177,7 @@ class ConnectScreen(ModalScreen[str | None]):
         options = self._options
         if count := options.option_count:
             options.highlighted = ((options.highlighted if options.highlighted is not None else -1) + delta) % count
+            self._moved = self._listing is None
 
     @on(OptionList.OptionSelected)
     def _clicked(self, event: OptionList.OptionSelected) -> None:
@@ -194,13 +200,14 @@ class ConnectScreen(ModalScreen[str | None]):
     # -- going on
 
     def action_go_on(self) -> None:
-        """Enter: takes the highlighted address, lists the models of the one that is typed, or tries the model."""
+        """Enter: takes the highlighted address, where you moved to it or typed none, lists the models of the one that
+        is typed, or tries the model."""
         if self._busy:
             return
         address, _ = self._typed
         if self._listing is not None:
             self._try(self._listing)
-        elif address:
+        elif address and not self._moved:
             self._list()
         elif (index := self._options.highlighted) is not None and index < len(self._places):
             self._take(self._places[index])

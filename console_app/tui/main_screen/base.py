@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from typing import ClassVar
 
-from textual import events, getters
+from textual import events, getters, messages
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
 from console_app.tui.main_screen.welcome import Welcome
 from console_app.tui.prompt.prompt import Prompt
 from console_app.tui.prompt.prompt_box import PromptBox
+from console_app.tui.textual_internals import update_now
 from console_app.tui.widgets.too_small import TooSmall
 from console_app.tui.widgets.typed_app import typed_app
+
+PROMPT_PERIOD = 1 / 100  # seconds between two paints of what is typed
 
 
 class MainScreen(Screen[None]):
@@ -62,6 +67,8 @@ class MainScreen(Screen[None]):
         super().__init__(classes="-wide-enough -high-enough")
 
     _resumed = False
+    _prompt_painted = 0.0
+    _prompt_due = False
 
     prompt = getters.query_one("#prompt", Prompt)
     prompt_field = getters.query_one(PromptBox)
@@ -76,3 +83,20 @@ class MainScreen(Screen[None]):
         """A size that is none any more is passed over: to lay out each of two would call for the other, for ever."""
         if event.size != self.app.size:
             event.prevent_default()
+
+    async def _on_update(self, message: messages.Update) -> None:
+        """What is typed is painted at once. Textual's timer comes up to two of its periods after the frame before, and
+        frames of a stream come all the time."""
+        await super()._on_update(message)
+        if isinstance(message.widget, Prompt) and not self._prompt_due:
+            wait = self._prompt_painted + PROMPT_PERIOD - time.monotonic()
+            if wait <= 0:
+                self._paint_prompt()
+            else:
+                self._prompt_due = True
+                asyncio.get_running_loop().call_later(wait, self.call_later, self._paint_prompt)
+
+    def _paint_prompt(self) -> None:
+        self._prompt_due = False
+        update_now(self)
+        self._prompt_painted = time.monotonic()

@@ -93,7 +93,7 @@ def dialog_commands(
 
     return [
         Command("model", "choose the model that answers", model, "[PROVIDER/MODEL]"),
-        Command("connect", "connect a model: on this machine, by its address, or with a key", connect),
+        Command("connect", "connect a model: on this machine, by address, with a key", connect),
         Command("theme", "choose the colours", theme, "[NAME]", lambda: [one.theme.name for one in themes]),
         Command(
             "policy",

@@ -222,22 +222,25 @@ def time_of(call: CallView, now: float) -> str:
     return measured(call.finished_at - call.started_at)
 
 
-def summary(turn: TurnView, now: float, palette: Palette) -> list[Piece]:
-    """Wall against summed time, and what is not work: all in one line."""
+def summary(turn: TurnView, now: float, palette: Palette, room: int | None = None) -> list[Piece]:
+    """Wall against summed time, and what is not work: all in one line. What is too much for `room` cells is left out,
+    first the queue, which the rows show, then the sum, which what was saved says."""
     sums = figures(turn, now)
-    pieces: list[Piece] = [
-        (plural(sums.calls, "call"), palette.strong),
-        (" · elapsed ", palette.muted),
-        (measured(sums.wall), palette.base),
-        (" · total ", palette.muted),
-        (measured(sums.summed), palette.base),
-    ]
+    dot: Piece = (" · ", palette.faint)
+    parts: dict[str, list[Piece]] = {
+        "calls": [(plural(sums.calls, "call"), palette.strong)],
+        "elapsed": [dot, ("elapsed ", palette.muted), (measured(sums.wall), palette.base)],
+        "total": [dot, ("total ", palette.muted), (measured(sums.summed), palette.base)],
+    }
     if sums.saved > 0.05:
-        pieces += [(" · ", palette.faint), (f"{measured(sums.saved)} saved", palette.success)]
+        parts["saved"] = [dot, (f"{measured(sums.saved)} saved", palette.success)]
     for what, value in (("waited for you", sums.waited), ("queued", sums.queued)):
         if value > 0.05:
-            pieces += [(" · ", palette.faint), (f"{what} {measured(value)}", palette.muted)]
-    return pieces
+            parts[what] = [dot, (f"{what} {measured(value)}", palette.muted)]
+    for dispensable in ("queued", "total", "waited for you"):
+        if room is not None and sum(map(pieces_width, parts.values())) > room:
+            parts.pop(dispensable, None)
+    return [piece for part in parts.values() for piece in part]
 
 
 def _joined(pieces: Sequence[Piece]) -> list[Piece]:

@@ -38,6 +38,8 @@ from console_app.tui.widgets.typed_app import typed_app
 FRAME = 0.1  # seconds between two looks while the turn runs
 REST = 0.5  # seconds between two looks for a new turn while none does
 PAN = 0.25  # of what is shown
+WIDE = 110  # cells from which one line holds all of the call under the cursor
+HIGH = 20  # lines from which there is room for two
 
 TimelineResult = tuple[Literal["open", "inspect"], str]
 """What to do with which call."""
@@ -154,6 +156,7 @@ class TimelineScreen(ModalScreen[TimelineResult | None]):
             yield Lines(self._chart, self._axis, id="axis")
             yield self._chart
             yield Lines(self._chart, self._detail, id="detail")
+            yield Lines(self._chart, self._spent, id="spent")
             yield Lines(self._chart, self._legend, id="legend")
             yield KeyHints()
 
@@ -161,6 +164,10 @@ class TimelineScreen(ModalScreen[TimelineResult | None]):
         """One clock, as long as something moves."""
         self._timer = self.set_interval(self._pace(live=True), self._tick)
         self._show()
+
+    def on_resize(self) -> None:
+        """A second line for the call under the cursor, where one is too short and the rows can spare it."""
+        self.query_one("#spent").display = self.size.width < WIDE and self.size.height >= HIGH
 
     def _pace(self, *, live: bool) -> float:
         return (CALM if is_still(self.app) else FRAME) if live else REST
@@ -207,7 +214,9 @@ class TimelineScreen(ModalScreen[TimelineResult | None]):
             text = "No call yet. The chart fills as they come." if turn else "No turn has called a tool yet."
             return fit([(f" {text}", palette.muted)], width, palette.base)
         return fit(
-            crop([(" ", palette.base), *chart.summary(turn, self._chart.now, palette)], width), width, palette.base
+            crop([(" ", palette.base), *chart.summary(turn, self._chart.now, palette, width - 2)], width),
+            width,
+            palette.base,
         )
 
     def _axis(self, width: int, palette: Palette) -> Line:
@@ -224,16 +233,28 @@ class TimelineScreen(ModalScreen[TimelineResult | None]):
             (f" {state_of(call)[1]}", palette.muted),
             (f"  {brief_of(call, max(width // 3, 16))}", palette.base),
         ]
+        if not self.query_one("#spent").display:
+            pieces += self._spans(call, width, palette)
+        if call.error:
+            pieces += [(" · ", palette.faint), (one_line(call.error, 200), palette.error)]
+        return fit(crop(pieces, width), width, palette.base)
+
+    def _spent(self, width: int, palette: Palette) -> Line:
+        """Where one line is too short: what the call's time went into."""
+        call = self._chart.call
+        pieces = self._spans(call, width, palette)[1:] if call is not None else []
+        return fit(crop([("   ", palette.base), *pieces], width), width, palette.base)
+
+    def _spans(self, call: CallView, width: int, palette: Palette) -> list[Piece]:
+        pieces: list[Piece] = []
         for span in spans_of(call, self._chart.now):
             again = " (before)" if span.superseded else ""
             pieces += [
                 (" · ", palette.faint),
                 (chart.GLYPHS[span.phase] + " ", chart.phase_style(span.phase, call, palette)),
-                (f"{WORDS[span.phase] if width >= 110 else span.phase}{again} {measured(span.seconds)}", palette.base),
+                (f"{WORDS[span.phase] if width >= WIDE else span.phase}{again} {measured(span.seconds)}", palette.base),
             ]
-        if call.error:
-            pieces += [(" · ", palette.faint), (one_line(call.error, 200), palette.error)]
-        return fit(crop(pieces, width), width, palette.base)
+        return pieces
 
     def _legend(self, width: int, palette: Palette) -> Line:
         pieces: list[Piece] = []

@@ -12,6 +12,7 @@ from rich.style import Style
 
 from console_app.domain.tools import Artifact, CallState, Outcome
 from console_app.domain.transcript_parts import CallView
+from console_app.engine.results import without_remarks
 from console_app.tui.transcript_view.block import Block, framed, gutter_of, margin_of
 from console_app.tui.transcript_view.call_detail import CallDetail
 from console_app.tui.transcript_view.call_group import FRAMED_HEIGHT, CallGroup, Panel, brief_of
@@ -91,7 +92,11 @@ class CallBlock(Panel):
 
     @property
     def copy_text(self) -> str:
-        return self.call.content if self.finished else self.call.arguments_text or brief_of(self.call, 400)
+        return (
+            without_remarks(self.call.content)
+            if self.finished
+            else self.call.arguments_text or brief_of(self.call, 400)
+        )
 
     @property
     def searched(self) -> Sequence[str]:

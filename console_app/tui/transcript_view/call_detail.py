@@ -8,16 +8,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal
 
+from console_app.conversation.shown_results import facts_of, shown_text
 from console_app.domain.safe_text import one_line
 from console_app.domain.tools import CallOrigin, CallState, Outcome
 from console_app.domain.transcript_parts import CallView
 from console_app.engine.results import without_remarks
 from console_app.tui.transcript_view import json_view
 from console_app.tui.transcript_view.ansi import AnsiPainter
+from console_app.tui.transcript_view.call_arguments import argument_rows, arguments_text
 from console_app.tui.transcript_view.results.body import INDENT, ResultBody, indented
 from console_app.tui.transcript_view.results.json_tree import JsonTree, Path
 from console_app.tui.transcript_view.results.kind import ResultKind, kind_of
-from console_app.tui.transcript_view.results.picture import MOST_DRAWN, PictureView, facts_of, without_naming
+from console_app.tui.transcript_view.results.picture import MOST_DRAWN, PictureView
 from console_app.tui.transcript_view.results.records import records_of
 from console_app.tui.transcript_view.results.saying_the_same import says_the_same
 from console_app.tui.transcript_view.text_page import FIRST_PAGE, TextPage
@@ -43,7 +45,7 @@ class CallDetail:
         self._sections: dict[str, tuple[object, list[Row]]] = {}
         self._rows: tuple[object, list[Row]] = (None, [])
         self._bodies: tuple[str, ResultBody, ResultBody | None] | None = None
-        self._source: TextPage | None = None
+        self._source: tuple[str, TextPage] | None = None
         self._pictures: dict[str, PictureView] = {}  # by path
         self.raw = False  # whether the result is shown as it came
 
@@ -76,11 +78,11 @@ class CallDetail:
             if one.name == tree:
                 one.turn(path)
 
-    def source_page(self) -> TextPage:
-        """The result as it came."""
-        if self._source is None or self._source.text is not self._call.content:
-            self._source = TextPage(self._call.content)
-        return self._source
+    def own_page(self) -> TextPage:
+        """The result's own text, without what is said to the model alone."""
+        if self._source is None or self._source[0] is not self._call.content:
+            self._source = (self._call.content, TextPage(without_remarks(self._call.content)))
+        return self._source[1]
 
     @property
     def body(self) -> ResultBody:
@@ -119,8 +121,8 @@ class CallDetail:
         """What is searched of it, part by part as `rows` shows them; of a part with an end that is never shown, what
         is shown of it."""
         call = self._call
-        arguments = call.arguments_text if call.arguments is None else json_view.dump(call.arguments or None)
-        found = [_first_page(arguments)] if call.arguments != {} else []
+        found = [arguments_text(call.arguments) if call.arguments else _first_page(call.arguments_text)]
+        found = found if call.arguments != {} else []
         if call.raw and (call.outcome is Outcome.INVALID or call.repaired):
             found.append(_first_page(call.raw))
         shown = call.log if call.state is CallState.FINISHED else call.log[-LIVE_LOG:]
@@ -161,10 +163,7 @@ class CallDetail:
     @property
     def _text(self) -> str:
         """The result's own text, without what is said to the model alone."""
-        call = self._call
-        text = without_remarks(call.content)
-        pictures = [one for one in call.artifacts if one.is_picture]
-        return without_naming(text, pictures) if pictures and call.outcome is Outcome.SUCCEEDED else text
+        return shown_text(self._call)
 
     @property
     def _is_said(self) -> bool:
@@ -203,16 +202,14 @@ class CallDetail:
     def _arguments(self, width: int, palette: Palette) -> list[Row]:
         call = self._call
         title = "arguments" + (", as you edited them" if call.edited else "")
-        if call.arguments is None:
-            if not call.arguments_text:
-                return []
-            lines, left = TextPage(call.arguments_text).first(FIRST_PAGE)
-            title += " as they came" if call.state is CallState.FINISHED else " so far"
-        elif not call.arguments:
-            return [_title("no arguments", palette)]
-        else:
-            lines, left = TextPage(json_view.dump(call.arguments)).first(FIRST_PAGE)
-        rows = [_title(title, palette)]
+        if call.arguments is not None:
+            if not call.arguments:
+                return [_title("no arguments", palette)]
+            return [_title(title, palette), *argument_rows(call.arguments, width, palette)]
+        if not call.arguments_text:
+            return []
+        lines, left = TextPage(call.arguments_text).first(FIRST_PAGE)
+        rows = [_title(title + (" as they came" if call.state is CallState.FINISHED else " so far"), palette)]
         for line in lines:
             rows += indented(chop(json_view.paint(line, palette), max(width - INDENT, 1)), palette)
         return rows + _left_out(left, palette)

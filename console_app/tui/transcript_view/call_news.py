@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import re
 
+from rich.cells import cell_len
 from rich.style import Style
 
+from console_app.conversation.shown_results import pictures_in_words
 from console_app.domain.safe_text import one_line
 from console_app.domain.tools import CallState, Outcome
 from console_app.domain.transcript_parts import CallView
 from console_app.tui.transcript_view.ansi import AnsiPainter
 from console_app.tui.transcript_view.call_detail import CallDetail
 from console_app.tui.transcript_view.results.brief import brief, says_all
-from console_app.tui.transcript_view.results.picture import pictures_in_words
 from console_app.tui.transcript_view.wording import number, plural, size
 from console_app.tui.widgets.lines import Piece, crop, pieces_width
 from console_app.tui.widgets.palette import Palette
@@ -33,7 +34,8 @@ def news(call: CallView, room: int, palette: Palette, now: float, detail: CallDe
         case CallState.ANNOUNCED:
             pieces = _arriving(call, palette)
         case CallState.WAITING:
-            pieces = [("" if call.why == USUAL_WHY else one_line(call.why, 200), palette.muted)]
+            why = one_line(call.why, 200)  # the board says it too: the beginning of it alone would say nothing
+            pieces = [("" if why == USUAL_WHY or cell_len(why) > room else why, palette.muted)]
         case CallState.QUEUED:
             pieces = [(one_line(call.why, 200) or "in line", palette.muted)]
         case CallState.RUNNING if call.asks:
@@ -160,7 +162,7 @@ def _in_your_words(call: CallView) -> str:
 
 def _rest(call: CallView, room: int, palette: Palette, detail: CallDetail) -> list[Piece]:
     """How much more of the result there is than its one line, as long as `room` allows."""
-    page = detail.body.page if call.artifacts else detail.source_page()
+    page = detail.body.page if call.artifacts else detail.own_page()
     if page.count <= 1 and page.bytes <= 400:
         return []
     more = f"  + {plural(page.count - 1, 'line')}" if page.count > 1 else ""

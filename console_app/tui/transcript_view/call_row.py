@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from rich.cells import cell_len
+
 from console_app.domain.tools import CallState, Outcome
 from console_app.domain.transcript_parts import CallView
 from console_app.tui.transcript_view.call_detail import CallDetail
@@ -66,7 +68,11 @@ def row(call: CallView, group: CallGroup, room: int, palette: Palette, now: floa
     marks = badge_pieces(call, palette)
     name = label_pieces(call, palette, server=wide.server)
     pieces += _filled(name if wide.brief else [*name, *marks], wide.label, palette)
+    beside: Piece | None = None
     if wide.brief:  # a badge stands behind the arguments, in their room: the columns are the same in all rows
+        wanted = min(wide.brief, TELLING // 2, cell_len(group.brief(call, TELLING)))
+        while marks and wide.brief - pieces_width(marks) < wanted:
+            beside = marks.pop(0)  # the last one, which says most, stands before the result then
         left = max(wide.brief - pieces_width(marks), 0)
         brief = crop([(group.brief(call, left) if left else "", palette.muted)], left)
         pieces += _filled([*brief, *marks], wide.brief, palette)
@@ -74,13 +80,13 @@ def row(call: CallView, group: CallGroup, room: int, palette: Palette, now: floa
         pieces += [*lane(call, wide.lane, group.scale(now), now, palette), (" ", palette.base)]
     if wide.time:
         pieces.append((f"{took(call, now):>{wide.time - 2}}  ", palette.base))
-    said: list[Piece] = []
+    said: list[Piece] = [] if beside is None or marks else [(f"{beside[0].strip()} ", beside[1])]
     if not wide.word and (call.waits_for_you or call.outcome not in (None, Outcome.SUCCEEDED)):
-        said = [(word, state_style(call, palette)), (" · ", palette.faint)]
+        said += [(word, state_style(call, palette)), (" · ", palette.faint)]
     left = room - pieces_width([*pieces, *said])
     newest = news(call, left, palette, now, detail, opened=False) if left > 0 else []
     if not any(text for text, _ in newest):
-        return crop([*pieces, *said[:1]], room)
+        return crop([*pieces, *(said[:-1] if said and said[-1][0] == " · " else said)], room)
     return [*pieces, *said, *newest]
 
 

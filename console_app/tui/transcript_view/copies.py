@@ -11,6 +11,7 @@ from typing import cast
 from markdown_it.token import Token
 
 from console_app.domain.safe_text import one_line
+from console_app.engine.results import without_remarks
 from console_app.tui.transcript_view import json_view
 from console_app.tui.transcript_view.block import Block
 from console_app.tui.transcript_view.call_block import CallBlock
@@ -59,7 +60,7 @@ def as_csv(rows: Iterable[Sequence[str]]) -> str:
 def _of_call(block: CallBlock) -> Iterator[Copy]:
     call = block.call
     if block.finished:
-        yield _copy(f"result of {call.tool or call.name}", call.content)
+        yield _copy(f"result of {call.tool or call.name}", without_remarks(call.content))
         for body in (block.detail.body, block.detail.beside):
             if body is not None and body.found.kind == "table":
                 table = cast("Table", body.found.value)

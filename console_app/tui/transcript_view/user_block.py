@@ -10,6 +10,7 @@ from console_app.domain.safe_text import one_line
 from console_app.domain.tools import Artifact
 from console_app.tui.transcript_view.block import Block, estimate_text, framed, gutter_of, margin_of
 from console_app.tui.transcript_view.message_blocks import bar
+from console_app.tui.transcript_view.results.picture import MOST_DRAWN, PictureView
 from console_app.tui.transcript_view.text_page import TextPage
 from console_app.tui.transcript_view.wording import plural, size
 from console_app.tui.widgets.lines import Line, Piece, Row, clean, crop, wrap
@@ -30,6 +31,7 @@ class UserBlock(Block):
         self.source = ""
         self.attachments: tuple[Attachment, ...] = ()
         self.opens = _is_long(text)
+        self._pictures: dict[str, PictureView] = {}  # by path, as far as they are shown
 
     def carry(self, text: str, attachments: tuple[Attachment, ...], source: str) -> None:
         """The message as it was sent: `source` is the command that had a server write the text."""
@@ -37,6 +39,17 @@ class UserBlock(Block):
         self.opens = _is_long(text) or bool(attachments)
         self.is_stop = bool(attachments or source)
         self.touch()
+
+    @property
+    def live(self) -> bool:
+        return self.open and any(one.is_awaited for one in self._pictures.values())
+
+    def look(self) -> tuple[object, ...]:
+        return tuple(one.version for one in self._pictures.values())
+
+    def forget(self) -> None:
+        super().forget()
+        self._pictures.clear()
 
     @property
     def copy_text(self) -> str:
@@ -65,7 +78,7 @@ class UserBlock(Block):
     def paint(self, width: int, palette: Palette, now: float) -> list[Line]:
         ground = palette.on_raised
         room = max(width - gutter_of(width) - margin_of(width) - 1, 1)
-        rows = [*self._source(room, ground), *self._words(room, ground), *self._attached(room, ground)]
+        rows = [*self._source(room, ground), *self._words(room, ground), *self._attached(room, ground, palette.draws)]
         if self.steered and rows:
             first = [(WHILE_IT_RAN, ground.muted), *rows[0].pieces]
             rows[0] = Row(first, rows[0].joint, rows[0].gutter + len(WHILE_IT_RAN))
@@ -98,7 +111,7 @@ class UserBlock(Block):
             rows.append(Row([(f"+ {plural(max(len(source) - shown, 1), 'line')} · o opens", ground.muted)]))
         return rows
 
-    def _attached(self, room: int, ground: Palette) -> list[Row]:
+    def _attached(self, room: int, ground: Palette, draws: bool) -> list[Row]:
         rows: list[Row] = []
         for one in self.attachments:
             head: list[Piece] = [
@@ -110,6 +123,7 @@ class UserBlock(Block):
             rows.append(Row(crop(head, room)))
             if self.open:
                 rows += self._content(one, room, ground)
+                rows += self._picture(one, room - 2, ground) if draws else []
         return rows
 
     def _content(self, one: Attachment, room: int, ground: Palette) -> list[Row]:
@@ -124,6 +138,16 @@ class UserBlock(Block):
         if left:
             rows.append(Row([(f"  + {plural(left, 'line')} · c copies all", ground.muted)]))
         return rows
+
+    def _picture(self, one: Attachment, room: int, ground: Palette) -> list[Row]:
+        """The first pictures of a message, drawn as those of a result are."""
+        drawn = [other.path for other in self.attachments if other.path and other.is_picture][:MOST_DRAWN]
+        if one.path not in drawn:
+            return []
+        artifact = Artifact(name=one.name, mime=one.mime, path=one.path, size=one.size)
+        view = self._pictures.setdefault(one.path, PictureView(artifact))
+        rows = view.rows(max(room, 1), ground)
+        return [Row([("  ", ground.base), *row.pieces], row.joint, row.gutter + 2) for row in rows]
 
 
 def _is_long(text: str) -> bool:

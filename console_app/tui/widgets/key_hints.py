@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from textual.binding import Binding
 from textual.content import Content
 from textual.screen import Screen
@@ -20,6 +22,8 @@ class KeyHints(Widget):
     DEFAULT_CSS = """
     KeyHints { height: 1; padding: 0 1; background: $panel; color: $muted; text-wrap: nowrap; }
     """
+
+    _last: Sequence[tuple[str, Binding]] = ()
 
     def on_mount(self) -> None:
         """Follows the bindings of the screen it is on."""
@@ -40,14 +44,18 @@ class KeyHints(Widget):
             return Content(GAP).join([*first, *last])
         return Content(GAP).join([hint for hint, _ in hints])
 
-    def _shown(self) -> list[tuple[str, Binding]]:
-        """One entry an action: several keys of one binding show the first of them."""
+    def _shown(self) -> Sequence[tuple[str, Binding]]:
+        """One entry an action: several keys of one binding show the first of them. Under a dialog they stand as they
+        were: what an action of the screen means is asked of the screen that is in front."""
+        if not self.screen.is_current:
+            return self._last
         seen: dict[str, tuple[str, Binding]] = {}
         for active in self.screen.active_bindings.values():
             binding = active.binding
             if binding.show and active.enabled and binding.action not in seen:
                 seen[binding.action] = (key_name(binding.key), binding)
-        return list(seen.values())
+        self._last = list(seen.values())
+        return self._last
 
 
 def _hint(key: str, binding: Binding) -> Content:

@@ -16,12 +16,15 @@ from rich.color import Color
 from textual.pilot import Pilot
 
 from console_app.domain import events as ev
+from console_app.domain.messages import Attachment
 from console_app.domain.tools import Artifact, CallState, Outcome, ToolResult
 from console_app.engine.results import of_tool
+from console_app.line_console.wording import came_of
 from console_app.mcp_client.convert import ResultFiles
 from console_app.tui.transcript_view.call_block import CallBlock
 from console_app.tui.transcript_view.results import picture
 from console_app.tui.transcript_view.results.picture import MOST_DRAWN, MOST_ROWS
+from console_app.tui.transcript_view.user_block import UserBlock
 from tests.patience import until_there
 from tests.tui.parts import until
 from tests.tui.transcript_view.scenes import PALETTE, START, TinyApp, painted, screen_lines
@@ -267,6 +270,31 @@ async def test_no_color_draws_nothing(tmp_path: Path, monkeypatch: pytest.Monkey
         await until(pilot, lambda: ("f opens it" in "\n".join(screen_lines(app))) is not colours)
 
 
+def test_a_picture_that_you_attached_is_drawn_when_its_message_is_opened(tmp_path: Path) -> None:
+    path = chart(tmp_path / "chart.png", (60, 40))
+    block = UserBlock("What is this?")
+    attached = Attachment(name="chart.png", mime="image/png", size=path.stat().st_size, path=str(path))
+    gone = attached.model_copy(update={"name": "gone.png", "path": str(tmp_path / "gone.png")})
+    block.carry("What is this?", (attached, gone), "")
+    assert "▀" not in shown(block, 100)
+    assert not block.live
+    block.toggle()
+    shown(block, 100)
+
+    def is_there() -> bool:
+        shown(block, 100)
+        return not block.live
+
+    until_there(is_there, "the pictures")
+    text = shown(block, 100)
+    assert sum("▀" * 60 in line for line in text.splitlines()) == 20
+    assert "can't be drawn: its file is gone" in text
+    assert "▀" not in block.copy_text
+    assert_clean(block, 100)
+    without = replace(PALETTE, draws=False)
+    assert not [line for line in block.render(100, without, START) if "▀" in line.text]
+
+
 def test_a_picture_of_a_drawn_picture(snap_compare: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("NO_COLOR", raising=False)
@@ -301,3 +329,11 @@ def test_a_width_that_is_gone_before_its_turn_is_not_read_for(tmp_path: Path, mo
             shown(block, width)
     drawn(block, 89)
     assert len(read) == 1
+
+
+def test_people_are_told_a_result_without_what_names_its_pictures_to_a_model(tmp_path: Path) -> None:
+    call = block_of(saved(chart(tmp_path / "chart.png"), tmp_path / "files", "Two halves.")).call
+    said = came_of(call)
+    assert "of type" not in said
+    assert said.endswith("B")
+    assert "Two halves. Files: chart.png, picture, 640x480 PNG, " in said

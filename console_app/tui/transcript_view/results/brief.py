@@ -52,7 +52,7 @@ def brief(
         case "source":
             return [(f"{plural(body.page.count, 'line')} of {found.title}", ink)]
         case "json":
-            return [(one_line(found.text[:_SOURCE], 400), ink)]
+            return [(one_line(" ".join(found.text[:_SOURCE].split()), 400), ink)]
         case "markdown":
             line = _first_line(found.text)
             return [(one_line(re.sub(r"^#{1,6} ", "", line), 400), ink)] if line else []

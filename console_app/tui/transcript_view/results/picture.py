@@ -6,10 +6,8 @@ kept is as small as what is seen.
 
 from __future__ import annotations
 
-import re
 import threading
 import warnings
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,7 +17,7 @@ from rich.style import Style
 
 from console_app.config.plain_files import NotPlain, opened
 from console_app.domain.tools import Artifact
-from console_app.tui.transcript_view.wording import plural, size
+from console_app.tui.transcript_view.wording import size
 from console_app.tui.widgets.lines import Piece, Row
 from console_app.tui.widgets.palette import Palette
 
@@ -32,8 +30,6 @@ LARGEST_FILE = 40_000_000  # bytes
 MOST_PIXELS = 50_000_000  # of one that is decoded: 200 MB
 _FORMATS = ("PNG", "JPEG", "GIF", "WEBP")
 _HALF = "▀"
-_SENTENCE = re.compile(r"\[[^\[\]\n]{1,200} of type image/[^\n]{0,100} bytes, saved as ([^\n]+)\]\n?")
-_REMARK = re.compile(r"\n?\[Fanout: the (?:\d+ )?pictures? [^\n]*\]\Z")
 _decoding = threading.Lock()  # one at a time: each may take 200 MB
 
 
@@ -84,28 +80,6 @@ class PictureView:
         with _decoding:
             if read is self._read:  # else there is another width since: a window that is pulled has a hundred
                 read.append(_decoded(self._picture.path, width))
-
-
-def facts_of(picture: Artifact) -> str:
-    """`640x480 PNG · 12 kB`, as far as it is known."""
-    sides = "{}x{} ".format(*picture.sides) if picture.sides is not None else ""
-    name = picture.mime.partition("/")[2].upper().replace("JPG", "JPEG")
-    name = "WebP" if name == "WEBP" else name
-    return f"{sides}{name}" + (f" · {size(picture.size)}" if picture.size else "")
-
-
-def pictures_in_words(pictures: Sequence[Artifact]) -> str:
-    """`picture, 640x480 PNG · 12 kB`, `3 pictures · 40 kB`."""
-    if len(pictures) == 1:
-        return f"picture, {facts_of(pictures[0])}"
-    return f"{plural(len(pictures), 'picture')} · {size(sum(one.size for one in pictures))}"
-
-
-def without_naming(text: str, pictures: Sequence[Artifact]) -> str:
-    """A result's text without the sentences that tell a model of the pictures that people are shown."""
-    paths = {one.path for one in pictures}
-    rest = _SENTENCE.sub(lambda found: "" if found[1] in paths else found[0], _REMARK.sub("", text))
-    return text if rest == text else rest.rstrip("\n")
 
 
 def _note(text: str, palette: Palette) -> Row:

@@ -1,0 +1,121 @@
+"""The arguments in an open panel: read as they are meant, not as escaped JSON."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from console_app.domain.tools import CallState, Outcome
+from console_app.tui.transcript_view.call_arguments import argument_rows, arguments_text
+from console_app.tui.transcript_view.call_block import CallBlock
+from console_app.tui.transcript_view.copies import copies_of
+from console_app.tui.transcript_view.found import Found
+from tests.tui.transcript_view.scenes import PALETTE
+from tests.tui.transcript_view.test_blocks import a_call, panel, shown
+
+EDIT = {
+    "path": "parser.py",
+    "old_text": '    record = read()\n    return record["name"]\n',
+    "new_text": '    record = read()\n    return record["name"], record["size"]\n',
+}
+REMARK = 'The user edited the arguments before this call ran. It ran with: {"path":"notes.md"}\n\n'
+
+
+def rows_of(arguments: dict[str, Any], width: int = 70) -> list[str]:
+    return ["".join(text for text, _ in row.pieces).rstrip() for row in argument_rows(arguments, width, PALETTE)]
+
+
+def finished(content: str = "done", **fields: Any) -> CallBlock:
+    return panel(a_call(CallState.FINISHED, outcome=Outcome.SUCCEEDED, content=content, **fields))
+
+
+def test_texts_stand_as_they_are_and_everything_else_as_json() -> None:
+    rows = rows_of({"command": 'echo "a\\n"\nls', "limit": 5, "deep": {"on": True}, "none": ""})
+    assert rows == [
+        '  command  echo "a\\n"',
+        "           ls",
+        "  limit    5",
+        "  deep     {",
+        '             "on": true',
+        "           }",
+        "  none",
+    ]
+
+
+def test_a_replacement_is_shown_as_the_lines_that_it_changes() -> None:
+    rows = rows_of(EDIT)
+    assert rows[0] == "  path    parser.py"
+    assert rows[1] == f"  change  {' ' * 6}record = read()"
+    assert '          -     return record["name"]' in rows
+    assert '          +     return record["name"], record["size"]' in rows
+    assert not any("\\" in row for row in rows)
+
+
+def test_several_replacements_and_one_too_long_to_compare() -> None:
+    many = rows_of({"path": "a", "edits": [{"old_text": "one", "new_text": "1"}, {"old_text": "two", "new_text": "2"}]})
+    assert [row.strip() for row in many[1:]] == ["change  - one", "+ 1", "change  - two", "+ 2"]
+    long = rows_of({"old_text": "x\n" * 500, "new_text": "y"})
+    assert long[0].split() == ["old_text", "x"]
+    assert "… 300 more lines" in long[200]
+    assert long[-1].split()[-1] == "y"
+
+
+def test_of_a_long_text_only_the_first_page_is_laid_out_and_what_stands_behind_it_is_still_seen() -> None:
+    rows = rows_of({"content": "line\n" * 5000, "path": "b.txt"})
+    assert len(rows) == 202
+    assert rows[-2].strip() == "… 4,800 more lines"
+    assert rows[-1].split() == ["path", "b.txt"]
+
+
+def test_no_row_is_wider_than_its_panel_and_names_that_are_too_long_have_a_row() -> None:
+    arguments = {"a" * 40: "b" * 300, "short": "字" * 100, "x\ny\u202e": "\u202ez"}
+    for width in (24, 40, 90):
+        for row in argument_rows(arguments, width, PALETTE):
+            assert 0 <= row.gutter <= sum(len(text) for text, _ in row.pieces)
+    assert not any("\u202e" in row for row in rows_of(arguments))
+
+
+def test_what_find_looks_in_is_what_is_shown() -> None:
+    block = finished()
+    block.call.arguments = {**EDIT, "note": "needle one\nneedle two", "many": "needle\n" * 300}
+    block.toggle()
+    shown(block)
+    found = Found()
+    found.look_for("needle")
+    looked_in = arguments_text(block.call.arguments).count("needle")
+    assert looked_in == 202 == len(found.matches(block))
+    found.look_for("path parser.py")
+    assert len(found.matches(block)) == 1
+
+
+def test_what_is_said_to_the_model_alone_is_neither_counted_nor_copied() -> None:
+    block = finished(REMARK + "one\ntwo\nthree", edited=True)
+    assert "one  + 2 lines" in shown(block, 100)
+    assert block.copy_text == copies_of(block)[0].text == "one\ntwo\nthree"
+
+
+def test_in_a_row_the_badges_leave_room_for_the_arguments() -> None:
+    calls = [a_call(CallState.FINISHED, outcome=Outcome.SUCCEEDED, content="ok") for _ in range(12)]
+    for number, call in enumerate(calls):
+        call.id, call.arguments = f"call_{number}", {"path": f"notes{number}.md"}
+    calls[0].edited, calls[0].attempt = True, 2
+    block = panel(*calls, room=10, settled=True)
+    assert block.group.compact
+    for width in (60, 72, 80, 100):
+        assert "path=notes0.md" in shown(block, width)
+        assert "[try 2]" in shown(block, width)
+    calls[1].arguments = {"path": "a/longer/name/of/notes.md"}
+    block.group.version += 1
+    assert "path=notes0.md [edited]" not in shown(block, 80)
+    assert "path=notes0.md [try 2]" in shown(block, 80)
+
+
+def test_why_a_call_waits_is_said_where_all_of_it_fits() -> None:
+    calls = [a_call(CallState.WAITING, why="not known to be read-only") for _ in range(12)]
+    for number, call in enumerate(calls):
+        call.id = f"call_{number}"
+    block = panel(*calls, room=10, settled=True)
+    assert "not known to be read-only" in shown(block, 120)
+    narrow = shown(block, 60)
+    assert "needs approval" in narrow
+    assert "not k" not in narrow
+    assert "approval ·" not in narrow
