@@ -60,3 +60,10 @@ def test_no_markup_of_any_family_is_shown_at_any_piece(dialect: str, level: Read
             elif isinstance(chunk, TextReplaced):
                 shown = chunk.text
             assert "I look.".startswith(shown.strip()), "nothing but what leads to the calls"
+
+
+def test_reasoning_that_came_apart_counts_for_what_the_end_of_an_answer_looks_at() -> None:
+    reader = AnswerReader(SPECS, None)
+    reader.reasoned("I wonder. ")
+    reader.feed("Yes.")
+    assert reader.length == len("I wonder. Yes.")

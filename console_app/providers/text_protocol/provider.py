@@ -280,7 +280,7 @@ class TextProtocol:
 
 
 async def _finished(reader: AnswerReader, reason: FinishReason | None) -> tuple[list[Chunk], bool]:
-    if len(reader.raw) > LONG:
+    if reader.length > LONG:
         return await asyncio.to_thread(reader.finish, reason)
     return reader.finish(reason)
 
