@@ -35,7 +35,7 @@ async def files(tmp_path: Path) -> AsyncIterator[Hub]:
     folder = tmp_path / "work"
     folder.mkdir()
     (folder / "page.md").write_text(PAGE, encoding="utf-8")
-    server = ServerConfig(name="files", command="python", args=["-m", "console_app.servers.files"], cwd=str(folder))
+    server = ServerConfig(name="files", command="python", args=("-m", "console_app.servers.files"), cwd=str(folder))
     hub = Hub([server], log_dir=tmp_path / "logs", files_dir=tmp_path / "files")
     await hub.start()
     await hub.ready(60)
