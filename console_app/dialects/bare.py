@@ -44,12 +44,12 @@ def read_object(state: ScanState, key: str) -> Reading[None]:
     within it counts.
     """
     src, start = state.src, state.src.at
-    why, fresh, tool = "no call", not state.output.has_text, None
+    why, tool = "no call", None
     if key in CALL_KEYS:
         why = state.place().withheld
         named = yield from src.match(NAMED, 200)
         tool = state.tools.resolve(named.group(1)) if named else None
-        if named and not tool and not fresh and named.group(1) not in NO_CALL:
+        if named and not tool and state.output.has_text and named.group(1) not in NO_CALL:
             why = why or "no tool has this name"
     if why:
         state.held = False
@@ -61,7 +61,7 @@ def read_object(state: ScanState, key: str) -> Reading[None]:
     draft = state.new_draft("bare_json_lines")
     span = yield from frame(src, JSON, draft.panels.follow)
     if span.state == "closed":
-        _decode(state, draft, span, fresh, tool)
+        _decode(state, draft, span, tool)
         yield from _after(state)
     elif span.state == "cut" or (yield from Region(start, (), (), pretty=False).at_turn_end(src)):
         _cut(state, draft, span)
@@ -86,7 +86,7 @@ def _after(state: ScanState) -> Reading[None]:
         output.drop(src.at)
 
 
-def _decode(state: ScanState, draft: Draft, span: Frame, fresh: bool, tool: str | None) -> None:
+def _decode(state: ScanState, draft: Draft, span: Frame, tool: str | None) -> None:
     """Decide about a complete value, and conclude."""
     try:
         value, repaired = decode_json(state.src.text(span.start, span.end))
@@ -101,7 +101,7 @@ def _decode(state: ScanState, draft: Draft, span: Frame, fresh: bool, tool: str 
         state.refuse(draft, "it is an object of JavaScript", tool or "")
         return
     whole = "unknown" in verdicts
-    if "" in verdicts or (whole and (not fresh or state.in_fence)):
+    if "" in verdicts or (whole and state.output.has_text):
         state.refuse(draft)
         return
     draft.dialect = _dialect_of(value, items)
@@ -110,7 +110,7 @@ def _decode(state: ScanState, draft: Draft, span: Frame, fresh: bool, tool: str 
         draft.shaped(shape(item, state.tools), begin, end, repaired)
     said = value.get(SAID) if is_object(value) else None
     draft.answer = said if isinstance(said, str) and said.strip() else draft.answer
-    state.conclude(draft, "whole" if whole else "")
+    state.conclude(draft, alone=whole)
 
 
 def _judge(state: ScanState, item: Any) -> str:
@@ -129,7 +129,7 @@ def _judge(state: ScanState, item: Any) -> str:
     elif found.arguments is None:
         good = any(key in inner for key in ARGUMENT_KEYS)
     else:
-        good = found.exact or not is_list(found.arguments) or len(item) == 2
+        good = not is_list(found.arguments) or len(item) == 2
     return "known" if good else ""
 
 

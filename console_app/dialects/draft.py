@@ -4,12 +4,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from console_app.dialects.model import (
-    Arguments,
-    ErrorKind,
-    ScanEvent,
-    Unreadable,
-)
+from console_app.dialects.model import Arguments, ErrorKind, ScanEvent, Unreadable
 from console_app.dialects.panels import Panels, written_name
 from console_app.dialects.shapes import NO_CALL, NotACall, Shaped, arguments_of
 from console_app.dialects.source import Source
@@ -57,14 +52,7 @@ class Draft:
     """
 
     def __init__(
-        self,
-        src: Source,
-        tools: ToolSchemas,
-        dialect: str,
-        base: int,
-        events: list[ScanEvent],
-        *,
-        marked: bool,
+        self, src: Source, tools: ToolSchemas, dialect: str, base: int, events: list[ScanEvent], *, marked: bool
     ) -> None:
         self.src = src
         self.tools = tools
@@ -91,25 +79,17 @@ class Draft:
         self.panels.open(len(self.attempts), self.name_of(written)[0], at, self.dialect)
 
     def done(
-        self,
-        written: str,
-        arguments: Arguments,
-        start: int,
-        end: int,
-        *,
-        repaired: tuple[str, ...] = (),
-        at: int | None = None,
+        self, written: str, arguments: Arguments, start: int, end: int, repaired: tuple[str, ...] = (), at: int = -1
     ) -> None:
         """A call was read whole, from `start` to `end`; its arguments began at `at`."""
         name, known = self.name_of(written)
         place = len(self.attempts)
         if self.panels.name(place) != name:
             self.panels.retract_from(place)
-            self.open(written, start if at is None else at)
+            self.open(written, start if at < 0 else at)
         self.panels.close(place, end)
-        self.attempts.append(
-            CallAttempt(name, start, end, self.dialect, arguments, repaired, known, marked=self.marked)
-        )
+        done = CallAttempt(name, start, end, self.dialect, arguments, repaired, known, marked=self.marked)
+        self.attempts.append(done)
 
     def done_loosely(
         self, written: str, value: object, start: int, end: int, *, repaired: tuple[str, ...] = (), flat: bool = False

@@ -155,7 +155,7 @@ def _judge(state: ScanState, language: str, body: str, offset: int, closed: bool
             draft.adopt(_moved(attempt, offset, language))
         if not closed:
             draft.unclosed()
-    state.conclude(draft, provisional="fenced")
+    state.conclude(draft, fenced=True)
 
 
 def _bare(body: str) -> str:

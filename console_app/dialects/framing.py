@@ -91,6 +91,11 @@ class Frame:
     why: str = ""
     string_at: int | None = None
 
+    def stop(self, end: int, state: Literal["closed", "open", "cut", "broken"], why: str = "") -> "Frame":
+        """What the lexer says of it, once it is read."""
+        self.end, self.state, self.why = end, state, why
+        return self
+
 
 _STRING = r"\"(?:[^\"\\]++|\\.)*+\"\s*+(?=[,:}\]])"
 _PLAIN = rf"[\s\w.+,:-]++|{_STRING}|\[(?:[\s\w.+,-]++|{_STRING})*+\]\s*+(?=[,}}\]])"
@@ -103,6 +108,7 @@ def _whole_object(depth: int) -> str:
 
 _WHOLE = lazily(_whole_object(3), re.DOTALL)
 """An ordinary object that is all there, with no objects in lists: one match says what the lexer would say, sooner."""
+_COMMENT_ENDS = {"//": lazily(r"\n"), "/*": lazily(r"\*/")}
 _LISTS = (["["], ["{", "["])
 """What is open around the members of a list, or of one in an object."""
 
@@ -116,24 +122,23 @@ def frame(src: Source, notation: Notation, watch: "Callable[[Frame], None] | Non
         watch(result)
     if notation is JSON and (whole := _WHOLE.match(src.buf, src.pos)):
         src.pos = whole.end()
-        return _stop(result, src, "closed", "")
+        return result.stop(src.at, "closed")
     stack: list[str] = []
     longest = max(map(len, notation.strings))
     while True:
         token = yield from _next_token(src, notation, longest)
         if token is None:
-            result.end = src.at
-            return result
+            return result.stop(src.at, "cut")
         if token in notation.strings:
             result.string_at = src.at
             src.pos += len(token)
             closed = yield from _skip_string(src, token, notation)
             if not closed:
-                return _stop(result, src, "cut" if closed is False else "broken", "a string is not closed")
+                return result.stop(src.at, "cut" if closed is False else "broken", "a string is not closed")
             if not stack:
-                return _stop(result, src, "closed", "")
+                return result.stop(src.at, "closed")
             if notation.after_string and not (yield from _fits(src, notation.after_string)):
-                return _stop(result, src, "broken", "a string is followed by something that does not belong there")
+                return result.stop(src.at, "broken", "a string is followed by something that does not belong there")
             result.string_at = None
         elif token in _PAIRS:
             if token == "{" and stack in _LISTS:
@@ -141,27 +146,24 @@ def frame(src: Source, notation: Notation, watch: "Callable[[Frame], None] | Non
             stack.append(token)
             src.pos += 1
             if len(stack) > DEPTH_CAP:
-                return _stop(result, src, "broken", f"it nests deeper than {DEPTH_CAP} levels")
+                return result.stop(src.at, "broken", f"it nests deeper than {DEPTH_CAP} levels")
         elif token in "}])":
             if not stack or _PAIRS[stack[-1]] != token:
-                return _stop(result, src, "broken", f"a {token!r} closes nothing")
+                return result.stop(src.at, "broken", f"a {token!r} closes nothing")
             stack.pop()
             src.pos += 1
             if token == "}" and stack in _LISTS:
                 result.members.append((result.begun[-1], src.at))
             if not stack:
-                return _stop(result, src, "closed", "")
+                return result.stop(src.at, "closed")
             if notation.after_string and not (yield from _fits(src, notation.after_string)):
-                return _stop(result, src, "open", "a value is followed by something that does not belong there")
+                return result.stop(src.at, "open", "a value is followed by something that does not belong there")
         elif token in ("//", "/*"):
-            yield from _skip_comment(src, token)
+            src.pos += 2
+            found = yield from src.find(_COMMENT_ENDS[token], "\n*", 2)
+            src.pos = found.end() if found else src.pos
         else:
-            return _stop(result, src, "open", "its brackets are not closed")
-
-
-def _stop(result: Frame, src: Source, state: Literal["closed", "open", "cut", "broken"], why: str) -> Frame:
-    result.end, result.state, result.why = src.at, state, why
-    return result
+            return result.stop(src.at, "open", "its brackets are not closed")
 
 
 def _next_token(src: Source, notation: Notation, longest: int) -> Reading[str | None]:
@@ -176,9 +178,7 @@ def _next_token(src: Source, notation: Notation, longest: int) -> Reading[str | 
             yield
             continue
         src.pos = found.start()
-        if found.end() + longest <= len(src.buf) or src.ended or found.end() - found.start() == longest:
-            return found.group()
-        if longest == 1:
+        if longest in (1, len(found.group())) or found.end() + longest <= len(src.buf) or src.ended:
             return found.group()
         yield
 
@@ -206,11 +206,3 @@ def _skip_string(src: Source, token: str, notation: Notation) -> Reading[bool | 
             src.pos = len(src.buf)
             return False
         yield
-
-
-def _skip_comment(src: Source, token: str) -> Reading[None]:
-    src.pos += 2
-    end = re.compile(r"\n" if token == "//" else r"\*/")
-    found = yield from src.find(end, "\n*", 2)
-    if found:
-        src.pos = found.end()

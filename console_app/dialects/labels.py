@@ -19,6 +19,7 @@ _OBJECTS = lazily(rf"{ACTION}\s*(?P<fence>```\w*\s*)?(?=\{{\s*[\"'\w]|\[\s*\{{)"
 _NAMED = lazily(BY_NAME["react"].body.start)
 _INPUTS = [f"{mark}{word}:" for word in ("Action Input", "ACTION INPUT", "Action Input ") for mark in ("", "**")]
 _HALF = lazily(rf"{ACTION}[ \t]*`?([\w.\-]+)`?[ \t]*(?:\r?\n\s*(?:{partly(_INPUTS)}|{ACTION_INPUT}\s*)?)?$")
+_NO_INPUT = lazily(rf"{ACTION}[ \t]*(?P<name>[\w.\-]+)[ \t]*\r?\n\s*(?={label('Observation')})")
 _HALF_OBJECT = lazily(rf"{ACTION}\s*(?:```\w*\s*$|(?:```\w*\s*)?[\[{{]\s*(?:$|[\"'{{]))")
 _TO_ALL = lazily(r"(?:>>>)?all[ \t]*\r?\n")
 _HALF_RECIPIENT = lazily(r">>>([\w.-]+)\s*$")
@@ -46,13 +47,20 @@ def read_label(state: ScanState, token: str) -> Reading[None]:
 
 def _action(state: ScanState, shown: str) -> Reading[None]:
     src, start = state.src, state.src.at
-    chosen = yield from src.match_first([_OBJECTS, _NAMED])
-    found = (_NAMED if chosen else _OBJECTS).match(src.buf, src.pos)
+    starts = [_OBJECTS, _NAMED, _NO_INPUT]
+    chosen = yield from src.match_first(starts)
+    found = starts[chosen or 0].match(src.buf, src.pos)
     after = _LABEL.match(src.buf, src.pos)
-    if found is None or (chosen == 1 and state.tools.resolve(found["name"]) is None):
+    if found is None or (chosen and state.tools.resolve(found["name"]) is None):
         _no_action(state, shown, after.end() if after else src.pos + 1)
         return
     row = BY_NAME["react" if chosen else "smol_action"]
+    if chosen == 2:
+        src.pos = found.end()
+        draft = state.new_draft(row.name)
+        draft.done_loosely(found["name"], None, start, src.at)
+        state.conclude(draft, shown=shown)
+        return
     opens = () if chosen or after is None else (after.group(),)
     src.pos += sum(map(len, opens))
     draft = yield from state.read_body(row, Region(start, opens, row.closes, pretty=True))

@@ -20,7 +20,6 @@ from console_app.dialects.model import (
     ScanResult,
     VisibleText,
 )
-from console_app.dialects.places import folded
 from console_app.dialects.position import Structure
 from console_app.dialects.segments import Segment, closed_up
 from console_app.dialects.source import LOOKAHEAD, Source
@@ -29,8 +28,6 @@ from console_app.dialects.tool_schemas import ToolSchemas
 
 IN_SENTENCE = "it is part of a sentence"
 LED = "maybe quoted: the line before it does not say that the model calls it"
-_UNCOUNTED = {"fenced": "an example in a fence", "whole": "no tool has this name", "": "no tool has this name"}
-"""Why provisional calls are none."""
 BESIDE_TEXT = "nothing marks it as one, and the answer holds other text"
 
 
@@ -109,30 +106,18 @@ class ScanOutput:
             self._emit(replacement)
         self.mark = self.floor = upto
 
-    def take(
-        self, draft: Draft, upto: int, provisional: Literal["", "fenced", "whole"] = "", alone: bool = False
-    ) -> None:
-        """What stands from the mark to here are the calls of `draft`; `alone`: if there is nothing else."""
+    def take(self, draft: Draft, upto: int, *, fenced: bool = False, alone: bool = False) -> None:
+        """What stands from the mark to here are the calls of `draft`, if there is no other call where they are
+        `fenced`, and nothing else at all where they have to be `alone`.
+        """
         self._structure.skip(self.mark, upto)
         self._gap = True
-        alone = alone or provisional == "whole"
-        led = self._lead()
-        self.segments.append(
-            Segment(
-                "calls",
-                self.mark,
-                upto,
-                tuple(draft.attempts),
-                provisional,
-                alone,
-                led,
-                self.follows_words,
-                follows_text=self.has_text,
-            )
-        )
+        new = Segment("calls", self.mark, upto, tuple(draft.attempts), fenced, alone, self._lead(), self.follows_words)
+        new.follows_text = self.has_text
+        self.segments.append(new)
         self.attempts += len(draft.attempts)
         self.calls += len(draft.calls)
-        self.unfenced = self.unfenced or not provisional
+        self.unfenced = self.unfenced or not fenced
         self._alone = self._alone or alone
         self.mark = self.floor = upto
 
@@ -279,11 +264,11 @@ class ScanOutput:
     def _demote_segment(self, segment: Segment, why: str = "") -> None:
         self._gap = False
         name = next((attempt.name for attempt in segment.attempts if attempt.known), None)
-        if not why and segment.alone and name is not None:
-            why = BESIDE_TEXT
-        self.note(segment.start, segment.end, f"not taken as a call: {why or _UNCOUNTED[segment.provisional]}", name)
+        if not why and segment.alone:
+            why = BESIDE_TEXT if name else "no tool has this name"
+        self.note(segment.start, segment.end, f"not taken as a call: {why or 'an example in a fence'}", name)
         self._demoted = True
-        segment.kind, segment.provisional, segment.alone, segment.attempts = "text", "", False, ()
+        segment.kind, segment.alone, segment.attempts = "text", False, ()
 
     def finish(self, tools: ToolSchemas, level: ReadingLevel, cut_short: bool, unasked: bool = False) -> ScanResult:
         """Decide what was provisional and make the result; `cut_short` when a token limit ended the answer, `unasked`
@@ -302,7 +287,7 @@ class ScanOutput:
         self._renumber(before, attempts)
         content = self._content()
         shown = "".join(self._shown)
-        if shown.strip() != content and folded(shown) != folded(content):
+        if shown.strip() != content and shown.split() != content.split():
             self._events.append(Rewritten(content))
         thoughts = (segment for segment in self.segments if segment.kind == "thought")
         reasoning = "\n\n".join(text for segment in thoughts if (text := self._text_of(segment).strip()))
@@ -321,7 +306,7 @@ class ScanOutput:
             led, unmarked = segment.led, any(not attempt.marked for attempt in segment.attempts)
             if segment.in_sentence:
                 self._demote_segment(segment, IN_SENTENCE)
-            elif segment.provisional == "fenced" and self.unfenced:
+            elif segment.kind == "calls" and segment.fenced and self.unfenced:
                 self._demote_segment(segment)
             elif said and (led == "other" or (unmarked and led == "own")):
                 self._demote_segment(segment, "it stands between sentences")

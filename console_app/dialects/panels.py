@@ -73,9 +73,10 @@ class Panels:
                     break
                 self.open(len(self._panels), name, start, dialect)
         for place in range(self._fed, len(self._panels)):
-            complete = place - self._first < len(members)
-            self._feed(place, members[place - self._first][1] if complete else self._src.at)
-            self._fed += complete
+            panel, whole = self._panels[place], place - self._first < len(members)
+            self._feed(place, members[place - self._first][1] if whole else self._src.at)
+            if place == self._fed and (whole or panel is None or panel.complete):
+                self._fed += 1
 
     def _name_in(self, text: str) -> str | None:
         """The name an object shows so far; that of no tool only where a marker says that it is a call."""

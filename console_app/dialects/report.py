@@ -4,8 +4,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from console_app.dialects.conclusions import Places
 from console_app.dialects.model import ReadingLevel, ScanProblem, ToolSignature, is_list, is_object
-from console_app.dialects.places import Places
 from console_app.dialects.scanner import parse
 
 Report = dict[str, Any]
@@ -47,9 +47,7 @@ def report(
     """Read one answer; a call that waits for approval in every mode is among the problems."""
     result, place = parse(text, tools, chunk, finish_reason, level), Places(text)
     waits = [
-        place.problem(
-            "asks", f"The call of {call.name} waits for approval: {why}.", call.start, call.end, call.name, None
-        )
+        place.problem("asks", f"The call of {call.name} waits for approval: {why}.", call.start, call.end, call.name)
         for call in result.calls
         if (why := call.asks(level))
     ]

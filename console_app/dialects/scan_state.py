@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Literal
 
 from console_app.dialects.dialect import Dialect
 from console_app.dialects.draft import Draft, Reopening
@@ -93,9 +92,9 @@ class ScanState:
         yield from row.body.read(self.src, region, draft)
         return draft
 
-    def conclude(self, draft: Draft, provisional: Literal["", "fenced", "whole"] = "", shown: str = "") -> None:
+    def conclude(self, draft: Draft, *, fenced: bool = False, alone: bool = False, shown: str = "") -> None:
         """A region has been read up to here: its calls count, or, if it has none, it is text. `shown` says why it is
-        text in any case, "" when it isn't.
+        text in any case, "" when it isn't; `fenced` and `alone` as in a segment.
         """
         why = shown or self._withheld(draft)
         if why:
@@ -119,10 +118,10 @@ class ScanState:
             self.output.note(self.output.mark, self.src.at, "a call that follows results the model made up")
             self.output.drop(self.src.at)
         else:
-            alone = self.level == "marked" and not draft.marked
+            alone = alone or (self.level == "marked" and not draft.marked)
             self.reopening = None if alone else self.reopening
             self.unended = self.src.at
-            self.output.take(draft, self.src.at, provisional, alone)
+            self.output.take(draft, self.src.at, fenced=fenced, alone=alone)
             if draft.answer:
                 self.output.drop(self.src.at, replacement=draft.answer)
 

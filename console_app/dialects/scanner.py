@@ -12,6 +12,7 @@ from functools import cache
 from typing import Literal
 
 from console_app.dialects.bare import read_call_lines, read_list, read_object
+from console_app.dialects.conclusions import Places
 from console_app.dialects.fences import read_ticks
 from console_app.dialects.labels import read_label, read_opening
 from console_app.dialects.markers import read_marker, read_tool_tag
@@ -20,7 +21,6 @@ from console_app.dialects.model import ReadingLevel, ScanEvent, ScanResult, Tool
 from console_app.dialects.openers import EXTENDABLE, KIND_OF, LONGEST, Openers, openers
 from console_app.dialects.output import ScanOutput
 from console_app.dialects.patterns import compile_all, compiled, lazily, partly
-from console_app.dialects.places import Places
 from console_app.dialects.scan_state import MOST_CALLS, ScanState
 from console_app.dialects.source import LOOKAHEAD, Match, Reading, Source
 from console_app.dialects.table import BY_NAME
@@ -136,9 +136,8 @@ class Scanner:
             if call and call[0].name == found.name and not call[0].asks("marked"):
                 answer = self._state.src.text(0, self._state.src.length)
                 start = max(answer.find(call[0].raw), 0)
-                told = Places(answer).problem(
-                    "ignored", f"{IN_REASONING}.", start, start + len(call[0].raw), found.name, None
-                )
+                end = start + len(call[0].raw)
+                told = Places(answer).problem("ignored", f"{IN_REASONING}.", start, end, found.name)
                 return replace(result, problems=(*result.problems, told))
             upto = found.end
         return result

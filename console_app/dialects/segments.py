@@ -9,20 +9,17 @@ from console_app.dialects.leading import Lead
 
 @dataclass(slots=True)
 class Segment:
-    """A stretch of the answer. `provisional` calls wait for the end: fenced ones for there being no other,
-    whole ones (of unknown tools) for there being nothing else at all. `alone`: the calls count only if there is
-    no text in the answer; so do whole ones. `led`: how the
-    text before leads to them. `after_words`: words stand before them on
-    their line. `replacement` replaces the text of a segment that is shown otherwise. `follows_text`: text stands
-    anywhere before them. `in_sentence`: words stand after them on their
-    line. `longer`: the value of the last call goes on to an offset, which is decoded once, at the end.
+    """A stretch of the answer. Its calls count only if there is no other (`fenced`), or no text (`alone`).
+    `led`: how the text before leads to them. `after_words`: words stand before them on their line, `in_sentence`: after
+    them. `follows_text`: text stands anywhere before them. `replacement` replaces the text of a segment that is shown
+    otherwise. `longer`: the value of the last call goes on to an offset, which is decoded once, at the end.
     """
 
     kind: Literal["text", "calls", "thought", "dropped"]
     start: int
     end: int
     attempts: tuple[CallAttempt, ...] = ()
-    provisional: Literal["", "fenced", "whole"] = ""
+    fenced: bool = False
     alone: bool = False
     led: Lead = ""
     after_words: bool = False

@@ -18,6 +18,9 @@ SIDE_KEYS = frozenset({"id", "type", "index", "tool_call_id", "call_id", "though
 SAID = "content"
 """The key of what a model says beside its calls, in one object with them."""
 CALL_KEYS = frozenset({*NAME_KEYS, *ARGUMENT_KEYS, *LIST_KEYS, *WRAPPER_KEYS, *SIDE_KEYS, SAID})
+_KINDS: dict[type, str] = {
+    bool: "true or false", str: "text", int: "a number", float: "a number", list: "a list", dict: "an object",
+}  # fmt: skip
 PARALLEL = "multi_tool_use.parallel"
 """The name of a tool that no one has: its arguments are calls."""
 NO_CALL = frozenset({"directly_answer", "directly-answer", "Final Answer"})
@@ -65,19 +68,16 @@ def shape(value: Any, tools: ToolSchemas) -> Shaped | NotACall:
     if not is_object(value):
         return NotACall(f"a call should be an object, not {_kind(value)}")
     for key in WRAPPER_KEYS:
-        inner = value.get(key)
-        if is_object(inner):
-            outer_known = set(value) - {key} <= SIDE_KEYS
-            found = shape(inner, tools)
-            if isinstance(found, Shaped):
-                return Shaped(found.name, found.arguments, found.exact and outer_known, found.flat)
-            return found
-    name_key = _name_key(value, tools)
-    if name_key is None:
+        if is_object(value.get(key)):
+            return shape(value[key], tools)
+    present = [key for key in NAME_KEYS if key in value]
+    texts = [key for key in present if isinstance(value[key], str)]
+    if not present:
         return NotACall("it names no tool")
+    if not texts:
+        return NotACall(f"the name of the tool should be text, not {_kind(value[present[0]])}")
+    name_key = next((key for key in texts if tools.resolve(value[key])), texts[0])
     name = value[name_key]
-    if not isinstance(name, str):
-        return NotACall(f"the name of the tool should be text, not {_kind(name)}")
     if not name.strip():
         return NotACall("it names no tool")
     if is_definition(value, tools, name):
@@ -151,21 +151,5 @@ def fits_schema(arguments: Mapping[str, Any], name: str, tools: ToolSchemas) -> 
     return set(arguments) <= set(tools.properties(name)) and set(tools.required(name)) <= set(arguments)
 
 
-def _name_key(value: Mapping[str, Any], tools: ToolSchemas) -> str | None:
-    present = [key for key in NAME_KEYS if key in value]
-    for key in present:
-        if isinstance(value[key], str) and tools.resolve(value[key]):
-            return key
-    return next((key for key in present if isinstance(value[key], str)), present[0] if present else None)
-
-
-def _kind(value: Any) -> str:
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "true or false"
-    if isinstance(value, str):
-        return "text"
-    if isinstance(value, int | float):
-        return "a number"
-    return "a list" if is_list(value) else "an object"
+def _kind(value: object) -> str:
+    return _KINDS.get(type(value), "null")

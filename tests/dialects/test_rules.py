@@ -96,6 +96,7 @@ CALLED: dict[str, tuple[str, list[tuple[str, dict[str, Any]]]]] = {
     "in a printing tool_code": ('```tool_code\nprint(get_weather(city="A"))\n```', [WEATHER]),
     "as a method of the tool": ('<|python_tag|>read_file.call(path="b")', [READ]),
     "with plain text as input": ("Action: read_file\nAction Input: b\nObservation: z", [READ]),
+    "without input": ("Action: ping\nObservation: z", [PING]),
     "with fenced input": ('Action: read_file\nAction Input: ```json\n{"path": "b"}\n```', [READ]),
     "with text for a recipient": (">>>read_file\nb\n", [READ]),
     "with a prefix in its tags": (

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import time
+from types import FrameType
 
 import pytest
 
@@ -54,6 +55,23 @@ def test_thousands_of_calls_in_one_answer_are_all_read(call: str) -> None:
     result = parse("\n".join([call] * 3200), TOOLS)
     assert len(result.calls) == 3200
     assert result.error is None
+
+
+@pytest.mark.parametrize("call", ['read_file(path="f")', '{"name": "read_file", "arguments": {"path": "f"}}'])
+def test_the_panels_of_calls_that_are_complete_are_not_fed_again(call: str) -> None:
+    fed = 0
+
+    def count(frame: FrameType, event: str, _: object) -> None:
+        nonlocal fed
+        fed += event == "call" and frame.f_code.co_name == "_feed"
+
+    sys.setprofile(count)
+    try:
+        result = parse(f"[{', '.join([call] * 300)}]", TOOLS, 4)
+    finally:
+        sys.setprofile(None)
+    assert len(result.calls) == 300
+    assert 300 <= fed < 10_000
 
 
 OPENERS = [
