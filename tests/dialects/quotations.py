@@ -79,6 +79,7 @@ MACHINES: dict[str, Machine] = {
     "a quotation in HTML": _around("<blockquote>\n", "\n</blockquote>"),
     "an element with attributes": _around('<div class="page">\n', "\n</div>"),
     "an element of its own": _around("<web_page>\n", "\n</web_page>"),
+    "an element of another alphabet": _around("<страница>\n", "\n</страница>"),
     "a script": _around("<script>\n", "\n</script>"),
     "CDATA": _around("<![CDATA[\n", "\n]]>"),
     "front matter": _around("---\ntitle: page\n", "\n---\n"),
