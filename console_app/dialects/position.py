@@ -155,7 +155,8 @@ class Place:
                 indented = 4 <= indent <= 8  # a template of DeepSeek writes twenty blanks
             else:
                 indented = indent > (0 if lead_of(self.before) == "other" else 1) and self.before.strip()
-            return "it is indented, as code or a part of a list" if indented else self.example
+            wide = not self.line.isascii()  # blanks that only layout has
+            return "it is indented, as code or a part of a list" if indented or wide else self.example
         line = self.line.strip()
         if line.startswith("|") or line.endswith("|"):
             return "it stands in a table"

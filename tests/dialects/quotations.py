@@ -150,6 +150,8 @@ MACHINES: dict[str, Machine] = {
     "indented by a blank": lambda text: "The page says:\n" + _each(" ")(text),
     "indented by two": lambda text: "The page says:\n" + _each("  ")(text),
     "indented from the start": _each("    "),
+    "indented by blanks that do not break": _each("\u00a0\u00a0"),
+    "indented by a wide blank": _each("\u3000"),
     "indented by a tab from the start": _each("\t"),
     "mail quoted by bars": _each("| "),
     "mail quoted by bars without blanks": _each("|"),
