@@ -35,6 +35,6 @@ def folders(roots: Roots, working: Sequence[Path]) -> tuple[Path, ...]:
     return tuple(Path(os.path.abspath(os.path.expanduser(root))) for root in roots)
 
 
-def told_of(roots: Roots, working: Sequence[Path]) -> str:
+def roots_in_words(roots: Roots, working: Sequence[Path]) -> str:
     """The same in words."""
-    return f"told of {', '.join(map(str, told))}" if (told := folders(roots, working)) else "told of no folder"
+    return f"roots {', '.join(map(str, folders(roots, working))) or 'none'}"

@@ -41,8 +41,7 @@ class Catalogue:
     async def refresh(self, session: ServerSession) -> None:
         """Lists again; what can't be listed is empty, with the reason in the offers."""
         try:
-            async with asyncio.timeout(self._seconds):
-                self.offers = await session.offers()
+            self.offers = await session.offers(self._seconds)
         except Exception as error:
             self.offers = Offers(problems=(f"nothing could be listed: {faults.connection_reason(error)}",))
         self.listed.set()

@@ -16,7 +16,7 @@ from console_app.config.mcp_servers import ServerConfig
 from console_app.config.redaction import Redactor
 from console_app.config.secret_sources import secrets_of_server
 from console_app.config.server_identity import identity_of
-from console_app.config.server_roots import folders, told_of
+from console_app.config.server_roots import folders, roots_in_words
 from console_app.domain.errors import ServerError
 from console_app.domain.events import Level
 from console_app.domain.ports.toolset import CallReporter
@@ -62,7 +62,6 @@ class Connection:
         self._log = ServerLog(shared.log_dir, config.name, shared.redactor)
         self._shared = shared
         self._page = SignInPage(config.name, shared.asking)
-        self._delays = shared.retry_delays
         self._about = ("", "", "")  # protocol version, server info, instructions
         self._session: ServerSession | None = None
         self._moved = asyncio.Event()  # replaced at each change of state: whoever holds the old one is woken
@@ -170,14 +169,14 @@ class Connection:
 
     async def _rest(self, reason: str, losses: int, *, retry: bool) -> int:
         """Waits until it is time for the next try, or somebody asks for it; returns the losses to go on from."""
-        if retry and losses <= len(self._delays):
+        if retry and losses <= len(self._shared.retry_delays):
             self._move(ServerState.RECONNECTING, reason)
             try:
-                await asyncio.wait_for(self._again.wait(), self._delays[losses - 1])
+                await asyncio.wait_for(self._again.wait(), self._shared.retry_delays[losses - 1])
             except TimeoutError:
                 return losses
             return 0
-        tries = f" (gave up after {len(self._delays)} tries)" if retry else ""
+        tries = f" (gave up after {len(self._shared.retry_delays)} tries)" if retry else ""
         self._move(ServerState.FAILED, reason + tries)
         await self._again.wait()
         return 0
@@ -396,5 +395,5 @@ class Connection:
             problems=offers.problems,
             log_level=self.catalogue.log_level,
             runs=self.identity.text,
-            facts=(told_of(self.config.root_plan, self._shared.asking.roots), *self.config.facts),
+            facts=(roots_in_words(self.config.root_plan, self._shared.asking.roots), *self.config.facts),
         )

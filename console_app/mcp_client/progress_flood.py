@@ -26,6 +26,7 @@ class ProgressFlood:
         self._second = 0.0
         self._count = 0
         self._held: dict[bytes, bytes] = {}
+        self._replaced = 0  # notices that a newer one has the place of
 
     def holds(self, line: bytes) -> bool:
         """Whether `line` is a notice too many, and kept here until it is taken or a newer one has its place."""
@@ -39,7 +40,7 @@ class ProgressFlood:
         self._count += 1
         if self._count <= MOST_A_SECOND:
             return False
-        self._held.pop(token[1], None)
+        self._replaced += self._held.pop(token[1], None) is not None
         self._held[token[1]] = line
         return True
 
@@ -49,3 +50,8 @@ class ProgressFlood:
             return []
         lines, self._held = list(self._held.values()), {}
         return lines
+
+    def replaced(self) -> int:
+        """How many notices nobody will read, since this was last asked."""
+        count, self._replaced = self._replaced, 0
+        return count

@@ -79,28 +79,33 @@ def cut_short(pages: Sequence[_Page]) -> str:
     return f"its list goes on after {MOST_LISTED:,} entries, or in a circle"
 
 
-async def offers(client: Client, server: str) -> Offers:
-    """Every prompt, resource and template that the server advertises."""
+async def offers(client: Client, server: str, seconds: float) -> Offers:
+    """Every prompt, resource and template that the server advertises; a list may take so many seconds."""
     problems: list[str] = []
     capable = client.server_capabilities
-    prompts = await _listed(lambda: _prompts(client, server, problems), "prompts", problems) if capable.prompts else ()
-    resources: Sequence[Resource] = ()
-    templates: Sequence[ResourceTemplate] = ()
-    if capable.resources:
-        resources = await _listed(lambda: _resources(client, server, problems), "resources", problems)
-        templates = await _listed(lambda: _templates(client, server, problems), "resource templates", problems)
-    return Offers(tuple(prompts), tuple(resources), tuple(templates), tuple(problems))
 
+    async def listed(
+        what: str, advertised: object, fetch: Callable[[Client, str, list[str]], Awaitable[Sequence[T]]]
+    ) -> Sequence[T]:
+        if not advertised:
+            return ()
+        try:
+            async with asyncio.timeout(seconds):
+                return await fetch(client, server, problems)
+        except TimeoutError:
+            problems.append(f"the {what} could not be listed: no answer within {seconds:g} s")
+        except MCPError as error:
+            if error.code != METHOD_NOT_FOUND:
+                problems.append(f"the {what} could not be listed: {faults.connection_reason(error)}")
+        except ValidationError as error:
+            problems.append(f"the {what} could not be listed: {faults.first_problem(error)}")
+        return ()
 
-async def _listed(fetch: Callable[[], Awaitable[Sequence[T]]], what: str, problems: list[str]) -> Sequence[T]:
-    try:
-        return await fetch()
-    except MCPError as error:
-        if error.code != METHOD_NOT_FOUND:
-            problems.append(f"the {what} could not be listed: {faults.connection_reason(error)}")
-    except ValidationError as error:
-        problems.append(f"the {what} could not be listed: {faults.first_problem(error)}")
-    return ()
+    async with asyncio.TaskGroup() as lists:  # one that isn't answered holds no other up
+        prompts = lists.create_task(listed("prompts", capable.prompts, _prompts))
+        resources = lists.create_task(listed("resources", capable.resources, _resources))
+        templates = lists.create_task(listed("resource templates", capable.resources, _templates))
+    return Offers(tuple(prompts.result()), tuple(resources.result()), tuple(templates.result()), tuple(problems))
 
 
 def _add_rest(what: str, pages: Sequence[_Page], problems: list[str]) -> None:

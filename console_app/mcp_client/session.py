@@ -144,9 +144,9 @@ class ServerSession:
         self._outputs.listed(listing.tools)
         return listing
 
-    async def offers(self) -> Offers:
-        """Prompts, resources and templates, as far as the server advertises them."""
-        return await reading.offers(self._client, self._surroundings.server)
+    async def offers(self, seconds: float) -> Offers:
+        """Prompts, resources and templates, as far as the server advertises them and lists them in that time."""
+        return await reading.offers(self._client, self._surroundings.server, seconds)
 
     # Calls and what else is asked of a server. All of these raise ConnectionLost and CallRefused.
 

@@ -84,18 +84,20 @@ class StdioConversation:
                         continue
                     taken = flood.take()
                     for each in taken if taken and taken[-1] is line else [*taken, line]:
-                        await self._pass_on(each, to_sdk, handshake)
+                        await self._pass_on(each, to_sdk, handshake, flood.replaced())
             except (anyio.BrokenResourceError, anyio.ClosedResourceError):
                 pass  # the session is gone
             except StdioFault as fault:
                 self.fault = str(fault)
                 self._log.write_line(self.fault)
 
-    async def _pass_on(self, line: bytes | Oversized, to_sdk: ToSdk, handshake: SilentServer) -> None:
+    async def _pass_on(self, line: bytes | Oversized, to_sdk: ToSdk, handshake: SilentServer, passed_over: int) -> None:
         self._garbage_size += weight(line)
         message = self._oversized(line) if isinstance(line, Oversized) else self._message(line)
         if self._garbage_size > MOST_GARBAGE:
             raise StdioFault(f"wrote more than {MOST_GARBAGE // 2**20} MB in a row that hold no MCP message")
+        if isinstance(message, WireMessage):
+            message.passed_over = passed_over
         if message is not None and not handshake.heard(message.message):
             await to_sdk.send(message)
 

@@ -116,6 +116,8 @@ class Wire:
             return True
         message = item.message
         raw = item.raw if isinstance(item, WireMessage) else b""
+        if isinstance(item, WireMessage) and item.passed_over:
+            self._traffic.dropped += item.passed_over
         if self._hide_secrets(message):
             raw = b""
         if isinstance(message, JSONRPCNotification):

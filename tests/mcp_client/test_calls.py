@@ -44,6 +44,9 @@ async def test_of_a_flood_of_progress_the_newest_counts(start_hub: StartHub) -> 
     assert steps[-1] == 20_000
     assert steps == sorted(steps)
     assert len(steps) < 10_000
+    wire = bench.hub.traffic("odd")
+    notices = [one for one in wire.after(0) if one.method == "notifications/progress"]
+    assert len(notices) + wire.dropped == 20_000
 
 
 async def test_of_a_flood_of_log_lines_some_are_reported_and_the_rest_is_counted(start_hub: StartHub) -> None:

@@ -40,6 +40,13 @@ async def test_prompts_and_resources_are_listed_in_the_background_with_all_their
     assert (bench.status().prompts, bench.status().resources) == (1, 5)
 
 
+async def test_a_list_that_is_not_answered_costs_itself_alone(start_hub: StartHub) -> None:
+    deaf = SERVER.model_copy(update={"env": {"DEAF": "resources/templates/list"}, "timeout": 8.0})
+    bench = await listed(start_hub, deaf)
+    assert (len(bench.hub.prompts()), len(bench.hub.resources()), bench.hub.templates()) == (1, 4, [])
+    assert bench.status().problems == ("the resource templates could not be listed: no answer within 8 s",)
+
+
 async def test_a_resource_is_read_and_its_bytes_become_a_file(start_hub: StartHub) -> None:
     bench = await listed(start_hub)
     text, picture = await bench.hub.read_resource("asking", "note://1/0")

@@ -25,13 +25,13 @@ async def allowed(start_hub: StartHub, config: ServerConfig, working: Path) -> t
 
 
 async def test_a_server_works_in_the_working_folder_where_nothing_is_said(start_hub: StartHub, tmp_path: Path) -> None:
-    assert await allowed(start_hub, server(), tmp_path) == ([tmp_path.as_uri()], f"told of {tmp_path}")
+    assert await allowed(start_hub, server(), tmp_path) == ([tmp_path.as_uri()], f"roots {tmp_path}")
 
 
 async def test_folders_of_a_servers_own_arguments_are_not_replaced(start_hub: StartHub, tmp_path: Path) -> None:
     mine = tmp_path / "mine"
     mine.mkdir()
-    assert await allowed(start_hub, server(str(mine)), tmp_path) == ([str(mine)], "told of no folder")
+    assert await allowed(start_hub, server(str(mine)), tmp_path) == ([str(mine)], "roots none")
 
 
 async def test_mcp_json_says_which_folders_a_server_is_told_of(start_hub: StartHub, tmp_path: Path) -> None:
@@ -39,8 +39,8 @@ async def test_mcp_json_says_which_folders_a_server_is_told_of(start_hub: StartH
     mine.mkdir()
     assert (await allowed(start_hub, server(str(mine), roots="cwd"), tmp_path))[0] == [tmp_path.as_uri()]
     told = await allowed(start_hub, server(str(mine), roots=[str(other)]), tmp_path)
-    assert told == ([other.as_uri()], f"told of {other}")
-    assert (await allowed(start_hub, server(roots="none"), tmp_path)) == ([], "told of no folder")
+    assert told == ([other.as_uri()], f"roots {other}")
+    assert (await allowed(start_hub, server(roots="none"), tmp_path)) == ([], "roots none")
 
 
 @pytest.mark.parametrize(

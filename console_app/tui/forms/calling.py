@@ -61,7 +61,8 @@ def _tool_list(table: dict[str, ToolSpec], earlier: EarlierCalls, waiting: int) 
     """All tools, those that were called by hand before first."""
     before = [label for label in earlier.labels() if label in table]
     labels = list(dict.fromkeys((*before, *table)))
-    note = f"{plural(waiting, 'call')} wait to be sent with it." if waiting else ""
+    waits = "waits" if waiting == 1 else "wait"
+    note = f"{plural(waiting, 'call')} {waits} to be sent with it." if waiting else ""
     return PickList("Call a tool", [Choice(label, table[label].description) for label in labels], note=note)
 
 

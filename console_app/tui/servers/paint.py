@@ -162,10 +162,10 @@ def _server_details(status: ServerStatus, width: int, height: int, palette: Pale
         plural(count, what) for count, what in ((status.prompts, "prompt"), (status.resources, "resource")) if count
     ]
     facts += status.facts
-    head.append((f"  {' · '.join(one_line(fact, 60) for fact in facts if fact)}", palette.muted))
-    lines = [head]
+    head.append((f"  {' · '.join(one_line(fact, 200) for fact in facts if fact)}", palette.muted))
+    lines = _wrapped(head, width - 2, 2)
     if status.reason:
-        ink = palette.muted if status.state.value == "disabled" else palette.error
+        ink = palette.muted if status.state.value in ("disabled", "stopped") else palette.error  # your own choice
         lines += _wrapped([(one_line(status.reason, 1000), ink)], width - 2, 2)
     for tool in status.rejected[:2]:
         refused = f"{one_line(tool.name, 40)} is refused: {one_line(tool.reason, 200)}"

@@ -132,7 +132,7 @@ class Workbench:
         if status.rejected:
             lines += ["", "Tools that can't be offered", *(f"  {one.name}: {one.reason}" for one in status.rejected)]
         if status.problems:
-            lines += ["", "Lists that could not be had", *(f"  {one}" for one in status.problems)]
+            lines += ["", "Lists that are not whole", *(f"  {one}" for one in status.problems)]
         if status.instructions:
             lines += ["", "What it tells the model about itself", status.instructions]
         return self._redact("\n".join(lines))
