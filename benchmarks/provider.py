@@ -30,15 +30,16 @@ from benchmarks.text import SECTION, tokens
 def chat(deltas: list[dict[str, Any]], finish: str) -> list[bytes]:
     """The stream of a Chat Completions answer."""
 
-    def chunk(delta: dict[str, Any], reason: str | None = None) -> bytes:
-        choice = {"index": 0, "delta": delta, "finish_reason": reason}
-        body = {"id": "c", "object": "chat.completion.chunk", "created": 0, "model": "bench", "choices": [choice]}
-        return f"data: {json.dumps(body)}\n\n".encode()
+    def event(choices: list[dict[str, Any]], **rest: Any) -> bytes:
+        body = {"id": "c", "object": "chat.completion.chunk", "created": 0, "model": "bench", "choices": choices}
+        return f"data: {json.dumps({**body, **rest})}\n\n".encode()
 
-    usage = {"id": "c", "object": "chat.completion.chunk", "created": 0, "model": "bench", "choices": []}
-    usage["usage"] = {"prompt_tokens": 100, "completion_tokens": len(deltas), "total_tokens": 100 + len(deltas)}
-    end = f"data: {json.dumps(usage)}\n\ndata: [DONE]\n\n".encode()
-    return [*(chunk(delta) for delta in deltas), chunk({}, finish) + end]
+    def chunk(delta: dict[str, Any], reason: str | None = None) -> bytes:
+        return event([{"index": 0, "delta": delta, "finish_reason": reason}])
+
+    count = len(deltas)
+    usage = event([], usage={"prompt_tokens": 100, "completion_tokens": count, "total_tokens": 100 + count})
+    return [*(chunk(delta) for delta in deltas), chunk({}, finish) + usage + b"data: [DONE]\n\n"]
 
 
 def chat_text(words: list[str]) -> list[dict[str, Any]]:
@@ -68,13 +69,13 @@ def anthropic(words: list[str], calls: list[tuple[str, dict[str, Any]]], tag: st
         return f"event: {kind}\ndata: {json.dumps({'type': kind, **body})}\n\n".encode()
 
     usage = {"input_tokens": 100, "output_tokens": 1}
-    message = {"id": "m", "type": "message", "role": "assistant", "model": "bench", "content": [], "usage": usage}
-    out = [event("message_start", message={**message, "stop_reason": None, "stop_sequence": None})]
+    message = {"id": "m", "type": "message", "role": "assistant", "model": "bench", "usage": usage}
+    out = [event("message_start", message={**message, "content": [], "stop_reason": None, "stop_sequence": None})]
     blocks: list[tuple[dict[str, Any], list[dict[str, Any]]]] = []
     if words:
         blocks.append(({"type": "text", "text": ""}, [{"type": "text_delta", "text": word} for word in words]))
     for index, (name, arguments) in enumerate(calls):
-        start = {"type": "tool_use", "id": f"{tag}_{index}", "name": name, "input": {}}
+        start: dict[str, Any] = {"type": "tool_use", "id": f"{tag}_{index}", "name": name, "input": {}}
         blocks.append((start, [{"type": "input_json_delta", "partial_json": json.dumps(arguments)}]))
     for index, (start, deltas) in enumerate(blocks):
         out.append(event("content_block_start", index=index, content_block=start))
@@ -189,8 +190,8 @@ def plan(path: str, request: dict[str, Any]) -> tuple[Iterable[bytes], float]:
 def _results(message: dict[str, Any]) -> int:
     if message["role"] == "tool":
         return 1
-    content = message.get("content")
-    return sum(block.get("type") == "tool_result" for block in content) if isinstance(content, list) else 0
+    content: str | list[dict[str, Any]] = message.get("content") or []
+    return 0 if isinstance(content, str) else sum(block.get("type") == "tool_result" for block in content)
 
 
 async def main() -> None:

@@ -19,7 +19,7 @@ import tempfile
 import threading
 import time
 import tracemalloc
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -56,7 +56,7 @@ class Model:
     name, model, protocol = "soak", "script", "native"
 
     @asynccontextmanager
-    async def stream(self, request: ModelRequest) -> AsyncIterator[AsyncIterator[Chunk]]:
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[AsyncIterator[Chunk]]:
         yield self._answer(request.messages[-1].role == "tool")
 
     async def _answer(self, called: bool) -> AsyncIterator[Chunk]:

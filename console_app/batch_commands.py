@@ -261,11 +261,11 @@ class _Command:
                         self.output.error_line(choice.notice)
             yield worker
 
-    async def _left(self) -> list[WorkItem]:
-        """What a run would begin. Nothing is written, and another run may be at it."""
+    async def _left(self) -> tuple[list[WorkItem], str]:
+        """What a run would begin, and what the others took. Nothing is written, and another run may be at it."""
         path = self._results_path() if self.arguments.output is not None else None
         if path is None or not path.exists():
-            return self.items
+            return self.items, ""
         results = await asyncio.to_thread(ResultsFile, path, look=True)
         try:
             results.check(self.items)
@@ -273,19 +273,18 @@ class _Command:
             try:
                 changes.check(self.items)
                 rerun = self.arguments.rerun_changes
-                return [one for one in self._todo(results, changes) if rerun or one.id not in changes]
+                left = [one for one in self._todo(results, changes) if rerun or one.id not in changes]
+                return left, results.earlier.spent
             finally:
                 await changes.close()
         finally:
             await results.close()
 
     async def _price(self) -> RunEnding:
-        left = await self._left()
-        if len(left) < len(self.items):
-            done = len(self.items) - len(left)
-            self.output.error_line(
-                f"{done} of {len(self.items)} items are done: what is told is of the {len(left)} left."
-            )
+        left, spent = await self._left()
+        if done := len(self.items) - len(left):
+            all_items = f"{done} of {len(self.items)} items are done ({spent})"
+            self.output.error_line(f"{all_items}: what is told is of the {len(left)} left.")
         items = left[: self.arguments.limit]
         if not items:
             return DONE

@@ -51,7 +51,7 @@ async def open_worker(
         toolset=hub,
         settings=wiring.engine_settings(setup.settings, headless=True),
         gate=wiring.build_gate(setup, servers, headless=True),
-        attach=_attaching(setup.cwd, setup.paths.files),
+        attach=_attaching(setup.cwd, setup.paths.files, named=events is not None),
         instructions=hub.instructions,
         event_files=EventFiles(events, setup.redactor) if events is not None else None,
     )
@@ -62,13 +62,15 @@ async def open_worker(
         await asyncio.gather(hub.close(), models.close())
 
 
-def _attaching(folder: Path, saved: Path) -> Callable[[Sequence[str]], Awaitable[tuple[Attachment, ...]]]:
+def _attaching(
+    folder: Path, saved: Path, *, named: bool
+) -> Callable[[Sequence[str]], Awaitable[tuple[Attachment, ...]]]:
     async def attach(paths: Sequence[str]) -> tuple[Attachment, ...]:
         from console_app.conversation.attachments import Attachments
         from console_app.conversation.file_mentions import written_path
 
-        named = " ".join(f"@{written_path(path)}" for path in paths)
-        composed = await Attachments(folder, saved, None, lambda: "").compose("", named)
+        words = " ".join(f"@{written_path(path)}" for path in paths)
+        composed = await Attachments(folder, saved, None, lambda: "", named=named).compose("", words)
         if composed.notices:
             raise AttachmentError(composed.notices[0])
         return composed.message.attachments

@@ -146,7 +146,8 @@ async def _answered(setup: Setup, output: OutputStreams, interrupts: Interrupts,
         prompt = await interrupts.race(read_prompt(words, output.error_line))
         await interrupts.race(asyncio.gather(servers.settled(hub, output), asyncio.shield(preloading)))
         wiring.freeze_collector()
-        attachments = Attachments(setup.cwd, setup.paths.files, hub, lambda: no_pictures(provider))
+        kept = library is not None
+        attachments = Attachments(setup.cwd, setup.paths.files, hub, lambda: no_pictures(provider), named=kept)
         composed = await interrupts.race(with_attachments(attachments, words, prompt))
         if choice.notice:
             output.error_line(choice.notice)

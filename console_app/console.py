@@ -28,6 +28,7 @@ from console_app.config.written_settings import write_setting
 from console_app.conversation.connecting import Connecting
 from console_app.conversation.model_source import warm_up
 from console_app.conversation.models import Models
+from console_app.conversation.picture_store import sweep
 from console_app.conversation.question_queue import QuestionQueue
 from console_app.domain.errors import ConfigError, ProviderError, ToolError, UsageError
 from console_app.domain.ports.provider import Chunk, ModelRequest
@@ -294,6 +295,7 @@ class ConsoleParts:
         await wiring.remember_tools(self._setup, self._hub)
 
     def _load_ahead(self) -> None:
+        sweep(self._setup.paths.files, self._setup.paths.drafts)
         if (choice := self._models.choice) is not None:
             warm_up(choice)
         self._warm_up.run(PICKED_FROM)

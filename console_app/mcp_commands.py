@@ -49,7 +49,8 @@ async def _list(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> 
         else:
             tools = hub.tools() if testing else ()
             offers = server_report.offered(hub) if testing else server_report.NOTHING
-            for line in server_report.lines(hub.statuses(), tools, chosen.path, offers):
+            failing = {check.status.name for check in checks if check.problems}
+            for line in server_report.lines(hub.statuses(), tools, chosen.path, offers, failing):
                 output.report(line)
         if arguments.junit:
             _write_junit(setup.cwd / Path(arguments.junit).expanduser(), checks)

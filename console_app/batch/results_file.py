@@ -42,6 +42,13 @@ class Earlier:
     statuses: dict[str, ItemStatus] = field(default_factory=dict[str, ItemStatus])
     tokens: int = 0
     cost: float = 0.0
+    priced: bool = False  # whether any of them has a price
+
+    @property
+    def spent(self) -> str:
+        """What they took, in words."""
+        price = f"${self.cost:.4f}" if self.priced else "price not known"
+        return f"{self.tokens:,} tokens: {price}"
 
 
 class ResultsFile:
@@ -167,6 +174,7 @@ class ResultsFile:
         self.earlier.statuses[result.id] = result.status
         self.earlier.tokens += result.usage.input_tokens + result.usage.output_tokens
         self.earlier.cost += result.usage.cost or 0.0
+        self.earlier.priced |= result.usage.cost is not None
 
     # In the thread
 

@@ -26,7 +26,8 @@ def check_base_url(url: str) -> str:
         port = parts.port
     except ValueError as error:
         raise ValueError(f"is no URL: {error}") from None
-    if parts.scheme not in ("http", "https") or not parts.hostname or port == 0:
+    no_port = port == 0 or parts.netloc.endswith(":")
+    if parts.scheme not in ("http", "https") or not parts.hostname or no_port:
         raise ValueError("is no URL: write it as http://HOST or https://HOST, with the path that the endpoint has")
     if parts.query or parts.fragment:
         raise ValueError("may not have a query or a fragment")

@@ -119,6 +119,8 @@ def _from_environment(environ: Mapping[str, str]) -> dict[str, str]:
 def _files(paths: Paths, cwd: Path) -> tuple[list[Layer], ProjectFile | None]:
     """The project's layer as far as it counts, then the user's."""
     user = [_read(paths.settings, "user")] if paths.settings.exists() else []
+    for layer in user:
+        _check(layer)
     path = project_settings(cwd)
     if not path.is_file() or path.resolve() == paths.settings.resolve():
         return user, None
@@ -144,6 +146,11 @@ def _check_project(layer: Layer) -> None:
                 f"{_place(layer, (name,))}: a project file can't set {name}, {why}",
                 "Put it into your own config.toml (`fanout config path` says where).",
             )
+    _check(layer)
+
+
+def _check(layer: Layer) -> None:
+    """What is wrong in a file is told, also where something stronger stands in its place."""
     _rules_of(layer, layer.values.get("rules", {}))
     _valid({name: value for name, value in layer.values.items() if name != "rules"}, [layer])
 

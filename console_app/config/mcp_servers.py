@@ -18,7 +18,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from console_app.config import json_positions
 from console_app.config.atlas_auth import KEYS as AUTH_KEYS
-from console_app.config.atlas_auth import with_auth
+from console_app.config.atlas_auth import with_auth, without_effect
 from console_app.config.plain_files import contents
 from console_app.config.server_roots import Roots, names_folders
 from console_app.domain.errors import ConfigError
@@ -272,10 +272,16 @@ class _Reader:
             if field in allowed:
                 if value is not None:
                     known[field] = value
+            elif key == "enabled" and isinstance(value, bool):
+                pass
             elif key not in _OTHERS and not key.startswith(("_", "//")):
                 near = get_close_matches(key.lower(), [*allowed, "type"], n=1, cutoff=0.6)
                 text = f"unknown key; did you mean `{near[0]}`?" if near else "unknown key, ignored"
                 self._add((*where, key), name, text)
+        for key, text in without_effect(known).items():
+            self._add((*where, key), name, text)
+        if fields.get("enabled") is False:  # as Atlas writes it; what one of the two switches off is off
+            known["disabled"] = True
         return known
 
     def _expand(self, value: Any) -> Any:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from console_app.config.endpoint import check_base_url, ollama_url
 from console_app.config.fallbacks import fallback_of
-from console_app.config.redaction import has_key
+from console_app.config.key_shapes import has_key
 from console_app.config.settings import ModelSettings, ProviderSettings, Settings
 from console_app.config.stored_keys import address_of, is_stored
 from console_app.domain.endpoint import VENDOR_URLS, Api, ProviderConfig, host, is_loopback, origin

@@ -85,6 +85,11 @@ class Paths:
         return self.data / "locks"
 
     @property
+    def drafts(self) -> Path:
+        """What was written and not sent, a file a session."""
+        return self.data / "drafts"
+
+    @property
     def log(self) -> Path:
         """The log of the program itself."""
         return self.state / "fanout.log"

@@ -70,6 +70,18 @@ def _ours(paths: Paths) -> Iterator[Path]:
     yield from paths.server_logs.glob("*.log*")
     for folder, names in ((paths.data, _IN_DATA), (paths.state, _IN_STATE)):
         inside = [path for name in names for path in folder.glob(name)]
+        for path in inside:
+            yield from _within(path)
         yield from inside
         if inside:
             yield folder
+
+
+def _within(folder: Path) -> list[Path]:
+    """What lies in a folder that others can open; in one that they can't, nothing can be read."""
+    try:
+        found = folder.lstat().st_mode
+        return list(folder.iterdir()) if stat.S_ISDIR(found) and found & _OTHERS else []
+    except OSError as error:
+        log.warning("%s can't be looked into: %s", folder, error)
+        return []

@@ -14,21 +14,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
+from console_app.config.key_shapes import HIDDEN, LONGEST_PEM, open_private_key, without_shapes
 from console_app.config.secret_forms import Trie, forms
 from console_app.config.secret_sources import is_worth_hiding, secrets_of_environment
 
-HIDDEN = "(hidden)"
 _LONGEST_LINE = 16_384  # characters that a stream may hold back while it waits for the end of a line
-_KEY = re.compile(r"\b(sk-[A-Za-z0-9_-]{16,}|gh[pousr]_[A-Za-z0-9]{20,}|xox[abprs]-[A-Za-z0-9-]{10,})")
-# Each with the words, in small letters, without which it can't match: to look for these first is ten times as fast.
-_SHAPES = (
-    (("bearer", "basic"), re.compile(r"(?i)\b(?:bearer|basic)\s+([A-Za-z0-9._~+/=-]{8,})")),
-    (("key", "authorization", "_token"),
-     re.compile(r"(?i)['\"]?(?:x-api-key|api[-_]key|authorization|access_token|refresh_token)['\"]?\s*[:=]\s*"
-                r"['\"]?((?!bearer\b|basic\b)[A-Za-z0-9._~+/=-]{8,})")),
-    (("sk-", "gh", "xox"), _KEY),
-    (("://",), re.compile(r"://[^/\s:@]*:([^/\s@]+)@")),
-)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +36,11 @@ class _Finder:
 
 
 class Redactor:
-    """Replaces secrets in texts. More may become known while the program runs; safe to use from any thread."""
+    """Replaces secrets in texts. More may become known while the program runs, which `beside` is told too; safe to use
+    from any thread."""
 
-    def __init__(self, secrets: Iterable[str] = ()) -> None:
+    def __init__(self, secrets: Iterable[str] = (), beside: Redactor | None = None) -> None:
+        self._beside = beside
         self._known: frozenset[str] = frozenset()
         self._finder = _Finder.of(self._known)
         self.add(*secrets)
@@ -61,6 +53,8 @@ class Redactor:
     def add(self, *secrets: str | None) -> None:
         """These are secret too, but for those that are too short or too common to be (`is_worth_hiding`)."""
         self._known |= {secret.strip() for secret in secrets if secret and is_worth_hiding(secret.strip())}
+        if self._beside is not None:
+            self._beside.add(*secrets)
 
     def _current(self) -> _Finder:
         """Built when it is first needed after a change: half a millisecond a secret."""
@@ -71,12 +65,7 @@ class Redactor:
 
     def clean(self, text: str) -> str:
         """`text` without secrets."""
-        text = self.without_known(text)
-        small = text.lower()
-        for words, shape in _SHAPES:
-            if any(word in small for word in words):
-                text = shape.sub(_hide, text)
-        return text
+        return without_shapes(self.without_known(text))
 
     def without_known(self, text: str) -> str:
         """`text` without the secrets that are known; what is only shaped like one stays."""
@@ -117,7 +106,8 @@ class Redactor:
 class RedactedStream:
     """Bytes that come in pieces, without secrets, however they were cut: handed on line by line.
 
-    A line without an end is handed on once it is longer than 16 kB, up to where a secret may have begun.
+    A line without an end is handed on once it is longer than 16 kB, up to where a secret may have begun; a private key
+    once it is whole.
     """
 
     def __init__(self, redactor: Redactor) -> None:
@@ -136,6 +126,8 @@ class RedactedStream:
         end = max(text.rfind("\n"), text.rfind("\r")) + 1
         if len(text) - end > _LONGEST_LINE:
             end += self._redactor.cut(text[end:])
+        if (begin := open_private_key(text[:end])) < end and len(text) - begin <= LONGEST_PEM:
+            end = begin  # its lines say nothing of what they are: they wait for the last
         whole, self._held = text[:end], text[end:]
         return self._redactor.clean(whole) if whole else ""
 
@@ -163,13 +155,3 @@ def redactor_in_use(environ: Mapping[str, str]) -> Redactor:
         if isinstance(handler.formatter, WithoutSecrets):
             return handler.formatter.redactor
     return Redactor.of(environ)
-
-
-def has_key(text: str) -> bool:
-    """Whether a word of `text`, or of a path in it, has the shape of a key."""
-    return any(_KEY.fullmatch(word) for word in re.split(r"[\s/]", text))
-
-
-def _hide(match: re.Match[str]) -> str:
-    begin, end = match.start(1) - match.start(), match.end(1) - match.start()
-    return match[0][:begin] + HIDDEN + match[0][end:]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from console_app.config import custom_commands, paths, trust
@@ -22,12 +22,13 @@ LONGEST_LINE = 20_000  # characters of one thing that a yes is asked for
 
 @dataclass(frozen=True, slots=True)
 class FileToTrust:
-    """A file as it was read: `text`, what of it would take effect, and that in a few words."""
+    """A file as it was read: `text`, what of it would take effect, that in a few words, and the scripts it names."""
 
     path: Path
     text: str
     lines: tuple[str, ...]
     summary: str
+    scripts: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 def to_trust(file: Path, environ: Mapping[str, str]) -> FileToTrust:
@@ -35,17 +36,27 @@ def to_trust(file: Path, environ: Mapping[str, str]) -> FileToTrust:
     text, place = paths.read_text(file), one_line(str(file.absolute()))
     if file.suffix == ".toml":
         table = parse_toml(text, file)
-        lines = tuple(f"    {line}" for line in lines_of(table, longest=0))
-        return _shown_whole(FileToTrust(file, text, (f"{place} would set:", *lines), ", ".join(table) or "nothing"))
+        lines = (f"{place} would set:", *(f"    {line}" for line in lines_of(table, longest=0)))
+        return _with_scripts(FileToTrust(file, text, lines, ", ".join(table) or "nothing"))
     if file.suffix == ".md":
         said = (f"    {one_line(line)}" for line in text.splitlines())
         heading = f"{place} would be the command /{one_line(file.stem)}:"
-        return _shown_whole(FileToTrust(file, text, (heading, *said), "a command"))
+        return _with_scripts(FileToTrust(file, text, (heading, *said), "a command"))
     servers = read_mcp_config(text, file, environ).servers
     redactor = Redactor.of(environ)  # what is filled in from there may be a key: its name is told
     lines = tuple(redactor.without_known(line) for server in servers for line in starts(server))
     names = ", ".join(server.name for server in servers) or "no server"
     return _shown_whole(FileToTrust(file, text, (f"{place} would start:", *lines), names))
+
+
+def _with_scripts(file: FileToTrust) -> FileToTrust:
+    """The file with what its scripts would have the model say."""
+    scripts = trust.scripts_of(file.path, file.text)
+    lines = list(file.lines)
+    for name, script in scripts.items():
+        lines.append(f"    the script {one_line(name)} {'says:' if script else 'is not there'}")
+        lines += (f"        {one_line(line)}" for line in script.splitlines())
+    return _shown_whole(replace(file, lines=tuple(lines), scripts=scripts))
 
 
 def _shown_whole(file: FileToTrust) -> FileToTrust:
@@ -83,9 +94,9 @@ def files_to_trust(word: str, cwd: Path) -> list[Path]:
 
 def trust_as_shown(known: Paths, file: FileToTrust, *, again: str) -> None:
     """Trusts a file as it was shown. Raises UsageError where it is another by now; `again` shows it."""
-    if paths.read_text(file.path) != file.text:
+    if paths.read_text(file.path) != file.text or trust.scripts_of(file.path, file.text) != file.scripts:
         raise UsageError(f"{file.path} was changed while you were asked", f"{again} shows it as it is now.")
-    trust.trust(known, file.path, file.text)
+    trust.trust(known, file.path, file.text, file.scripts)
 
 
 def starts(server: ServerConfig) -> Iterator[str]:

@@ -64,11 +64,21 @@ class _Named:
 class Attachments:
     """What prompts name, for one conversation. Everything that reads files does so in a thread."""
 
-    def __init__(self, folder: Path, saved: Path | None, hub: Hub | None, no_pictures: Callable[[], str]) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        saved: Path | None,
+        hub: Hub | None,
+        no_pictures: Callable[[], str],
+        *,
+        named: bool = True,
+    ) -> None:
         """`folder` is where relative paths begin, `saved` where pictures are kept with the sessions that need them
-        (None: none can go along), and `no_pictures` says why the model sees none, or ""."""
+        (None: none can go along), and `no_pictures` says why the model sees none, or "". `named` says that the
+        messages are kept, and name their pictures."""
         self._folder = folder
         self._saved = saved
+        self._named_later = named
         self._hub = hub
         self._no_pictures = no_pictures
         self._chips: dict[tuple[object, ...], Chip] = {}
@@ -104,7 +114,7 @@ class Attachments:
     async def keep_picture(self, content: bytes) -> str:
         """Keeps a picture that is in no file, and gives what names it in a prompt. Raises AttachmentError."""
         read = attached_files.of_clipboard(content)
-        path = await asyncio.to_thread(lambda: Path(self._saved_picture(self._checked(read)).path))
+        path = await asyncio.to_thread(lambda: Path(self._saved_picture(self._checked(read), sent=False).path))
         return f"@{written_path(_shown(path, self._folder))}"
 
     # -- in a thread
@@ -124,10 +134,10 @@ class Attachments:
             raise AttachmentError(f"{name} is a picture, and the model takes none: {why}", "Use a model that sees.")
         return read
 
-    def _saved_picture(self, read: attached_files.ReadFile) -> Attachment:
+    def _saved_picture(self, read: attached_files.ReadFile, *, sent: bool = True) -> Attachment:
         if not read.picture or self._saved is None:
             return read.attachment
-        path = save_picture(self._saved, read.picture, read.attachment)
+        path = save_picture(self._saved, read.picture, read.attachment, named=sent and self._named_later)
         return read.attachment.model_copy(update={"path": str(path)})
 
     def _look(self, text: str) -> list[Chip]:

@@ -103,16 +103,18 @@ class Permissions:
     # Decisions
 
     def decide(self, decided: ApprovalDecision) -> None:
-        """Carries out what was decided. A rule that can't be written leaves its call waiting."""
-        if decided.rule and not self.add_rule("allow", decided.rule, keep=decided.scope == "always"):
-            return
+        """Carries out what was decided. A rule that can't be written leaves its call waiting, and one for a tool that
+        is not what was shown is not made: it would mean a server that nobody has seen."""
         running = self._running()
+        seen = running is None or all(running.is_as_shown(one, decided.shown.get(one)) for one in decided.call_ids)
+        if decided.rule and seen and not self.add_rule("allow", decided.rule, keep=decided.scope == "always"):
+            return
         if running is None:
             return
         for call_id in decided.call_ids:
             words = decided.comments.get(call_id, decided.feedback)
             running.resolve(call_id, decided.decision, feedback=words, shown=decided.shown.get(call_id))
-        if decided.rule:
+        if decided.rule and seen:
             self.reconsider()
 
     def run_edited(self, call_id: str, arguments: dict[str, Any], shown: str | None = None, comment: str = "") -> None:

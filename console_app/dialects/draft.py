@@ -53,7 +53,7 @@ class Reopening:
 
 class Draft:
     """Collects the attempts of a region under one dialect; `base` is the index of the first. `marked`: a marker
-    opened the region. `any_name`: calls of unknown tools are told of while they are read.
+    opened the region: then calls of unknown tools too are told of while they are read.
     """
 
     def __init__(
@@ -65,7 +65,6 @@ class Draft:
         events: list[ScanEvent],
         *,
         marked: bool,
-        any_name: bool = True,
     ) -> None:
         self.src = src
         self.tools = tools
@@ -76,7 +75,7 @@ class Draft:
         self.reopening: Reopening | None = None
         self.answer: str | None = None
         """What the model said by calling nothing, in dialects that answer so."""
-        self.panels = Panels(src, tools, base, events, any_name)
+        self.panels = Panels(src, tools, base, events, marked)
 
     @property
     def calls(self) -> list[CallAttempt]:

@@ -2,12 +2,10 @@
 example.
 """
 
-import re
 from dataclasses import replace
-from functools import lru_cache
 
 from console_app.dialects.draft import CallAttempt
-from console_app.dialects.patterns import lazily
+from console_app.dialects.patterns import compiled, lazily
 from console_app.dialects.position import Place
 from console_app.dialects.scan_state import ScanState
 from console_app.dialects.source import LOOKAHEAD, Match, Reading
@@ -27,7 +25,7 @@ _INFO = lazily(r"[^\n`]*\n")
 _LATE_INFO = lazily(r"[\w+-]*[ \t\r]*\n")
 """What ends the line of a fence that follows words, as in `For example: ```json`."""
 _CALL_LIKE = lazily(r"\s*(?:[<{\[]|(?:[A-Za-z_]\w*\s*=\s*)?[A-Za-z_>][\w.]*\s*[(:]|>>>|functools)")
-_HALF_NAME = lazily(r"[\w.]+")
+_HALF_NAME = lazily(r"[\w.-]+")
 _HALF_CLOSING = lazily(r"\n[ \t]*[`~]{1,2}$")
 _BULLET = lazily(r"\s*(?:[-*+]|\d{1,3}[.)])?\s*")
 _LONGEST_CODE = 8
@@ -52,48 +50,31 @@ def read_ticks(state: ScanState, ticks: str) -> Reading[None]:
 
 
 def _inline(state: ScanState, width: int) -> Reading[None]:
-    """Code within a paragraph, up to as many backticks as opened it; without them the backticks are only that."""
+    """Code within a paragraph, up to as many backticks as opened it; without them the backticks are only that, but what
+    stands on the line where the answer ended stays code.
+    """
     src, begin = state.src, state.src.at
     if begin < state.unclosed_code.get(width, 0):
         return
-    while True:
-        found = yield from src.find(_CODE_ENDS, "`\n", 64)
-        if found is None:
-            begin = yield from _next_line(state, begin)
+    while (found := (yield from src.find(_CODE_ENDS, "`\n", 64))) is not None:
+        if found.group() == "`":
+            run = src.at
+            yield from src.skip(_RUNS["`"])
+            if src.at - run == width:
+                return
+        elif (yield from src.match(_PARAGRAPH_ENDS, 40)):
             break
-        if found.group() != "`":
-            if (yield from src.match(_PARAGRAPH_ENDS, 40)):
-                break
-            src.pos = src.pos + len(found.group())
-            continue
-        run = src.at
-        yield from src.skip(_RUNS["`"])
-        if src.at - run == width:
-            return
+        else:
+            src.pos += len(found.group())
     state.unclosed_code[width] = src.at
-    src.rewind(begin)
+    if src.rewind(begin) and found is None:
+        yield from src.find(_LINE_BREAK, "\n", 1)
 
 
-def _next_line(state: ScanState, begin: int) -> Reading[int]:
-    """Where to go on when the answer ended in code that began at `begin`: what stands on its line stays code."""
-    src, end = state.src, state.src.at
-    if not src.rewind(begin):
-        return end
-    found = yield from src.find(_NEWLINE, "\n", 1)
-    return src.at if found else end
-
-
-_NEWLINE = lazily("\n")
 _RUNS = {"`": lazily("`*"), "~": lazily("~*")}
 _CODE_ENDS = lazily(r"`|\n[ \t]{0,30}(?=[^ \t])")
 _PARAGRAPH_ENDS = lazily(r"\n[ \t]{0,30}(?:\r?\n|```|~~~)")
-
-
-@lru_cache(maxsize=64)
-def _closing(char: str, width: int) -> re.Pattern[str]:
-    return re.compile(rf"\n[ \t]{{0,30}}{char}{{{width}}}")
-
-
+_LINE_BREAK = lazily("\n")
 _LINE_END = lazily(r"[^\n]*\n")
 
 
@@ -107,92 +88,78 @@ def _fence(state: ScanState, ticks: str, start: int, opening: Match, place: Plac
     if language in _RESULTS and output.attempts and src.rewind(start):
         yield from state.cut(ticks + language, place)
         return
-    may_be = state.level != "none" and language in INFOS and not output.unfenced and not state.in_fence
-    told = language == "tool_code" and state.level != "none" and not state.in_fence
+    readable = state.level != "none" and not state.in_fence
+    may_be, told = readable and language in INFOS and not output.unfenced, readable and language == "tool_code"
     why = state.structure.at(start, output.floor).quoted if may_be or told else ""
     if may_be:
         src.pos += 1
-        may_be = yield from _starts_like_call(state)
+        yield from src.skip()
+        found = yield from src.match(_CALL_LIKE, 64)
+        may_be = found is not None or _HALF_NAME.fullmatch(src.tail() or "") is not None
         src.rewind(body_start - 1)
     state.held = may_be
     closed = yield from _to_end(state, ticks)
-    body_end = src.at
-    if closed is not None:
-        src.pos += closed
+    body = src.text(body_start, max(body_start, src.at)) if may_be or told else ""
+    src.pos += closed or 0
     if may_be:
-        body = src.text(body_start, max(body_start, body_end))
-        if closed is None:
-            body = _HALF_CLOSING.sub("", body)
-        _judge(state, language, body, body_start, closed is not None, why)
+        whole = body if closed is not None else _HALF_CLOSING.sub("", body)
+        _judge(state, language, whole, body_start, closed is not None, why)
         told = told and output.segments[-1].kind == "text" and not output.noted_since(start)
     else:
         output.show(src.at)
-    if told and not why and src.text(body_start, max(body_start, body_end)).strip():
-        output.note(start, src.at, CODE, _named(state, body_start, body_end))
-
-
-def _named(state: ScanState, start: int, end: int) -> str | None:
-    """The first tool that code names."""
-    words = re.finditer(r"[\w.-]+", state.src.text(start, min(end, start + LOOKAHEAD)))
-    return next((word.group() for word in words if word.group() in state.tools), None)
-
-
-def _starts_like_call(state: ScanState) -> Reading[bool]:
-    yield from state.src.skip()
-    found = yield from state.src.match(_CALL_LIKE, 64)
-    return found is not None or _HALF_NAME.fullmatch(state.src.tail() or "") is not None
+    if told and not why and body.strip():
+        words = _HALF_NAME.findall(body[:LOOKAHEAD])
+        output.note(start, src.at, CODE, next((word for word in words if word in state.tools), None))
 
 
 def _to_end(state: ScanState, ticks: str) -> Reading[int | None]:
     """Move to the line that closes the fence; how long it is, or None when the answer ends first."""
-    src = state.src
-    closing = _closing(ticks[0], len(ticks))
-    while True:
-        found = yield from src.find(closing, "\n", 31 + len(ticks))
-        if found is None:
-            return None
+    src, char = state.src, ticks[0]
+    closing = compiled(rf"\n[ \t]{{0,30}}{char}{{{len(ticks)}}}")
+    while (found := (yield from src.find(closing, "\n", 31 + len(ticks)))) is not None:
         width = found.end() - found.start()
         src.pos += width
         yield from src.match(_LINE_END, 100)
         rest = src.buf[src.pos : src.pos + 100].partition("\n")[0]
-        if not rest.strip(" \t\r" + ticks[0]):
+        if not rest.strip(" \t\r" + char):
             src.pos -= width
             return width + len(rest)
+    return None
 
 
 def _judge(state: ScanState, language: str, body: str, offset: int, closed: bool, why: str) -> None:
-    """Take the calls of a fence if it holds nothing but calls of known tools."""
+    """Take the calls of a fence if it holds nothing but calls of known tools; of one that the answer's end cut off the
+    last may be cut off too.
+    """
     inner = state.inner(body)
     attempts = [attempt for segment in inner.segments for attempt in segment.attempts]
     if why:
         name = next((attempt.name for attempt in attempts if attempt.known), None)
         state.output.note(offset, state.src.at, f"not taken as a call: {why}", name)
-        state.output.show(state.src.at)
-        return
-    if not closed and not attempts and language == "tool_code" and _is_half_call(state, body):
-        draft = state.new_draft("gemma_tool_code")
+    draft = state.new_draft("gemma_tool_code" if language == "tool_code" and not attempts else "fenced_json")
+    if not why and not closed and not attempts and language == "tool_code" and state.tools.begins(_bare(body)):
         draft.fail("truncated", "the answer ended where the call begins", offset, state.src.at)
-        state.conclude(draft, provisional="fenced")
-        return
-    good = [attempt for attempt in attempts if attempt.failure is None and attempt.known]
-    failed = [attempt for attempt in attempts if attempt.failure is not None]
-    cut = not closed and len(failed) == 1 and failed[0] is attempts[-1] and failed[0].failure == "truncated"
-    wrong = bool(failed) and closed and all(attempt.name and state.tools.resolve(attempt.name) for attempt in failed)
-    if inner.has_text or not attempts or len(good) + len(failed) < len(attempts) or (failed and not cut and not wrong):
-        state.output.show(state.src.at)
-        return
-    draft = state.new_draft("fenced_json")
-    for attempt in attempts:
-        draft.adopt(_moved(attempt, offset, language))
-    if not closed:
-        draft.unclosed()
+    elif (
+        not why
+        and not inner.has_text
+        and all(
+            attempt.known
+            if attempt.failure is None
+            else state.tools.resolve(attempt.name or "")
+            if closed
+            else attempt.failure == "truncated" and attempt is attempts[-1]
+            for attempt in attempts
+        )
+    ):
+        for attempt in attempts:
+            draft.adopt(_moved(attempt, offset, language))
+        if not closed:
+            draft.unclosed()
     state.conclude(draft, provisional="fenced")
 
 
-def _is_half_call(state: ScanState, body: str) -> bool:
-    """Whether a fence that was not closed holds no more than the beginning of a tool's name."""
-    written = body.strip().removeprefix("print(").removeprefix("default_api.")
-    return any(name.startswith(written) for name in state.tools.names)
+def _bare(body: str) -> str:
+    return body.strip().removeprefix("print(").removeprefix("default_api.")
 
 
 def _moved(attempt: CallAttempt, offset: int, language: str) -> CallAttempt:

@@ -6,9 +6,10 @@ string is never seen.
 """
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Literal, Protocol
+from typing import Literal
 
 from console_app.dialects.patterns import lazily
 from console_app.dialects.source import Reading, Source
@@ -77,24 +78,18 @@ class Frame:
     """The span of one value.
 
     `state`: closed, as it should be · open: a tag or fence stands where brackets are still missing · cut: the
-    text ended first · broken: it can't be a value. `members` are the complete objects of the outermost list.
+    text ended first · broken: it can't be a value. `begun` is where the objects of the outermost list begin, `members`
+    are those of them that are complete.
     `string_at` is where a string began that did not end, or not well.
     """
 
     start: int
     end: int
     state: Literal["closed", "open", "cut", "broken"] = "cut"
+    begun: list[int] = field(default_factory=list[int])
     members: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
     why: str = ""
     string_at: int | None = None
-
-
-class Watcher(Protocol):
-    """Who wants to know, while a value is read, where the objects begin and end that may be calls."""
-
-    def member_opened(self, start: int, depth: int) -> None: ...
-
-    def member_closed(self, start: int, end: int) -> None: ...
 
 
 _STRING = r"\"(?:[^\"\\]++|\\.)*+\"\s*+(?=[,:}\]])"
@@ -108,21 +103,21 @@ def _whole_object(depth: int) -> str:
 
 _WHOLE = lazily(_whole_object(3), re.DOTALL)
 """An ordinary object that is all there, with no objects in lists: one match says what the lexer would say, sooner."""
-_MEMBER_PATHS = (["{"], ["[", "{"], ["{", "[", "{"])
+_LISTS = (["["], ["{", "["])
+"""What is open around the members of a list, or of one in an object."""
 
 
-def frame(src: Source, notation: Notation, watcher: Watcher | None = None) -> Reading[Frame]:
-    """Move past the value that starts here with a bracket or a quote; say where it ended and how."""
+def frame(src: Source, notation: Notation, watch: "Callable[[Frame], None] | None" = None) -> Reading[Frame]:
+    """Move past the value that starts here with a bracket or a quote; say where it ended and how. `watch` is given
+    what is known of it while it is read.
+    """
     result = Frame(src.at, src.at)
+    if watch:
+        watch(result)
     if notation is JSON and (whole := _WHOLE.match(src.buf, src.pos)):
-        if watcher:
-            watcher.member_opened(src.at, 1)
         src.pos = whole.end()
-        if watcher:
-            watcher.member_closed(result.start, src.at)
         return _stop(result, src, "closed", "")
     stack: list[str] = []
-    starts: list[int] = []
     longest = max(map(len, notation.strings))
     while True:
         token = yield from _next_token(src, notation, longest)
@@ -141,10 +136,9 @@ def frame(src: Source, notation: Notation, watcher: Watcher | None = None) -> Re
                 return _stop(result, src, "broken", "a string is followed by something that does not belong there")
             result.string_at = None
         elif token in _PAIRS:
+            if token == "{" and stack in _LISTS:
+                result.begun.append(src.at)
             stack.append(token)
-            starts.append(src.at)
-            if watcher and token == "{" and len(stack) <= 3 and stack in _MEMBER_PATHS:
-                watcher.member_opened(src.at, len(stack))
             src.pos += 1
             if len(stack) > DEPTH_CAP:
                 return _stop(result, src, "broken", f"it nests deeper than {DEPTH_CAP} levels")
@@ -153,11 +147,8 @@ def frame(src: Source, notation: Notation, watcher: Watcher | None = None) -> Re
                 return _stop(result, src, "broken", f"a {token!r} closes nothing")
             stack.pop()
             src.pos += 1
-            begun = starts.pop()
-            if watcher and len(stack) <= 2:
-                watcher.member_closed(begun, src.at)
-            if token != "]" and stack in (["["], ["{", "["]):
-                result.members.append((begun, src.at))
+            if token == "}" and stack in _LISTS:
+                result.members.append((result.begun[-1], src.at))
             if not stack:
                 return _stop(result, src, "closed", "")
             if notation.after_string and not (yield from _fits(src, notation.after_string)):

@@ -41,7 +41,7 @@ class JsonBody:
         if lead:
             src.pos = lead.end()
         while True:
-            span = yield from frame(src, JSON, draft.panels)
+            span = yield from frame(src, JSON, draft.panels.follow)
             good = yield from self._take(src, region, draft, span)
             if not good:
                 return
@@ -69,7 +69,7 @@ class JsonBody:
     def _salvage(self, draft: Draft, span: Frame) -> int:
         """Take the complete calls of a list that was not completed; where the incomplete one begins."""
         text = draft.src.text(span.start, span.end)
-        if not text.startswith("[") and not _OPENS_LIST.match(text):
+        if not lists_calls(text):
             return span.start
         for begin, end in span.members:
             self._decode_one(draft, begin, end)
@@ -81,7 +81,7 @@ class JsonBody:
         try:
             value, repaired = decode_json(text, closers_may_miss)
         except Unreadable as error:
-            if span.members and (text.startswith("[") or _OPENS_LIST.match(text)):
+            if span.members and lists_calls(text):
                 for begin, end in span.members:
                     self._decode_one(draft, begin, end)
             else:
@@ -105,6 +105,11 @@ class JsonBody:
 
     def _shape(self, value: object, draft: Draft) -> Shaped | NotACall:
         return (named_map if self.named_map else shape)(value, draft.tools)
+
+
+def lists_calls(text: str) -> bool:
+    """Whether what may be incomplete is a list, or an object whose first key lists calls."""
+    return text.startswith("[") or _OPENS_LIST.match(text) is not None
 
 
 def next_value(src: Source) -> Reading[bool]:

@@ -1,8 +1,11 @@
-"""Labels at the start of a line: `Action:` and what may follow it, `Observation:`, and Functionary's `>>>`."""
+"""Labels at the start of a line: `Action:` and what may follow it, `Observation:`, and the recipients of Functionary
+and Muse, with which an answer may begin.
+"""
 
 import re
+from functools import lru_cache
 
-from console_app.dialects.patterns import lazily
+from console_app.dialects.patterns import any_of, lazily, partly
 from console_app.dialects.region import Region
 from console_app.dialects.scan_state import ScanState
 from console_app.dialects.source import LOOKAHEAD, Reading
@@ -12,106 +15,106 @@ from console_app.dialects.tag_body import tag_pattern
 
 _LABEL = lazily(ACTION)
 _OBSERVATION = lazily(label("Observation"))
-_OBJECTS = lazily(rf"{ACTION}\s*(?=\{{\s*[\"'\w]|\[\s*\{{)")
-_FENCED = lazily(rf"{ACTION}\s*```\w*\s*(?=\{{\s*[\"'\w]|\[\s*\{{)")
+_OBJECTS = lazily(rf"{ACTION}\s*(?P<fence>```\w*\s*)?(?=\{{\s*[\"'\w]|\[\s*\{{)")
 _NAMED = lazily(BY_NAME["react"].body.start)
-_HALF = lazily(
-    rf"{ACTION}[ \t]*`?([\w.\-]+)`?[ \t]*(?:\r?\n\s*\*{{0,2}}"
-    r"(?i:A(?:c(?:t(?:i(?:o(?:n(?: (?:I[nput]*\*{0,2} ?:?\*{0,2}\s*)?)?)?)?)?)?)?)?)?$"
-)
+_INPUTS = [f"{mark}{word}:" for word in ("Action Input", "ACTION INPUT", "Action Input ") for mark in ("", "**")]
+_HALF = lazily(rf"{ACTION}[ \t]*`?([\w.\-]+)`?[ \t]*(?:\r?\n\s*(?:{partly(_INPUTS)}|{ACTION_INPUT}\s*)?)?$")
 _HALF_OBJECT = lazily(rf"{ACTION}\s*(?:```\w*\s*$|(?:```\w*\s*)?[\[{{]\s*(?:$|[\"'{{]))")
-_NO_INPUT = lazily(rf"{ACTION}[ \t]*([\w.\-]+)[ \t]*\r?\n\s*(?={label('Observation')})")
-_EMPTY_INPUT = lazily(rf"{ACTION}[ \t]*([\w.\-]+)[ \t]*\r?\n\s*{ACTION_INPUT}\s*$")
-_TO_ALL = lazily(r">>>all[ \t]*\r?\n")
+_TO_ALL = lazily(r"(?:>>>)?all[ \t]*\r?\n")
+_HALF_RECIPIENT = lazily(r">>>([\w.-]+)\s*$")
+_TO = lazily(r"\s*to=(?:(?P<self>self)|user|commentary|[\w.-]+(?=<\|message\|>\s*<\w+:function_calls))<\|message\|>")
+_MESSAGE_ENDS = lazily(r"<\|(?:eom|eot|start|end)\|>")
+_LONGEST = 120
 
 
 def read_label(state: ScanState, token: str) -> Reading[None]:
     """Read what a label announces; anywhere but at the start of a line it is text."""
-    place = state.place()
-    follows = token == ">>>" and state.last_row is BY_NAME["functionary_v32"]
-    if not follows and (not place.line_start or place.blockquote):
-        state.src.pos += len(token)
-    elif "observation" in token.lower():
-        if (yield from state.src.match(_OBSERVATION, 24)):
-            yield from state.cut(token, place)
-        else:
-            state.src.pos += len(token)
+    src, place = state.src, state.place()
+    if token == ">>>" and state.last_row is BY_NAME["functionary_v32"]:
+        yield from _recipient(state, place.quoted)
+    elif not place.line_start or place.blockquote:
+        src.pos += len(token)
+    elif token == ">>>":
+        yield from _recipient(state, place.quoted)
+    elif "observation" not in token.lower():
+        yield from _action(state, place.quoted)
+    elif (yield from src.match(_OBSERVATION, 24)):
+        yield from state.cut(token, place)
     else:
-        yield from (_recipient if token == ">>>" else _action)(state, place.quoted)
+        src.pos += len(token)
 
 
 def _action(state: ScanState, shown: str) -> Reading[None]:
     src, start = state.src, state.src.at
-    chosen = yield from src.match_first([_OBJECTS, _FENCED, _NO_INPUT, _NAMED])
-    if chosen is None:
-        _no_action(state, shown)
+    chosen = yield from src.match_first([_OBJECTS, _NAMED])
+    found = (_NAMED if chosen else _OBJECTS).match(src.buf, src.pos)
+    after = _LABEL.match(src.buf, src.pos)
+    if found is None or (chosen == 1 and state.tools.resolve(found["name"]) is None):
+        _no_action(state, shown, after.end() if after else src.pos + 1)
         return
-    if chosen in (0, 1):
-        row = BY_NAME["smol_action"]
-        length = _label_length(state)
-        src.pos += length
-        draft = yield from state.read_body(
-            row, Region(start, (src.buf[src.pos - length : src.pos],), row.closes, pretty=True)
-        )
-        text = src.text(start, min(src.at, start + 600))
-        if chosen == 1:
-            langchain = '"action"' in text
-            draft.relabel("langchain_action_fence" if langchain else "command_r")
-        state.conclude(draft, shown=shown)
-        return
-    pattern = _NO_INPUT if chosen == 2 else _NAMED
-    found = pattern.match(src.buf, src.pos)
-    assert found is not None, "it was just chosen"
-    written = found.group(1)
-    if state.tools.resolve(written) is None:
-        src.pos += _label_length(state)
-        return
-    row = BY_NAME["react"]
-    if chosen == 2:
-        draft = state.new_draft(row.name)
-        src.pos = found.end()
-        draft.done_loosely(written, None, start, src.at)
-    else:
-        draft = yield from state.read_body(row, Region(start, (), (), pretty=True))
+    row = BY_NAME["react" if chosen else "smol_action"]
+    opens = () if chosen or after is None else (after.group(),)
+    src.pos += sum(map(len, opens))
+    draft = yield from state.read_body(row, Region(start, opens, row.closes, pretty=True))
+    if not chosen and found["fence"]:
+        langchain = '"action"' in src.text(start, min(src.at, start + 600))
+        draft.relabel("langchain_action_fence" if langchain else "command_r")
     state.conclude(draft, shown=shown)
 
 
-def _label_length(state: ScanState) -> int:
-    found = _LABEL.match(state.src.buf, state.src.pos)
-    return found.end() - state.src.pos if found else 1
-
-
-def _no_action(state: ScanState, shown: str) -> None:
+def _no_action(state: ScanState, shown: str, after: int) -> None:
     """`Action:` without anything that runs: cut off, if a tool is named, else text."""
     src, start = state.src, state.src.at
     rest = src.tail(limit=LOOKAHEAD) or ""
+    half = _HALF.match(rest)
     if _HALF_OBJECT.match(rest):
         state.cut_off("smol_action", "inside the call", start, shown=shown)
-        return
-    found = _HALF.match(rest) or _EMPTY_INPUT.match(rest)
-    name = found.group(1) if found else ""
-    if found and (state.tools.resolve(name) or any(tool.startswith(name) for tool in state.tools.names)):
-        state.cut_off("react", "before the input of the action", start, name, shown)
+    elif half and state.tools.begins(half[1]):
+        state.cut_off("react", "before the input of the action", start, half[1], shown)
     else:
-        src.pos += _label_length(state)
+        src.pos = after
 
 
-def _recipient(state: ScanState, shown: str) -> Reading[None]:
+def _recipient(state: ScanState, shown: str = "") -> Reading[None]:
     src, row, start = state.src, BY_NAME["functionary_v32"], state.src.at
-    head = tag_pattern(row.body.start, state.tools)
-    chosen = yield from src.match_first([_TO_ALL, head])
-    if chosen is None:
-        half = re.match(r">>>([\w.-]+)\s*$", src.tail() or "")
-        if half and any(tool.startswith(half.group(1)) for tool in state.tools.names):
-            state.cut_off(row.name, "before the arguments", start, half.group(1), shown)
-        else:
-            src.pos += len(">>>")
-    elif chosen == 0:
-        found = _TO_ALL.match(src.buf, src.pos)
-        assert found is not None, "it was just chosen"
+    chosen = yield from src.match_first([_TO_ALL, tag_pattern(row.body.start, state.tools)])
+    if chosen == 0 and (found := _TO_ALL.match(src.buf, src.pos)):
         src.pos = found.end()
         state.output.drop(src.at)
         state.last_row = row
-    else:
+    elif chosen:
         state.last_row = row
         state.conclude((yield from state.read_body(row, Region(start, (), (), pretty=True))), shown=shown)
+    elif (half := _HALF_RECIPIENT.match(src.tail() or "")) and state.tools.begins(half[1]):
+        state.cut_off(row.name, "before the arguments", start, half[1], shown)
+    else:
+        src.pos += len(">>>")
+
+
+@lru_cache(maxsize=8)
+def _openings(names: tuple[str, ...]) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """What an answer may name first, where the prompt holds the first token of its turn, and what may become it."""
+    known = (*names, "all")
+    to = r"t(?:o(?:=[\w.-]*(?:<[|\w]*>?\s*(?:<[\w:]*)?)?)?)?"
+    half = rf"\s*(?:{to}|{partly(known)}|{any_of(known)}[ \t\r]*(?:\n\s*)?)?\Z"
+    return re.compile(rf"{_TO_ALL.pattern}|{any_of(names) or '(?!)'}[ \t]*\r?\n\s*\{{"), re.compile(half)
+
+
+def read_opening(state: ScanState) -> Reading[None]:
+    """Read the recipient with which an answer begins: Functionary's without its `>>>`, Muse's without `<|start|>`."""
+    src, (opening, half) = state.src, _openings(state.tools.names)
+    if state.level == "none":
+        return
+    while not src.ended and len(src.buf) - src.pos <= _LONGEST and half.match(src.buf, src.pos):
+        yield
+    if found := _TO.match(src.buf, src.pos):
+        src.pos = found.end()
+        state.output.drop(src.at)
+        if found["self"]:
+            state.held = True
+            yield from src.find(_MESSAGE_ENDS, "<", 16)
+            state.output.drop(src.at, "thought")
+    elif opening.match(src.buf, src.pos):
+        state.held = True
+        yield from _recipient(state)
+    state.held = False

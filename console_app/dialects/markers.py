@@ -1,14 +1,13 @@
 """Regions that begin with a marker: which dialect follows it, and what to make of a marker that none follows."""
 
 import re
-from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import lru_cache
 
 from console_app.dialects.dialect import Dialect
 from console_app.dialects.draft import Draft
 from console_app.dialects.openers import CLOSERS, OPENERS, THINK_ENDS
 from console_app.dialects.output import IN_SENTENCE
-from console_app.dialects.patterns import CHAT_TOKENS, any_of, lazily
+from console_app.dialects.patterns import CHAT_TOKENS, any_of, compiled, lazily
 from console_app.dialects.position import Place
 from console_app.dialects.region import Region
 from console_app.dialects.scan_state import ScanState
@@ -102,64 +101,46 @@ def _choices(token: str, marker: str, names: tuple[str, ...]) -> tuple[list[re.P
         again = rf"{re.escape(token)}\s*[^\s<]"  # written twice
         nothing = any_of((SECTIONS[marker],)) if token.startswith(("<|", "<｜")) else r"(?!)"
         section = rf"{re.escape(token)}\s*(?:{inner}|{again}|{nothing}|<[A-Za-z][\w-]*:invoke\s{tools})"
-        patterns.append(re.compile(section))
+        patterns.append(compiled(section))
         rows.append(None)
     for row in OPENERS[marker]:
         before = "" if marker in row.begins else re.escape(token)
-        patterns.append(re.compile(before + row.body.start, re.DOTALL))
+        patterns.append(compiled(before + row.body.start))
         rows.append(row)
     return patterns, rows
 
 
-@dataclass(frozen=True)
-class _Marker:
-    """What the rows that share a marker say of it; `inside`: it is part of a tag."""
-
-    dialect: str
-    closes: tuple[str, ...]
-    weak: bool
-    inside: bool
-
-
-@cache
-def _marker(marker: str) -> _Marker:
-    rows = OPENERS[marker]
-    closes = tuple(closer for row in rows for closer in row.closes)
-    return _Marker(
-        dialect=rows[0].name if rows else "none",
-        closes=closes or ((SECTIONS[marker],) if marker in SECTIONS else ()),
-        weak=bool(rows) and all(row.weak for row in rows),
-        inside=any(marker in row.begins for row in rows),
-    )
-
-
 def _no_body(state: ScanState, token: str, marker: str, place: Place) -> Reading[None]:
     """A marker without a call: cut off, or a mistake at the start of a line, or a mention of it in text."""
-    src, start = state.src, state.src.at
-    mark = _marker(marker)
+    src, start, rows = state.src, state.src.at, OPENERS[marker]
+    dialect, weak = rows[0].name if rows else "none", bool(rows) and all(row.weak for row in rows)
+    closes = tuple(closer for row in rows for closer in row.closes) or (SECTIONS.get(marker, "\0"),)
+    inside = any(marker in row.begins for row in rows)
     rest = src.tail(len(token))
-    mentioned = not place.line_start and rest is not None and rest[:1] in (" ", "\t")
-    if rest is not None and _looks_cut(rest, mark) and not (rest.strip() and (mark.weak or mentioned)):
-        state.cut_off(mark.dialect, "where the call should begin", start)
-        return
+    if rest is not None and _looks_cut(rest, closes, inside):
+        mentioned = not place.line_start and rest[:1] in (" ", "\t")
+        if not (rest.strip() and (weak or mentioned)):
+            state.cut_off(dialect, "where the call should begin", start)
+            return
     src.pos += len(token)
-    if mark.weak or not place.line_start or place.quoted:
+    if weak or not place.line_start or place.quoted:
         return
-    region = Region(start, (token,), mark.closes, pretty=False)
-    draft = state.new_draft(mark.dialect)
-    yield from region.fail_and_skip(src, draft, start, "what follows the opening tag is no call")
-    if not src.text(max(start, src.at - 80), src.at).endswith(region.closes or ("\0",)):
+    draft = state.new_draft(dialect)
+    yield from Region(start, (token,), closes, pretty=False).fail_and_skip(
+        src, draft, start, "what follows the opening tag is no call"
+    )
+    if not src.text(max(start, src.at - 80), src.at).endswith(closes):
         src.rewind(start + len(token))
-        if mark.inside and (rest_of_tag := _REST_OF_TAG.match(src.buf, src.pos)):
+        if inside and (rest_of_tag := _REST_OF_TAG.match(src.buf, src.pos)):
             src.pos = rest_of_tag.end()
     state.conclude(draft)
 
 
-def _looks_cut(rest: str, mark: _Marker) -> bool:
+def _looks_cut(rest: str, closes: tuple[str, ...], inside: bool) -> bool:
     """Whether the rest of an answer after a marker may be the beginning of a call."""
-    if any(closer in rest for closer in mark.closes):
+    if any(closer in rest for closer in closes):
         return False
-    if mark.inside:
+    if inside:
         tag, end, rest = rest.partition(">")
         if not end:
             return "\n" not in tag
@@ -176,9 +157,8 @@ def read_tool_tag(state: ScanState, token: str) -> Reading[None]:
     opening = re.escape(token)
     if not token.endswith("/>"):
         opening += rf"\s*(?:<args>\s*)?(?:<(?:{keys})>|</{re.escape(name)}>|\{{\s*[\"}}])"
-    chosen = yield from src.match_first([_compiled(opening)])
     withheld = state.place().withheld
-    if chosen is None:
+    if (yield from src.match(compiled(opening))) is None:
         rest = src.tail(len(token))
         if rest is not None and not withheld and re.fullmatch(r"\s*(?:<[\w/.-]*)?", rest):
             state.cut_off(row.name, "where its parameters should begin", src.at, name)
@@ -187,11 +167,6 @@ def read_tool_tag(state: ScanState, token: str) -> Reading[None]:
         return
     region = Region(src.at, (token,), (), pretty=False)
     state.conclude((yield from state.read_body(row, region)), shown=withheld)
-
-
-@lru_cache(maxsize=512)
-def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern)
 
 
 def _channel(state: ScanState) -> Reading[None]:

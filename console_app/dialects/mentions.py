@@ -14,11 +14,12 @@ _MOST = 200  # marks that are looked at
 _REACH = 160
 _WORD = lazily(r"\w[\w.\-]*")
 _BEFORE_NAME = lazily(
-    r"<(?=\w[\w.\-]*[ \t]*(?:\n|\Z))|^(?:\[(?=\w[\w.\-]*\()|action[ \t]{0,2}=[ \t]*(?=\w))",
+    r"<(?=\w[\w.\-]*[ \t]*(?:\n|\Z))"
+    r"|^(?:<(?=\w[\w.\-]*(?:>|[ \t]+[\w.\-]+=))|\[(?=\w[\w.\-]*\()|action[ \t]{0,2}=[ \t]*(?=\w))",
     re.MULTILINE | re.IGNORECASE,
 )
-"""Marks that the name follows at once: the tag that a call in tags of the tools' names begins with, broken off; a list
-of calls in Python; a label with the wrong sign.
+"""Marks that the name follows at once: the tag that a call in tags of the tools' names begins with, broken off, with
+attributes or with text in place of parameters; a list of calls in Python; a label with the wrong sign.
 """
 _PLACE = "it stands in code, in a quotation or in a list"
 _MARK = "its mark is not written as in any dialect"
@@ -47,13 +48,12 @@ def mentioned(text: str, tools: ToolSchemas, *, unmarked: bool, start: int = 0) 
             if looked > _MOST:
                 return None
             at_once = _BEFORE_NAME.match(text, first.start()) if unmarked else None
-            if (found := at_once or marks.match(text, first.start())) is None:
-                continue
-            for word in _WORD.finditer(text, found.end(), found.end() + _REACH):
-                if name := tools.resolve(word.group()):
-                    return SeemingCall(found.start(), word.end(), name, _why(found.group()))
-                if at_once:
-                    break
+            for found in filter(None, (at_once, marks.match(text, first.start()))):
+                for word in _WORD.finditer(text, found.end(), found.end() + _REACH):
+                    if name := tools.resolve(word.group()):
+                        return SeemingCall(found.start(), word.end(), name, _why(found.group()))
+                    if found is at_once:
+                        break
     return None
 
 

@@ -6,7 +6,6 @@ from functools import cache
 
 from console_app.dialects.dialect import Dialect
 from console_app.dialects.patterns import any_of, held_back, leads
-from console_app.dialects.shapes import CALL_KEYS
 from console_app.dialects.table import DIALECTS, SECTIONS
 from console_app.dialects.vocabulary import CHAT_TOKENS, FABRICATED, FINAL, PLAIN_THINKING, SILENT, THINKING
 
@@ -107,8 +106,3 @@ def openers() -> Openers:
         ),
         half_line=re.compile(r"(?:print\s{0,8}\(\s{0,8})?(?P<half>[\w.-]{0,100})\s{0,8}\Z"),
     )
-
-
-def is_call_key(key: str | None) -> bool:
-    """Whether an object that begins with this key may be a call."""
-    return key in CALL_KEYS

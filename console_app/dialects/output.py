@@ -1,5 +1,6 @@
 """The output of a scan: what each stretch of the answer turned out to be, what was shown, and the result at the end."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal
 
@@ -28,6 +29,8 @@ from console_app.dialects.tool_schemas import ToolSchemas
 
 IN_SENTENCE = "it is part of a sentence"
 LED = "maybe quoted: the line before it does not say that the model calls it"
+_UNCOUNTED = {"fenced": "an example in a fence", "whole": "no tool has this name", "": "no tool has this name"}
+"""Why provisional calls are none."""
 BESIDE_TEXT = "nothing marks it as one, and the answer holds other text"
 
 
@@ -64,7 +67,8 @@ class ScanOutput:
         text = self._src.text(self.mark, upto)
         if not self.has_text and not text.isspace():
             self.has_text = True
-            self._demote_alone()
+            if self._alone:
+                self._demote_alone()
         if not self._alone:
             if self._gap:
                 self._gap = not text.strip("\r\n")
@@ -144,15 +148,17 @@ class ScanOutput:
 
     def take_back_line(self) -> None:
         """Calls since the last words on this line were part of a sentence: they are text."""
-        back = [segment for segment in self._line() if segment.kind == "calls"]
-        if not back:
-            return
-        before = self._attempts()
-        for segment in back:
-            self._demote_segment(segment, IN_SENTENCE)
-        self.has_text, after = True, self._attempts()
-        self.attempts = len(after)
-        self._renumber(before, after)
+        back: list[Segment] = []
+        for segment in reversed(self.segments):
+            if self._has_words(segment) or (segment.kind == "calls" and not segment.after_words):
+                break
+            back += [segment] if segment.kind == "calls" else []
+        if back:
+            self._demote(back, IN_SENTENCE)
+            self.has_text = True
+
+    def _has_words(self, segment: Segment) -> bool:
+        return segment.kind == "text" and self._src.text(segment.start, segment.end).strip() != ""
 
     @property
     def follows_words(self) -> bool:
@@ -168,18 +174,6 @@ class ScanOutput:
             if segment.kind == "thought" or (newline and (index == 0 or self.segments[index - 1].kind != "dropped")):
                 return False
         return False
-
-    def _line(self) -> list[Segment]:
-        """The segments behind words that stand on the line where the mark is; none where no words do."""
-        found: list[Segment] = []
-        for segment in reversed(self.segments):
-            text = self._src.text(segment.start, segment.end)
-            if segment.kind == "text" and text.strip():
-                return [] if text.endswith("\n") else found
-            if segment.kind not in ("calls", "dropped") and "\n" in text:
-                break
-            found.append(segment)
-        return []
 
     def doubt_last(self) -> None:
         """Words follow the newest calls on their line: they are part of a sentence, unless a value goes on there."""
@@ -263,34 +257,31 @@ class ScanOutput:
         self._events.append(VisibleText(text))
 
     def _demote_alone(self) -> None:
-        """Calls that had to be all of the answer are text after all; those after them move up."""
-        if not self._alone:
-            return
-        self._alone, waiting = False, False
-        before = self._attempts()
-        for segment in self.segments:
-            if segment.alone:
-                self._demote_segment(segment)
-                waiting = True
-            if waiting and segment.kind == "text":
+        """Calls that had to be all of the answer are text after all; what waited for them is shown."""
+        self._alone = False
+        alone = [index for index, segment in enumerate(self.segments) if segment.alone]
+        waiting = self.segments[alone[0] :] if alone else []
+        self._demote([self.segments[index] for index in alone])
+        for segment in waiting:
+            if segment.kind == "text":
                 self._emit(self._text_of(segment))
-        after = self._attempts()
-        self.attempts = len(after)
-        self._renumber(before, after)
 
     def _attempts(self) -> list[CallAttempt]:
         return [attempt for segment in self.segments for attempt in segment.attempts]
 
+    def _demote(self, segments: Sequence[Segment], why: str = "") -> None:
+        """These calls are text after all; those after them move up."""
+        before = self._attempts()
+        for segment in segments:
+            self._demote_segment(segment, why)
+        self._renumber(before, self._attempts())
+
     def _demote_segment(self, segment: Segment, why: str = "") -> None:
         self._gap = False
         name = next((attempt.name for attempt in segment.attempts if attempt.known), None)
-        if why:
-            pass
-        elif segment.alone and name is not None:
+        if not why and segment.alone and name is not None:
             why = BESIDE_TEXT
-        else:
-            why = "an example in a fence" if segment.provisional == "fenced" else "no tool has this name"
-        self.note(segment.start, segment.end, f"not taken as a call: {why}", name)
+        self.note(segment.start, segment.end, f"not taken as a call: {why or _UNCOUNTED[segment.provisional]}", name)
         self._demoted = True
         segment.kind, segment.provisional, segment.alone, segment.attempts = "text", "", False, ()
 
@@ -353,6 +344,7 @@ class ScanOutput:
 
     def _renumber(self, before: list[CallAttempt], after: list[CallAttempt]) -> None:
         """Tell what changed: calls that are none after all are retracted, and so are those whose index moves."""
+        self.attempts = len(after)
         if len(before) == len(after) and all(
             old.failure == new.failure for old, new in zip(before, after, strict=True)
         ):

@@ -2,40 +2,42 @@
 was no call.
 
 Calls of one region are numbered in the order of their attempts. JSON objects show their name before they are
-complete, so their grammar only announces where each begins and ends, and names are looked up between two pieces
-of the answer.
+complete, so names are looked up between two pieces of the answer.
 """
 
 from dataclasses import dataclass
 
+from console_app.dialects.framing import Frame
 from console_app.dialects.model import CallArgumentsDelta, CallNamed, CallRetracted, ScanEvent
 from console_app.dialects.patterns import lazily
-from console_app.dialects.shapes import CALL_KEYS, LIST_KEYS, NAME_KEYS, WRAPPER_KEYS
+from console_app.dialects.shapes import CALL_KEYS, NAME_KEYS, WRAPPER_KEYS
 from console_app.dialects.source import Source
 from console_app.dialects.tool_schemas import ToolSchemas
 
 _REACH = 300
 _SIDE = r"(?:[\"'](?:id|type|index|tool_call_id)[\"']\s*:\s*(?:\"[^\"\\]*\"|'[^'\\]*'|\d+)\s*,\s*)*+"
-_NAME = lazily(
-    r"\{{1,2}\s*" + _SIDE + rf"(?:[\"'](?:{'|'.join(WRAPPER_KEYS)})[\"']\s*:\s*\{{\s*)?" + _SIDE
-    + rf"[\"']?(?:{'|'.join(NAME_KEYS)})[\"']?\s*:\s*[\"']([^\"'\\]+)[\"']"
+_BEFORE_NAME = (
+    r"\s*\[?\s*\{{1,2}\s*" + _SIDE + rf"(?:[\"'](?:{'|'.join(WRAPPER_KEYS)})[\"']\s*:\s*\{{\s*)?" + _SIDE
+    + rf"[\"']?(?:{'|'.join(NAME_KEYS)})[\"']?\s*:\s*"
 )  # fmt: skip
+NAMED = lazily(_BEFORE_NAME + r"[\"']([^\"'\\]*)[\"']")
+"""An object, or a list of objects, up to the name in the first."""
+HALF_NAMED = lazily(_BEFORE_NAME + r"(?:[\"']([^\"'\\]*))?$")
 _MAPPED = lazily(rf"\{{\s*\"(?!(?:{'|'.join(sorted(CALL_KEYS))})\")([^\"\\]+)\"\s*:\s*\{{")
 """An object whose one key is the name, as Apertus writes it."""
-_LIST = lazily(rf"\{{\s*[\"'](?:{'|'.join(LIST_KEYS)})[\"']\s*:")
 
 
 def written_name(text: str) -> str | None:
     """The name in an object that may not be complete."""
-    found = _NAME.match(text.lstrip("[, \r\n\t"))
-    return found.group(1) if found else None
+    found = NAMED.match(text.lstrip(", \r\n\t"))
+    return (found.group(1) or None) if found else None
 
 
 @dataclass(slots=True)
 class _Panel:
     name: str
-    at: int
     sent: int
+    complete: bool = False
 
 
 class Panels:
@@ -48,44 +50,36 @@ class Panels:
         self._events = events
         self._any_name = any_name
         self._panels: list[_Panel | None] = []
-        self._starts: list[int] = []
-        self._ends: dict[int, int] = {}
-        self._listed = False
+        self._value: Frame | None = None
+        """The value that is being read, whose objects may be calls, the first of them at the place `_first`."""
+        self._first = 0
         self._fed = 0
         """How many panels, from the first, have all of their text."""
 
-    def member_opened(self, start: int, depth: int) -> None:
-        """An object begins that may be a call, `depth` brackets deep with its own (1 to 3)."""
-        if depth == 3:
-            if not self._starts or not (self._listed or _LIST.match(self._src.text(self._starts[-1], start)[:_REACH])):
-                return
-            if not self._listed:
-                self._starts.pop()
-        self._listed = depth == 3
-        self._starts.append(start)
-
-    def member_closed(self, start: int, end: int) -> None:
-        """The object that began at `start` is complete."""
-        self._ends[start] = end
+    def follow(self, value: Frame) -> None:
+        """A value is read, whose objects may be the next calls."""
+        self._value, self._first = value, len(self._panels)
+        self._fed = max(self._fed, self._first)
 
     def look(self, dialect: str) -> None:
-        """Open panels for announced objects whose names have come meanwhile, and feed those that are open."""
-        while len(self._panels) < len(self._starts):
-            start = self._starts[len(self._panels)]
-            name = self._name_in(self._src.text(start, min(self._src.length, start + _REACH)))
-            if name is None:
-                break
-            self.open(len(self._panels), name, start, dialect)
+        """Open panels for the objects whose names have come meanwhile, and feed those that are open."""
+        members: list[tuple[int, int]] = []
+        if self._value is not None:
+            members = self._value.members
+            begun = self._value.begun or [self._value.start]
+            for start in begun[len(self._panels) - self._first :]:
+                name = self._name_in(self._src.text(start, min(self._src.length, start + _REACH)))
+                if name is None:
+                    break
+                self.open(len(self._panels), name, start, dialect)
         for place in range(self._fed, len(self._panels)):
-            panel = self._panels[place]
-            end = self._ends.get(panel.at) if panel is not None else 0
-            self.feed(place, self._src.at if end is None else end)
-            if end is not None and place == self._fed:
-                self._fed += 1
+            complete = place - self._first < len(members)
+            self._feed(place, members[place - self._first][1] if complete else self._src.at)
+            self._fed += complete
 
     def _name_in(self, text: str) -> str | None:
         """The name an object shows so far; that of no tool only where a marker says that it is a call."""
-        found, mapped = _NAME.match(text), _MAPPED.match(text)
+        found, mapped = NAMED.match(text), _MAPPED.match(text)
         if found is None:
             return self._tools.resolve(mapped.group(1)) if mapped else None
         return self._tools.resolve(found.group(1)) or (found.group(1).strip() if self._any_name else None)
@@ -99,23 +93,22 @@ class Panels:
         """Open a panel unless it is; its arguments are the text from `at` on."""
         self._panels.extend([None] * (place + 1 - len(self._panels)))
         if self._panels[place] is None:
-            self._panels[place] = _Panel(name, at, at)
+            self._panels[place] = _Panel(name, at)
             self._fed = min(self._fed, place)
             self._events.append(CallNamed(self._base + place, name, dialect))
 
-    def feed(self, place: int, upto: int) -> None:
+    def _feed(self, place: int, upto: int) -> None:
         """Tell what has come of a call."""
-        panel = self._panels[place] if place < len(self._panels) else None
-        if panel is not None and upto > panel.sent:
+        panel = self._panels[place]
+        if panel is not None and not panel.complete and upto > panel.sent:
             self._events.append(CallArgumentsDelta(self._base + place, self._src.text(panel.sent, upto)))
             panel.sent = upto
 
     def close(self, place: int, upto: int) -> None:
         """The call is complete; what comes after `upto` is not its own."""
-        self.feed(place, upto)
-        panel = self._panels[place]
-        if panel is not None:
-            self._ends[panel.at] = upto
+        self._feed(place, upto)
+        if (panel := self._panels[place]) is not None:
+            panel.complete = True
 
     def retract(self, place: int) -> None:
         """There is no call at this place after all, or none that can be read."""
@@ -129,8 +122,5 @@ class Panels:
         for later in range(len(self._panels) - 1, place - 1, -1):
             self.retract(later)
         del self._panels[place:]
+        self._panels.extend([None] * (place - len(self._panels)))
         self._fed = min(self._fed, place)
-        del self._starts[place:]
-        missing = place - len(self._panels)
-        self._panels.extend([None] * missing)
-        self._starts.extend([0] * (place - len(self._starts)))

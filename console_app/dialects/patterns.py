@@ -9,9 +9,7 @@ from typing import Any, TypeAlias, cast
 
 from console_app.dialects.vocabulary import CHAT_TOKENS
 
-_USES = ("match", "search", "fullmatch", "finditer", "split", "sub", "pattern")
-
-
+_USES = ("match", "search", "fullmatch", "findall", "finditer", "split", "sub", "pattern")
 _WAITING: "list[_Later]" = []
 
 
@@ -41,6 +39,12 @@ def compile_all() -> None:
         assert _WAITING.pop().pattern is not None, "it was compiled"
 
 
+@lru_cache(maxsize=2048)
+def compiled(pattern: str) -> re.Pattern[str]:
+    """A pattern that is made of an answer's tools and tokens, compiled once."""
+    return re.compile(pattern, re.DOTALL)
+
+
 _Trie: TypeAlias = dict[str, "_Trie"]
 
 
@@ -51,12 +55,12 @@ def any_of(literals: Iterable[str]) -> str:
 
 @lru_cache(maxsize=512)
 def _any_of(literals: tuple[str, ...]) -> str:
-    return _alternatives(_trie(literals), ends=False)
+    return _alternatives(_trie(literals))
 
 
 def partly(literals: Iterable[str]) -> str:
     """A pattern that matches every proper beginning of the literals (not the empty one)."""
-    return _alternatives(_trie(literals), ends=True)
+    return any_of({literal[:end] for literal in literals for end in range(1, len(literal))})
 
 
 def held_back(literals: Iterable[str]) -> str:
@@ -84,24 +88,13 @@ def _trie(literals: Iterable[str]) -> _Trie:
     return root
 
 
-def _alternatives(node: _Trie, *, ends: bool) -> str:
+def _alternatives(node: _Trie) -> str:
     branches: list[str] = []
     for char, child in node.items():
-        if char == "":
-            continue
-        rest = _alternatives(child, ends=ends)
-        if ends:
-            if rest:
-                branches.append(f"{re.escape(char)}(?:{rest})?")
-            elif set(child) - {""}:
-                branches.append(re.escape(char))
-        elif "" in child:
-            branches.append(re.escape(char) + (f"(?:{rest})?" if rest else ""))
-        else:
-            branches.append(re.escape(char) + rest)
-    if not branches:
-        return ""
-    return branches[0] if len(branches) == 1 and not ends else f"(?:{'|'.join(branches)})"
+        if char:
+            rest = _alternatives(child)
+            branches.append(re.escape(char) + (f"(?:{rest})?" if rest and "" in child else rest))
+    return branches[0] if len(branches) == 1 else f"(?:{'|'.join(branches)})" if branches else ""
 
 
 def _tails(node: _Trie) -> str:

@@ -6,6 +6,7 @@ when somebody asks, so that prose costs nothing; what a line begins with is look
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from console_app.dialects.leading import lead_of
 from console_app.dialects.patterns import lazily
@@ -44,38 +45,40 @@ _OPENING = lazily(
     rf"|(?<![^\s\"'`])(?P<banner>{_BAR})[ \t]*\w[^\n]{{0,100}}?{_BAR}[ \t]*(?=\n)",
     re.IGNORECASE,
 )
-_PAIRS = {
-    "“": "[”]",
-    "„": "[“”]",
-    "«": "»",
-    "»": "«",
-    "「": "」",
-    "『": "』",
-    "‹": "›",
-    "《": "》",
-    "【": "】",
-    "‚": "[‘’]",
-    "＂": "＂",
-}
-_BLOCKS = {"/*": r"\*/", "(*": r"\*\)", "{-": r"-\}", "--[[": r"\]\]", "=begin": r"\n=end\b"}
-_NAMES = {
-    "pair": "in quotation marks", "curly": "in quotation marks", "ascii": "in quotation marks",
-    "single": "in quotation marks",
-    "comment": "in a comment", "block": "in a comment", "element": "inside an element", "other": "inside an element",
-    "bracket": "in a block of markup", "brace": "in a block of markup", "environment": "in a block of markup",
-    "org": "in a block of markup", "here": "in a block of markup", "banner": "between rules",
-    "page": "inside an element",
-}  # fmt: skip
-_FRONT_MATTER = lazily(r"\s*(---|\+\+\+)[ \t]*\r?\n")
 _PARAGRAPH = lazily(r"\n[ \t]*\r?\n")
+_CLOSING_OF = {
+    "“": "[”]", "„": "[“”]", "«": "»", "»": "«", "「": "」", "『": "』", "‹": "›", "《": "》", "【": "】", "‚": "[‘’]",
+    "＂": "＂", "‘": r"’(?!\w)", "'": rf"'(?!\w)|{_PARAGRAPH.pattern}", "\"\"\"": "\"\"\"", "'''": "'''",
+    '"': rf"(?<![=\"])\"{{1,2}}(?![\">])|{_PARAGRAPH.pattern}",
+    "<!--": "-->", "<%": "%>", "<![cdata[": r"\]\]>",
+    "/*": r"\*/", "(*": r"\*\)", "{-": r"-\}", "--[[": r"\]\]", "=begin": r"\n=end\b",
+}  # fmt: skip
+"""What ends the construct that a token began."""
+_CLOSING_WORD = {
+    "bracket": r"(?i:\[/WORD\])", "brace": r"(?i:\{WORD\})", "environment": r"\\end\{WORD\}",
+    "org": r"(?i:\n#\+END_WORD)", "here": r"\nWORD\b", "banner": rf"\n{_BAR}[^\n]*",
+}  # fmt: skip
+"""What ends those that begin with a word, where it is no element's end."""
+_INSIDE = {
+    "comment": "in a comment", "block": "in a comment", "element": "inside an element", "other": "inside an element",
+    "page": "inside an element", "banner": "between rules", "bracket": "in a block of markup",
+    "brace": "in a block of markup", "environment": "in a block of markup", "org": "in a block of markup",
+    "here": "in a block of markup",
+}  # fmt: skip
+"""Where what stands in a construct stands; in the others it is in quotation marks."""
+_FRONT_MATTER = lazily(r"\s*(---|\+\+\+)[ \t]*\r?\n")
 _TEXTILE = r"(?:bc|bq|pre|notextile)(?:\([^()\n]*\))?"
-_TEXTILE_BLOCK = lazily(rf"{_TEXTILE}\.{{1,2}}\s|(?:[\s\S]*\n[ \t]*\r?\n)?{_TEXTILE}\.\.\s(?![\s\S]*\n\r?\n\w+\. )")
+_TEXTILE_BLOCK = lazily(
+    rf"[^\w\n]*{_TEXTILE}\.{{1,2}}\s|(?:[\s\S]*\n[ \t]*\r?\n)?[^\w\n]*{_TEXTILE}\.\.\s(?![\s\S]*\n\s*?\r?\n\w+\. )"
+)
 """A paragraph of code or of a quotation in Textile, and one that goes on over paragraphs."""
 _QUOTED_LINE = lazily(r"^[ \t]*>(?!>>)", re.MULTILINE)
 _LISTED = lazily(r"[ \t]*(?:[-*+•–:]|\(?(?:\d{1,3}|[A-Za-z]|[ivxlIVXL]{2,6})[.)]|\[\^?\w{1,20}\]:)[ \t]+")
 _POINT = lazily(r"(?:^|[^\w'])\(?(?:\d{1,3}|[A-Za-z]|[ivxl]{2,6})[.)]\s+$")
 _COMMENTED = lazily(r"[ \t]*(?:#|//|--|;|%|REM\b|\$\s)")
-_ATTACHED = lazily(r"(?:[=|(\[{<+@&\\/,^-]|(?:\d:|-)>*|\[/?\w+\]|^\s*[-+>]+|(?:^|[\s(\[{])[*_`~\"'<>]+)\s*$")
+_ATTACHED = lazily(
+    rf"(?:\b{_TEXTILE}\.{{1,2}}" r"|[=|(\[{<+@&\\/,^-]|(?:\d:|-)>*|\[/?\w+\]|^\s*[-+>]+|(?:^|[\s(\[{])[*_`~\"'<>]+)\s*$"
+)
 """What makes what follows it on a line part of something else, as in `x = ` or `(`."""
 _SENTENCE_ENDS = lazily(
     r"^\s*[A-Z][a-z]+\s+$|\w\)?(?:[.!?…。！？]+[\"'”’»)\]*_]*|[\"'”’»)\]*_]+[.!?…。！？]+)\s+$"
@@ -229,8 +232,8 @@ class Structure:
         begin = max(0, self.upto - 1)
         text, pos = self._src.text(begin, offset), self.upto - begin
         if self.upto == 0 and (found := _FRONT_MATTER.match(text)):
-            self._open(re.compile(rf"\n{re.escape(found[1])}[ \t]*(?=\r?\n|\Z)"), "in front matter")
-            pos = found.end() - 1
+            self._close = re.compile(rf"\n{re.escape(found[1])}[ \t]*(?=\r?\n|\Z)")
+            self._inside, self._quoted_at, pos = "in front matter", -1, found.end() - 1
         self.upto = offset
         while True:
             if self._close is not None:
@@ -244,12 +247,11 @@ class Structure:
                 pos, kind = found.end(), found.lastgroup or ""
                 loose = kind in ("ascii", "single") and len(found[kind]) == 1
                 if not loose or begin + pos > self._unquoted:
-                    self._open(_closing(kind, found[kind]), _NAMES[kind], begin + pos if loose else -1)
+                    self._close = _closing(kind, found[kind])
+                    self._inside = _INSIDE.get(kind, "in quotation marks")
+                    self._quoted_at = begin + pos if loose else -1
             else:
                 return
-
-    def _open(self, close: re.Pattern[str], inside: str, quoted_at: int = -1) -> None:
-        self._close, self._inside, self._quoted_at = close, inside, quoted_at
 
 
 def _search(pattern: re.Pattern[str], text: str, pos: int) -> Match | None:
@@ -263,33 +265,8 @@ def _search(pattern: re.Pattern[str], text: str, pos: int) -> Match | None:
     return None
 
 
+@lru_cache(maxsize=256)
 def _closing(kind: str, token: str) -> re.Pattern[str]:
     """What ends the construct that `token` began."""
-    word = re.escape(token)
-    match kind:
-        case "pair":
-            return re.compile(_PAIRS[token])
-        case "curly":
-            return re.compile(r"’(?!\w)")
-        case "single":
-            return re.compile(rf"'(?!\w)|{_PARAGRAPH.pattern}")
-        case "ascii":
-            return re.compile(word if len(token) == 3 else rf"(?<![=\"])\"{{1,2}}(?![\">])|{_PARAGRAPH.pattern}")
-        case "comment":
-            return re.compile({"<!--": "-->", "<%": "%>"}.get(token, r"\]\]>"))
-        case "block":
-            return re.compile(_BLOCKS[token.lower()])
-        case "bracket":
-            return re.compile(rf"\[/{word}\]", re.IGNORECASE)
-        case "brace":
-            return re.compile(rf"\{{{word}\}}", re.IGNORECASE)
-        case "environment":
-            return re.compile(rf"\\end\{{{word}\}}")
-        case "org":
-            return re.compile(rf"\n#\+END_{word}", re.IGNORECASE)
-        case "here":
-            return re.compile(rf"\n{word}\b")
-        case "banner":
-            return re.compile(rf"\n{_BAR}[^\n]*")
-        case _:
-            return re.compile(rf"</{word}\s*>", re.IGNORECASE)
+    ends = _CLOSING_OF.get(token.lower()) or _CLOSING_WORD.get(kind, r"(?i:</WORD\s*>)")
+    return re.compile(ends.replace("WORD", re.escape(token)))

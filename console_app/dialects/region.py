@@ -4,11 +4,10 @@ failed.
 
 import re
 from collections.abc import Sequence
-from functools import lru_cache
 
 from console_app.dialects.draft import Draft
 from console_app.dialects.framing import Frame
-from console_app.dialects.patterns import CHAT_TOKEN, any_of, lazily, partly
+from console_app.dialects.patterns import CHAT_TOKEN, any_of, compiled, lazily, partly
 from console_app.dialects.source import Reading, Source
 
 
@@ -60,10 +59,12 @@ class Region:
         """
         if back_to is not None:
             src.rewind(back_to)
-        elif at_opening and self.opens and (yield from src.match(_next_opening(self.opens), 96)):
+        elif at_opening and self.opens and (yield from src.match(compiled(rf"\s*{any_of(self.opens)}"), 96)):
             draft.fail("invalid", why, begin, src.at)
             return
-        found = yield from src.find(_stop(self.opens, self.closes, self._pretty), "\n<[｜`")
+        line, opening = r"\n" if self._pretty else "", any_of(self.opens) or "(?!)"
+        stop = compiled(rf"(?P<close>{line}\s*{any_of(self.closes) or '(?!)'})|\n(?=\s*{opening})")
+        found = yield from src.find(stop, "\n<[｜`")
         if found and found.lastgroup == "close":
             src.pos = found.end()
         draft.fail("invalid", why, begin, src.at)
@@ -88,7 +89,7 @@ def close_region(src: Source, region: Region, draft: Draft, *, required: bool = 
             src.pos = found.end()
             return
         rest = src.tail()
-        if rest and _half(region.closes).fullmatch(rest):
+        if rest and compiled(rf"\s*{partly(region.closes)}").fullmatch(rest):
             src.pos = len(src.buf)
     if required:
         draft.unclosed()
@@ -99,24 +100,5 @@ _FENCE_END = lazily(r"\s*```")
 _TURN_END = lazily(rf"\s*{CHAT_TOKEN}")
 
 
-@lru_cache(maxsize=512)
 def _close(closes: tuple[str, ...]) -> re.Pattern[str]:
-    return re.compile(rf"\s*(?:```\s*)?{any_of(closes)}")
-
-
-@lru_cache(maxsize=512)
-def _next_opening(opens: tuple[str, ...]) -> re.Pattern[str]:
-    return re.compile(rf"\s*{any_of(opens)}")
-
-
-@lru_cache(maxsize=512)
-def _half(closes: tuple[str, ...]) -> re.Pattern[str]:
-    return re.compile(rf"\s*{partly(closes)}")
-
-
-@lru_cache(maxsize=512)
-def _stop(opens: tuple[str, ...], closes: tuple[str, ...], pretty: bool) -> re.Pattern[str]:
-    close = any_of(closes) if closes else r"(?!)"
-    line = r"\n" if pretty else ""
-    begin = any_of(opens) if opens else r"(?!)"
-    return re.compile(rf"(?P<close>{line}\s*{close})|\n(?=\s*{begin})")
+    return compiled(rf"\s*(?:```\s*)?{any_of(closes)}")

@@ -68,17 +68,13 @@ class ScanState:
         self._events.clear()
         return events
 
-    def new_draft(self, dialect: str, *, marked: bool | None = None, any_name: bool = True) -> Draft:
-        """The calls of a new region, which a marker opened if it does in the dialect, unless `marked` says otherwise;
-        `any_name`: calls of unknown tools may count.
-        """
+    def new_draft(self, dialect: str, *, marked: bool | None = None) -> Draft:
+        """The calls of a new region; a marker opened it if one does in the dialect, unless `marked` says otherwise."""
         if marked is None:
             marked = dialect in BY_NAME and BY_NAME[dialect].marked
         hopeless = self.level == "none" or (self.level == "marked" and not marked and self.output.has_text)
         events: list[ScanEvent] = [] if hopeless else self._events
-        self.draft = Draft(
-            self.src, self.tools, dialect, self.output.attempts, events, marked=marked, any_name=any_name
-        )
+        self.draft = Draft(self.src, self.tools, dialect, self.output.attempts, events, marked=marked)
         return self.draft
 
     def same_family(self, row: Dialect) -> Dialect:
@@ -127,6 +123,8 @@ class ScanState:
             self.reopening = None if alone else self.reopening
             self.unended = self.src.at
             self.output.take(draft, self.src.at, provisional, alone)
+            if draft.answer:
+                self.output.drop(self.src.at, replacement=draft.answer)
 
     def _withheld(self, draft: Draft) -> str:
         """Why what was read is no call at this level; "" when it is one, as far as is known by now."""
@@ -137,7 +135,7 @@ class ScanState:
             return "this model has tools of its own to call"
         if self.level == "all" or draft.marked:
             return ""
-        if self.output.has_text:
+        if self.output.has_text or draft.answer:
             return BESIDE_TEXT
         fitting = all(
             attempt.failure is None

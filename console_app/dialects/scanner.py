@@ -13,14 +13,13 @@ from typing import Literal
 
 from console_app.dialects.bare import read_call_lines, read_list, read_object
 from console_app.dialects.fences import read_ticks
-from console_app.dialects.labels import read_label
+from console_app.dialects.labels import read_label, read_opening
 from console_app.dialects.markers import read_marker, read_tool_tag
 from console_app.dialects.mentions import mentioned
 from console_app.dialects.model import ReadingLevel, ScanEvent, ScanResult, ToolSignature, VisibleText
 from console_app.dialects.openers import EXTENDABLE, KIND_OF, LONGEST, Openers, openers
-from console_app.dialects.opening import read_opening
 from console_app.dialects.output import ScanOutput
-from console_app.dialects.patterns import compile_all, lazily, partly
+from console_app.dialects.patterns import compile_all, compiled, lazily, partly
 from console_app.dialects.places import Places
 from console_app.dialects.scan_state import MOST_CALLS, ScanState
 from console_app.dialects.source import LOOKAHEAD, Match, Reading, Source
@@ -47,7 +46,6 @@ IN_REASONING = "Not taken as a call: it stands in reasoning"
 _THOUGHTS = 2  # marks in reasoning that are looked at
 _THOUGHT = 4000  # characters of each
 _NEWEST = 100_000  # characters of reasoning in which they are looked for
-_CLOSES_THINKING = {opener: lazily(re.escape(closer)) for opener, closer in THINKING.items()}
 _HALF_TAG = lazily(r"<[^<>\n]*")
 
 
@@ -283,75 +281,70 @@ def _is_sure(state: ScanState, found: Match) -> bool:
 
 def _handle(state: ScanState, found: Match) -> Reading[None]:
     """Read what an opening opens; what turns out to be text is left to be shown."""
-    kind = found.lastgroup
-    token = found.group()
-    unread = state.level == "none" and kind not in ("literal", "spaced", "ticks")
-    if unread:
-        state.src.pos += len(token)
-    elif kind == "literal":
-        yield from _literal(state, KIND_OF[token], token)
-    elif kind == "spaced":
-        yield from read_marker(state, token, found.group("spaced"))
+    src, token, kind = state.src, found.group(), found.lastgroup or ""
+    if kind == "literal":
+        kind = KIND_OF[token]
+        if token in PLAIN_THINKING:
+            tool = state.tools.resolve(token[1:-1])
+            kind = "tag" if tool else kind if state.lines().line_start else "text"
+    if kind == "text" or (state.level == "none" and kind in ("tag", "label", "callee", "member", "key")):
+        src.pos += len(token)
+    elif kind in ("marker", "spaced"):
+        yield from read_marker(state, token, found["spaced"] or token)
     elif kind == "tag":
         yield from read_tool_tag(state, token)
     elif kind == "label":
         yield from read_label(state, token)
     elif kind == "ticks":
         yield from read_ticks(state, token)
-    elif kind in ("member", "callee"):
-        yield from read_list(state, found["member"], found["callee"])
-    else:
-        yield from read_object(state, found["key"])
-
-
-def _literal(state: ScanState, kind: str, token: str) -> Reading[None]:
-    src, output = state.src, state.output
-    if kind == "marker":
-        yield from read_marker(state, token, token)
-    elif token in PLAIN_THINKING and state.tools.resolve(token[1:-1]):
-        yield from read_tool_tag(state, token)
-    elif token in PLAIN_THINKING and not state.lines().line_start:
-        src.pos += len(token)
+    elif kind == "callee":
+        yield from read_list(state, found["callee"])
+    elif kind in ("member", "key"):
+        yield from read_object(state, found[kind])
     elif kind == "thinking":
-        src.pos += len(token)
-        found = yield from src.find(_CLOSES_THINKING[token], THINKING[token][0], 32)
-        held = src.text(output.mark + len(token), src.at)
-        if found:
-            src.pos = found.end()
-            state.reasoned = True
-        output.drop(src.at, "thought", held)
-    elif kind == "thought":
-        src.pos += len(token)
+        yield from _thinking(state, token)
+    elif kind == "fabricated":
+        yield from state.cut(token, state.lines())
+    else:
+        yield from _stray(state, kind, token)
+
+
+def _thinking(state: ScanState, token: str) -> Reading[None]:
+    """Reasoning, up to its end or that of the answer."""
+    src, output = state.src, state.output
+    src.pos += len(token)
+    found = yield from src.find(compiled(re.escape(THINKING[token])), THINKING[token][0], 32)
+    held = src.text(output.mark + len(token), src.at)
+    if found:
+        src.pos = found.end()
+        state.reasoned = True
+    output.drop(src.at, "thought", held)
+
+
+def _stray(state: ScanState, kind: str, token: str) -> Reading[None]:
+    """A token that opens nothing: it ends reasoning that nothing opened, or a turn, or a call, or says nothing. One
+    that may be meant as text is dropped only where a call or the text ends.
+    """
+    src, output, line_start = state.src, state.output, state.lines().line_start
+    src.pos += len(token)
+    if kind == "thought":
         state.reasoned = True
         if output.final:  # what runs stays
             output.drop(src.at)
-            return
-        output.forget(src.at)
-        state.reopening = None
-    elif kind == "fabricated":
-        yield from state.cut(token, state.lines())
-    elif kind == "silent":
-        src.pos += len(token)
-        output.drop(src.at)
+        else:
+            output.forget(src.at)
+            state.reopening = None
+    elif kind == "closer" and token == state.shown_section:
+        state.shown_section = ""
     elif kind == "closer":
-        line_start = state.lines().line_start
-        src.pos += len(token)
-        if token == state.shown_section:
-            state.shown_section = ""
-        elif token.startswith(("<|", "<｜")) or output.awaits(token) or (output.attempts and line_start):
+        if token.startswith(("<|", "<｜")) or output.awaits(token) or (output.attempts and line_start):
+            output.drop(src.at)
+    elif token in MAY_BE_TEXT:
+        following = yield from src.ahead()
+        if not following or (following == "<" and line_start):
             output.drop(src.at)
     else:
-        yield from _turn_token(state, token)
-
-
-def _turn_token(state: ScanState, token: str) -> Reading[None]:
-    """A token that ends a turn is dropped; one that may be meant as text, only where the text ends."""
-    src = state.src
-    line_start = token in MAY_BE_TEXT and state.lines().line_start
-    src.pos += len(token)
-    following = yield from src.ahead()
-    if token not in MAY_BE_TEXT or not following or (following == "<" and line_start):
-        state.output.drop(src.at)
+        output.drop(src.at)
 
 
 def _read_inner(outer: ScanState, text: str) -> ScanOutput:

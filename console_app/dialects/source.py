@@ -36,7 +36,7 @@ class Source:
         self.pos = 0
         self.ended = False
         self._base = 0
-        self._length = 0
+        self.length = 0
         self._whole = io.StringIO()
         self._rewound = 0
 
@@ -48,24 +48,20 @@ class Source:
     def at(self, offset: int) -> None:
         self.pos = offset - self._base
 
-    @property
-    def length(self) -> int:
-        return self._length
-
     def feed(self, chunk: str) -> None:
-        self._whole.seek(self._length)
+        self._whole.seek(self.length)
         self._whole.write(chunk)
-        self._length += len(chunk)
+        self.length += len(chunk)
         self._base += self.pos
         self.buf = self.buf[self.pos :] + chunk
         self.pos = 0
 
     def pass_over(self, chunk: str) -> None:
         """Take in a piece that nothing has to read; all before it has been read."""
-        self._whole.seek(self._length)
+        self._whole.seek(self.length)
         self._whole.write(chunk)
-        self._base = self._length
-        self._length += len(chunk)
+        self._base = self.length
+        self.length += len(chunk)
         self.buf, self.pos = chunk, len(chunk)
 
     def text(self, start: int, end: int) -> str:

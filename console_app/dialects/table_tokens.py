@@ -1,31 +1,14 @@
 """The table of dialects that are marked by special tokens."""
 
-import itertools
-
 from console_app.dialects.bracket_body import BracketBody
 from console_app.dialects.dialect import Dialect
 from console_app.dialects.form import Form
 from console_app.dialects.json_body import JsonBody
 from console_app.dialects.named_body import NamedBody
 from console_app.dialects.python_body import PythonBody
+from console_app.dialects.table_bars import BARRED
 from console_app.dialects.table_parts import CALL, IDENT, JSON, PARAMETERS, SEP, tag
 from console_app.dialects.tag_body import TagBody
-
-
-def deepseek(*words: str) -> tuple[str, ...]:
-    """A DeepSeek token and its look-alikes: distilled models write plain bars and underscores."""
-    return tuple(f"<{bar}{sep.join(words)}{bar}>" for bar, sep in itertools.product("｜|", "▁_"))
-
-
-_SEP = r"<[｜|]tool[▁_]sep[｜|]>"
-_DSML = TagBody(
-    call=tag("<[｜|]DSML[｜|]invoke", "name", "name"),
-    param=tag("<[｜|]DSML[｜|]parameter", "name", "key", string="true|false"),
-    param_end=r"</[｜|]DSML[｜|]parameter>",
-    call_end=r"</[｜|]DSML[｜|]invoke>",
-    json=True,
-)
-_DSML_VALUE = '<｜DSML｜parameter name="$key" string="$string">$value</｜DSML｜parameter>\n'
 
 _HARMONY = NamedBody(
     r"(?:<\|start\|>\s*assistant)?(?:<\|channel\|>\s*(?!analysis(?!\s+to=functions\.))\w+)?"
@@ -74,53 +57,28 @@ TOKENED: tuple[Dialect, ...] = (
         opens_reasoning=True,
     ),
     Dialect(
-        "deepseek_v3",
-        "DeepSeek V3-0324, R1-0528 and models distilled from them",
-        NamedBody(rf"\s*function\s*{_SEP}\s*(?P<name>{IDENT})\s*(?:```\w*\s*(?=[{{`\"<])|(?=[{{\"]|<[｜|]tool))"),
-        opens=deepseek("tool", "call", "begin"),
-        closes=deepseek("tool", "call", "end"),
-        sections=tuple(zip(deepseek("tool", "calls", "begin"), deepseek("tool", "calls", "end"), strict=True)),
-        form=Form(
-            "<｜tool▁call▁begin｜>function<｜tool▁sep｜>$name\n```json\n$arguments\n```<｜tool▁call▁end｜>",
-            "<｜tool▁calls▁begin｜>$calls<｜tool▁calls▁end｜>",
+        "plamo3",
+        "PLaMo 3",
+        NamedBody(
+            rf"\s*<\|plamo:begin_tool_name:plamo\|>\s*(?P<name>{IDENT})\s*<\|plamo:end_tool_name:plamo\|>"
+            r"\s*<\|plamo:begin_tool_arguments:plamo\|>"
         ),
-        marked=True,
-    ),
-    Dialect(
-        "deepseek_v31",
-        "DeepSeek V3.1",
-        NamedBody(rf"\s*(?!function\s*{_SEP}\s*[\w<])(?P<name>{IDENT})\s*{_SEP}\s*(?=[^\s])"),
-        opens=deepseek("tool", "call", "begin"),
-        closes=deepseek("tool", "call", "end"),
+        opens=("<|plamo:begin_tool_request:plamo|>",),
+        closes=(
+            "<|plamo:end_tool_arguments:plamo|><|plamo:end_tool_request:plamo|>",
+            "<|plamo:end_tool_request:plamo|>",
+        ),
+        sections=(("<|plamo:begin_tool_requests:plamo|>", "<|plamo:end_tool_requests:plamo|>"),),
         form=Form(
-            "<｜tool▁call▁begin｜>$name<｜tool▁sep｜>$arguments<｜tool▁call▁end｜>",
-            "<｜tool▁calls▁begin｜>$calls<｜tool▁calls▁end｜>",
+            "<|plamo:begin_tool_request:plamo|><|plamo:begin_tool_name:plamo|>$name<|plamo:end_tool_name:plamo|>"
+            "<|plamo:begin_tool_arguments:plamo|>$arguments<|plamo:end_tool_arguments:plamo|>"
+            "<|plamo:end_tool_request:plamo|>",
+            "<|plamo:begin_tool_requests:plamo|>$calls<|plamo:end_tool_requests:plamo|>",
             "",
         ),
         marked=True,
     ),
-    Dialect(
-        "step3_steptml",
-        "Step-3",
-        TagBody(
-            call=tag(rf"(?:function\s*{_SEP}\s*)?<steptml:invoke", "name", "name"),
-            param=tag("<steptml:parameter", "name", "key"),
-            param_end=r"</steptml:parameter>",
-            call_end=r"</steptml:invoke>",
-            exact=True,
-        ),
-        opens=deepseek("tool", "call", "begin"),
-        closes=deepseek("tool", "call", "end"),
-        form=Form(
-            '<｜tool_call_begin｜>function<｜tool_sep｜><steptml:invoke name="$name">\n'
-            "$arguments</steptml:invoke><｜tool_call_end｜>",
-            "<｜tool_calls_begin｜>$calls<｜tool_calls_end｜>",
-            values="raw",
-            param='<steptml:parameter name="$key">$value</steptml:parameter>\n',
-            keeps=True,
-        ),
-        marked=True,
-    ),
+    *BARRED,
     Dialect(
         "kimi_k2",
         "Kimi K2 and K2.5",
@@ -165,33 +123,14 @@ TOKENED: tuple[Dialect, ...] = (
         marked=True,
     ),
     Dialect(
-        "deepseek_v32_dsml",
-        "DeepSeek V3.2",
-        _DSML,
-        opens=("<｜DSML｜function_calls>", "<|DSML|function_calls>"),
-        begins=("<｜DSML｜invoke", "<|DSML|invoke"),
-        closes=("</｜DSML｜function_calls>", "</|DSML|function_calls>"),
-        form=Form(
-            '<｜DSML｜invoke name="$name">\n$arguments</｜DSML｜invoke>',
-            "<｜DSML｜function_calls>\n$calls\n</｜DSML｜function_calls>",
-            values="exact",
-            param=_DSML_VALUE,
-        ),
+        "pangu",
+        "openPangu",
+        JSON,
+        opens=("[unused11]",),
+        closes=("[unused12]",),
+        form=Form(CALL, "[unused11][$calls][unused12]", ", "),
         marked=True,
-    ),
-    Dialect(
-        "deepseek_v4_dsml",
-        "DeepSeek V4",
-        _DSML,
-        opens=("<｜DSML｜tool_calls>", "<|DSML|tool_calls>"),
-        closes=("</｜DSML｜tool_calls>", "</|DSML|tool_calls>"),
-        form=Form(
-            '<｜DSML｜invoke name="$name">\n$arguments</｜DSML｜invoke>',
-            "<｜DSML｜tool_calls>\n$calls\n</｜DSML｜tool_calls>",
-            values="exact",
-            param=_DSML_VALUE,
-        ),
-        marked=True,
+        opens_reasoning=True,
     ),
     Dialect(
         "granite3",

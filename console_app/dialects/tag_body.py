@@ -16,7 +16,7 @@ from console_app.dialects.framing import JSON, frame
 from console_app.dialects.literals import decode_json
 from console_app.dialects.model import Arguments, Unreadable
 from console_app.dialects.nested_tags import nested_value
-from console_app.dialects.patterns import any_of, lazily
+from console_app.dialects.patterns import any_of, compiled, lazily
 from console_app.dialects.region import Region, close_region
 from console_app.dialects.source import Match, Reading, Source
 from console_app.dialects.tool_schemas import ToolSchemas
@@ -72,11 +72,6 @@ class TagBody:
         call = _Call(self, src, region, draft, written, begin)
         yield from call.read(head)
         yield from close_region(src, region, draft, required=False)
-
-
-@lru_cache(maxsize=2048)
-def compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.DOTALL)
 
 
 def tag_pattern(pattern: str, tools: ToolSchemas) -> re.Pattern[str]:

@@ -2,7 +2,8 @@
 
 A rule that allows matches only what it says beyond doubt. One that asks or denies also matches whatever a server may
 take for the same: `True`, `"true"` and `1`, a text at any depth of a list, the words of a list as one line, a path
-however it is spelt; the default of what a call leaves out; and a value that can't be looked into.
+however it is spelt, capitals, composed characters and white space however they are written; the default of what a call
+leaves out; and a value that can't be looked into.
 """
 
 from __future__ import annotations
@@ -10,9 +11,11 @@ from __future__ import annotations
 import json
 import posixpath
 import re
+import unicodedata
 from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 from typing import Any, cast
+from urllib.parse import unquote
 
 from console_app.domain.schema_defaults import TooManySchemasError, defaults_at
 
@@ -20,6 +23,7 @@ _ANY: Mapping[str, Any] = {}
 MOST_VALUES = 10_000  # of one argument that are looked at; with more it can't be evaluated
 _CLIMBS = re.compile(r"(?:^|[/\\])\.\.(?:[/\\]|$)")
 _DETOURS = re.compile(r"(?:^|[/\\])\.{0,2}[/\\]")
+_FILE = re.compile(r"(?i)\s*file:(?://[^/]*)?")
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
 _SAME: Mapping[str, frozenset[str]] = {
     "true": frozenset({"true", "t", "1", "1.0", "yes", "y", "on"}),
@@ -131,8 +135,9 @@ def _strictly(pattern: str, value: object) -> bool:
         if glob == pattern and is_typed(pattern):
             return False
         forms = [value]
-        if _CLIMBS.search(value):
-            forms.append(_straight(value))
+        decoded = unquote(value) if "%" in value else value
+        if _CLIMBS.search(decoded):
+            forms.append(_straight(decoded))
         return all(fnmatchcase(form, glob) for form in forms)
     if _unquoted(pattern) != pattern:
         return False
@@ -145,13 +150,23 @@ def _loosely(pattern: str, value: object) -> bool:
         return True
     text = _text(value)
     forms = {text, text.strip()}
-    if _DETOURS.search(text):
-        forms.add(_straight(text))
+    if "%" in text or _FILE.match(text):
+        forms |= {unquote(text), unquote(_FILE.sub("", text, count=1))}
+    forms |= {_straight(form) for form in forms if _DETOURS.search(form)}
     if any(fnmatchcase(form, glob) for form in forms):
+        return True
+    alike = _spelling(glob)
+    if any(fnmatchcase(_spelling(form), alike) for form in forms):
         return True
     plain, meant = text.strip().lower(), glob.lower()
     same = next((words for words in _SAME.values() if meant in words), frozenset({meant}))
     return is_typed(glob) and (plain in same or ((number := _number(meant)) is not None and number == _number(plain)))
+
+
+def _spelling(text: str) -> str:
+    """`text` as one who minds neither capitals nor white space reads it: file systems, SQL and shells do so."""
+    plain = text if text.isascii() else unicodedata.normalize("NFKC", text)
+    return " ".join(plain.casefold().split())
 
 
 def _same_json(pattern: str, value: object) -> bool:

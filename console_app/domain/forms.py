@@ -16,6 +16,12 @@ from urllib.parse import urlsplit
 
 from console_app.domain.tame_patterns import matches
 
+# Narrow, since what is typed into such a field is hidden from then on, in results too: `key` alone may be an issue's.
+_SECRET = re.compile(
+    r"passw|passphrase|passcode|secret|token|credential|(?:api|access|private)[ _-]?key|(?<![a-z])(?:pin|otp)(?![a-z])",
+    re.IGNORECASE,
+)
+
 Kind = Literal["text", "number", "integer", "switch", "choice", "choices"]
 
 
@@ -34,6 +40,12 @@ class FormField:
     pattern: str = ""
     least: float | None = None
     most: float | None = None
+
+    @property
+    def is_secret(self) -> bool:
+        """Whether what is typed here is to be shown to nobody: its name, title or format says so."""
+        words = (self.name, self.title)
+        return self.kind == "text" and (self.format == "password" or any(map(_SECRET.search, words)))
 
     def problem(self, value: Any) -> str:
         """Why `value` can't be sent, in a few words, or "". None and, for an optional field, "" mean left out."""
@@ -112,6 +124,12 @@ def cleaned(schema: Mapping[str, Any], content: Mapping[str, Any]) -> dict[str, 
         for name, value in content.items()
         if name in known and value is not None and (value != "" or known[name].required)
     }
+
+
+def secrets_in(schema: Mapping[str, Any], content: Mapping[str, Any]) -> list[str]:
+    """The texts of `content` that stand in secret fields."""
+    values = [content.get(field.name) for field in fields_of(schema) if field.is_secret]
+    return [value for value in values if isinstance(value, str)]
 
 
 def _field(name: str, part: Mapping[str, Any], required: bool) -> FormField:

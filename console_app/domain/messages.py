@@ -73,6 +73,7 @@ class UserMessage(Frozen):
     attachments: tuple[Attachment, ...] = ()
     source: str = ""
     images: tuple[str, ...] = ()  # paths of pictures, for models that can see; only in `written_out`
+    parts: tuple[UserMessage, ...] = ()  # what was joined to it, each with its origin; only in requests
 
     @property
     def whole(self) -> str:

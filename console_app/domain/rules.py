@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import re
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -136,7 +137,11 @@ def speaks_of(pattern: str, server: str, tool: str, *, strictly: bool) -> bool:
     server_glob, tool_glob = server_and_tool(pattern)
     if fnmatchcase(server, server_glob) and fnmatchcase(tool, tool_glob):
         return True
-    return not strictly and (fnmatchcase(f"{server}.{tool}", pattern) or fnmatchcase(server, pattern))
+    if strictly:
+        return False
+    if not f"{pattern}{server}{tool}".isascii():  # one character may be written in two ways
+        pattern, server, tool = (unicodedata.normalize("NFC", text) for text in (pattern, server, tool))
+    return fnmatchcase(f"{server}.{tool}", pattern) or fnmatchcase(server, pattern)
 
 
 def literal(value: str) -> str:

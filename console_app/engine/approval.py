@@ -133,6 +133,14 @@ class Approvals:
         waiting = self._waiting.get(call_id)
         return waiting is not None and waiting.call.result is None and not waiting.answer.done()
 
+    def is_as_shown(self, call_id: str, shown: str | None) -> bool:
+        """Whether a call that waits is of the tool that was shown; see `resolve`."""
+        waiting = self._waiting.get(call_id)
+        if waiting is None:
+            return False
+        spec = current(self._toolset, self._settings, waiting.spec)
+        return spec.fingerprint == (waiting.first if shown is None else shown)
+
     def resolve(
         self,
         call_id: str,

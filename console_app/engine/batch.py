@@ -29,6 +29,7 @@ LARGEST_TOGETHER: Final = 32 * 2**20  # of all calls of one answer: each is stor
 MOST_OPENED: Final = (
     10_000  # calls that are read of one answer; each beyond `max_calls` only to say that it doesn't run
 )
+LONGEST_NAME: Final = 256  # characters: what is longer is no tool's, and every message about the call has it
 RAW_KEPT: Final = 1_000  # characters of arguments that were refused for their size
 UNREADABLE_NAME = "unreadable_call"  # of a call whose name could not be read either
 
@@ -104,7 +105,8 @@ class Batch:
             return
         spec = self._specs.get(chunk.name)
         call_id = self._new_id(chunk.id, chunk.index)
-        call = CallExecution(call_id, chunk.index, chunk.name, spec, chunk.origin, chunk.dialect)
+        name = chunk.name if len(chunk.name) <= LONGEST_NAME else f"{chunk.name[:LONGEST_NAME]}…"
+        call = CallExecution(call_id, chunk.index, name, spec, chunk.origin, chunk.dialect)
         if len(self._by_index) >= self._rules.most:
             self._beyond.add(chunk.index)
         if len(self._by_index) >= MOST_OPENED:

@@ -17,6 +17,7 @@ from console_app.domain.todo import TodoItem
 from console_app.domain.tools import ToolSpec
 from console_app.domain.transcript import Transcript
 from console_app.engine.approval_gate import ApprovalGate
+from console_app.engine.builtin_tools.specs import ENABLE
 from console_app.engine.builtin_tools.toolset import offered
 from console_app.engine.compaction import Compacting, by_hand
 from console_app.engine.history import AnyMessage
@@ -204,6 +205,15 @@ class Engine:
         if isinstance(activity, Turn):
             activity.on_decided = self.on_decided
         return activity
+
+    def runs(self, spec: ToolSpec, arguments: Mapping[str, Any]) -> str:
+        """The program or address that a call reaches, or that it would switch on; "" where that is Fanout itself."""
+        if spec.identity is not None:
+            return spec.identity.text
+        servers, name = self._session.servers, arguments.get("server")
+        if servers is None or not spec.builtin or spec.tool != ENABLE or not isinstance(name, str):
+            return ""
+        return servers.runs(name)
 
     def _left(self, activity: object) -> None:
         if self.activity is activity:

@@ -123,6 +123,7 @@ def _in_turns(messages: Iterable[AnyMessage]) -> list[AnyMessage]:
                         content=f"{last.content}\n\n{message.content}",
                         origin="user" if "user" in both else "fanout",
                         images=(*last.images, *message.images),
+                        parts=(*(last.parts or (last,)), message),
                     )
                     continue
             case AssistantMessage():

@@ -1,8 +1,8 @@
 """The one queue between a turn and whoever shows it: ordered, never blocking the sender, closed by the turn's end.
 
 Two things keep a slow reader from costing memory, and from hearing of an end long after it, without end: the answer is
-read no further than `HIGH` events, or `MOST` characters of text, ahead of it (`room`), and beyond `FLOOD` events of
-progress and log lines the newest of each call alone waits (`held_news`).
+read no further than `HIGH` events, or `MOST` characters of text or arguments, ahead of it (`room`), and beyond `FLOOD`
+events of progress and log lines the newest of each call alone waits (`held_news`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class Outbox:
 
     def __init__(self) -> None:
         self._events: deque[ev.Event] = deque()
-        self._characters = 0  # of the texts among them
+        self._characters = 0  # of what is being written among them
         self._closed = False
         self._arrived = asyncio.Event()
         self._room = asyncio.Event()
@@ -34,8 +34,7 @@ class Outbox:
             return
         self._events.append(event)
         self._arrived.set()
-        if isinstance(event, ev.TextDelta | ev.ReasoningDelta):
-            self._characters += len(event.text)
+        self._characters += _length(event)
         if self._is_full:
             self._room.clear()
 
@@ -45,8 +44,7 @@ class Outbox:
 
     def _taken(self) -> ev.Event:
         event = self._events.popleft()
-        if isinstance(event, ev.TextDelta | ev.ReasoningDelta):
-            self._characters -= len(event.text)
+        self._characters -= _length(event)
         if not self._is_full:
             self._room.set()
         return event
@@ -92,3 +90,13 @@ class Outbox:
             await asyncio.sleep(0)
         else:
             await self._room.wait()
+
+
+def _length(event: ev.Event) -> int:
+    match event:
+        case ev.TextDelta() | ev.ReasoningDelta() | ev.ThoughtDelta() | ev.TextRevised():
+            return len(event.text)
+        case ev.CallArguments():
+            return len(event.delta)
+        case _:
+            return 0

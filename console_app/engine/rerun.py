@@ -90,6 +90,10 @@ class Rerun(Activity):
         """Answers an `approval.requested`; see Turn."""
         return self._approvals.resolve(call_id, decision, arguments, feedback, shown)
 
+    def is_as_shown(self, call_id: str, shown: str | None) -> bool:
+        """Whether a call that waits is of the tool that was shown; see Turn."""
+        return self._approvals.is_as_shown(call_id, shown)
+
     def reconsider(self) -> int:
         """Asks the gate again, after a change of rules or mode; see Turn."""
         return self._approvals.reconsider()

@@ -63,8 +63,8 @@ def attempt(session: Session, call: CallExecution, spec: ToolSpec, arguments: di
     """The next attempt at `call`. Raises UnreadableArguments for arguments that don't fit, or that are denied."""
     if arguments is not None:
         fresh = call.again(checked_edit(session.gate, spec, arguments))
-        if spec.changed:  # who edits the arguments has not seen what became of the tool
-            fresh.resolution = None
+        if spec.changed or (call.spec is not None and call.spec.fingerprint != spec.fingerprint):
+            fresh.resolution = None  # who edits the arguments has not seen what became of the tool, or of its program
         return fresh
     if call.arguments is None:
         raise args.UnreadableArguments("its arguments could not be read; edit them")

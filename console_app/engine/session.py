@@ -20,6 +20,8 @@ from console_app.engine.slots import Slots
 from console_app.engine.stamping import EventT, Stamper
 from console_app.engine.wire_history import WireHistory
 
+LONGEST_ID = 2**16  # characters of a call's id: some gateways carry a signature in it, and every event of a call has it
+
 logger = logging.getLogger(__name__)
 
 
@@ -49,9 +51,10 @@ class Session:
     _left_over: set[asyncio.Task[None]] = field(default_factory=set[asyncio.Task[None]])
 
     def new_call_id(self, provider_id: str, made: str) -> str:
-        """The provider's id where it gave one that is new in this session, else one that starts with `made`."""
+        """The provider's id where it gave one that is new in this session and of a size, else one that starts with
+        `made`."""
         used = self.transcript.call_ids
-        call_id = provider_id if provider_id and provider_id not in used else made
+        call_id = provider_id if 0 < len(provider_id) <= LONGEST_ID and provider_id not in used else made
         number = 2
         while call_id in used:
             call_id = f"{made}_{number}"

@@ -168,6 +168,10 @@ class Turn(Activity):
         step = self._step
         return step is not None and step.approvals.resolve(call_id, decision, arguments, feedback, shown)
 
+    def is_as_shown(self, call_id: str, shown: str | None) -> bool:
+        """Whether a call that waits is of the tool with that fingerprint; see `resolve`."""
+        return self._step is not None and self._step.approvals.is_as_shown(call_id, shown)
+
     def reconsider(self) -> int:
         """Asks the gate again about every call that waits, after a change of rules or mode; how many it answered."""
         return self._step.approvals.reconsider() if self._step else 0

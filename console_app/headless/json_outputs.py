@@ -95,6 +95,7 @@ class ServerReport(Output):
 
     name: str
     state: str
+    reason: str = Field(description="why it isn't ready, or empty")
     ok: bool
     problems: tuple[str, ...]
     seconds: float = Field(description="until it had settled")

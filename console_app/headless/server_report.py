@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,15 +41,17 @@ def lines(
     tools: Sequence[ToolSpec],
     path: Path | None,
     offers: Mapping[str, Sequence[Row]] = NOTHING,
+    failed: Collection[str] = (),
 ) -> Iterator[str]:
-    """The servers of the file at `path`; `tools` and `offers` are listed under their server."""
+    """The servers of the file at `path`; `tools` and `offers` are listed under their server. `failed` are the names of
+    those that don't pass, whatever their state."""
     yield f"Servers of {one_line(str(path))}:" if path else "No servers."
     below = {status.name: _below(status, tools, offers) for status in statuses}
     what = _column((row[0] for rows in below.values() for row in rows), 32)
     name = _column((one_line(status.name, 40) for status in statuses), 16)
     state = _column((status.state for status in statuses), 10)
     for status in statuses:
-        mark = _GLYPHS.get(status.state, "·")
+        mark = "✗" if status.name in failed else _GLYPHS.get(status.state, "·")
         yield f"{mark} {one_line(status.name, 40):<{name}} {status.state:<{state}} {_about(status)}".rstrip()
         yield from (f"    {left:<{what}} {right}".rstrip() for left, right in below[status.name])
 
@@ -60,6 +62,7 @@ def _below(status: ServerStatus, tools: Sequence[ToolSpec], offers: Mapping[str,
     shown = [(one_line(what, 100), one_line(about, 80)) for what, about in (*rows, *offers.get(status.name, ()))]
     if tools:
         shown += [(one_line(one.name, 60), f"left out: {one_line(one.reason, 160)}") for one in status.rejected]
+        shown += [(one_line(problem, 200), "") for problem in status.problems]
     return shown
 
 
@@ -94,6 +97,7 @@ def as_json(checks: Sequence[ServerCheck], tools: Sequence[ToolSpec], path: Path
         ServerReport(
             name=check.status.name,
             state=check.status.state.value,
+            reason=_reason(check.status),
             ok=not check.problems,
             problems=check.problems,
             seconds=round(check.seconds, 3),
@@ -110,6 +114,12 @@ def as_json(checks: Sequence[ServerCheck], tools: Sequence[ToolSpec], path: Path
     ok = not any(check.problems for check in checks)
     whole = ServersReport(file=str(path) if path else None, ok=ok, servers=servers).model_dump()
     return visible(json.dumps(whole, ensure_ascii=True, indent=2))
+
+
+def _reason(status: ServerStatus) -> str:
+    """Why it isn't ready, in one line, or ""."""
+    off = "it is off" if status.state is ServerState.DISABLED else ""
+    return one_line(status.reason, 400) or off
 
 
 def as_junit(checks: Sequence[ServerCheck]) -> str:
@@ -132,7 +142,7 @@ def as_junit(checks: Sequence[ServerCheck]) -> str:
             failure = ElementTree.SubElement(case, "failure", message=check.problems[0])
             failure.text = "\n".join(check.problems)
         elif check.status.state is ServerState.DISABLED:
-            ElementTree.SubElement(case, "skipped", message=one_line(check.status.reason, 400) or "it is off")
+            ElementTree.SubElement(case, "skipped", message=_reason(check.status))
     return ElementTree.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
 
 

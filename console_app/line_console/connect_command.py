@@ -55,8 +55,7 @@ class ConnectCommand:
         key = ""
         while True:
             if needs_key:
-                with self._c.unseen():
-                    typed = await self._d.ask(_KEY)
+                typed = await self._d.ask(_KEY, secret=True)
                 if typed is None:
                     return None
                 key = typed.strip()

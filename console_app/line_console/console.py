@@ -52,7 +52,7 @@ class LineConsole:
         on_leaving: Callable[[int], None] = lambda _code: None,
     ) -> None:
         self.services = services
-        self.dialogue = Dialogue(output, typed.newest)
+        self.dialogue = Dialogue(output, typed.newest, typed.unseen)
         self.numbers = CallNumbers()
         narrator = Narrator(
             self.numbers,
@@ -65,7 +65,9 @@ class LineConsole:
         self._start = ConsoleStart(services, self.readiness, self.ui)
         engine = services.engine
         attachments = Attachments(
-            services.working_folder, services.pictures_path, services.hub, lambda: no_pictures(engine.provider)
+            *(services.working_folder, services.pictures_path, services.hub),
+            lambda: no_pictures(engine.provider),
+            named=services.library is not None,
         )
         self.conversation = Conversation(
             engine,
@@ -159,12 +161,6 @@ class LineConsole:
     def terminal_given_away(self) -> Generator[None]:
         """Another program has the terminal."""
         with self._typed.left_alone(), self.dialogue.silent():
-            yield
-
-    @contextmanager
-    def unseen(self) -> Generator[None]:
-        """What is typed meanwhile is a secret: the terminal doesn't show it."""
-        with self._typed.unseen():
             yield
 
     # -- lines

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 from console_app.domain.safe_text import one_line, visible
 from console_app.headless.output import OutputStreams
@@ -17,10 +17,14 @@ MOST_LISTED = 30
 
 
 class Dialogue:
-    """Of one terminal. `newest` gives the number of the newest line that was typed."""
+    """Of one terminal. `newest` gives the number of the newest line that was typed, `unseen` keeps the terminal from
+    showing what is typed within."""
 
-    def __init__(self, output: OutputStreams, newest: Callable[[], int]) -> None:
+    def __init__(
+        self, output: OutputStreams, newest: Callable[[], int], unseen: Callable[[], AbstractContextManager[None]]
+    ) -> None:
         self._output = output
+        self._unseen = unseen
         self.newest = newest
         self._held: list[str] | None = None  # what is to be said once the terminal is ours again
         self._turns = asyncio.Lock()
@@ -76,19 +80,23 @@ class Dialogue:
         """Leaves the question that waits; False when none does."""
         return self.take(LEAVE, self._asked_at + 1)
 
-    async def ask(self, question: str) -> str | None:
-        """The line that was typed, None where the question was left."""
+    async def ask(self, question: str, *, secret: bool = False) -> str | None:
+        """The line that was typed, None where the question was left; a `secret` one is not shown by the terminal."""
         async with self._turns:
             await self.keeps_up()
-            self._asked_at = self.newest()
-            self.say(question)
-            self._answer = asyncio.get_running_loop().create_future()
-            self.opened.set()
-            try:
-                return await self._answer
-            finally:
-                self.opened.clear()
-                self._answer = None
+            with self._unseen() if secret else nullcontext():
+                return await self._line(question)
+
+    async def _line(self, question: str) -> str | None:
+        self._asked_at = self.newest()
+        self.say(question)
+        self._answer = asyncio.get_running_loop().create_future()
+        self.opened.set()
+        try:
+            return await self._answer
+        finally:
+            self.opened.clear()
+            self._answer = None
 
     async def choose(self, title: str, options: Mapping[str, str]) -> str | None:
         """One of `options`, a value and what there is to say of it: by its number, or by words that only it has."""

@@ -33,7 +33,7 @@ async def _value(
     dialogue: Dialogue, field: FormField, part: Mapping[str, Any], known: Any, place: str
 ) -> tuple[Any] | None:
     question = f"{place}: {_question(field, part, known)}"
-    while (line := await dialogue.ask(question)) is not None:
+    while (line := await dialogue.ask(question, secret=field.is_secret)) is not None:
         value: Any = None
         try:
             value = known if line == "" else None if line.strip() == NOTHING else _read(field, part, line)
@@ -62,7 +62,9 @@ def _question(field: FormField, part: Mapping[str, Any], known: Any) -> str:
             words.append("a number")
         case _:
             words += ["as JSON"] if _is_json(part) else []
-    if known is not None:
+    if field.is_secret:
+        words.append("What you type is not shown")
+    elif known is not None:
         words.append(
             f"now: {one_line(known if isinstance(known, str) else json.dumps(known, ensure_ascii=False), 2000)}"
         )

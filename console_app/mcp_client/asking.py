@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import webbrowser
 from collections.abc import Awaitable, Callable, Generator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from console_app.config.browser_page import page_in_use
+from console_app.config.web_browser import start_browser
 from console_app.domain import forms
 from console_app.domain.ports.toolset import CallReporter
 from console_app.domain.questions import (
@@ -44,7 +44,7 @@ async def open_in_browser(url: str) -> None:
     if (page := page_in_use()) is not None:
         page.open_url(url)
         return
-    await asyncio.to_thread(webbrowser.open, url)
+    await asyncio.to_thread(start_browser(url).wait)
 
 
 class Asking:

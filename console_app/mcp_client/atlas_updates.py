@@ -1,12 +1,13 @@
 """Progress messages that carry more than words: `MCP_UPDATE:{…}`, as servers written for Atlas send them.
 
-Their text is what the panel shows, a message to the user is a log line, and their artifacts become files. A message
-that can't be read stays what it is.
+Their text is what the panel shows, a message to the user is a log line, and their artifacts become files, as does what
+stood on the canvas last. The model reads where they are. A message that can't be read stays what it is.
 """
 
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
@@ -24,22 +25,27 @@ _LEVELS: Final[dict[str, Level]] = {"success": "notice", "warning": "warning", "
 
 
 class AtlasUpdates:
-    """The reporter of one call, which unpacks what comes by as progress. `artifacts` are all that it saved."""
+    """The reporter of one call, which unpacks what comes by as progress."""
 
     def __init__(self, reporter: CallReporter, files: ResultFiles) -> None:
         self._reporter = reporter
         self._files = files
-        self._saving: list[asyncio.Task[Artifact | None]] = []
-
-    async def artifacts(self) -> tuple[Artifact, ...]:
-        """Those that came, in their order, once they are saved."""
-        saved = await asyncio.gather(*self._saving)
-        return tuple(one for one in saved if one is not None)
+        self._saving: list[asyncio.Task[tuple[str, Artifact | None]]] = []
+        self._canvas = ""  # as it stands: each update replaces the one before
 
     async def with_artifacts(self, result: ToolResult) -> ToolResult:
-        """`result` with those that came before it."""
-        sent = await self.artifacts()
-        return result.model_copy(update={"artifacts": (*sent, *result.artifacts)}) if sent else result
+        """`result` with the files that came before it, which its text names."""
+        if self._canvas:
+            drawn = base64.b64encode(self._canvas.encode(errors="replace")).decode()
+            self._saving.append(
+                asyncio.create_task(self._save({"name": "canvas.html", "b64": drawn, "mime": "text/html"}))
+            )
+        if not self._saving:
+            return result
+        saved = await asyncio.gather(*self._saving)
+        content = "\n".join([*filter(None, [result.content]), *(named for named, _ in saved)])
+        files = [one for _, one in saved if one is not None]
+        return result.model_copy(update={"content": content, "artifacts": (*files, *result.artifacts)})
 
     def progress(self, progress: float, total: float | None, message: str | None) -> None:
         update = _read(message) if message is not None and message.startswith(PREFIX) else None
@@ -53,17 +59,18 @@ class AtlasUpdates:
         for artifact in artifacts[: MOST_ARTIFACTS - len(self._saving)]:
             if isinstance(artifact, dict):
                 self._saving.append(asyncio.create_task(self._save(cast("dict[str, Any]", artifact))))
+        self._canvas = _text(update, "content") if update.get("type") == "canvas_update" else self._canvas
         own, text = _text(update, "message"), _text(update, "progress_message")
         if own:
             self._reporter.log(_LEVELS.get(_text(update, "subtype"), "info"), own)
         kind = _text(update, "type").replace("_", " ")
         return text or own or kind or None
 
-    async def _save(self, artifact: Mapping[str, Any]) -> Artifact | None:
+    async def _save(self, artifact: Mapping[str, Any]) -> tuple[str, Artifact | None]:
         name, mime = _text(artifact, "name") or "artifact", _text(artifact, "mime") or "application/octet-stream"
         named, saved = await asyncio.to_thread(self._files.save, _text(artifact, "b64"), mime, name, name)
         self._reporter.log("info", named)
-        return saved
+        return named, saved
 
     # The rest is the call's own.
 

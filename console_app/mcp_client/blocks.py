@@ -45,18 +45,22 @@ def clean_prompt(result: dict[str, Any]) -> dict[str, Any]:
 
 def clean_block(block: Any) -> Any:
     """The block itself; a text that names it and what it holds, where it is none that is known."""
+    problem: ValidationError | None = None
     try:
         _adapter.validate_python(block, by_name=False)
     except ValidationError as error:
-        return {"type": "text", "text": _named(block, error)}
-    return block
+        problem = error
+    # The models of the SDK take a block without a type, those of a whole result don't.
+    if problem is None and isinstance(block, dict) and "type" in block:
+        return block  # pyright: ignore[reportUnknownVariableType]
+    return {"type": "text", "text": _named(block, problem)}
 
 
-def _named(block: Any, error: ValidationError) -> str:
+def _named(block: Any, error: ValidationError | None) -> str:
     kind: Any = cast("dict[str, Any]", block).get("type") if isinstance(block, dict) else None
     text = json.dumps(block, ensure_ascii=False, default=str)
     shown = text if len(text) <= LONGEST else f"{text[:LONGEST]}… ({len(text)} characters)"
-    if kind in ("text", "image", "audio", "resource_link", "resource"):
+    if error is not None and kind in ("text", "image", "audio", "resource_link", "resource"):
         fields = cast("dict[str, Any]", block)
         problem = next((one for one in _problems(error, fields)), faults.first_problem(error))
         return f"[a block of type {kind} that can't be read ({problem}): {shown}]"

@@ -24,7 +24,8 @@ from mcp_types import (
 )
 from pydantic import FileUrl
 
-from console_app.domain import questions
+from console_app.config.redaction import Redactor
+from console_app.domain import forms, questions
 from console_app.domain.errors import FanoutError
 from console_app.domain.ports.toolset import CallReporter
 from console_app.domain.questions import Elicitation, ElicitationAnswer, SamplingRequest
@@ -40,17 +41,22 @@ T = TypeVar("T")
 class Callbacks:
     """One connection's answers. What belongs to a call ends with it: the server then hears `cancel`."""
 
-    def __init__(self, server: str, wire: Wire, asking: Asking, roots: Callable[[], Sequence[Path]]) -> None:
+    def __init__(
+        self, server: str, wire: Wire, asking: Asking, roots: Callable[[], Sequence[Path]], given: Redactor
+    ) -> None:
         self._server = server
         self._wire = wire
         self._asking = asking
         self._roots = roots
+        self._given = given
 
     async def elicit(self, context: ClientRequestContext, params: ElicitRequestParams) -> ElicitResult | ErrorData:
         """A form or a page for the user."""
         call, waiting = self._wire.asking()
         question = self._question(params, call, waiting)
         answer = await _for_calls(waiting, self._asking.elicit(question, _reporters(waiting)))
+        if answer is not None and answer.content is not None:
+            self._given.add(*forms.secrets_in(question.schema, answer.content))
         return _elicit_result(answer or ElicitationAnswer("cancel"))
 
     async def open_pages(self, pages: Sequence[ElicitRequestURLParams], call: WireCall) -> bool:

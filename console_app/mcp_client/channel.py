@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import httpx2
 
     from console_app.mcp_client.http import HttpConversation
-    from console_app.mcp_client.oauth import SignIn
+    from console_app.mcp_client.oauth_steps import GuardedSteps
     from console_app.mcp_client.session import ServerSession, Surroundings
     from console_app.mcp_client.stdio import StdioConversation
 
@@ -143,7 +143,7 @@ class HttpChannel:
         self._has_tokens = False
         self._legacy = config.kind == "sse"
         self._conversation: HttpConversation | None = None
-        self._sign_in: SignIn | None = None
+        self._sign_in: GuardedSteps | None = None
 
     async def start(self) -> None:
         """Loads the SDK, and what was kept of a sign-in."""
@@ -155,6 +155,10 @@ class HttpChannel:
         auth: httpx2.Auth | None = None
         if self._plan.kind == "bearer":
             auth = oauth.BearerAuth(self._plan.token)
+        elif self._plan.kind == "client_credentials":
+            stored = StoredSignIn(self._credentials, self._config, self._plan)
+            machine = await sdk.load("machine_sign_in")
+            auth = self._sign_in = machine.MachineSignIn(self._config.url or "", self._plan, stored)
         elif self._plan.kind == "oauth":
             stored = StoredSignIn(self._credentials, self._config, self._plan)
             self._has_tokens = oauth.has_tokens(await stored.read())

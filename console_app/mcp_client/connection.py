@@ -58,7 +58,7 @@ class Connection:
         self.reason = config.problem if config.disabled else ""  # off, and why it can't be switched on
         self.catalogue = Catalogue(config.name, self._ready_session, shared.files, config.timeout or CONNECT_SECONDS)
         shared.redactor.add(*secrets_of_server(config))
-        self._given = Redactor(secrets_of_server(config, sure=True))  # what the server may give back
+        self._given = Redactor(secrets_of_server(config, sure=True), shared.redactor)  # what the server may give back
         self._log = ServerLog(shared.log_dir, config.name, shared.redactor)
         self._shared = shared
         self._page = SignInPage(config.name, shared.asking)
@@ -218,7 +218,7 @@ class Connection:
             self._shared.exchanges,
             lambda: self.catalogue.log_level,
             None if roots == "none" else lambda: folders(roots, self._shared.asking.roots),
-            self._given.without_known_in,
+            self._given,
         )
 
     def _ready(self, session: ServerSession) -> None:
@@ -396,5 +396,6 @@ class Connection:
             resources=len(offers.resources) + len(offers.templates),
             problems=offers.problems,
             log_level=self.catalogue.log_level,
+            runs=self.identity.text,
             facts=(told_of(self.config.root_plan, self._shared.asking.roots), *self.config.facts),
         )

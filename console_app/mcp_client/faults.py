@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import re
 from collections.abc import Iterator
 from typing import cast
 
@@ -59,7 +60,7 @@ def connection_reason(error: BaseException) -> str:
     """Why talking to a server failed, as far as the exception tells."""
     found = cause(error)
     name = type(found).__name__
-    text = str(found).strip()
+    text = _in_our_words(str(found).strip())
     if name == "ConnectError":
         refused = "refused" in text.lower() or "all connection attempts failed" in text.lower()
         return "connection refused" if refused else one_line(f"can't connect: {text}", LONGEST)
@@ -88,9 +89,40 @@ def first_problem(error: ValidationError) -> str:
     return f"{where}: {first['msg']}" if where else first["msg"]
 
 
+def no_answer_reason(error: Exception) -> str:
+    """Why something is no JSON-RPC answer: not a line for each kind of message that it isn't either."""
+    if not isinstance(error, ValidationError):
+        return str(error).partition("\n")[0]
+    problems = error.errors(include_url=False, include_input=False)
+    answers = [one for one in problems if one["loc"] and one["loc"][0] in ("JSONRPCResponse", "JSONRPCError")]
+    # An answer holds a result or an error: what it lacks of the other kind is none of its faults.
+    found = next((one for one in answers if one["type"] != "missing"), (answers or problems)[0])
+    where = ".".join(str(part) for part in found["loc"] if not str(part).startswith("JSONRPC"))
+    return f"{where}: {found['msg']}" if where else found["msg"]
+
+
+def _in_our_words(text: str) -> str:
+    """What the SDK says of an answer over HTTP that is no message: a page about its models, and the answer itself."""
+    if text.strip() == "Unexpected content type:":
+        return "the answer has no content type"
+    said = text.removeprefix("Failed to parse JSON response: ")
+    if said == text or "validation error" not in said:
+        return said
+    if broken := re.search(r"Invalid JSON: (.*?)(?: \[type=|$)", said):
+        what = f"Invalid JSON: {broken[1]}"
+    else:
+        answers = re.findall(r"JSONRPC(?:Response|Error)\.?(\S*)\s+(.*?) \[type=(\w+)", said)
+        nothing = ("", "it has neither a result nor an error", "")
+        where, problem, _ = next((one for one in answers if one[2] != "missing"), nothing)
+        what = f"{where}: {problem}" if where else problem
+    return f"the answer can't be read as JSON-RPC ({one_line(what, 120)})"
+
+
 def protocol_reason(message: str, refusal: str = "") -> str:
     """The SDK's words for what came of a request in ours; `refusal` is the HTTP status that it leaves out."""
-    text = message.removeprefix("Failed to parse JSON response: ")
+    text = _in_our_words(message)
+    if text.startswith("the answer "):
+        return f"The server's {text.removeprefix('the ')}."
     if "Server-sent event exceeded" in text:
         return f"The result is too large: the limit is {LARGEST_LINE // 2**20} MB."
     if text in {"Connection closed", "SSE stream ended without a response"}:

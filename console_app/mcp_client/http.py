@@ -7,6 +7,7 @@ and responses count what they hold once it is decoded.
 from __future__ import annotations
 
 import asyncio
+import codecs
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from http import HTTPStatus
@@ -165,7 +166,8 @@ class _CheckedResponse(httpx2.Response):
             async for piece in taken_events(super().aiter_bytes(chunk_size), LARGEST_LINE):
                 yield piece
         elif kind.startswith("application/json"):
-            yield taken(b"".join([piece async for piece in self._limited(chunk_size)]))
+            whole = b"".join([piece async for piece in self._limited(chunk_size)])
+            yield taken(whole.removeprefix(codecs.BOM_UTF8))
         else:
             async for piece in self._limited(chunk_size):
                 yield piece

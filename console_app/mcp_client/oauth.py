@@ -8,37 +8,19 @@ loopback, and a connection that is made in the background never opens a page by 
 
 from __future__ import annotations
 
-import ipaddress
-import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable
-from typing import Any, TypeVar
-from urllib.parse import urlsplit
+from collections.abc import Awaitable, Callable
+from typing import Any
 
 import httpx2
-from mcp.client.auth import OAuthClientProvider, OAuthRegistrationError, OAuthTokenError
-from mcp.client.auth.utils import extract_resource_metadata_from_www_auth
-from mcp.shared.auth import (
-    AuthorizationCodeResult,
-    OAuthClientInformationFull,
-    OAuthClientMetadata,
-    OAuthMetadata,
-    OAuthToken,
-    ProtectedResourceMetadata,
-)
-from pydantic import AnyUrl, BaseModel, ValidationError
+from mcp.shared.auth import AuthorizationCodeResult, OAuthClientInformationFull, OAuthClientMetadata, OAuthToken
+from pydantic import AnyUrl
 
-from console_app.domain.endpoint import is_loopback
-from console_app.mcp_client import callback, faults
+from console_app.mcp_client import callback
 from console_app.mcp_client.callback import SignInRefused
-from console_app.mcp_client.sign_in import SIGN_IN_STEP, AuthPlan, StoredSignIn, expires_at
+from console_app.mcp_client.oauth_steps import GuardedSteps, dump, model_of, port_of, refusal_of
+from console_app.mcp_client.sign_in import AuthPlan, StoredSignIn, expires_at
 from console_app.mcp_client.wire import current_call
 
-log = logging.getLogger(__name__)
-M = TypeVar("M", bound=BaseModel)
-LONGEST_TOKEN = 65_536  # characters; more fits into no header
-LONGEST_LIFE = 10**10  # seconds, some three hundred years; what has no end in numbers can't be counted with
-LONGEST_ADDRESS = 16_000  # characters; a browser is started with it as an argument
-MOST_REQUESTS = 20  # of one sign-in: discovery takes at most six, then registration and token
 SIGN_IN = "to sign in"  # what a call asks for meanwhile
 OpenPage = Callable[[str, str], Awaitable[None]]
 """Takes the address, and the id of the call that needs it or "". Raises SignInNeeded where this is no moment for it."""
@@ -59,18 +41,18 @@ class BearerAuth(httpx2.Auth):
 class StoredTokens:
     """The SDK's TokenStorage over what is kept of one server."""
 
-    def __init__(self, stored: StoredSignIn, plan: AuthPlan, redirect_uri: str) -> None:
+    def __init__(self, stored: StoredSignIn, plan: AuthPlan, redirect_uri: str = "") -> None:
         self._stored = stored
         self._plan = plan
         self._redirect_uri = redirect_uri
 
     async def get_tokens(self) -> OAuthToken | None:
         """The tokens of the last sign-in or refresh."""
-        return _model(OAuthToken, (await self._stored.read()).get("tokens"))
+        return model_of(OAuthToken, (await self._stored.read()).get("tokens"))
 
     async def set_tokens(self, tokens: OAuthToken) -> None:
         """Keeps them, with the time they expire at."""
-        await self._stored.update(tokens=_dump(tokens), expires_at=expires_at(tokens.expires_in))
+        await self._stored.update(tokens=dump(tokens), expires_at=expires_at(tokens.expires_in))
 
     async def get_client_info(self) -> OAuthClientInformationFull | None:
         """The client of mcp.json, else the one registered before for the same place to come back to."""
@@ -80,10 +62,10 @@ class StoredTokens:
             return OAuthClientInformationFull(
                 client_id=plan.client_id,
                 client_secret=plan.client_secret or None,
-                redirect_uris=[AnyUrl(self._redirect_uri)],
+                redirect_uris=[AnyUrl(self._redirect_uri)] if self._redirect_uri else None,
                 token_endpoint_auth_method=method,
             )
-        client = _model(OAuthClientInformationFull, (await self._stored.read()).get("client"))
+        client = model_of(OAuthClientInformationFull, (await self._stored.read()).get("client"))
         known = [str(uri) for uri in client.redirect_uris or ()] if client is not None else []
         return client if not known or self._redirect_uri in known else None
 
@@ -91,10 +73,10 @@ class StoredTokens:
         """Keeps a registration. Raises SignInRefused for one that would lead the code elsewhere."""
         if client_info.redirect_uris and self._redirect_uri not in map(str, client_info.redirect_uris):
             raise SignInRefused("the authorization server registered another place to come back to")
-        await self._stored.update(client=_dump(client_info))
+        await self._stored.update(client=dump(client_info))
 
 
-class SignIn(OAuthClientProvider):
+class SignIn(GuardedSteps):
     """The SDK's provider, with its memory between runs. `open_page` gets the address for the user's browser."""
 
     def __init__(
@@ -102,106 +84,26 @@ class SignIn(OAuthClientProvider):
     ) -> None:
         self._callback = back
         redirect_uri = f"http://127.0.0.1:{back.port}{callback.PATH}"
-        super().__init__(
-            server_url=url,
-            client_metadata=OAuthClientMetadata(
-                client_name="Fanout",
-                redirect_uris=[AnyUrl(redirect_uri)],
-                grant_types=["authorization_code", "refresh_token"],
-                response_types=["code"],
-            ),
-            storage=StoredTokens(stored, plan, redirect_uri),
-            redirect_handler=self._to_browser,
-            callback_handler=self._from_browser,
-            client_metadata_url=plan.client_metadata_url or None,
+        client = OAuthClientMetadata(
+            client_name="Fanout",
+            redirect_uris=[AnyUrl(redirect_uri)],
+            grant_types=["authorization_code", "refresh_token"],
+            response_types=["code"],
         )
-        self._stored = stored
-        self._plan = plan
+        super().__init__(url, plan, stored, client, StoredTokens(stored, plan, redirect_uri))
+        self.context.redirect_handler = self._to_browser
+        self.context.callback_handler = self._from_browser
         self._open_page = open_page
 
     def close(self) -> None:
         """Gives back the port that a sign-in would have come back to."""
         self._callback.release()
 
-    async def _auth_flow(self, request: httpx2.Request) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
-        # Where the steps of a sign-in go is said by servers: each is judged before it is sent.
-        steps = super()._auth_flow(request)
-        try:
-            step, count = await anext(steps), 0
-            while True:
-                if step is not request:
-                    count += 1
-                    self._judge(step, count)
-                response = yield step
-                if step is request:
-                    self._check_challenge(response)
-                step = await steps.asend(response)
-        except StopAsyncIteration:
-            return
-        except (OAuthTokenError, OAuthRegistrationError) as error:
-            # Where an answer does not fit, the SDK's words hold the answer itself: tokens and client secrets.
-            problem = error.__cause__ or error.__context__
-            if isinstance(problem, ValidationError):
-                what = str(error).partition(":")[0]
-                raise SignInRefused(f"{what[:1].lower()}{what[1:]}: {faults.first_problem(problem)}") from None
-            raise
-        finally:
-            await steps.aclose()
-
-    def _judge(self, step: httpx2.Request, count: int) -> None:
-        """Raises SignInRefused for a step that leads where it must not; bounds the others (`mcp_client.http`)."""
-        url = str(step.url)
-        if count > MOST_REQUESTS:
-            raise SignInRefused(f"it did not end after {MOST_REQUESTS} requests")
-        if why := refusal_of(url, self.context.server_url):
-            raise SignInRefused(why)
-        self._check_pkce()
-        step.headers["Accept-Encoding"] = "identity"
-        step.extensions = {**step.extensions, SIGN_IN_STEP: True}
-
-    def _check_challenge(self, response: httpx2.Response) -> None:
-        """What protects a server is told by that server (RFC 9728, section 3)."""
-        url = extract_resource_metadata_from_www_auth(response) if response.status_code in {401, 403} else None
-        if url is not None and not _same_host(url, self.context.server_url):
-            raise SignInRefused(f"what protects the server is told by another host, {_host(url)}")
-
-    def _check_pkce(self) -> None:
+    def _check_flow(self) -> None:
         metadata = self.context.oauth_metadata
         methods = metadata.code_challenge_methods_supported if metadata is not None else None
         if methods is not None and "S256" not in methods:
             raise SignInRefused("the authorization server takes no PKCE with S256, without which a code can be stolen")
-
-    async def _initialize(self) -> None:
-        # The SDK reads the tokens alone: without their expiry and the server's endpoints an expired one would be sent,
-        # refused and thrown away, and never refreshed.
-        await super()._initialize()
-        stored, context = await self._stored.read(), self.context
-        context.token_expiry_time = stored.get("expires_at")
-        context.oauth_metadata = _model(OAuthMetadata, stored.get("metadata")) or context.oauth_metadata
-        context.protected_resource_metadata = (
-            _model(ProtectedResourceMetadata, stored.get("resource")) or context.protected_resource_metadata
-        )
-        context.auth_server_url = stored.get("authorization_server") or context.auth_server_url
-
-    async def _handle_token_response(self, response: httpx2.Response) -> None:
-        token = _token(response.content)  # the SDK words what doesn't fit
-        if token is not None and (why := _why_unusable(token)):
-            raise SignInRefused(f"the authorization server's token is none: {why}")
-        await super()._handle_token_response(response)
-        context = self.context
-        await self._stored.update(
-            metadata=_dump(context.oauth_metadata),
-            resource=_dump(context.protected_resource_metadata),
-            authorization_server=context.auth_server_url,
-        )
-
-    async def _handle_refresh_response(self, response: httpx2.Response) -> bool:
-        token = _token(response.content)
-        if response.status_code == 200 and (token is None or _why_unusable(token)):
-            log.warning("the answer to a refresh holds no token")  # the SDK would log the answer
-            self.context.clear_tokens()
-            return False
-        return await super()._handle_refresh_response(response)
 
     async def _perform_authorization_code_grant(self) -> tuple[str, str]:
         call = current_call.get()  # set where a call's request was refused: its deadline isn't the user's
@@ -221,19 +123,10 @@ class SignIn(OAuthClientProvider):
         self._fit_client_authentication()
         return await super()._exchange_token_authorization_code(auth_code, code_verifier)
 
-    def _fit_client_authentication(self) -> None:
-        """A client from mcp.json sends its secret in the way that the server takes it, unless the file says how."""
-        client, metadata = self.context.client_info, self.context.oauth_metadata
-        if client is None or not self._plan.client_secret or self._plan.token_endpoint_auth_method or not metadata:
-            return
-        taken = metadata.token_endpoint_auth_methods_supported or ["client_secret_basic"]
-        if client.token_endpoint_auth_method not in taken and "client_secret_post" in taken:
-            client.token_endpoint_auth_method = "client_secret_post"
-
     async def _to_browser(self, url: str) -> None:
         if why := refusal_of(url, self.context.server_url):
             raise SignInRefused(why)
-        self._check_pkce()
+        self._check_flow()
         await self._callback.open()
         try:
             call = current_call.get()
@@ -254,7 +147,7 @@ async def sign_in(url: str, plan: AuthPlan, stored: StoredSignIn, open_page: Ope
     """A provider that comes back to the port of the last sign-in where it can: that one is registered."""
     client = (await stored.read()).get("client")
     registered = client.get("redirect_uris") if isinstance(client, dict) else None  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
-    before = _port(registered[0]) if isinstance(registered, list) and registered else None  # pyright: ignore[reportUnknownArgumentType]
+    before = port_of(registered[0]) if isinstance(registered, list) and registered else None  # pyright: ignore[reportUnknownArgumentType]
     back = callback.Callback(plan.redirect_port or before)
     try:
         return SignIn(url, plan, stored, open_page, back)
@@ -263,86 +156,6 @@ async def sign_in(url: str, plan: AuthPlan, stored: StoredSignIn, open_page: Ope
         raise
 
 
-def refusal_of(url: str, server_url: str) -> str:
-    """Why a sign-in to `server_url` must not go to `url`, or "": codes and tokens go over https, or stay on this
-    machine, and a server elsewhere has no business with addresses of ours."""
-    try:
-        parts = urlsplit(url)
-        host = parts.hostname or ""
-    except ValueError:
-        return "it leads to an address that can't be read"
-    if len(url) > LONGEST_ADDRESS:
-        return f"it leads to an address of {len(url):,} characters, at {host[:100]}"
-    if "#" in url:  # what is asked for, `state` and the challenge too, would stand behind it and be sent to nobody
-        return f"it leads to an address with a fragment, at {host}"
-    if parts.scheme not in {"http", "https"} or not host:
-        return f"it leads to an address that is no web page ({parts.scheme or 'without a scheme'})"
-    if parts.username is not None:
-        return f"it leads to an address with a user name in it, at {host}"
-    if _is_near(url) and not _is_near(server_url):
-        return f"a server elsewhere sends the sign-in to {host}, which is on this machine or network"
-    if parts.scheme == "http" and not is_loopback(url):
-        return f"it would go to {host} over plain http, for all to read"
-    return ""
-
-
-def _is_near(url: str) -> bool:
-    host = _host(url)
-    if is_loopback(url) or host == "localhost" or host.endswith((".localhost", ".local", ".internal")):
-        return True
-    try:
-        return not ipaddress.ip_address(host).is_global
-    except ValueError:
-        return False
-
-
-def _host(url: str) -> str:
-    try:
-        return (urlsplit(url).hostname or "").rstrip(".")
-    except ValueError:
-        return ""
-
-
-def _same_host(one: str, other: str) -> bool:
-    return _host(one) == _host(other) and _port(one) == _port(other)
-
-
 def has_tokens(stored: dict[str, Any]) -> bool:
     """Whether there is something to try before anybody has to sign in."""
     return isinstance(stored.get("tokens"), dict)
-
-
-def _port(uri: object) -> int | None:
-    try:
-        return urlsplit(str(uri)).port
-    except ValueError:
-        return None
-
-
-def _dump(model: BaseModel | None) -> dict[str, Any] | None:
-    return model.model_dump(mode="json", exclude_none=True) if model is not None else None
-
-
-def _token(content: bytes) -> OAuthToken | None:
-    try:
-        return OAuthToken.model_validate_json(content)
-    except ValidationError:
-        return None
-
-
-def _why_unusable(token: OAuthToken) -> str:
-    """Why a token can't be sent as a header or kept, or ""."""
-    for text in (token.access_token, token.refresh_token or "-"):
-        if not (text and text.isascii() and text.isprintable()) or len(text) > LONGEST_TOKEN:
-            return "it has characters or a length no token has"
-    return "it holds for no time there is" if abs(token.expires_in or 0) > LONGEST_LIFE else ""
-
-
-def _model(kind: type[M], data: Any) -> M | None:
-    """A model of what was kept, or None where that doesn't fit any more."""
-    if not isinstance(data, dict):
-        return None
-    try:
-        return kind.model_validate(data)
-    except ValidationError:
-        return None

@@ -70,16 +70,25 @@ async def every_page(fetch: Callable[[str | None], Awaitable[P]], listed: Callab
     return pages
 
 
+def cut_short(pages: Sequence[_Page]) -> str:
+    """Why these pages are not the whole list, or ""."""
+    if not pages or not pages[-1].next_cursor:
+        return ""
+    if len(pages) == MOST_PAGES:
+        return f"its list goes on after {MOST_PAGES:,} pages"
+    return f"its list goes on after {MOST_LISTED:,} entries, or in a circle"
+
+
 async def offers(client: Client, server: str) -> Offers:
     """Every prompt, resource and template that the server advertises."""
     problems: list[str] = []
     capable = client.server_capabilities
-    prompts = await _listed(lambda: _prompts(client, server), "prompts", problems) if capable.prompts else ()
+    prompts = await _listed(lambda: _prompts(client, server, problems), "prompts", problems) if capable.prompts else ()
     resources: Sequence[Resource] = ()
     templates: Sequence[ResourceTemplate] = ()
     if capable.resources:
-        resources = await _listed(lambda: _resources(client, server), "resources", problems)
-        templates = await _listed(lambda: _templates(client, server), "resource templates", problems)
+        resources = await _listed(lambda: _resources(client, server, problems), "resources", problems)
+        templates = await _listed(lambda: _templates(client, server, problems), "resource templates", problems)
     return Offers(tuple(prompts), tuple(resources), tuple(templates), tuple(problems))
 
 
@@ -94,8 +103,14 @@ async def _listed(fetch: Callable[[], Awaitable[Sequence[T]]], what: str, proble
     return ()
 
 
-async def _prompts(client: Client, server: str) -> list[ServerPrompt]:
+def _add_rest(what: str, pages: Sequence[_Page], problems: list[str]) -> None:
+    if why := cut_short(pages):
+        problems.append(f"the {what} are not all here: {why}")
+
+
+async def _prompts(client: Client, server: str, problems: list[str]) -> list[ServerPrompt]:
     pages = await every_page(lambda cursor: client.list_prompts(cursor=cursor), lambda page: page.prompts)
+    _add_rest("prompts", pages, problems)
     return [
         ServerPrompt(
             server,
@@ -112,8 +127,9 @@ async def _prompts(client: Client, server: str) -> list[ServerPrompt]:
     ]
 
 
-async def _resources(client: Client, server: str) -> list[Resource]:
+async def _resources(client: Client, server: str, problems: list[str]) -> list[Resource]:
     pages = await every_page(lambda cursor: client.list_resources(cursor=cursor), lambda page: page.resources)
+    _add_rest("resources", pages, problems)
     return [
         Resource(server, one.uri, one.name, one.title or "", one.description or "", one.mime_type or "", one.size)
         for page in pages
@@ -121,10 +137,11 @@ async def _resources(client: Client, server: str) -> list[Resource]:
     ]
 
 
-async def _templates(client: Client, server: str) -> list[ResourceTemplate]:
+async def _templates(client: Client, server: str, problems: list[str]) -> list[ResourceTemplate]:
     pages = await every_page(
         lambda cursor: client.list_resource_templates(cursor=cursor), lambda page: page.resource_templates
     )
+    _add_rest("resource templates", pages, problems)
     return [
         ResourceTemplate(
             server,

@@ -32,6 +32,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
 from console_app._version import __version__
+from console_app.config.redaction import Redactor
 from console_app.domain.events import Level
 from console_app.domain.ports.toolset import CallReporter
 from console_app.mcp_client import convert, faults, reading
@@ -70,7 +71,7 @@ class Surroundings:
     exchanges: Exchanges = field(default_factory=Exchanges)
     log_level: Callable[[], Level] = lambda: "info"
     roots: Callable[[], Sequence[Path]] | None = None  # None: it is told nothing of folders
-    without_secrets: Callable[[Any], Any] = lambda data: data  # takes out of JSON data what the server was given
+    given: Redactor = field(default_factory=Redactor)  # knows the secrets that the server has, typed ones too
 
 
 class ServerSession:
@@ -136,6 +137,9 @@ class ServerSession:
                 rejected.append(RejectedTool(tool.name, "it is listed twice"))
             else:
                 tools[tool.name] = tool
+        else:
+            if why := reading.cut_short(pages):
+                rejected.append(RejectedTool("what comes after", why))
         listing = await asyncio.to_thread(_checked, tools, [*self._wire.rejected, *rejected])
         self._outputs.listed(listing.tools)
         return listing
@@ -279,8 +283,10 @@ async def open_session(
     """
     changes = ChangeNotices()
     traffic = surroundings.exchanges.traffic(surroundings.server)
-    wire = Wire(surroundings.log, traffic, surroundings.log_level, surroundings.server, surroundings.without_secrets)
-    callbacks = Callbacks(surroundings.server, wire, surroundings.asking, surroundings.roots or tuple)
+    wire = Wire(surroundings.log, traffic, surroundings.log_level, surroundings.server, surroundings.given)
+    callbacks = Callbacks(
+        surroundings.server, wire, surroundings.asking, surroundings.roots or tuple, surroundings.given
+    )
     client = Client(
         wire.around(transport),
         mode="legacy" if legacy else "auto",

@@ -17,14 +17,9 @@ from console_app.domain.questions import Elicitation
 from console_app.mcp_client.asking import Asking
 
 SIGN_IN_STEP = "fanout_sign_in"  # in the extensions of a request that is a step of a sign-in
-_OAUTH_KEYS = {
-    "type",
-    "client_id",
-    "client_secret",
-    "client_metadata_url",
-    "redirect_port",
-    "token_endpoint_auth_method",
-}
+_CLIENT_KEYS = frozenset({"type", "issuer", "client_id", "client_secret", "token_endpoint_auth_method"})
+_OAUTH_KEYS = _CLIENT_KEYS | {"client_metadata_url", "redirect_port"}
+_MACHINE_KEYS = _CLIENT_KEYS | {"private_key", "signing_algorithm", "scope"}
 
 
 class SignInNeeded(Exception):
@@ -35,13 +30,17 @@ class SignInNeeded(Exception):
 class AuthPlan:
     """The `auth` key of mcp.json: "none", "oauth" (the default for a URL), a bearer token, or an object."""
 
-    kind: Literal["none", "bearer", "oauth"]
+    kind: Literal["none", "bearer", "oauth", "client_credentials"]
     token: str = ""
     client_id: str = ""
     client_secret: str = ""
     client_metadata_url: str = ""  # a public document that stands for the client, in place of registering
     redirect_port: int | None = None
     token_endpoint_auth_method: str = ""
+    issuer: str = ""  # the one authorization server that a sign-in may lead to; "": any that the server names
+    private_key: str = ""  # PEM; signs who we are, in place of a secret that is sent
+    signing_algorithm: str = "RS256"
+    scope: str = ""  # words between blanks; "": what the server says it needs
 
 
 def plan_of(config: ServerConfig) -> AuthPlan:
@@ -61,26 +60,43 @@ def plan_of(config: ServerConfig) -> AuthPlan:
         if not auth.get("token"):
             raise ValueError("`auth` of type bearer needs a `token`")
         return AuthPlan("bearer", token=str(auth["token"]))
+    if kind == "client_credentials":
+        return _machine_plan(_known(auth, _MACHINE_KEYS))
     if kind != "oauth":
-        raise ValueError(f"`auth` has the type {kind!r}; known are oauth, bearer and none")
-    return _oauth_plan(auth)
+        raise ValueError(f"`auth` has the type {kind!r}; known are oauth, client_credentials, bearer and none")
+    return _oauth_plan(_known(auth, _OAUTH_KEYS))
+
+
+def _known(auth: Mapping[str, Any], keys: frozenset[str]) -> dict[str, Any]:
+    """The fields in the spelling of mcp.json."""
+    snake = {_snake(key): value for key, value in auth.items()}
+    if unknown := sorted(snake.keys() - keys):
+        raise ValueError(f"`auth` has the unknown key {unknown[0]!r}")
+    return snake
 
 
 def _oauth_plan(auth: Mapping[str, Any]) -> AuthPlan:
-    snake = {_snake(key): value for key, value in auth.items()}
-    if unknown := sorted(snake.keys() - _OAUTH_KEYS):
-        raise ValueError(f"`auth` has the unknown key {unknown[0]!r}")
-    port = snake.get("redirect_port")
+    port = auth.get("redirect_port")
     if port is not None and (isinstance(port, bool) or not isinstance(port, int) or not 0 < port < 65536):
         raise ValueError("`auth.redirect_port` must be a port")
-    return AuthPlan(
-        "oauth",
-        client_id=str(snake.get("client_id") or ""),
-        client_secret=str(snake.get("client_secret") or ""),
-        client_metadata_url=str(snake.get("client_metadata_url") or ""),
-        redirect_port=port,
-        token_endpoint_auth_method=str(snake.get("token_endpoint_auth_method") or ""),
-    )
+    return AuthPlan("oauth", redirect_port=port, **_texts(auth, _OAUTH_KEYS - {"type", "redirect_port"}))
+
+
+def _machine_plan(auth: Mapping[str, Any]) -> AuthPlan:
+    texts = _texts(auth, _MACHINE_KEYS - {"type"})
+    for key in ("client_id", "issuer"):  # without an issuer, the server would say who gets the secret
+        if key not in texts:
+            raise ValueError(f"`auth` of type client_credentials needs `{key}`")
+    if ("client_secret" in texts) == ("private_key" in texts):
+        raise ValueError("`auth` of type client_credentials needs either `client_secret` or `private_key`")
+    if "private_key" in texts:
+        texts["token_endpoint_auth_method"] = "private_key_jwt"
+    return AuthPlan("client_credentials", **texts)
+
+
+def _texts(auth: Mapping[str, Any], keys: frozenset[str]) -> dict[str, Any]:
+    """Those of `keys` that say something."""
+    return {key: str(auth[key]) for key in keys if auth.get(key)}
 
 
 def _snake(key: str) -> str:

@@ -54,4 +54,5 @@ class ServerStatus:
     resources: int = 0  # templates included
     problems: tuple[str, ...] = ()  # lists that could not be had
     log_level: Level = "info"  # log lines below it are dropped
+    runs: str = ""  # its program or address, as approvals show it
     facts: tuple[str, ...] = ()  # which folders it is told of, and what mcp.json says of it for people

@@ -19,6 +19,7 @@ from mcp.shared.message import SessionMessage
 from mcp_types import INTERNAL_ERROR, ErrorData, JSONRPCError, JSONRPCMessage, jsonrpc_message_adapter
 
 from console_app.domain.safe_text import one_line
+from console_app.mcp_client import faults
 from console_app.mcp_client.lines import LARGEST_LINE, Oversized, find_id, weight
 from console_app.mcp_client.process import ServerProcess
 from console_app.mcp_client.progress_flood import ProgressFlood
@@ -117,7 +118,7 @@ class StdioConversation:
             start = one_line(line[:400].decode("utf-8", "replace"), 120)
             self._log.write_line(f"not an MCP message on stdout: {start}")
         if request is not None:
-            reason = str(error).partition("\n")[0]
+            reason = faults.no_answer_reason(error)
             return _failure(request, f"The server's answer can't be read as JSON-RPC ({one_line(reason, 120)}).")
         self.garbage = self.garbage or start
         self._garbage_lines += 1

@@ -26,6 +26,10 @@ class HubSwitch:
         disabled = (one for one in statuses if one.state is ServerState.DISABLED and not one.reason)
         return {status.name: status.description for status in disabled}
 
+    def runs(self, name: str) -> str:
+        """See ServerSwitch."""
+        return next((status.runs for status in self._hub.statuses() if status.name == name), "")
+
     async def switch_on(self, name: str) -> Sequence[ToolSpec]:
         """Its tools that are on, once it is up. Raises ServerError with the reason when it doesn't come up."""
         await self._hub.set_enabled(name, True)

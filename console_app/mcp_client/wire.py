@@ -26,6 +26,7 @@ from mcp_types import (
     JSONRPCResponse,
 )
 
+from console_app.config.redaction import Redactor
 from console_app.domain.events import Level
 from console_app.mcp_client.blocks import clean_prompt, clean_result
 from console_app.mcp_client.listing import clean_listing
@@ -59,10 +60,10 @@ class Wire:
         traffic: Traffic | None = None,
         log_level: Callable[[], Level] = lambda: "debug",
         server: str = "server",
-        without_secrets: Callable[[Any], Any] = lambda data: data,
+        given: Redactor | None = None,
     ) -> None:
         self._server = server
-        self._without_secrets = without_secrets
+        self._without_secrets = (given or Redactor()).without_known_in
         self._server_log = server_log
         self._log_level = log_level
         self._traffic = Traffic() if traffic is None else traffic

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from urllib.parse import urlsplit
 
-from console_app.config.redaction import HIDDEN, Redactor
+from console_app.config.key_shapes import HIDDEN
+from console_app.config.redaction import Redactor
 from console_app.domain.endpoint import VENDOR_URLS, ProviderConfig, is_loopback, origin
 from console_app.domain.safe_text import one_line
 
 _VENDOR_HOSTS = frozenset(urlsplit(url).hostname or "" for url in VENDOR_URLS.values())
-_KEY_LIKE = re.compile(r"\b(?:sk|pk|rk|gsk|xai)-[A-Za-z0-9_*.-]{6,}|(?<=Bearer )[^\s\"',]{6,}")
+# Of a key that endpoints quote with its middle left out, or in part.
+_PART_OF_A_KEY = re.compile(r"\b(?:sk|pk|rk|gsk|xai)-[A-Za-z0-9_*.-]{6,}|(?<=Bearer )[^\s\"',]{6,}")
 _PLAIN_HEADERS = frozenset({"anthropic-version", "anthropic-beta", "user-agent", "content-type", "http-referer"})
 
 
@@ -37,7 +39,7 @@ class EndpointAddress:
 
     def scrub(self, text: str) -> str:
         """`text` without keys: ours, those in headers and in the URL, and whatever looks like one."""
-        return _KEY_LIKE.sub(HIDDEN, self._redactor.without_known(text))
+        return _PART_OF_A_KEY.sub(HIDDEN, self._redactor.clean(text))
 
 
 def is_official(base_url: str | None) -> bool:

@@ -27,6 +27,8 @@ _MESSAGES = (
     "reason",
 )
 _DEEPEST = 6
+_LONGEST = 8_000  # characters of a message: a router's may hold another's, and that a list of findings
+_LONGEST_WORD = 200  # of a code, or of a field's name
 _MOST_FINDINGS = 5
 _TAGS = re.compile(r"<(script|style|head)\b.*?</\1\s*>|<[^>]*>", re.IGNORECASE | re.DOTALL)
 
@@ -41,8 +43,19 @@ class ErrorBody:
     upstream: str = ""  # the code of the endpoint behind a router
 
 
-def read_error(body: Any, depth: int = 0) -> ErrorBody:
-    """The error in `body`: parsed JSON of any shape, or a text."""
+def read_error(body: Any) -> ErrorBody:
+    """The error in `body`: parsed JSON of any shape, or a text. Of long words the beginning, as what an endpoint means
+    is looked for in them with patterns that a hostile one could keep busy."""
+    found = _read(body, 0)
+    return ErrorBody(
+        found.message[:_LONGEST],
+        found.code[:_LONGEST_WORD],
+        found.param[:_LONGEST_WORD],
+        found.upstream[:_LONGEST_WORD],
+    )
+
+
+def _read(body: Any, depth: int) -> ErrorBody:
     if depth > _DEEPEST:
         return ErrorBody()
     if isinstance(body, str):
@@ -52,7 +65,7 @@ def read_error(body: Any, depth: int = 0) -> ErrorBody:
     fields = obj(body)
     inner: Any = fields.get("error") or obj(fields.get("response")).get("error") or fields.get("errors")
     if isinstance(inner, str | list | dict) and inner:
-        found = read_error(inner, depth + 1)
+        found = _read(inner, depth + 1)
         if not found.message:
             found = ErrorBody(_message(fields, depth), found.code, found.param, found.upstream)
         code = found.code or _word(fields.get("code")) or ("" if fields.get("type") == "error" else _code(fields))
@@ -92,14 +105,14 @@ def _of_text(body: str, depth: int) -> ErrorBody:
             value: Any = json.loads(body)
         except (ValueError, RecursionError):
             return ErrorBody(body)
-        found = read_error(value, depth + 1)
+        found = _read(value, depth + 1)
         return found if found.message else ErrorBody(body, found.code)
     return ErrorBody(body)
 
 
 def _of_list(body: list[Any], depth: int) -> ErrorBody:
     """The findings of a list, each with the place it names; code and field are those of the first that has some."""
-    found = [read_error(one, depth + 1) for one in body[:_MOST_FINDINGS]]
+    found = [_read(one, depth + 1) for one in body[:_MOST_FINDINGS]]
     messages = [f"{_place(obj(one))}{error.message}" for one, error in zip(body, found, strict=False) if error.message]
     code = next((error.code for error in found if error.code), "")
     param = next((error.param for error in found if error.param), "")
@@ -117,7 +130,7 @@ def _message(fields: dict[str, Any], depth: int) -> str:
         if isinstance(value, str) and value.strip()[:1] not in ("{", "["):
             if value.strip():
                 return value
-        elif value and isinstance(value, str | list | dict) and (found := read_error(value, depth + 1).message):
+        elif value and isinstance(value, str | list | dict) and (found := _read(value, depth + 1).message):
             return found
     return ""
 
@@ -133,7 +146,7 @@ def _word(value: Any) -> str:
 def _with_upstream(error: ErrorBody, fields: dict[str, Any], depth: int) -> ErrorBody:
     """`error` with what a router was told itself: its own words are no more than "Provider returned error"."""
     raw: Any = obj(fields.get("metadata")).get("raw")
-    found = read_error(raw, depth + 1) if raw else ErrorBody()
+    found = _read(raw, depth + 1) if raw else ErrorBody()
     if not found.message or found.message in error.message:
         return error
     who = text(obj(fields.get("metadata")).get("provider_name"))

@@ -7,6 +7,7 @@ keys are taken out of every line.
 
 from __future__ import annotations
 
+import re
 import socket
 import ssl
 import time
@@ -149,7 +150,7 @@ def _reported(body: Any, where: EndpointAddress, tools_sent: bool) -> Fault:
     found = read_error(body)
     message, code = found.message, _codes(found)
     line = one_line(where.scrub(message or code), 400) or "no reason given"
-    status = int(found.code) if found.code.isdigit() and 400 <= int(found.code) < 600 else None
+    status = int(found.code) if re.fullmatch("[45][0-9]{2}", found.code) else None
     make = _Maker(where, status)
     error = _by_wording(make, line, message, code, status, tools_sent)
     if error is not None:

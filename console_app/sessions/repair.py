@@ -68,7 +68,8 @@ class _Closing:
             self._answer(step, _model(transcript))
             self._results(step, transcript)
         if transcript.turns[-1].outcome is None:
-            self._add(ev.Notice, level="warning", text=f"{self._why}{_again(transcript)}")
+            if again := _again(transcript):
+                self._add(ev.Notice, level="warning", text=again)
             self._add(ev.TurnFinished, outcome="cancelled", error=self._why)
         return self._events
 
@@ -128,7 +129,7 @@ def _again(transcript: Transcript) -> str:
     if not count:
         return ""
     calls, them = ("1 call was", "it") if count == 1 else (f"{count} calls were", "them")
-    return f" {calls} cut off: /retry runs {them} again."
+    return f"{calls} cut off: /retry runs {them} again."
 
 
 def _model(transcript: Transcript) -> str:

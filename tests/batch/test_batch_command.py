@@ -12,6 +12,7 @@ import pytest
 from console_app.batch.changes import interrupted, notes_of
 from console_app.batch.items import ItemPlan, make_items
 from console_app.batch.rows import read_rows
+from console_app.domain.batch import ItemUsage
 from console_app.domain.json_text import json_line
 from console_app.headless.json_outputs import schema
 from tests.batch.conftest import results
@@ -295,6 +296,7 @@ def test_a_dry_run_prices_what_is_left_and_touches_no_file(fanout: Inside) -> No
         names = items(fanout, "a", "b", "c", "d", "e")
         assert batch(fanout, server, names, "--limit", "2").code == 0
         asked = len(server.requests)
+        took = sum(one["usage"]["input_tokens"] + one["usage"]["output_tokens"] for one in found(fanout).values())
         path = fanout.cwd / "r.jsonl"
         with path.open("a") as file:  # as a run leaves it that is killed, or writes now
             file.write('{"version":')
@@ -302,7 +304,8 @@ def test_a_dry_run_prices_what_is_left_and_touches_no_file(fanout: Inside) -> No
         done = batch(fanout, server, names, "--dry-run")
         assert done.code == 0
         assert done.out.startswith("openai/test-model: 3 items, about ")
-        assert "2 of 5 items are done: what is told is of the 3 left." in done.err
+        said = f"2 of 5 items are done ({took:,} tokens: price not known): what is told is of the 3 left."
+        assert said in done.err
         assert batch(fanout, server, names, "--dry-run", "--limit", "1").out.startswith("openai/test-model: 1 items")
         other = items(fanout, "another", name="other.jsonl")
         refused = batch(fanout, server, other, "--dry-run")
@@ -313,7 +316,21 @@ def test_a_dry_run_prices_what_is_left_and_touches_no_file(fanout: Inside) -> No
         assert batch(fanout, server, names).code == 0
         done = batch(fanout, server, names, "--dry-run")
     assert (done.code, done.out) == (0, "")
-    assert "5 of 5 items are done: what is told is of the 0 left." in done.err
+    assert "5 of 5 items are done (" in done.err
+    assert "): what is told is of the 0 left." in done.err
+
+
+def test_a_dry_run_tells_the_price_of_what_is_done_beside_that_of_what_is_left(fanout: Inside) -> None:
+    names = items(fanout, "a", "b")
+    (item, _) = make_items(read_rows([str(fanout.cwd / names)]), ItemPlan(folder=fanout.cwd))
+    usage = ItemUsage(input_tokens=1000, output_tokens=234, cost=0.0125)
+    done = interrupted(item).model_copy(update={"status": "completed", "usage": usage})
+    (fanout.cwd / "r.jsonl").write_text(json_line(done.model_dump(mode="json")) + "\n")
+    key = {"OPENAI_API_KEY": "sk-test"}
+    told = fanout.run("batch", names, "--dry-run", "-o", "r.jsonl", "-m", "openai/gpt-4o", "--no-mcp", env=key)
+    assert "1 of 2 items are done (1,234 tokens: $0.0125): what is told is of the 1 left." in told.err
+    assert told.out.startswith("openai/gpt-4o: 1 items, about ")
+    assert "about $0." in told.out
 
 
 def test_a_dry_run_leaves_out_what_was_cut_short_and_keeps_its_note(fanout: Inside) -> None:

@@ -23,6 +23,8 @@ def test_a_base_url_is_kept_as_it_is(url: str) -> None:
         ("htp:/x", "is no URL"),
         ("http://", "is no URL"),
         ("http://h:99999/", "is no URL"),
+        ("http://h:/v1", "is no URL"),
+        ("http://[::1]:", "is no URL"),
         ("http://h/v1 ", "has a space"),
         ("http://h/\x1b[31m", "has a space or another character"),
         ("http://h/v1?key=1", "may not have a query"),

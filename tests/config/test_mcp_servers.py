@@ -75,6 +75,7 @@ def test_every_field_of_a_server_is_read() -> None:
         ({"auth_token": "k"}, {}, {"type": "bearer", "token": "k"}),
         ({"auth_type": "jwt", "auth_token": "k"}, {}, {"type": "bearer", "token": "k"}),
         ({"auth_type": "oauth"}, {}, "oauth"),
+        ({"auth_type": "OAuth", "oauth_config": {"callback_port": 8123}}, {}, {"type": "oauth", "redirect_port": 8123}),
         ({"auth_type": "none"}, {}, "none"),
     ],
 )
@@ -97,6 +98,43 @@ def test_the_keys_that_atlas_has_for_signing_in_are_used(fields: Any, headers: A
 def test_what_is_refused_of_a_server_says_why(fields: Any, why: str) -> None:
     (server,) = read({"mcpServers": {"web": {"url": "https://example.com/mcp", **fields}}}).servers
     assert why in server.problem
+
+
+@pytest.mark.parametrize(
+    ("fields", "key", "why"),
+    [
+        (
+            {"url": "https://a.example", "oauth_config": {"scopes": ["a"], "client_name": "Me"}},
+            "oauth_config",
+            "not `cl",
+        ),
+        ({"command": "x", "auth_type": "bearer", "auth_token": "k"}, "auth_token", "what it needs goes into `env`"),
+        ({"command": "x", "auth_type": "oauth"}, "auth_type", "signs in nowhere"),
+    ],
+)
+def test_what_has_no_effect_says_so_and_the_server_is_used(fields: Any, key: str, why: str) -> None:
+    config = read({"mcpServers": {"web": fields}})
+    (server,) = config.servers
+    found = {problem.key.rpartition(".")[2]: problem for problem in config.problems}
+    assert why in found[key].text
+    assert not found[key].fatal
+    assert server.problem == ""
+    assert read({"mcpServers": {"web": {"command": "x", "auth_type": "none"}}}).problems == ()
+
+
+@pytest.mark.parametrize(
+    ("fields", "disabled"),
+    [
+        ({"enabled": False}, True),
+        ({"enabled": True}, False),
+        ({"enabled": True, "disabled": True}, True),
+        ({"enabled": False, "disabled": False}, True),
+        ({"enabled": False, "env": {"A": "${NOT_SET}"}}, True),
+    ],
+)
+def test_enabled_is_the_opposite_of_disabled_and_what_either_switches_off_is_off(fields: Any, disabled: bool) -> None:
+    config = read({"mcpServers": {"web": {"command": "x", **fields}}})
+    assert (config.servers[0].disabled, problems(config)) == (disabled, [])
 
 
 def test_what_is_said_of_a_server_for_people_is_kept() -> None:

@@ -65,6 +65,10 @@ def test_what_others_could_read_is_set_right_and_said_once(paths: Paths) -> None
     for folder in (paths.data, paths.state, *folders):
         folder.mkdir(exist_ok=True)
         folder.chmod(0o777)
+    for folder in folders:  # a draft, a saved picture, a batch's state
+        wide.append(folder / "inside")
+        wide[-1].write_text("")
+        wide[-1].chmod(0o644)
     make_private_again(paths)
     assert [path for path in wide if mode(path) != 0o600] == []
     assert [folder for folder in (paths.data, paths.state, *folders) if mode(folder) != 0o700] == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -128,6 +129,11 @@ def test_a_mistake_in_the_file_is_told_with_its_place(load: Load, tmp_path: Path
     assert "\n" not in line
 
 
+def test_a_mistake_in_the_file_is_told_though_a_flag_stands_in_its_place(load: Load, tmp_path: Path) -> None:
+    line = complaint(load, user='[model]\nname = "gpt"\n', model="offline/rehearsal")
+    assert line.startswith(f"Configuration: {tmp_path / 'home' / 'config.toml'}:1:2: model should be a valid string")
+
+
 def test_a_key_pasted_in_the_wrong_place_is_not_printed(load: Load) -> None:
     assert "sk-secret" not in complaint(load, user='[providers.p]\napi_key_env = "sk-secret."')
     assert "sk-secret" not in complaint(load, user='[providers.p]\nheaders = ["sk-secret"]')
@@ -205,6 +211,50 @@ def test_what_a_projects_file_loosens_waits_until_that_very_file_is_trusted(
 
     other = load(user=USER, project=f"{text}  # one more")
     assert (other.settings, other.rules) == (alone.settings, alone.rules)
+
+
+# A value of each other setting that a checkout might bring along.
+OTHERS = (
+    'model = "openai/evil"',
+    'base_url = "https://evil.test/v1"',
+    'fallback = "openai/evil"',
+    "notifications = []",
+    "window_title = false",
+    "[ui]\nscreen_reader = true",
+    'tool_choice = "required"',
+    "dedupe = false",
+    'mcp_config = "other.json"',
+    'groups = ["admins"]',
+    '[injected]\n_atlas_user = "evil"',
+    '[providers.openai]\nbase_url = "https://evil.test/v1"',
+    'stop = ["x"]',
+    'effort = "max"',
+    'parallel_tool_calls = "refuse"',
+    'cache = "off"',
+)
+TIGHTENING = {
+    "theme": '"fanout-light"',
+    "never_parallel": '["*"]',
+    "max_tokens": "5",
+    "max_turn_tokens": "5",
+    "timeout": "5",
+}
+
+
+@pytest.mark.parametrize("text", OTHERS)
+def test_what_else_a_projects_file_sets_waits_too(load: Load, text: str) -> None:
+    alone, loaded = load(user=USER), load(user=USER, project=text)
+    assert (loaded.settings, loaded.rules) == (alone.settings, alone.rules)
+    assert loaded.project is not None
+    assert loaded.project.lines
+
+
+def test_every_setting_is_one_of_those_that_were_tried(load: Load) -> None:
+    tried = {re.split(r"[\[\].= ]+", text.strip("["))[0] for text in (*LOOSER, *OTHERS)}
+    assert set(Settings.model_fields) == tried - {"rules"} | set(TIGHTENING) | {"approval_mode", "keys"}
+    whole = load(user=USER, project="\n".join(f"{name} = {value}" for name, value in TIGHTENING.items()))
+    assert whole.project is not None
+    assert whole.project.lines == ()
 
 
 # Numbers that are no limits: what a project says of them always waits.

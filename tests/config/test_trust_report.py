@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from console_app.config.paths import Paths, project_mcp, project_settings
+from console_app.config.trust import is_trusted
 from console_app.config.trust_report import LONGEST_LINE, ProjectTrust
-from console_app.domain.errors import ConfigError
+from console_app.domain.errors import ConfigError, UsageError
 
 
 @pytest.fixture
@@ -60,6 +61,47 @@ def test_fanouts_own_servers_need_no_trust_in_its_checkout(project: ProjectTrust
     in_checkout = replace(project, bundled=project_mcp(project.folder))
     assert in_checkout.summary() == ".fanout/config.toml and a command of this project wait for your trust"
     assert replace(project, bundled=Path(__file__)).summary() == project.summary()
+
+
+NAMES_A_SCRIPT = {
+    ".fanout/config.toml": (
+        'model = "scripted/run.toml"',
+        '[providers.openai]\nfallback = "scripted/run.toml"',
+        '[providers.openai.models.x]\nfallback = "scripted/./run.toml"',
+        'model = "scrip\\u0074ed/run.toml"',
+    ),
+    ".fanout/commands/go.md": ("---\nmodel: scripted/run.toml\n---\nGo", "---\nmodel: 'scripted/run.toml'\n---\nGo"),
+}
+
+
+@pytest.mark.parametrize(("name", "text"), [(name, text) for name, texts in NAMES_A_SCRIPT.items() for text in texts])
+def test_a_script_that_is_named_is_shown_and_trusted_as_it_is(project: ProjectTrust, name: str, text: str) -> None:
+    file, script = project.folder / name, project.folder / "run.toml"
+    file.write_text(text)
+    (missing,) = project.waiting()
+    assert "is not there" in "\n".join(missing.lines)
+    project.trust(missing)
+    assert not project.waiting()
+    script.write_text('[[answer]]\nsteps = [{ call = "shell.run" }]\n')
+    (there,) = project.waiting()
+    assert 'steps = [{ call = "shell.run" }]' in "\n".join(there.lines)
+    script.write_text('[[answer]]\nsteps = [{ call = "shell.other" }]\n')
+    with pytest.raises(UsageError, match="was changed while you were asked"):
+        project.trust(there)
+    (again,) = project.waiting()
+    project.trust(again)
+    assert not project.waiting()
+    script.write_text('[[answer]]\nsteps = [{ call = "shell.third" }]\n')
+    assert project.waiting()
+    assert not is_trusted(project.known, file, text)
+
+
+def test_a_script_that_is_a_device_is_never_trusted(project: ProjectTrust) -> None:
+    file = project_settings(project.folder)
+    file.write_text('model = "scripted//dev/zero"')
+    with pytest.raises(ConfigError, match="no file"):
+        project.waiting()
+    assert not is_trusted(project.known, file)
 
 
 def test_settings_that_only_tighten_are_not_told_of(project: ProjectTrust) -> None:

@@ -17,6 +17,7 @@ import tempfile
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx2
 import mcp.client.session
@@ -35,6 +36,7 @@ from console_app.mcp_client.status import ServerState
 CLIENT_METADATA_URL = "https://conformance-test.local/client-metadata.json"
 SECONDS = 500.0  # that a server may take
 SCENARIO = os.environ.get("MCP_CONFORMANCE_SCENARIO", "")
+PROOFS = {"client_secret": "client_secret", "private_key": "private_key_pem", "signing_algorithm": "signing_algorithm"}
 CONTEXT: dict[str, Any] = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT") or "{}")
 
 
@@ -72,10 +74,24 @@ async def follow(url: str) -> None:
         await client.get(url)
 
 
-def config(url: str) -> ServerConfig:
+async def issuer(url: str) -> str:
+    """Who gave a program its secret: its owner knows, here the server is asked."""
+    parts = urlsplit(url)
+    async with httpx2.AsyncClient() as client:
+        for path in (parts.path, ""):
+            found = await client.get(f"{parts.scheme}://{parts.netloc}/.well-known/oauth-protected-resource{path}")
+            if found.is_success:
+                return found.json()["authorization_servers"][0]
+    return ""
+
+
+async def config(url: str) -> ServerConfig:
     auth: dict[str, Any] = {"type": "oauth", "client_metadata_url": CLIENT_METADATA_URL}
     if "client_id" in CONTEXT:
         auth |= {"client_id": CONTEXT["client_id"], "client_secret": CONTEXT.get("client_secret", "")}
+    if SCENARIO.startswith("auth/client-credentials-"):
+        own = {key: CONTEXT[name] for key, name in PROOFS.items() if name in CONTEXT}
+        auth = {"type": "client_credentials", "client_id": CONTEXT["client_id"], "issuer": await issuer(url), **own}
     return ServerConfig(name="server", url=url, transport="http", auth=auth, timeout=SECONDS)
 
 
@@ -115,7 +131,7 @@ async def main() -> int:
     url = sys.argv[-1]
     with tempfile.TemporaryDirectory() as folder:
         asking = Asking(Agreeable(), roots=(Path(folder),), open_url=follow)
-        hub = Hub([config(url)], log_dir=Path(folder, "logs"), files_dir=Path(folder, "files"), asking=asking)
+        hub = Hub([await config(url)], log_dir=Path(folder, "logs"), files_dir=Path(folder, "files"), asking=asking)
         try:
             await hub.start()
             await hub.ready()

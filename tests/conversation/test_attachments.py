@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import struct
+import time
 import zlib
 from pathlib import Path
 
@@ -12,6 +14,7 @@ import pytest
 from console_app.conversation import attached_files
 from console_app.conversation.attachments import MOST_FILES, Attachments, Chip, Composed
 from console_app.conversation.file_mentions import written_path
+from console_app.conversation.picture_store import RESTING, sweep
 from console_app.domain.errors import AttachmentError
 from console_app.domain.events import EVENT, MessageAdded
 from console_app.domain.messages import Attachment, UserMessage
@@ -189,6 +192,43 @@ async def test_the_same_picture_is_kept_once(folder: Path) -> None:
     first, second = await attached(folder, "@a.png @b.png")
     assert first.path == second.path
     assert len(list(Path(first.path).parent.iterdir())) == 1
+
+
+def gone_console(mark: Path) -> None:
+    """As a mark is found two days later, when the console that left it has ended."""
+    assert mark.read_text() == str(os.getpid())
+    mark.write_text(str(2**30))  # more than any process has
+    os.utime(mark, (time.time() - 2 * RESTING,) * 2)
+
+
+async def test_a_pasted_picture_that_is_never_sent_is_taken_away_later(folder: Path) -> None:
+    saved, drafts = folder.parent / "saved", folder.parent / "drafts"
+    drafts.mkdir()
+    names = [Path(await attachments(folder).keep_picture(png(side, 1))).name for side in (1, 2, 3, 4)]
+    lost, drafted, sent, fresh = names
+    await attachments(folder).compose(f"@../saved/{sent}")
+    (drafts / "new-x.json").write_text(json.dumps({"text": f"look at @../saved/{drafted} "}))
+    sweep(saved, drafts)
+    assert sorted(path.name for path in saved.glob("*.png")) == sorted(names), "this console may still send each"
+    for name in (lost, drafted):
+        gone_console(saved / f"{name}.unsent")
+    assert not (saved / f"{sent}.unsent").exists()
+    sweep(saved, drafts)
+    assert sorted(path.name for path in saved.glob("*.png")) == sorted([drafted, sent, fresh])
+    assert sorted(path.name for path in saved.glob("*.unsent")) == sorted([f"{drafted}.unsent", f"{fresh}.unsent"])
+
+
+async def test_a_picture_of_a_message_that_is_kept_nowhere_is_taken_away_later(folder: Path) -> None:
+    (folder / "a.png").write_bytes(png())
+    saved = folder.parent / "saved"
+    unsaved = Attachments(folder, saved, None, lambda: "", named=False)
+    (one,) = (await unsaved.compose("@a.png")).message.attachments
+    gone_console(Path(f"{one.path}.unsent"))
+    sweep(saved, folder.parent / "drafts")
+    assert list(saved.iterdir()) == []
+    (one,) = await attached(folder, "@a.png")
+    await unsaved.compose("@a.png")
+    assert [path.name for path in saved.iterdir()] == [Path(one.path).name], "a kept message names it"
 
 
 async def test_what_is_there_and_can_not_go_is_an_error(folder: Path) -> None:

@@ -88,6 +88,13 @@ def test_three_quotation_marks_do_not_end_a_quotation() -> None:
     assert parse(text, TOOLS, level="marked").calls == ()
 
 
+@pytest.mark.parametrize("outer", sorted(MACHINES))
+def test_a_block_of_textile_stays_one_in_any_other_quotation(outer: str) -> None:
+    for inner in ("a quotation of Textile", "a long block of code of Textile"):
+        text = MACHINES[outer](MACHINES[inner](CALLS["anthropic_invoke"]))
+        assert outer in LOOSE or not runs_unasked(parse(text, TOOLS, level="marked"), "marked"), text
+
+
 @pytest.mark.parametrize("level", LEVELS)
 def test_a_call_of_python_within_a_line_is_told_of(level: ReadingLevel) -> None:
     result = parse('I will do that now.[read_file(path="a")]', TOOLS, level=level)

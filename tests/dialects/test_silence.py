@@ -101,6 +101,8 @@ def test_a_mark_with_blanks_in_it_is_told_of(text: str, level: ReadingLevel) -> 
         'Action = read_file\nAction Input = {"path": "b"}',
         "So.\nACTION=read_file",
         '[read_file(path="b")]And then I stop.',
+        '<read_file path="b"/>',
+        "So.\n<read_file>b</read_file>",
     ],
 )
 def test_a_call_that_only_looks_like_one_of_an_unmarked_dialect_is_told_of(text: str, level: ReadingLevel) -> None:
@@ -115,6 +117,7 @@ def test_a_call_that_only_looks_like_one_of_an_unmarked_dialect_is_told_of(text:
         "Every action=submit reads read_file.",
         "Where a < tool_callers and b > read_file, stop.",
         "See [the call](read_file) and [ping].",
+        "The tag <read_file> opens it, as <b>read_file</b> does.",
     ],
 )
 def test_words_that_look_like_no_call_are_not_told_of(text: str) -> None:

@@ -76,6 +76,9 @@ def test_a_tool_called_star_does_not_allow_its_siblings() -> None:
         ("*any", "x", "any", False, True),
         ("*any", "many", "x", False, True),
         ("files", "files.x", "any", False, False),
+        ("files.l\u00f6sche", "files", "lo\u0308sche", False, True),
+        ("fu\u0308r.*", "f\u00fcr", "any", False, True),
+        ("files.Read", "files", "read", False, False),
     ],
 )
 def test_which_of_server_and_tool_a_dot_belongs_to_is_never_in_doubt_for_what_allows(
@@ -129,6 +132,23 @@ def test_which_of_server_and_tool_a_dot_belongs_to_is_never_in_doubt_for_what_al
         ("[1, 2]", [1.0, 2], True, True),
         ('{"a": true}', {"a": 1}, False, False),
         ("x", ["y"] * 20_000, False, True),
+        ("https://example.com/a/*", "https://example.com/a/%2e%2E/b", False, True),
+        ("docs/*", "docs/100%", True, True),
+        ("DROP *", "drop table users", False, True),
+        ("drop *", "  DROP\n\ttable users", False, True),
+        ("rm -rf *", "rm  -rf\t/", False, True),
+        ("/etc/*", "/ETC/passwd", False, True),
+        ("/etc/*", "file:///etc/passwd", False, True),
+        ("/etc/*", "file:/tmp/../etc/passwd", False, True),
+        ("/etc/*", "FILE://localhost/%65tc/passwd", False, True),
+        ("/etc/*", "/%65tc/passwd", False, True),
+        ("/etc/*", "profile:///etc/passwd", False, False),
+        ("caf\u00e9/*", "cafe\u0301/menu", False, True),
+        ("cafe\u0301/*", "caf\u00e9/menu", False, True),
+        ("stra\u00dfe", "STRASSE", False, True),
+        ("secret", "\uff53\uff45\uff43\uff52\uff45\uff54", False, True),
+        ("secret", "secrets", False, False),
+        ("[A-C]*", "bread", False, True),
     ],
 )
 def test_allowing_is_strict_and_denying_is_wide(glob: str, value: Any, allowed: bool, denied: bool) -> None:

@@ -7,7 +7,9 @@ from typing import Any
 
 from console_app.domain import events as ev
 from console_app.domain.approvals import CallPolicy
-from console_app.domain.ports.provider import CallDelta, CallOpened, FinishChunk
+from console_app.domain.ports.provider import CallClosed, CallDelta, CallOpened, FinishChunk
+from console_app.engine.batch import LONGEST_NAME
+from console_app.engine.session import LONGEST_ID
 from tests.engine.peers import (
     Model,
     Tools,
@@ -58,6 +60,22 @@ def test_an_answer_is_not_read_beyond_ten_thousand_calls() -> None:
         (notice,) = only(events, ev.Notice)
         assert notice.text.startswith("Answer cut off: it makes more than 10,000 calls: the rest of it is not read.")
         assert len(outcomes(engine)) == len(results_of(events)) == 10_001
+
+    run(scene)
+
+
+def test_a_name_and_an_id_that_are_too_long_are_not_carried_along() -> None:
+    async def scene() -> None:
+        opened = [CallOpened(0, "a" * 2**25, "demo_do"), CallOpened(1, "b" * LONGEST_ID, "n" * 2**20)]
+        ends = [CallClosed(0, "{}"), CallClosed(1, "{}")]
+        engine = engine_of(Model([*opened, *ends, FinishChunk("tool_calls")]))
+        events = await play(engine)
+        check_turn(engine, events)
+        first, second = only(events, ev.CallAnnounced)
+        assert (first.name, len(first.call_id) < 100) == ("demo_do", True)
+        assert (second.name, len(second.call_id)) == ("n" * LONGEST_NAME + "…", LONGEST_ID)
+        assert outcomes(engine) == ["succeeded", "invalid"]
+        assert max(len(event.model_dump_json()) for event in events) < 10 * LONGEST_ID
 
     run(scene)
 

@@ -58,8 +58,8 @@ def test_an_id_used_twice_is_made_unique_and_keeps_its_own_result() -> None:
 
 
 def test_messages_of_the_user_in_a_row_become_one() -> None:
-    messages = normalise([USER, UserMessage(content="[stopped]", origin="fanout"), UserMessage(content="again")])
-    assert messages == (UserMessage(content="go\n\n[stopped]\n\nagain"),)
+    said = (USER, UserMessage(content="[stopped]", origin="fanout"), UserMessage(content="again"))
+    assert normalise(said) == (UserMessage(content="go\n\n[stopped]\n\nagain", parts=said),)
 
 
 def test_empty_messages_go_and_reasoning_stays_with_its_calls() -> None:
@@ -128,5 +128,5 @@ def test_a_thought_and_the_act_after_it_stay_two_answers() -> None:
 
 
 def test_what_fanout_and_the_user_say_in_a_row_counts_as_the_users() -> None:
-    messages = normalise([UserMessage(content="note", origin="fanout"), UserMessage(content="go")])
-    assert messages == (UserMessage(content="note\n\ngo"),)
+    said = (UserMessage(content="note", origin="fanout"), UserMessage(content="go"))
+    assert normalise(said) == (UserMessage(content="note\n\ngo", parts=said),)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from console_app.domain import events as ev
-from console_app.domain.ports.provider import SLICE, FinishChunk, TextChunk
+from console_app.domain.ports.provider import SLICE, CallDelta, CallOpened, FinishChunk, TextChunk
 from console_app.domain.ports.toolset import CallReporter, Invocation
 from console_app.domain.tools import Outcome, ToolResult
 from console_app.engine.outbox import FLOOD, HIGH, MOST, Outbox
@@ -45,6 +45,22 @@ def test_text_that_comes_in_large_pieces_is_read_no_further_either() -> None:
                 pass
         assert sent
         assert engine.history[1].content == piece * 4 * SLICE
+
+    run(scene)
+
+
+def test_arguments_that_come_in_large_pieces_are_read_no_further_either() -> None:
+    async def scene() -> None:
+        sent = list[int]()
+        pieces = [CallDelta(0, " " * MOST)] * (4 * SLICE)
+        model = Model([CallOpened(0, "a", "demo_do"), *pieces, lambda: sent.append(1), FinishChunk("tool_calls")])
+        engine = engine_of(model)
+        async with engine.start("go") as turn:
+            await asyncio.sleep(1)
+            assert not sent
+            async for _ in turn:
+                pass
+        assert sent
 
     run(scene)
 

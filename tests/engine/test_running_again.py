@@ -13,7 +13,7 @@ from console_app.domain.approvals import ApprovalMode, CallPolicy, Decision
 from console_app.domain.errors import ToolError
 from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
 from console_app.domain.ports.provider import CallClosed, CallOpened, FinishChunk, TextChunk
-from console_app.domain.tools import ToolAnnotations, ToolCall
+from console_app.domain.tools import ServerIdentity, ToolAnnotations, ToolCall
 from console_app.domain.transcript import Transcript
 from console_app.engine.approval_gate import ApprovalGate, Rule
 from console_app.engine.engine import Engine
@@ -641,6 +641,32 @@ def test_what_a_mode_let_run_asks_where_mode_or_tool_are_no_more_the_same(
         assert len(tools.ran) == 2
         assert not only(await rerun(engine, call_id), ev.ApprovalRequested), "a person approved this one"
         assert len(tools.ran) == 3
+
+    run(scene)
+
+
+def _replaced(engine: Engine, tools: Tools) -> None:
+    engine.gate.mode = ApprovalMode.ASK
+    tools.specs[:] = [spec(read_only=False, identity=ServerIdentity(digest="other", text="python other.py"))]
+
+
+def _redefined(engine: Engine, tools: Tools) -> None:
+    engine.gate.mode = ApprovalMode.ASK
+    tools.specs[:] = [spec(read_only=False, definition="another")]
+
+
+@pytest.mark.parametrize("change", [_replaced, _redefined, _changed])
+def test_who_edits_a_call_does_not_approve_of_what_its_tool_has_become(
+    change: Callable[[Engine, Tools], None],
+) -> None:
+    async def scene() -> None:
+        tools = Tools([spec(read_only=False)])
+        engine = engine_of(Model(calls({"n": "a"})), tools)
+        await play(engine)
+        (call_id,) = ids(engine)
+        change(engine, tools)
+        assert only(await rerun(engine, call_id, {"n": "b"}, decision=Decision.DENY), ev.ApprovalRequested)
+        assert len(tools.ran) == 1
 
     run(scene)
 

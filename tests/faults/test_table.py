@@ -11,7 +11,7 @@ from tests.faults.table import names_of_tests, rows
 KINDS = {
     "stdio": 16,
     "HTTP": 10,
-    "provider": 39,
+    "provider": 40,
     "kill": 8,
     "ending": 15,
     "damage": 12,

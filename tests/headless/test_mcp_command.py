@@ -239,6 +239,8 @@ def test_a_failed_server_is_a_failed_gate(fanout: Inside) -> None:
         [("good", True, "ready"), ("bad", False, "failed"), ("off", True, "disabled")],
     )
     assert "exited with code" in told["servers"][1]["problems"][0]
+    assert "exited with code" in told["servers"][1]["reason"]
+    assert [one["reason"] for one in (told["servers"][0], told["servers"][2])] == ["", "it is off"]
     suite = ElementTree.parse(fanout.cwd / "report.xml").getroot()
     assert {name: suite.get(name) for name in ("tests", "failures", "skipped")} == {
         "tests": "3",
@@ -277,6 +279,8 @@ def test_a_tool_that_can_not_be_offered_fails_the_test_of_its_server(fanout: Ins
     (told,) = json.loads(done.out)["servers"]
     assert told["refused"]
     assert told["problems"][0].startswith("tool ")
+    assert re.search(r"^✗ odd +ready ", fanout.run("mcp", "test", "odd").out, re.MULTILINE)
+    assert re.search(r"^✓ odd +ready ", fanout.run("mcp", "list").out, re.MULTILINE)
 
 
 def test_a_report_that_can_not_be_written_is_one_line(fanout: Inside) -> None:

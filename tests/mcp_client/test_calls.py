@@ -62,14 +62,19 @@ async def test_updates_that_ride_in_progress_are_unpacked_and_their_artifacts_sa
         {"type": "artifacts", "artifacts": [chart, "odd"], "progress_message": "the chart is drawn"},
         {"type": "system_message", "message": "low on ink", "subtype": "warning"},
         {"type": "canvas_update", "content": "<b>x</b>", "progress_message": "painted"},
-        {"type": "canvas_update", "content": "<b>x</b>"},
+        {"type": "canvas_update", "content": "<b>y</b>"},
         "{broken",
     ]
     bench = await start_hub(faulty("updates"))
     reports = Reports()
     result = await bench.call("work", reports, updates=updates)
-    (artifact,) = result.artifacts
-    assert (artifact.name, Path(artifact.path).read_bytes()) == ("chart.png", b"PNG")
+    files = {artifact.name: artifact.path for artifact in result.artifacts}
+    assert {name: Path(path).read_bytes() for name, path in files.items()} == {
+        "chart.png": b"PNG",
+        "canvas.html": b"<b>y</b>",  # as it stood at the end
+    }
+    assert result.content.startswith("done\n[chart.png")  # the model reads where they are
+    assert all(f"saved as {path}]" in result.content for path in files.values())
     assert [message for _, _, message in reports.progressed] == [
         *("the chart is drawn", "low on ink", "painted", "canvas update", "MCP_UPDATE:{broken"),
     ]
@@ -121,11 +126,12 @@ async def test_an_unknown_block_costs_itself_alone_and_says_so(start_hub: StartH
     bench = await start_hub(faulty("odd-blocks"))
     result = await bench.call("work")
     assert result.outcome is Outcome.SUCCEEDED
-    text, hologram, image, number = result.content.splitlines()
+    text, hologram, image, number, untyped = result.content.splitlines()
     assert text == "the text beside it"
     assert hologram == '[a block of the unknown type \'hologram\': {"type": "hologram", "beam": "blue"}]'
     assert image.startswith("[a block of type image that can't be read (mimeType: Field required): {")
     assert number == "[a block without a type: 7]"
+    assert untyped == '[a block without a type: {"text": "a"}]'
 
 
 async def test_progress_and_log_lines_of_calls_side_by_side_stay_apart(start_hub: StartHub) -> None:
@@ -249,6 +255,8 @@ async def test_every_page_of_a_listing_is_read(start_hub: StartHub) -> None:
 async def test_a_listing_that_never_ends_is_cut_off(start_hub: StartHub) -> None:
     bench = await start_hub(faulty("endless-paging"))
     assert [spec.tool for spec in bench.hub.tools()] == ["one"]
+    reasons = [tool.reason for tool in bench.status().rejected]
+    assert reasons == ["it is listed twice", "its list goes on after 5,000 entries, or in a circle"]
 
 
 async def test_a_tool_with_a_bad_schema_is_left_out_alone_and_says_why(start_hub: StartHub) -> None:

@@ -149,6 +149,29 @@ async def test_a_refused_connection_says_where(start_hub: StartHub) -> None:
     assert bench.status().reason == "connection refused at http://127.0.0.1:9"
 
 
+@pytest.mark.parametrize(
+    ("body", "kind", "reason"),
+    [
+        (b'{"jsonrpc": "2.0", "id": 1, "result": {', "application/json", "(Invalid JSON: EOF while parsing an object "),
+        (b'{"jsonrpc": "2.0", "id": 1, "result": "a text"}', "application/json", "(result: Input should be an object)"),
+        (b'{"jsonrpc": "2.0", "id": 1}', "application/json", "(it has neither a result nor an error)"),
+        (b"", None, "the answer has no content type"),
+    ],
+)
+async def test_an_answer_that_is_no_message_is_said_in_words_without_the_answer_itself(
+    start_hub: StartHub, body: bytes, kind: str | None, reason: str
+) -> None:
+    with WireServer(lambda _: Reply([body], 200, {}, kind, "length")) as server:
+        bench = await start_hub(http(f"{server.url}/mcp"))
+        told = bench.status().reason
+        assert bench.status().state is ServerState.FAILED
+        assert reason in told
+        assert told.startswith("the answer ")
+        assert told.endswith(f" at {server.url}")
+        assert "JSONRPC" not in told
+        await bench.hub.close()
+
+
 async def test_a_page_that_is_no_mcp_server_is_a_failure_in_one_line(start_hub: StartHub) -> None:
     async def page(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
@@ -162,6 +185,22 @@ async def test_a_page_that_is_no_mcp_server_is_a_failure_in_one_line(start_hub: 
         bench = await start_hub(http(f"http://127.0.0.1:{port}/"))
         assert bench.status().state is ServerState.FAILED
         assert bench.status().reason == f"Unexpected content type: text/html at http://127.0.0.1:{port}"
+        await bench.hub.close()
+
+
+async def test_a_byte_order_mark_before_an_answer_is_passed_over(start_hub: StartHub) -> None:
+    def answer(request: Request) -> Reply:
+        message = json.loads(request.raw or b"{}")
+        if "id" not in message:
+            return Reply([], 202, {}, "application/json", "length")
+        info = {"protocolVersion": "2025-06-18", "capabilities": {}, "serverInfo": {"name": "bom", "version": "1"}}
+        result = info if message["method"] == "initialize" else {"tools": [{"name": "one", "inputSchema": {}}]}
+        body = json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}).encode("utf-8-sig")
+        return Reply([body], 200, {}, "application/json", "length")
+
+    with WireServer(answer) as server:
+        bench = await start_hub(http(f"{server.url}/mcp"))
+        assert [spec.tool for spec in bench.hub.tools()] == ["one"], bench.status().reason
         await bench.hub.close()
 
 

@@ -215,7 +215,7 @@ async def test_a_certificate_that_nobody_vouches_for_is_refused(start_hub: Start
 @pytest.mark.parametrize(
     ("auth", "problem"),
     [
-        ({"type": "magic"}, "`auth` has the type 'magic'; known are oauth, bearer and none"),
+        ({"type": "magic"}, "`auth` has the type 'magic'; known are oauth, client_credentials, bearer and none"),
         ({"type": "bearer"}, "`auth` of type bearer needs a `token`"),
         ({"client": "me"}, "`auth` has the unknown key 'client'"),
         ({"redirect_port": "80"}, "`auth.redirect_port` must be a port"),

@@ -276,3 +276,21 @@ async def test_the_client_says_what_it_can_do(start_hub: StartHub) -> None:
     bench = await start_hub(SERVER)
     capabilities = json.loads((await said(bench, "seen"))[0])
     assert capabilities == {"elicitation": {"form": {}, "url": {}}, "roots": {"listChanged": True}, "sampling": {}}
+
+
+async def test_a_secret_that_was_typed_comes_back_hidden_and_no_other_value(start_hub: StartHub) -> None:
+    fields = {
+        "user": {"type": "string"},
+        "issue_key": {"type": "string"},
+        "api_key": {"type": "string"},
+        "code": {"type": "string", "title": "Your passphrase"},
+        "kind": {"type": "string", "enum": ["token-based", "password-based"], "title": "Secret kind"},
+    }
+    typed = {"user": "someone-else", "issue_key": "PROJ-1234", "api_key": "typed-canary", "code": "another-canary"}
+    typed["kind"] = "token-based"
+    person = Person(ElicitationAnswer("accept", typed))
+    bench = await start_hub(SERVER, asking=Asking(person))
+    answer = await said(bench, "form", requestedSchema={"type": "object", "properties": fields})
+    assert answer["content"] == typed | {"api_key": "(hidden)", "code": "(hidden)"}
+    kept = [bytes(message.raw) for message in bench.hub.traffic("asking").after(0)]
+    assert sum(b"typed-canary" in raw for raw in kept) == 1, "as it was sent, and not in what came back"

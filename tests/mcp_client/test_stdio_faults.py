@@ -140,6 +140,7 @@ async def test_nonsense_without_end_ends_the_connection_with_one_line(start_hub:
     ("mode", "error"),
     [
         ("broken-json", "The server's answer can't be read as JSON-RPC"),
+        ("no-object", "The server's answer can't be read as JSON-RPC (result: Input should be an object)."),
         ("wrong-shape", "The server's answer doesn't fit the protocol"),
     ],
 )

@@ -23,6 +23,7 @@ def test_a_server_is_switched_on_for_the_prompt_and_for_the_folder(tmp_path: Pat
         terminal.expect("fanout · enable_server")
         terminal.expect("server: pptx_generator|pptx_generator")
         terminal.expect(r"changes · by Fanout itself")
+        terminal.expect(r"runs .*python -m console_app\.servers\.pptx_generator")
         terminal.expect("y allow once")
         terminal.decide("y", "y allow once")
         terminal.expect(r"Approve 1 of 1(.|\n)*pptx_generator · markdown_to_pptx")

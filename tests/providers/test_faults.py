@@ -304,6 +304,18 @@ async def test_an_error_event_before_anything_is_tried_again(server: WireServer,
     assert [retry.why for retry in retries_of(chunks)] == ["overloaded_error"] * 2
 
 
+@pytest.mark.parametrize("words", ["input token count ", "x", "signature thinking "])
+async def test_an_error_of_megabytes_is_told_by_its_beginning(server: WireServer, words: str) -> None:
+    """Looking for what it means in all of it would take minutes."""
+    message = "This went wrong: " + words * (4 * 2**20 // len(words))
+    error: dict[str, Any] = {"error": {"message": message, "code": "5" * 5_000, "param": "p" * 2**20}}
+    _, told = await failure_of(server, "openai-chat", Reply([sse(error)]))
+    assert "reported an error: This went wrong: " in told.line
+    assert len(told.line) < 1_000
+    _, told = await failure_of(server, "openai-chat", Reply.json({"error": {"message": message[: 2**19]}}, 400))
+    assert "refused the request (HTTP 400): This went wrong: " in told.line
+
+
 @every_api
 async def test_a_context_overflow_in_the_stream(server: WireServer, api: Api) -> None:
     event = in_stream_error(api, "context_length_exceeded", "Your input exceeds the context window of this model.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
 from console_app.domain.tools import Outcome, ToolCall
+from console_app.engine.history import normalise
 from tests.providers.offline_play import AnyMessage, ask, results
 from tests.providers.offline_tools import CALCULATOR, ENABLE, EVERYTHING, FAIL, FINISHED, READ_FILE, SLIDES, TODO
 
@@ -101,6 +102,23 @@ async def test_a_stopped_turn_is_not_taken_up_again() -> None:
     assert [arguments["expression"] for _, arguments in reply.named] == ["3^8"]
     taken_back = await ask([UserMessage(content="2^8"), UserMessage(content="3^8")], EVERYTHING)
     assert [arguments["expression"] for _, arguments in taken_back.named] == ["3^8"]
+
+
+async def test_what_fanout_notes_before_a_prompt_is_not_what_the_user_asks_for() -> None:
+    call = ToolCall(id="a", name="calculator_evaluate", arguments='{"expression": "2^8"}')
+    asked = (UserMessage(content="2^8"), AssistantMessage(content="I'll", tool_calls=(call,)))
+    cancelled = ToolMessage(tool_call_id="a", content="", outcome=Outcome.CANCELLED)
+    stopped = UserMessage(content="[Fanout: the user stopped the turn here.]", origin="fanout")
+    done = (ToolMessage(tool_call_id="a", content="256"), AssistantMessage(content="2^8 = 256"))
+    again = UserMessage(content='I ran calculator.evaluate again, with {"expression": "2^8"}: 256', origin="fanout")
+    for earlier in ([*asked, cancelled, stopped], [*asked, *done, again], [UserMessage(content="2^8"), stopped]):
+        said = [*earlier, UserMessage(content="3^8")]
+        reply = await ask(normalise(said), EVERYTHING)  # as they go to a provider: notes and prompt in one message
+        assert [arguments["expression"] for _, arguments in reply.named] == ["3^8"]
+        last = await ask(normalise([*said, reply.message, *results(reply, "6561")]), EVERYTHING)
+        assert "6561" in last.text
+        assert "2^8" not in last.text
+        assert "cancelled" not in last.text
 
 
 async def test_one_call_at_a_time_when_that_is_asked_for_until_all_are_done() -> None:

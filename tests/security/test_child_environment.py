@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from console_app.config.child_environment import for_own_programs, for_servers
 from console_app.config.mcp_servers import ServerConfig
+from console_app.mcp_client.asking import open_in_browser
+from console_app.mcp_client.guard import Guard
 from console_app.mcp_client.process import launch
 
 GIVEN = {
@@ -45,6 +49,45 @@ def test_a_server_gets_the_minimum_and_no_proxy_with_a_password() -> None:
 
 def test_the_editor_gets_all_but_the_secrets() -> None:
     assert for_own_programs({**GIVEN, **SECRET}) == GIVEN
+
+
+def told(folder: Path) -> tuple[Path, Path]:
+    """A program that writes its environment and its arguments into a file, and that file."""
+    program, file = folder / "program", folder / "told"
+    program.write_text(f"#!/bin/sh\n{{ env; echo \"given $*\"; }} > '{file}.new'\nmv '{file}.new' '{file}'\n")
+    program.chmod(0o755)
+    return program, file
+
+
+async def test_the_browser_gets_no_secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program, file = told(tmp_path)
+    for name, value in {**SECRET, "BROWSER": str(program), "DISPLAY": ":7"}.items():
+        monkeypatch.setenv(name, value)
+    await open_in_browser("https://example.test/page")
+    said = file.read_text()
+    assert "given https://example.test/page" in said
+    assert "DISPLAY=:7" in said
+    assert "canary" not in said
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="reads /proc")
+async def test_the_guard_of_the_servers_gets_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GITHUB_TOKEN", "canary")
+    started: list[subprocess.Popen[bytes]] = []
+    popen = subprocess.Popen
+
+    def noted(*arguments: Any, **options: Any) -> subprocess.Popen[bytes]:
+        started.append(popen(*arguments, **options))
+        return started[-1]
+
+    monkeypatch.setattr(subprocess, "Popen", noted)
+    guard = Guard()
+    guard.start()
+    try:
+        (process,) = started
+        assert Path(f"/proc/{process.pid}/environ").read_bytes() == b""
+    finally:
+        await guard.close()
 
 
 def test_what_mcp_json_names_is_given_over_what_stands_outside(monkeypatch: pytest.MonkeyPatch) -> None:

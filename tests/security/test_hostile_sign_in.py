@@ -20,7 +20,7 @@ from console_app.config.credentials import FileCredentials
 from console_app.config.mcp_servers import ServerConfig
 from console_app.mcp_client import http
 from console_app.mcp_client.asking import Asking
-from console_app.mcp_client.oauth import refusal_of
+from console_app.mcp_client.oauth_steps import refusal_of
 from console_app.mcp_client.status import ServerState
 from tests.mcp_client.conftest import StartHub
 from tests.mcp_client.oauth_site import Browser, Site, running_site
@@ -160,6 +160,22 @@ ATTACKS: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
+async def refused(start_hub: StartHub, folder: Path, site: Site, why: str) -> Browser:
+    """A sign-in to a site that runs comes to nothing but one line, which says why; the browser that was to open it."""
+    browser = Browser()
+    config = ServerConfig(name="web", url=site.mcp, transport="http")
+    bench = await start_hub(config, asking=Asking(open_url=browser))
+    status = await bench.hub.sign_in("web")
+    assert status.state is not ServerState.READY
+    assert re.search(why, status.reason), status.reason
+    assert len(status.reason) <= 300
+    assert status.reason.isprintable()
+    assert "canary" not in status.reason
+    kept = folder / "credentials.json"
+    assert not kept.exists() or "access_token" not in kept.read_text()
+    return browser
+
+
 @pytest.mark.parametrize("attack", ATTACKS)
 async def test_an_attack_is_refused_with_one_line(
     start_hub: StartHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, attack: str
@@ -168,20 +184,48 @@ async def test_an_attack_is_refused_with_one_line(
     if "trickle" in attack:
         monkeypatch.setattr(http, "SIGN_IN_STEP_SECONDS", 0.5)
     async with running_site(Hostile(**changes)) as site:
-        browser = Browser()
-        config = ServerConfig(name="web", url=site.mcp, transport="http")
-        bench = await start_hub(config, asking=Asking(open_url=browser))
-        status = await bench.hub.sign_in("web")
-        assert status.state is not ServerState.READY
-        assert re.search(why, status.reason), status.reason
-        assert len(status.reason) <= 300
-        assert status.reason.isprintable()
-        assert "canary" not in status.reason
+        browser = await refused(start_hub, tmp_path, site, why)
         assert AWAY not in "".join(browser.opened)
         if "token" not in attack:
             assert not site.valid, "no code was exchanged"
-        kept = tmp_path / "credentials.json"
-        assert not kept.exists() or "access_token" not in kept.read_text()
+
+
+class Honest(Site):
+    """An authorization server that says who it is (RFC 9207)."""
+
+    async def authorize(self, request: Request) -> Response:
+        response = await super().authorize(request)
+        return RedirectResponse(f"{response.headers['location']}&{urlencode({'iss': self.url})}")
+
+
+class Between(Site):
+    """Registers whoever comes at another server, and has them sign in there for a token of its own choice."""
+
+    def __init__(self, honest: Site) -> None:
+        super().__init__()
+        self.honest = honest
+        self.codes_stolen: list[str] = []
+
+    async def register(self, request: Request) -> Response:
+        return await self.honest.register(request)
+
+    async def authorize(self, request: Request) -> Response:
+        query = {**request.query_params, "resource": self.honest.mcp}
+        return RedirectResponse(f"{self.honest.url}/authorize?{urlencode(query)}")
+
+    async def token(self, request: Request) -> Response:
+        self.codes_stolen.append(str((await request.form())["code"]))
+        return Response(status_code=400)
+
+
+async def test_the_code_of_another_server_is_not_given_to_one_that_stood_between(
+    start_hub: StartHub, tmp_path: Path
+) -> None:
+    async with running_site(Honest()) as honest, running_site(Between(honest)) as between:
+        assert isinstance(between, Between)
+        await refused(start_hub, tmp_path, between, "iss mismatch")
+        assert "authorize" in honest.happened, "somebody signed in there"
+        assert between.codes_stolen == []
 
 
 async def test_a_refresh_that_fits_nothing_is_logged_without_what_it_held(

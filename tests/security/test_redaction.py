@@ -15,9 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from console_app.config.credentials import FileCredentials, WatchedCredentials
+from console_app.config.key_shapes import HIDDEN
 from console_app.config.log_setup import log_to
 from console_app.config.mcp_servers import ServerConfig
-from console_app.config.redaction import HIDDEN, RedactedStream, Redactor, redactor_in_use
+from console_app.config.redaction import RedactedStream, Redactor, redactor_in_use
 from console_app.config.secret_sources import secrets_of_server
 from console_app.mcp_client.server_log import ServerLog
 

@@ -51,6 +51,10 @@ async def reach(pilot: Pilot[Any], board: ApprovalBoard) -> None:
     await pass_by(pilot)
 
 
+def toasts(pilot: Pilot[Any]) -> list[str]:
+    return [one.message for one in pilot.app._notifications]  # pyright: ignore[reportPrivateUsage]
+
+
 def outcomes(pilot: Pilot[Any]) -> list[str]:
     return [str(call.outcome) for call in chat(pilot.app).ui.shown.transcript.calls.values()]
 
@@ -349,6 +353,8 @@ async def test_a_denied_call_of_an_earlier_answer_runs_again_and_asks_again(tmp_
         await pilot.press("alt+up", "r")
         await see(pilot, "Approve 1 of 1")
         assert not board.has_focus
+        await pilot.press("y")
+        await until(pilot, lambda: any("tab goes to what waits for you" in line for line in toasts(pilot)))
         await reach(pilot, board)
         await decide(pilot, "y")
         await until(pilot, lambda: outcomes(pilot) == ["succeeded"])
@@ -422,3 +428,14 @@ async def test_a_comment_stays_with_its_call_when_its_arguments_are_edited(tmp_p
         (call,) = chat(pilot.app).ui.shown.transcript.calls.values()
         assert call.arguments == {"path": "d.md"}
         assert "The user approved this call and said: this one" in call.content
+
+
+async def test_who_denies_in_words_after_a_comment_goes_on_with_it(tmp_path: Path) -> None:
+    async with waiting(tmp_path, THREE[2]) as (pilot, board):
+        await reach(pilot, board)
+        await pilot.press("c", *"too soon", "enter")
+        await pass_by(pilot)
+        await pilot.press("f", *", ask me", "enter")
+        await see(pilot, "All decided.")
+        (call,) = chat(pilot.app).ui.shown.transcript.calls.values()
+        assert call.content == "The user denied this call. too soon, ask me"

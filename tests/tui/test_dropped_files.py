@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 
 import pytest
 from textual import events
 
+from console_app.tui.prompt import prompt
 from console_app.tui.prompt.dropped_files import looks_dropped, mentions_of
+from tests.patience import PATIENCE
 from tests.tui.parts import WrittenModel, app, chat, say, see, until
 
 
@@ -34,6 +37,33 @@ def test_several_at_once_and_what_is_not_all_paths(tmp_path: Path) -> None:
     for text in (f"{one} says it", f"{one}x", "/usr is a folder", "a.txt", "\0", f"{one} 'open"):
         assert mentions_of(text) == ""
     assert not looks_dropped("/" * 9_000)
+
+
+async def test_keys_do_not_wait_for_the_disk_that_a_dropped_file_is_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = threading.Event()
+
+    def from_afar(text: str) -> str:
+        assert seen.wait(PATIENCE)
+        return mentions_of(text)
+
+    monkeypatch.setattr(prompt, "mentions_of", from_afar)
+    path, other = made(tmp_path, "a.txt"), made(tmp_path, "b.txt")
+    async with app(tmp_path, WrittenModel(say("Read."))).run_test(size=(80, 24)) as pilot:
+        written = chat(pilot.app).prompt
+        try:
+            for key in (*"see ", events.Paste(str(path)), *" and", "enter", events.Paste(str(other)), *"!"):
+                if isinstance(key, events.Paste):
+                    written.post_message(key)
+                else:
+                    await pilot.press({" ": "space", "!": "exclamation_mark"}.get(key, key))
+            await until(pilot, lambda: written.text == f"{other}!")
+            await see(pilot, "Read.")
+        finally:
+            seen.set()
+        await until(pilot, lambda: written.text == f"@{other} !")
+        assert written.cursor_location == (0, len(written.text))
 
 
 async def test_a_dropped_file_goes_along_with_its_chip(tmp_path: Path) -> None:

@@ -279,7 +279,9 @@ async def test_one_key_runs_all_that_was_cut_off_again_and_each_asks(tmp_path: P
     gate.set()
     again = console(tmp_path / "killed", WrittenModel(), resume=session, tools=tools)
     async with again.run_test(size=(100, 40), notifications=True) as pilot:
-        await see(pilot, "2 calls were cut off")
+        await see(pilot, "2 calls were cut off: /retry runs them again.")
+        await see(pilot, "The console ended before this turn did.")
+        assert seen(again).count("The console ended before this turn did") == 1  # said once, under the turn
         assert "cut off here" not in seen(again)  # the answer itself had come whole
         for key in ("alt+1", "alt+3"):  # one that was done, and one that was cut off
             await pilot.press(key)

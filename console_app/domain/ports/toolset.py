@@ -58,6 +58,10 @@ class ServerSwitch(Protocol):
         """What each of them is for, by name: the words of mcp.json, maybe none."""
         ...
 
+    def runs(self, name: str) -> str:
+        """The program or address of one of them, for whoever is asked whether to switch it on; "" of none of them."""
+        ...
+
     async def switch_on(self, name: str) -> Sequence[ToolSpec]:
         """Switches one on, as the user would; its tools, once it is up. Raises FanoutError when it can't be."""
         ...

@@ -48,6 +48,7 @@ class OpenTurn:
 
 def open_turn(messages: History) -> OpenTurn:
     """The part of the conversation after the last answer that ended a turn."""
+    messages = _apart(messages)
     start = _start(messages)
     earlier = tuple(messages[:start])
     spoken = [message for message in messages[start:] if isinstance(message, UserMessage) and message.origin == "user"]
@@ -68,6 +69,15 @@ def open_turn(messages: History) -> OpenTurn:
         blocked=any(result.outcome is Outcome.BLOCKED for result in newest),
         failed_before=any(isinstance(message, ToolMessage) and message.outcome.is_error for message in earlier),
     )
+
+
+def _apart(messages: History) -> History:
+    """What Fanout notes between two answers stands before the next prompt, and is not what the user asks for."""
+    return [
+        one
+        for message in messages
+        for one in (message.parts if isinstance(message, UserMessage) and message.parts else (message,))
+    ]
 
 
 def _start(messages: History) -> int:

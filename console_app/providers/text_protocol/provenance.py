@@ -1,35 +1,42 @@
 """Whether a call that was read from text also stands in something the model was given, and where.
 
-Whoever writes a page, a file or a tool's result may write calls into it, in any layout and notation. So texts are
-compared without white space, quotation marks, escapes and entities. A call names its tool: each text is searched once
-for the names of tools, and only texts that name the tool are looked at when a call comes.
+Whoever writes a page, a file or a tool's result may write calls into it, in any layout and notation: texts are compared
+as `folding` makes them. A call names its tool: each text is searched once for the names of tools, and only texts that
+name the tool are looked at when a call comes.
 """
 
 from __future__ import annotations
 
-import html
-import json
 import re
-import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from urllib.parse import unquote
+from functools import cached_property
+from itertools import chain
+from typing import Any
 
 from console_app.dialects import ParsedCall
 from console_app.dialects.patterns import any_of
+from console_app.domain.tools import ToolSpec
+from console_app.providers.text_protocol.folding import fold, signless
 
 MOST = 2_000_000
 """Characters that are compared, the newest; where more was given every call asks. Folding them takes 40 ms."""
+MOST_COMPARED = 500_000_000
+"""Characters that are gone through for the calls of one answer, in about 0.2 s; calls beyond them ask."""
 TOO_MUCH = "the model was given more text than calls can be compared with"
 _PLACES = 100  # of one tool's name in one text
 _SHORT = 4  # characters of a value that says little alone
-_ESCAPE = re.compile(r"\\+(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|[nrtbf])")
-_PERCENT = re.compile(r"%[0-9a-fA-F]{2}")
-_NOISE = {ord(char): None for char in " \t\r\n\v\f\"'`“”‘’„«»「」\\*>|\xad\u200b\u200c\u200d\u200e\u200f\u2060\ufeff"}
+_PIECE = 24  # characters of a value that are looked for together: of a line that a page breaks, some are found
+_PIECES = 32  # of one value
+_ENOUGH = 0.75  # of what is looked for: the model may add an argument of its own, or a page break the text
 _NO_ARGUMENTS = re.compile(
     r"\W{0,4}(?:(?:arguments|parameters|args|input|tool_input|actioninput)\W{0,3})?(?:{}|\(\)|<)"
 )
 _ATTACHMENT = re.compile(r"<attachment[^>\n]*?\b(?:path|uri)=\"([^\"\n]*)\"[^>\n]*>")
+_LEADS_TO_NAME = re.compile(
+    r"(?:name|tool|functions?|action|invoke|recipient)[:=.(\[{]{1,4}\Z|call[:<(\[{]?\Z|[<=\]]\Z"
+)
+_WORDS = re.compile(r"[_.-]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +47,26 @@ class GivenText:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
 class _Folded:
-    """`text` is what is compared, `places` where the names of tools stand in it."""
+    """`text` is what is compared, `places` where the names of tools end in it."""
 
-    text: str
-    places: dict[str, list[int]]
+    def __init__(self, text: str, places: dict[str, list[int]]) -> None:
+        self.text = text
+        self.places = places
+
+    @cached_property
+    def letters(self) -> str:
+        return signless(self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class _Named:
+    """What a name in a text may mean: a tool's name on the wire, or its own, which without its server's may be a word
+    like any other."""
+
+    tool: str
+    server: str = ""
+    is_word: bool = False
 
 
 class Provenance:
@@ -53,17 +74,28 @@ class Provenance:
 
     def __init__(self) -> None:
         self._given: Sequence[GivenText] = ()
-        self._names: tuple[str, ...] = ()
+        self._earlier: dict[str, GivenText] = {}
+        self._names: dict[str, list[_Named]] = {}
+        self._tools: tuple[tuple[str, str, str], ...] = ()
         self._folded: dict[str, _Folded] = {}
         self._naming: dict[str, list[tuple[GivenText, _Folded]]] | None = None
+        self._compared = 0
 
-    def give(self, given: Sequence[GivenText], names: Sequence[str]) -> None:
-        """The texts of the request that is going out, oldest first, and the names of the tools."""
-        self._given, self._naming = given, None
-        if self._names != tuple(names):
-            self._names, self._folded = tuple(names), {}
+    def give(self, given: Sequence[GivenText], tools: Sequence[ToolSpec]) -> None:
+        """The texts of the request that is going out, oldest first, and the tools it offers. What requests before it
+        gave is known further on, as far as there is room: the model may have repeated it.
+        """
         current = {one.text for one in given}
-        self._folded = {text: folded for text, folded in self._folded.items() if text in current}
+        gone = {one.text: one for one in self._given if one.text not in current}
+        self._earlier = {text: one for text, one in {**self._earlier, **gone}.items() if text not in current}
+        self._given, self._naming, self._compared = given, None, 0
+        named = tuple((spec.name, spec.tool, spec.server) for spec in tools)
+        if self._tools != named:
+            self._tools, self._names, self._folded = named, _names_of(named), {}
+
+    def forget(self) -> None:
+        """A new conversation begins."""
+        self._given, self._earlier = (), {}
 
     def new(self) -> int:
         """How many characters of what was given were not compared with anything yet."""
@@ -76,66 +108,129 @@ class Provenance:
     def where(self, call: ParsedCall) -> str:
         """Where a call stands in what was given, in words; "" where it doesn't."""
         self.prepare()
-        for one, folded in (self._naming or {}).get(fold(call.name), ()):
-            if _stands_in(folded, call):
+        naming = (self._naming or {}).get(call.name, ())
+        wanted = _Wanted(call) if naming else None
+        for one, folded in naming:
+            if wanted is not None and self._compared <= MOST_COMPARED and self._stands_in(folded, wanted):
                 return f"it stands in {_place(one, call.name)}"
-        return TOO_MUCH if sum(len(one.text) for one in self._given) > MOST else ""
+        return TOO_MUCH if sum(len(one.text) for one in self._given) > MOST or self._compared > MOST_COMPARED else ""
+
+    def _stands_in(self, given: _Folded, wanted: _Wanted) -> bool:
+        if not wanted.pieces:
+            return wanted.stands_near(given)
+        whole = sum(map(len, wanted.pieces))
+        missing = 0
+        for piece in wanted.pieces:
+            self._compared += len(given.letters)
+            if piece not in given.letters:
+                missing += len(piece)
+                if missing > whole * (1 - _ENOUGH):
+                    return False
+        return True
 
     def _index(self) -> dict[str, list[tuple[GivenText, _Folded]]]:
         """The texts that name a tool, by its name, the newest first."""
         naming: dict[str, list[tuple[GivenText, _Folded]]] = {}
         left = MOST
-        for one in reversed(self._given):
+        kept: dict[str, _Folded] = {}
+        for one in chain(reversed(self._given), reversed(self._earlier.values())):
             left -= len(one.text)
             if left < 0:
                 break
-            folded = self._folded.get(one.text)
-            if folded is None:
-                folded = self._folded[one.text] = _indexed(one.text, self._names)
+            folded = kept[one.text] = self._folded.get(one.text) or _indexed(one.text, self._names)
             for name in folded.places:
                 naming.setdefault(name, []).append((one, folded))
+        self._folded = kept
+        self._earlier = {text: one for text, one in self._earlier.items() if text in kept}
         return naming
 
 
-def _indexed(text: str, names: Sequence[str]) -> _Folded:
+class _Wanted:
+    """What is looked for of a call: `pieces` of its values, without signs; where they are all too short to say
+    anything alone, its values by their names.
+    """
+
+    def __init__(self, call: ParsedCall) -> None:
+        self._name = call.name
+        self._values = list(_leaves("", call.arguments))
+        self.pieces = [piece for _, value in self._values for piece in _pieces(value)]
+
+    def stands_near(self, given: _Folded) -> bool:
+        """Whether a call without arguments, or each short value behind its name, stands in a text."""
+        if not self._values:
+            return any(_NO_ARGUMENTS.match(given.text, place) for place in given.places[self._name])
+        return all(re.search(_short(name, value), given.text) for name, value in self._values)
+
+
+def _leaves(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """Every value that holds no others, with the name that it has, or the list that it is in."""
+    if isinstance(value, dict):
+        for key, one in value.items():  # pyright: ignore[reportUnknownVariableType]
+            yield from _leaves(str(key), one)  # pyright: ignore[reportUnknownArgumentType]
+    elif isinstance(value, list):
+        for one in value:  # pyright: ignore[reportUnknownVariableType]
+            yield from _leaves(name, one)
+    else:
+        yield name, value
+
+
+def _pieces(value: Any) -> list[str]:
+    if value is None or isinstance(value, bool):
+        return []
+    text = value if isinstance(value, str) else repr(value).removesuffix(".0")
+    raw = [line[at : at + _PIECE] for line in text.split("\n") for at in range(0, len(line), _PIECE)]
+    step = -(-len(raw) // _PIECES) or 1
+    found = [piece for one in raw[::step] if len(piece := signless(fold(one))) >= _SHORT]
+    whole = "" if found else signless(fold(text[: _PIECE * _PIECES]))
+    return found or [whole] * (len(whole) >= _SHORT)
+
+
+def _short(name: str, value: Any) -> str:
+    """A pattern of a short value behind its name."""
+    match value:
+        case bool():
+            written = "(?:true|yes|on|1)" if value else "(?:false|no|off|0)"
+        case None:
+            written = "(?:null|none|nil)"
+        case str():
+            written = re.escape(fold(value))
+        case _:
+            written = re.escape(fold(repr(value).removesuffix(".0")))
+    return re.escape(fold(name)) + (rf"\W{{0,8}}{written}" if written else r"[:=(<]")
+
+
+def _names_of(tools: Sequence[tuple[str, str, str]]) -> dict[str, list[_Named]]:
+    """How tools may be named in a text, and which it is."""
+    names: dict[str, list[_Named]] = {}
+    for name, tool, server in tools:
+        names.setdefault(fold(name), []).append(_Named(name))
+        words = _WORDS.split(fold(tool))
+        for own in {sign.join(words) for sign in "_-."}:
+            if own and own != fold(name):
+                names.setdefault(own, []).append(_Named(name, fold(server), is_word=len(words) == 1))
+    return names
+
+
+def _indexed(text: str, names: dict[str, list[_Named]]) -> _Folded:
     folded = fold(text)
     places: dict[str, list[int]] = {}
-    if names:
-        for found in re.finditer(any_of(sorted(map(fold, names))), folded):
-            known = places.setdefault(found.group(), [])
-            if len(known) < _PLACES:
-                known.append(found.end())
+    for found in re.finditer(any_of(sorted(names)), folded) if names else ():
+        for named in names[found.group()]:
+            known = places.get(named.tool, [])
+            if len(known) < _PLACES and (not named.is_word or _is_called(folded, found.start(), found.end(), named)):
+                places.setdefault(named.tool, known).append(found.end())
     return _Folded(folded, places)
 
 
-def _stands_in(given: _Folded, call: ParsedCall) -> bool:
-    places = given.places.get(fold(call.name))
-    if not places:
-        return False
-    if not call.arguments:
-        return any(_NO_ARGUMENTS.match(given.text, place) for place in places)
-    return all(_has(given.text, fold(name), value) for name, value in call.arguments.items())
-
-
-def _has(text: str, name: str, value: object) -> bool:
-    written = fold(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
-    if len(written) >= _SHORT:
-        return written in text
-    return re.search(rf"{re.escape(name)}\W{{0,8}}{re.escape(written)}", text) is not None
-
-
-def fold(text: str) -> str:
-    """Without what changes when a text is laid out, quoted, or written in JSON, in HTML or in an address."""
-    if not text.isascii():
-        text = unicodedata.normalize("NFKC", text)
-    for _ in range(2):  # what is quoted twice is escaped twice
-        if "&" in text:
-            text = html.unescape(text)
-    if "\\" in text:
-        text = _ESCAPE.sub(lambda found: chr(int(found[1] or found[2], 16)) if found[1] or found[2] else "", text)
-    if "%" in text and _PERCENT.search(text):
-        text = unquote(text)
-    return text.translate(_NOISE).lower()
+def _is_called(text: str, start: int, end: int, named: _Named) -> bool:
+    """Whether a word stands where the name of a tool does in a call."""
+    before = text[max(0, start - 40) : start]
+    server = before.rstrip("-.:/_")
+    return (
+        text[end : end + 1] in ("(", "[", "{")
+        or (server != before and bool(named.server) and server.endswith(named.server))
+        or _LEADS_TO_NAME.search(before) is not None
+    )
 
 
 def _place(given: GivenText, name: str) -> str:

@@ -19,7 +19,7 @@ from console_app.config.known_dialects import KnownDialects
 from console_app.dialects import ReadingLevel
 from console_app.dialects.table import BY_NAME
 from console_app.domain.errors import ProviderError, ToolsRefused
-from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
+from console_app.domain.messages import AssistantMessage, UserMessage
 from console_app.domain.ports.provider import (
     CallBroken,
     CallClosed,
@@ -41,9 +41,10 @@ from console_app.domain.ports.provider import (
     speaks,
 )
 from console_app.domain.sampling import Effort
-from console_app.domain.tools import Outcome, ToolSpec
+from console_app.domain.tools import ToolSpec
+from console_app.providers.text_protocol.given import SaidOfTools, inputs, stands_for_more
 from console_app.providers.text_protocol.pace import LONG, ReadingPace
-from console_app.providers.text_protocol.provenance import GivenText, Provenance
+from console_app.providers.text_protocol.provenance import Provenance
 from console_app.providers.text_protocol.reading import AnswerReader
 from console_app.providers.text_protocol.rendering import as_text
 
@@ -76,6 +77,7 @@ class TextProtocol:
         self._configured = dialect
         self._called_natively = False  # in the conversation that is going on
         self._provenance = Provenance()
+        self._said_of_tools = SaidOfTools()
         self._unheard = ""  # why the last answer called nothing, where it seemed to
         self._first = ""  # the first message of the request for it
         self._begin(mode)
@@ -251,11 +253,12 @@ class TextProtocol:
     def _reader(self, request: ModelRequest, dialect: str | None) -> AnswerReader | None:
         if not request.tools or request.tool_choice == "none":
             return None
-        self._provenance.give(_inputs(request), [spec.name for spec in request.tools])
+        if not any(isinstance(message, AssistantMessage) or stands_for_more(message) for message in request.messages):
+            self._called_natively = False  # a new conversation
+            self._provenance.forget()
+        self._provenance.give([*self._said_of_tools.of(request.tools), *inputs(request)], request.tools)
         if dialect is not None:
             return AnswerReader(request.tools, dialect, provenance=self._provenance)
-        if not any(isinstance(message, AssistantMessage) or _stands_for_more(message) for message in request.messages):
-            self._called_natively = False  # a new conversation
         self._called_natively = self._called_natively or self._stands_called(request)
         as_is = self._official or self._mode == "native"
         level: ReadingLevel = "none" if as_is or self._called_natively else "marked"
@@ -282,27 +285,6 @@ async def _finished(reader: AnswerReader, reason: FinishReason | None) -> tuple[
     return reader.finish(reason)
 
 
-def _stands_for_more(message: UserMessage | AssistantMessage | ToolMessage) -> bool:
-    """Whether it may be the summary of a conversation that went before."""
-    return isinstance(message, UserMessage) and message.origin == "fanout"
-
-
-def _inputs(request: ModelRequest) -> list[GivenText]:
-    """The texts that the model was given: what tools returned, what was attached or pasted, what servers say of
-    themselves. A result that says what was wrong with a call holds the model's own words."""
-    return [
-        GivenText("the instructions", request.system),
-        *(GivenText(f"the description of {spec.label}", spec.description) for spec in request.tools),
-        *(GivenText(_source(one), one.content) for one in request.messages if not _is_its_own(one)),
-    ]
-
-
-def _source(message: UserMessage | AssistantMessage | ToolMessage) -> str:
-    if isinstance(message, ToolMessage):
-        return f"the result of {message.name}" if message.name else "a result"
-    return "what you sent" if not _stands_for_more(message) else "what Fanout said"
-
-
 def _told(request: ModelRequest, unheard: str, first: str) -> ModelRequest:
     """The request, with a note behind the newest prompt that says why the answer before it called nothing. `first`: how
     the request for that answer began.
@@ -318,12 +300,6 @@ def _told(request: ModelRequest, unheard: str, first: str) -> ModelRequest:
             messages[place] = message.model_copy(update={"content": f"{message.content}\n\n{note}"})
             break
     return replace(request, messages=tuple(messages))
-
-
-def _is_its_own(message: UserMessage | AssistantMessage | ToolMessage) -> bool:
-    return isinstance(message, AssistantMessage) or (
-        isinstance(message, ToolMessage) and message.outcome is Outcome.INVALID
-    )
 
 
 def _writable(dialect: str) -> bool:

@@ -118,7 +118,7 @@ class ApprovalBoard(Vertical, can_focus=True):
         yield Static(classes="board--header")
         yield ArgumentsView()
         yield Static(classes="board--rule")
-        yield Input(placeholder=WHY_NOT)
+        yield Input(placeholder=WHY_NOT, select_on_focus=False)
         yield KeyLines(self._timing.now, classes="board--keys")
 
     @property
@@ -191,7 +191,7 @@ class ApprovalBoard(Vertical, can_focus=True):
                 held = selection.deny(every=what == "none")
             case "words" | "comment":
                 if selection.ask_words(what):
-                    self._open_line(*((COMMENT, selection.comment) if what == "comment" else (WHY_NOT, "")))
+                    self._open_line(COMMENT if what == "comment" else WHY_NOT, selection.comment)
             case "edit":
                 if selection.current is not None and selection.may_edit():
                     self.post_message(self.EditRequested(selection.current.call.id))
@@ -201,7 +201,7 @@ class ApprovalBoard(Vertical, can_focus=True):
 
     def _open_line(self, placeholder: str, words: str) -> None:
         field = self.query_one(Input)
-        field.placeholder, field.value = placeholder, words
+        field.placeholder, field.value, field.cursor_position = placeholder, words, len(words)
         self.add_class("-words")
         field.focus()
 

@@ -26,7 +26,10 @@ class LineWidget(FieldWidget):
         value = self.value
         text = "" if value is LEFT_OUT or value is None else value if isinstance(value, str) else json.dumps(value)
         yield Input(
-            one_line_if_unsafe(text), select_on_focus=False, placeholder="" if self.field.required else "not set"
+            one_line_if_unsafe(text),
+            select_on_focus=False,
+            placeholder="" if self.field.required else "not set",
+            password=self.field.secret,
         )
 
     @property

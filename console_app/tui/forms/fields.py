@@ -38,6 +38,7 @@ class Field:
     labels: tuple[str, ...] = ()  # of the choices, where they have names for people
     fields: tuple[Field, ...] = ()
     item: Field | None = None
+    secret: bool = False  # what is typed is not shown
     schema: Mapping[str, Any] | None = None  # as the server wrote it
 
     @property

@@ -121,7 +121,7 @@ class WaitingBoards:
             helpful_rules(self._engine.gate, spec, call.arguments or {}) if spec and not call.always_asks else (),
             until if known is None else known.until,
             spec.changed if spec else "",
-            spec.identity.text if spec and spec.identity else "",
+            self._engine.runs(spec, call.arguments or {}) if spec else "",
             tuple(self._engine.gate.other_servers(spec, call.arguments or {})) if spec else (),
             fingerprint,
         )

@@ -73,7 +73,9 @@ class ChatScreen(MainScreen):
         self.commands = CommandRegistry()
         self.offers = ServerOffers(services.hub, ui, self.commands, lambda text: self.prompt_area.send(text))
         self.attachments = Attachments(
-            services.working_folder, services.pictures_path, services.hub, lambda: no_pictures(engine.provider)
+            *(services.working_folder, services.pictures_path, services.hub),
+            lambda: no_pictures(engine.provider),
+            named=services.library is not None,
         )
         self.conversation = Conversation(
             engine,
@@ -222,7 +224,8 @@ class ChatScreen(MainScreen):
 
     @on(ConversationView.Refused)
     def _key_refused(self, event: ConversationView.Refused) -> None:
-        self.ui.refuse(event.why)
+        waits = " tab goes to what waits for you." if self.ui.shown.boards.wanted is not None else ""
+        self.ui.refuse(event.why + waits)
 
     @on(ConversationView.FollowChanged)
     def _follow_changed(self, event: ConversationView.FollowChanged) -> None:

@@ -18,7 +18,7 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.strip import Strip
 from textual.widgets import TextArea
-from textual.widgets.text_area import Selection
+from textual.widgets.text_area import Location, Selection
 
 from console_app.domain.safe_text import visible
 from console_app.tui.prompt.dropped_files import looks_dropped, mentions_of
@@ -181,8 +181,17 @@ class Prompt(TextArea):
         if not event.text:
             self.action_paste()
             return
-        dropped = await asyncio.to_thread(mentions_of, event.text) if looks_dropped(event.text) else ""
-        self.write(dropped or self.pastes.take(event.text))
+        start, text = min(self.selection), self.pastes.take(event.text)
+        self.write(text)
+        if looks_dropped(event.text):
+            self.run_worker(self._attach_dropped(event.text, text, start, self.cursor_location), group="dropped")
+
+    async def _attach_dropped(self, pasted: str, shown: str, start: Location, end: Location) -> None:
+        """What names the files takes the place of a paste that is their paths, where it still stands. No key waits for
+        the disk, which may be far away."""
+        mentions = await asyncio.to_thread(mentions_of, pasted)
+        if mentions and self.get_text_range(start, end) == shown:
+            self.replace(mentions, start, end)
 
     def write(self, text: str) -> None:
         """Puts `text` at the cursor, in place of what is selected."""

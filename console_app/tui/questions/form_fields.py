@@ -30,5 +30,6 @@ def _field(field: FormField, schema: Mapping[str, Any]) -> Field:
         default=field.default,
         choices=tuple(value for value, _ in field.choices),
         labels=tuple(label for _, label in field.choices),
+        secret=field.is_secret,
         schema=cast("Mapping[str, Any]", part) if isinstance(part, Mapping) else {},
     )

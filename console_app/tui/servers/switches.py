@@ -192,6 +192,10 @@ class HubSwitches:
         """What a model may ask for: not what the user has disconnected for an hour."""
         return {name: about for name, about in self._hub_switch.off().items() if name not in self._resting}
 
+    def runs(self, name: str) -> str:
+        """See ServerSwitch."""
+        return self._hub_switch.runs(name)
+
     async def switch_on(self, name: str) -> Sequence[ToolSpec]:
         """Switches a server on as the screen does, and keeps that for this folder; its tools, once it is up."""
         selection = replace(self.selection, servers={**self.selection.servers, name: True})

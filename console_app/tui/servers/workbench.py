@@ -118,19 +118,17 @@ class Workbench:
             return "It is not in mcp.json any more."
         traffic = self._hub.traffic(server)
         theirs, ours = in_words(traffic)
-        none = ["they have not shaken hands yet"]
         dropped = f", {traffic.dropped:,} dropped" if traffic.dropped else ""
         lines = [
             *_facts(status),
             f"ping       {self._latency.get(server, 'not asked yet: p in the servers')}",
             f"wire       {plural(len(traffic), 'message')}{dropped}: w in the servers",
-            "",
-            "The server says that it",
-            *(f"  {line}" for line in theirs or none),
-            "",
-            "Fanout offered it that it",
-            *(f"  {line}" for line in ours or none),
         ]
+        if traffic.handshake is None:
+            lines += ["", "The server and Fanout have not shaken hands yet."]
+        else:
+            lines += ["", "The server says that it", *(f"  {line}" for line in theirs or ["can do nothing"])]
+            lines += ["", "Fanout offered it that it", *(f"  {line}" for line in ours or ["can do nothing"])]
         if status.rejected:
             lines += ["", "Tools that can't be offered", *(f"  {one.name}: {one.reason}" for one in status.rejected)]
         if status.problems:
@@ -146,8 +144,10 @@ def _facts(status: ServerStatus) -> list[str]:
         ("state", status.state.value + (f": {status.reason}" if status.reason else "")),
         ("server", status.server_info),
         ("about", status.description),
+        ("runs", status.runs),
         ("spoken", " · ".join(part for part in (status.transport, status.protocol_version) if part)),
         ("offers", ", ".join(plural(count, what) for count, what in counts)),
         ("log", str(status.log_path or "")),
+        *((what, text) for what, _, text in (fact.partition(" ") for fact in status.facts)),
     ]
     return [f"{name:<10} {text}" for name, text in rows if text]

@@ -27,6 +27,7 @@ from textual.geometry import Size
 from textual.message import Message
 
 from console_app.config.browser_page import page_in_use
+from console_app.config.web_browser import start_browser
 from console_app.tui.terminal.attention import RESTORE_TITLE, SAVE_TITLE
 from console_app.tui.terminal.background import QUESTION, BackgroundAnswer
 from console_app.tui.terminal.edge import cleaned
@@ -137,13 +138,13 @@ class ConsoleDriver(LinuxDriver):
 
     def open_url(self, url: str, new_tab: bool = True) -> None:
         """Opens a web address in the browser: the one that shows the console, where one does."""
-        if (page := page_in_use()) is None:
-            super().open_url(url, new_tab)
-            return
         try:
-            page.open_url(url)
+            if (page := page_in_use()) is None:
+                start_browser(url)
+            else:
+                page.open_url(url)
         except OSError as error:
-            log.warning("the page was not asked to open an address: %s", error)
+            log.warning("the browser was not asked to open an address: %s", error)
 
     def _window_changed(self, *_: object) -> None:
         """Has the size read on the loop. Read here, as Textual does, it may be told late: signal handlers nest."""

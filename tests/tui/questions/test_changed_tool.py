@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from console_app.conversation.permissions import ApprovalDecision
 from console_app.domain.approvals import ApprovalMode, Decision
 from console_app.domain.tools import CallState, ServerIdentity
 from console_app.engine.approval_gate import Rule
+from console_app.tui.approvals.board import ApprovalBoard
 from tests.mcp_client.conftest import Told, faulty
 from tests.tui.parts import calls, chat, decide, pass_by, see, seen, until
 from tests.tui.questions.stage import stage
@@ -86,6 +88,27 @@ async def test_a_key_pressed_for_what_was_shown_does_not_run_what_is_served_mean
             await see(s.pilot, "odd.work still waits: it has changed since it was shown")
             await see(s.pilot, '"description": "V3"')
             assert s.hub.tools()[0].changed
+            assert [call.state for call in s.calls] == [CallState.WAITING]
+
+
+async def test_a_rule_made_for_what_was_shown_does_not_mean_what_is_served_meanwhile(tmp_path: Path) -> None:
+    with closing(Told(tmp_path)) as told:
+        async with stage(tmp_path, server=told.config) as s:
+            gate = chat(s.console).services.engine.gate
+            gate.mode = ApprovalMode.ASK
+            await s.answer(calls(("odd_work", "{}")))
+            await see(s.pilot, "Approve 1 of 1")
+            shown = chat(s.console).boards.approvals.selection.waiting[0]
+            assert shown.fingerprint is not None
+            s.hub.on_change = None  # the board has not heard of it yet
+            told.become("V2")
+            await until(s.pilot, lambda: s.hub.tools()[0].description == "V2")
+            decision = ApprovalDecision(
+                (shown.call.id,), Decision.ALLOW, "session", "odd.*", shown={shown.call.id: shown.fingerprint}
+            )
+            chat(s.console).boards.approvals.post_message(ApprovalBoard.Decided(decision))
+            await see(s.pilot, "odd.work still waits: it has changed since it was shown")
+            assert gate.rules == []
             assert [call.state for call in s.calls] == [CallState.WAITING]
 
 

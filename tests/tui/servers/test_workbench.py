@@ -335,6 +335,7 @@ async def test_a_letter_means_the_same_on_a_tool_as_on_its_server(tmp_path: Path
         await pilot.press("p")
         await told(pilot, "bench answered in")
         await pilot.press("i")
+        await see(pilot, "told       of ")
         await see(pilot, "The server says that it")
         await see(pilot, "offers tools")
         await see(pilot, "lets the server ask you (elicitation): forms, pages")

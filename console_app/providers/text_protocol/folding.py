@@ -1,0 +1,102 @@
+"""Texts as they are compared: without layout, quotation, invisible characters and whatever notation they came in."""
+
+from __future__ import annotations
+
+import html
+import re
+import sys
+import unicodedata
+from collections.abc import Iterator
+from functools import cache
+from urllib.parse import unquote
+
+_AT_ONCE = 100_000  # characters: 10 ms of whatever they are
+_DEPTH = 4  # what is quoted in what is quoted is escaped so often, in whichever notations
+_ESCAPE = re.compile(
+    r"(?<!\\)\\++(?:u\{([0-9a-fA-F]{1,6})\}|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|x([0-9a-fA-F]{2})|0000([0-9a-fA-F]{2})"
+    r"|([0-3][0-7]{2})|[nrtbf])"
+)
+_PERCENT = re.compile(r"%[0-9a-fA-F]{2}")
+_QUOTED_PRINTABLE = re.compile(r"=(?:([0-9A-F]{2})|\r?\n)")
+_TAG = re.compile(
+    r"</?(?:a|abbr|b|big|br|code|del|div|em|font|i|ins|kbd|li|mark|p|s|samp|small|span|strong|sub|sup|td|tr|tt|u|var|wbr)"
+    r"(?:\s[^<>]{0,200})?/?>|<!--[^<>]{0,200}-->"
+)
+_NOISE = " \t\r\n\v\f\"'`“”‘’„«»「」\\*>|+"
+_ALIKE = (
+    "аеорсухіѕјһԁԛԝӏαεικνορτυᴀʙᴄᴅᴇꜰɢʜɪᴊᴋʟᴍɴᴏᴘʀꜱᴛᴜᴠᴡʏᴢ",
+    "aeopcyxisjhdqwlaeikvoptuabcdefghijklmnoprstuvwyz",
+)
+"""Letters that look like others, and which."""
+_NO_SIGNS = str.maketrans("", "", "".join(chr(code) for code in range(128) if not chr(code).isalnum()))
+
+
+def fold(text: str) -> str:
+    """`text` in lower case, without white space and quotation, whatever escapes it was written in."""
+    return "".join(map(_folded, _slices(text))) if len(text) > _AT_ONCE else _folded(text)
+
+
+def _slices(text: str) -> Iterator[str]:
+    """The text in parts that end with a word where they can, for no other thread runs while a pattern searches one."""
+    start = 0
+    while start < len(text):
+        end = start + _AT_ONCE
+        if end < len(text):
+            end = max(text.rfind(" ", end - 1_000, end), text.rfind("\n", end - 1_000, end)) + 1 or end
+        yield text[start:end]
+        start = end
+
+
+def _folded(text: str) -> str:
+    if not text.isascii():
+        text = unicodedata.normalize("NFKD", text).translate(_unseen())
+    for _ in range(_DEPTH):
+        before = text
+        text = _decoded(text)
+        if text == before:
+            break
+    text = text.lower()
+    return text.translate(_noise()) if text.isascii() else text.translate({**_noise(), **_unseen()})
+
+
+def signless(folded: str) -> str:
+    """What is left of folded text when signs are left out too, as those that begin each line of a comment."""
+    return folded.translate(_NO_SIGNS)
+
+
+def _decoded(text: str) -> str:
+    if "<" in text:
+        text = _TAG.sub("", text)
+    if "&" in text:
+        text = html.unescape(text)
+    if "\\" in text:
+        text = _ESCAPE.sub(_character, text)
+    if "%" in text and _PERCENT.search(text):
+        text = unquote(text)
+    if "=22" in text or "=3D" in text:
+        text = _QUOTED_PRINTABLE.sub(lambda found: chr(int(found[1], 16)) if found[1] else "", text)
+    return text
+
+
+def _character(found: re.Match[str]) -> str:
+    *hexadecimal, octal = found.groups()
+    digits = next(filter(None, hexadecimal), "")
+    code = int(digits, 16) if digits else int(octal or "0", 8)
+    return chr(code) if 0 < code <= sys.maxunicode else ""
+
+
+@cache
+def _noise() -> dict[int, str | None]:
+    return {ord(char): None for char in _NOISE}
+
+
+@cache
+def _unseen() -> dict[int, str | None]:
+    """What can't be seen or only marks a letter, to nothing; letters of invisible tags and those that look like others,
+    to what they stand for."""
+    codes = (*range(128, 0x3100), *range(0xFE00, 0x10000), *range(0xE0000, 0xE01F0))
+    unseen: dict[int, str | None] = {
+        code: None for code in codes if unicodedata.category(chr(code)) in ("Cf", "Mn", "Me")
+    }
+    tags = {0xE0000 + code: chr(code) for code in range(32, 127)}
+    return {**unseen, **tags, **{ord(one): other for one, other in zip(*_ALIKE, strict=True)}}
