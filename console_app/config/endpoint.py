@@ -24,8 +24,8 @@ def check_base_url(url: str) -> str:
     try:
         parts = urlsplit(url)
         port = parts.port
-    except ValueError as error:
-        raise ValueError(f"is no URL: {error}") from None
+    except ValueError:
+        raise ValueError("is no URL: write it as http://HOST:PORT, with a number as the port") from None
     no_port = port == 0 or parts.netloc.endswith(":")
     if parts.scheme not in ("http", "https") or not parts.hostname or no_port:
         raise ValueError("is no URL: write it as http://HOST or https://HOST, with the path that the endpoint has")

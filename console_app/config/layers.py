@@ -17,6 +17,7 @@ from console_app.config import trust
 from console_app.config.fallbacks import check_fallbacks
 from console_app.config.model_choice import chosen_provider, known_providers
 from console_app.config.paths import Paths, project_settings, read_text
+from console_app.config.problem_words import in_words
 from console_app.config.project_file import ProjectFile, divided, lines_of
 from console_app.config.settings import Rules, Settings, ToolRule
 from console_app.config.toml_text import parse_toml, position
@@ -199,8 +200,7 @@ def _worded(
     if problem["type"] == "extra_forbidden":
         what, hint = f'unknown key "{one_line(name, 80)}"', _nearest(key, above, model)
     else:
-        message = problem["msg"].removeprefix("Value error, ").removeprefix("Input ")
-        what, hint = f"{one_line(name, 80)} {message[:1].lower()}{message[1:]}", ""
+        what, hint = f"{one_line(name, 80)} {in_words(problem)}", ""
     return ConfigError(f"{_place(layer, key)}: {what}", hint)
 
 

@@ -50,7 +50,7 @@ MEANINGS: Mapping[str, str] = {
     "groups": "groups you are in, for servers that are for some only",
     "injected": "arguments that tools get which name them",
     "keys": "keys by the id of what they do",
-    "providers": "endpoints of your own",
+    "providers": "endpoints of your own: base_url, headers, models, context_window",
     "max_tokens": "most tokens of an answer",
     "temperature": "how freely the model writes, 0 to 2",
     "stop": "texts that end an answer",

@@ -9,6 +9,7 @@ from typing import Any, cast
 from pydantic import ValidationError
 
 from console_app.config.paths import read_text, write_private
+from console_app.config.problem_words import in_words
 from console_app.config.setting_list import shape_of
 from console_app.config.settings import Settings
 from console_app.config.toml_text import parse_toml
@@ -114,11 +115,10 @@ def _check(parts: Sequence[str], value: Any) -> None:
         Settings.model_validate({parts[0]: nested})
     except ValidationError as error:
         problem = error.errors(include_url=False, include_input=False)[0]
-        message = problem["msg"].removeprefix("Value error, ").removeprefix("Input ")
         if problem["type"] == "extra_forbidden":
             raise UsageError(f"there is no setting {one_line('.'.join(parts), 80)}.") from None
         shown = one_line(value if isinstance(value, str) else str(value), 60)
-        raise UsageError(f"{'.'.join(parts)} {message[:1].lower()}{message[1:]}; not {shown}.") from None
+        raise UsageError(f"{'.'.join(parts)} {in_words(problem)}; not {shown}.") from None
 
 
 def _at(values: Any, parts: Sequence[str]) -> Any:

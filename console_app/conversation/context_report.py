@@ -20,7 +20,9 @@ def context_report(engine: Engine, transcript: Transcript, window: int | None) -
         lines.append(f"{'█' * filled}{'░' * (_BAR - filled)}  {used:,} of {window:,} tokens ({share:.0%})")
         lines.append(f"Compacted by itself from {NEARLY_FULL:.0%} on, before the next request.")
     else:
-        lines.append(f"{used:,} tokens in the newest request; how many fit is not known (context_window says).")
+        lines.append(
+            f"{used:,} tokens in the newest request; how many fit is not known (context_window, in /config providers)."
+        )
     lines.append(f"Tools are offered by protocol {protocol_label(engine.provider)} (/protocol).")
     usage = transcript.usage
     if usage.cached_tokens:

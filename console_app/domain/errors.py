@@ -20,7 +20,7 @@ class FanoutError(Exception):
     @property
     def line(self) -> str:
         """Title, detail and hint as one line of plain text."""
-        text = encodable(" ".join(f"{self.title}: {self.detail}".split()))
+        text = encodable(" ".join(f"{self.title}: {self.detail}".removeprefix(": ").split()))
         if not self.hint:
             return text
         return f"{text if text.endswith(('.', '!', '?')) else text + '.'} {self.hint}"
@@ -36,9 +36,9 @@ class ConfigError(FanoutError):
 
 
 class UsageError(FanoutError):
-    """A command line that can't be understood (exit code 2)."""
+    """What was written can't be understood (exit code 2): a command line, a field, a slash command."""
 
-    title = "Usage"
+    title = ""  # it says what is wrong with what one just wrote
 
 
 class ProviderError(FanoutError):

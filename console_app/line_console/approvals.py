@@ -56,6 +56,8 @@ class LineApprovals:
         self._said_at[call.id] = self._dialogue.newest()
         risk, number = risk_of(spec, call.arguments or {}), self._numbers.of(call.id)
         lines = [f"Call {number} needs approval: {label_of(call)}. {risk.word}, {risk.by}. {one_line(call.why, 200)}"]
+        if spec is not None and (runs := self._engine.runs(spec, call.arguments or {})):
+            lines.append(f"It runs {one_line(runs, 300)}")
         lines += argument_lines(call.arguments)
         if spec is not None and spec.changed:
             lines += ["The tool is another than you trusted:", spec.changed]
@@ -63,8 +65,10 @@ class LineApprovals:
         self._dialogue.say("\n".join(lines))
 
     def spec_of(self, call: CallView) -> ToolSpec | None:
-        """The call's tool as it is now."""
-        return next((spec for spec in self._engine.toolset.tools() if spec.name == call.name), None)
+        """The call's tool as it is now, a server's or Fanout's own."""
+        own = self._engine.spec(call.name)
+        servers = next((spec for spec in self._engine.toolset.tools() if spec.name == call.name), None)
+        return servers or (own if own is not None and own.builtin else None)
 
     async def approve(self, rest: str) -> None:
         """/approve NUMBERS [COMMENT]; without numbers lists what waits, and asks."""

@@ -325,8 +325,7 @@ class Connection:
             return convert.failed(await self._lost(session, str(lost)))
         except CallRefused as refused:
             return convert.failed(str(refused))
-        found = await convert.converted(result, self._shared.files)
-        return await updates.with_artifacts(found)
+        return await updates.with_artifacts(await convert.converted(result, self._shared.files))
 
     async def _ready_session(self) -> ServerSession:
         session = await self._session_for_call()

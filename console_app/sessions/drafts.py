@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
+from console_app.config.key_shapes import has_key
 from console_app.config.records import read_record, texts, write_record
 from console_app.domain.errors import ConfigError
 
@@ -45,9 +46,13 @@ class PromptDrafts:
         return _NEW + hashlib.sha256(str(working_folder).encode()).hexdigest()[:32]
 
     def keep(self, session_id: str, draft: PromptDraft) -> None:
-        """Keeps it in place of the one before; one without text is forgotten. A full disk is logged."""
-        if not draft.text:
+        """Keeps it in place of the one before; one without text is forgotten. A full disk is logged. A command that
+        holds a key is kept in memory alone, as in the history of prompts."""
+        whole = " ".join((draft.text, *draft.pastes.values()))
+        if not draft.text or (draft.text.startswith("/") and has_key(whole)):
             self.forget(session_id)
+            if draft.text:
+                self._kept[session_id] = draft
             return
         self._kept[session_id] = draft
         if (path := self._path(session_id)) is None:

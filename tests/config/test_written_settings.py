@@ -92,8 +92,8 @@ def test_a_file_is_made_where_there_is_none(tmp_path: Path) -> None:
     ("name", "text", "says"),
     [
         ("max_steps", "0", "max_steps should be greater than or equal to 1; not 0."),
-        ("max_steps", "many", "max_steps should be a valid integer"),
-        ("dedupe", "perhaps", "dedupe should be a valid boolean"),
+        ("max_steps", "many", "max_steps takes a whole number; not many."),
+        ("dedupe", "perhaps", "dedupe takes true or false; not perhaps."),
         ("approval_mode", "never", "approval_mode should be 'ask', 'auto'"),
         ("fallback", "gpt", "fallback "),
         ("base_url", "nowhere", "base_url "),

@@ -463,7 +463,7 @@ async def test_a_fault_before_the_turn_is_told_and_gives_the_prompt_back() -> No
     conversation = Conversation(engine_of(Model()), None, screen, ready=fails)
     conversation.send("hello")
     await conversation.ended()
-    assert screen.told == [("error", "Usage: the servers can't be started. Look into mcp.json.")]
+    assert screen.told == [("error", "the servers can't be started. Look into mcp.json.")]
     assert (screen.field, screen.prompts, list(conversation.waiting)) == ("hello", [], [])
 
 

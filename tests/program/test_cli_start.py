@@ -58,7 +58,7 @@ def test_a_mistake_is_one_line_and_exit_code_2(fanout: Fanout, arguments: list[s
 def test_without_a_terminal_the_console_says_what_to_use(fanout: Fanout) -> None:
     done = fanout.run("hello there")
     assert done.code == 2
-    assert done.err == "fanout: Usage: the console needs a terminal. Without one: fanout run PROMPT.\n"
+    assert done.err == "fanout: the console needs a terminal. Without one: fanout run PROMPT.\n"
 
 
 def test_closed_standard_streams_end_in_an_exit_code_too(fanout: Fanout) -> None:

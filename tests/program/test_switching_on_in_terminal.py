@@ -62,3 +62,17 @@ def test_headless_it_is_denied_with_words_unless_a_rule_allows_it(tmp_path: Path
     finished = [event for event in map(json.loads, allowed.out.splitlines()) if event["type"] == "call.finished"]
     assert [event["outcome"] for event in finished] == ["succeeded"] * 3
     assert (fanout.cwd / "parallel_computing.pptx").exists()
+
+
+def test_in_the_line_console_it_is_switched_on_by_number(tmp_path: Path) -> None:
+    with console(Fanout(tmp_path), "--screen-reader") as terminal:
+        terminal.expect("Fanout, as lines")
+        terminal.type("Look up all orders for customer 'Acme Corp'\r")
+        terminal.expect(r"Call 1 needs approval: fanout\.enable_server\. changes, by Fanout itself")
+        terminal.expect(r"It runs .*python -m console_app\.servers\.order_database")
+        terminal.expect(r"/approve 1, /deny 1")
+        terminal.type("/approve 1 for this one\r")
+        terminal.expect(r"Call 2 needs approval: order_database\.find_orders")
+        terminal.expect(r"/approve 2, /deny 2")
+        terminal.type("/approve 2\r")
+        terminal.expect("Rocket skates")

@@ -139,7 +139,7 @@ def test_lines_that_only_look_like_a_private_key_are_handed_on() -> None:
 
 
 # What comes nearest: the prefixes with words behind them, as names of packages, functions, files and settings have.
-words = st.lists(st.from_regex(r"[a-z]{1,16}", fullmatch=True), min_size=1, max_size=6)
+words = st.lists(st.from_regex(r"[a-z]{1,15}", fullmatch=True), min_size=1, max_size=6)
 starts = st.sampled_from(
     [
         "",

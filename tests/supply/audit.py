@@ -1,6 +1,7 @@
 """`make audit`: asks the database of known vulnerabilities (pip-audit) about every package of requirements.lock.
 
-Where pip-audit or the database can't be reached it says so and ends with 0: that says nothing of the packages.
+Where pip-audit or the database can't be reached, or it knows nothing of a package, it says so and ends with 0: that
+says nothing of the packages.
 """
 
 from __future__ import annotations
@@ -24,6 +25,12 @@ _NO_WAY = re.compile(
 
 def ending(code: int, said: str) -> tuple[int, str]:
     """The exit code and the line for how pip-audit ended, `said` being all it wrote."""
+    skipped = len(re.findall(r"could not be audited", said))
+    if code == 0 and skipped:
+        return (
+            0,
+            f"Packages that the database doesn't have, so that nothing was checked of them: {skipped} (see above).",
+        )
     if code == 0:
         return 0, "No known vulnerability in requirements.lock."
     if re.search(r"^Found \d+ known vulnerabilit", said, re.MULTILINE):
@@ -50,7 +57,7 @@ def main() -> int:
 
 def _run(command: list[str | Path]) -> tuple[int, str]:
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-    if done.returncode:
+    if done.returncode or "could not be audited" in done.stdout:
         print(done.stdout[-4000:])
     return done.returncode, done.stdout
 

@@ -87,6 +87,12 @@ def test_the_licence_of_all_that_always_goes_along_is_known_and_not_of_the_gpl_f
     ("code", "said", "ends", "says"),
     [
         (0, "No known vulnerabilities found", 0, "No known vulnerability"),
+        (
+            0,
+            "No known vulnerabilities found\nName Skip Reason\nidna Dependency could not be audited: idna",
+            0,
+            "nothing was checked of them: 1 ",
+        ),
         (1, "Found 2 known vulnerabilities in 1 package\nidna 3.6 …", 1, "has a known vulnerability"),
         (1, "requests.exceptions.ConnectionError: HTTPSConnectionPool", 0, "nothing was checked"),
         (1, "ERROR: No matching distribution found for pip-audit<3", 0, "nothing was checked"),

@@ -207,3 +207,16 @@ def test_a_new_sessions_draft_is_the_running_consoles_own_and_the_folder_stays_s
     for number in range(MOST + 5):
         PromptDrafts(tmp_path / "drafts").keep(f"s{number}", PromptDraft("x"))
     assert len(list((tmp_path / "drafts").glob("*.json"))) == MOST
+
+
+def test_a_command_that_holds_a_key_is_kept_in_no_file(tmp_path: Path) -> None:
+    folder, key = tmp_path / "drafts", "sk-proj-0123456789abcdefghij"
+    drafts = PromptDrafts(folder)
+    drafts.keep("s", PromptDraft("/connect openai sk-proj"))
+    assert (folder / "s.json").exists()
+    for draft in (PromptDraft(f"/connect openai {key}"), PromptDraft("/connect [paste]", pastes={"[paste]": key})):
+        drafts.keep("s", draft)
+        assert not (folder / "s.json").exists()
+        assert drafts.read("s") == draft, "as long as this console runs"
+    drafts.keep("s", PromptDraft("what is sk-learn?"))
+    assert (folder / "s.json").exists()

@@ -69,7 +69,7 @@ async def test_a_switch_turns_a_choice_is_picked_a_number_is_written(tmp_path: P
         await pilot.press("escape")
         await opened(pilot, "max_steps")
         await pilot.press("enter")
-        await see(pilot, "Enter saves it")
+        await see(pilot, "enter save · esc cancel")
         await pilot.press("backspace", *"12", "enter")
         await see(pilot, "max_steps: 12. It holds from now on.")
         assert engine.settings.max_steps == 12

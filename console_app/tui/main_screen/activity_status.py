@@ -113,7 +113,7 @@ class ActivityStatus:
         pace, calls = self.pace, list(self._transcript().open_calls.values())
         doing = _calls(calls, self._began(calls), now)
         if doing is None and pace.retry is not None and now < pace.since:
-            doing = Doing("waiting to try again")  # the conversation counts the seconds down, and says why
+            doing = Doing(f"retrying in {_whole(pace.since - now + 0.5)}")  # the conversation says why, and which try
         if doing is None:
             doing = Doing(self._model(now), late=now - pace.news_at >= LATE)
         return Doing(doing.what, moves=doing.moves, late=doing.late, tokens=tokens, cost=cost)

@@ -77,13 +77,13 @@ class Dialogs:
         await self._ui.push(HelpScreen(key_sections(self._ui.app, places), commands))
 
     async def commands(self, registry: CommandRegistry, keys: Mapping[str, str]) -> None:
-        """The commands to pick from; `keys` are those that do the same. `/keys` is there as `/help`."""
+        """The commands to pick from; `keys` do the same. Each stands once, whatever else it is called."""
         from console_app.tui.widgets.pick_list import Choice, PickList
 
         choices = [
-            Choice(f"/{one.name}", f"{one.about} · {key}" if (key := keys.get(one.name)) else one.about)
+            Choice(f"/{one.name}", f"{key} · {one.about}" if (key := keys.get(one.name)) else one.about)
             for one in registry
-            if one.name != "keys"
+            if one.name not in ("keys", "tools")
         ]
         picked = await self._ui.push(PickList("Commands", choices, hint="Search for commands", told=True))
         if picked is not None and (command := registry.get(picked.removeprefix("/"))) is not None:

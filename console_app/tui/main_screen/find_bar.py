@@ -17,9 +17,11 @@ from textual.widgets import Input, Static
 
 from console_app.tui.transcript_view.finder import Finder, Kind, neighbour
 from console_app.tui.transcript_view.view import ConversationView
+from console_app.tui.widgets.dialog_box import fitted
 
 RECOUNT = 0.5  # seconds between two looks at what came while it is open
 KEYS = "↑↓ other matches · enter go there · esc close"
+WORDS_ROOM = 32  # cells that the words have before the keys: of these, what there is room for is named
 WORDS: dict[Kind, str] = {"turn": "turn", "failed": "call that failed"}
 
 
@@ -58,6 +60,10 @@ class FindBar(Horizontal):
         yield Input(placeholder="in the whole conversation, results too")
         yield Static(id="found")
         yield Static(KEYS, id="find-keys")
+
+    def on_resize(self) -> None:
+        """What is looked for is seen before the keys are."""
+        self.query_one("#find-keys", Static).update(fitted(KEYS, self.size.width - WORDS_ROOM))
 
     @property
     def is_open(self) -> bool:

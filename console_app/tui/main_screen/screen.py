@@ -224,8 +224,7 @@ class ChatScreen(MainScreen):
 
     @on(ConversationView.Refused)
     def _key_refused(self, event: ConversationView.Refused) -> None:
-        waits = " tab goes to what waits for you." if self.ui.shown.boards.wanted is not None else ""
-        self.ui.refuse(event.why + waits)
+        self.ui.refuse(event.why + ("" if self.ui.shown.boards.wanted is None else " tab goes to what waits for you."))
 
     @on(ConversationView.FollowChanged)
     def _follow_changed(self, event: ConversationView.FollowChanged) -> None:

@@ -28,6 +28,7 @@ NAME, SOURCE = 20, 13  # cells of the columns
 WIDE = 96  # cells from which on the meaning stands in the row
 UNSET = "not set"
 KEYS = "enter change · del default · f4 edit the file · esc close"
+WRITING = "enter save · esc cancel"
 
 
 class SettingsScreen(ModalScreen[None]):
@@ -164,11 +165,13 @@ class SettingsScreen(ModalScreen[None]):
             field.value = ", ".join(map(str, setting.value or ()))
         field.placeholder = f"{setting.name}: {'names with commas between' if setting.kind == 'list' else setting.kind}"
         self.add_class("-changing")
+        self.query_one(DialogBox).name_keys(WRITING)
         field.focus()
-        self._note(f"{setting.name}: {setting.meaning}. Enter saves it, esc cancels.")
+        self._note(f"{setting.name}: {setting.meaning}.")
 
     def _stop_changing(self) -> None:
         self.remove_class("-changing")
+        self.query_one(DialogBox).name_keys(KEYS)
         self.query_one("#filter", Input).focus()
         if (setting := self._setting) is not None:
             self._explain(setting)

@@ -65,6 +65,9 @@ def examples_for(servers: Collection[str]) -> tuple[Example, ...]:
     return tuple(example for example in EXAMPLES if example.needs <= set(servers)) or WITH_ANY
 
 
+LOW = 20  # rows of a terminal up to which nothing stands between what is told, and examples are a line each
+
+
 class ExampleList(OptionList, can_focus=False):
     """The prompts; the keys come by way of the prompt, so it never takes the focus."""
 
@@ -83,6 +86,9 @@ class Welcome(Vertical):
         background: $background; scrollbar-size: 0 0;
     }
     Welcome > ExampleList > .option-list--option { padding: 0 1; }
+    Welcome.-low { padding: 0 2; }
+    Welcome.-low > .welcome--about, Welcome.-low > .welcome--notices, Welcome.-low > ExampleList { margin: 0; }
+    Welcome.-low > ExampleList { text-wrap: nowrap; text-overflow: ellipsis; }
     Welcome > ExampleList > .option-list--option-highlighted { background: $panel; color: $foreground; }
     """
 
@@ -96,26 +102,46 @@ class Welcome(Vertical):
         super().__init__(id=id)
         self.examples = EXAMPLES
         self._facts = Content("\n")  # two lines, so that nothing moves when they are known
+        self._model: tuple[str, str] | None = None
+
+    @property
+    def _low(self) -> bool:
+        return self.screen.size.height <= LOW
 
     def compose(self) -> ComposeResult:
         """What it is, which model answers, and the list."""
+        self.set_class(self._low, "-low")
         yield Static(ABOUT, classes="welcome--about", markup=False)
         yield Static(self._facts, classes="welcome--text")
         yield Static(classes="welcome--notices")
         yield Static("Try one: press its number, or an arrow and enter.", classes="welcome--try", markup=False)
-        options = ExampleList(*_options(self.examples), markup=False)
+        options = ExampleList(*_options(self.examples, self._low), markup=False)
         options.highlighted = None
         yield options
 
+    def on_resize(self) -> None:
+        """Of little room examples have the most."""
+        if self._low != self.has_class("-low"):
+            self.set_class(self._low, "-low")
+            self._list(self.query_one(ExampleList).highlighted)
+            if self._model is not None:
+                self.tell(*self._model)
+
     def tell(self, model: str, provider: str) -> None:
         """Which model answers, and how to change it."""
+        self._model = (model, provider)
         name = Content.styled(one_line(model, 40) or "The first model listed", "bold $primary")
         if provider == "offline":
-            first = Content("Demo mode: ") + name + Content(", a scripted offline model, no key needed")
+            kind = "a scripted model" if self._low else "a scripted offline model"
+            first = Content("Demo mode: ") + name + Content(f", {kind}, no key needed")
         else:
             first = Content("Using ") + name + Content(f" ({one_line(provider, 40)})")
-        if provider == "offline":
+        if provider == "offline" and self._low:
+            how = "To connect one, here or with a key: type /connect."
+        elif provider == "offline":
             how = "To connect a model, on this machine or with a key: type /connect."
+        elif self._low:
+            how = "Change it: /model, or /connect for another address."
         else:
             how = "To change the model: type /model, or /connect for another address."
         self._facts = first + Content("\n") + Content.styled(how, "$muted")
@@ -126,10 +152,12 @@ class Welcome(Vertical):
         """Which servers there are: what none of them could do is not offered."""
         if (examples := examples_for(servers)) != self.examples:
             self.examples = examples
-            options = self.query_one(ExampleList)
-            options.clear_options()
-            options.add_options(_options(examples))
-            options.highlighted = None
+            self._list(None)
+
+    def _list(self, highlighted: int | None) -> None:
+        options = self.query_one(ExampleList)
+        options.set_options(_options(self.examples, self._low))
+        options.highlighted = highlighted
 
     def notices(self, lines: Sequence[tuple[Level, str]]) -> None:
         """What was told before there was a conversation, a line each; only what is wrong looks so."""
@@ -165,13 +193,10 @@ def _notice(level: Level, line: str) -> Content:
     return Content.styled(f"! {line}", "$warning")
 
 
-def _options(examples: Sequence[Example]) -> list[Option]:
-    return [Option(_row(number, example)) for number, example in enumerate(examples, 1)]
+def _options(examples: Sequence[Example], low: bool) -> list[Option]:
+    return [Option(_row(number, example, low)) for number, example in enumerate(examples, 1)]
 
 
-def _row(number: int, example: Example) -> Content:
-    lines = example.text.split("\n")
-    text = Content.styled(f"{number}  ", "bold $primary") + Content(lines[0])
-    for line in lines[1:]:
-        text += Content(f"\n   {line}")
-    return text + Content.styled(f"\n   {example.about}", "$muted")
+def _row(number: int, example: Example, low: bool) -> Content:
+    text = Content.styled(f"{number}  ", "bold $primary") + Content(example.text)
+    return text if low else text + Content.styled(f"\n   {example.about}", "$muted")

@@ -43,7 +43,7 @@ class ServerLogDialog(TextDialog):
 
     def _name_level(self) -> None:
         dialog = self.query_one("#box")
-        dialog.border_subtitle = f"{self._level} and above · v level · c copies · esc closes"
+        dialog.border_subtitle = f"{self._level} and above · v level · c copy · esc close"
 
     def _filtered(self) -> str:
         return from_level(tail(self._path), self._level)

@@ -56,13 +56,13 @@ class TrustScreen(ModalScreen[bool]):
                 self._begin()
 
     def _begin(self) -> None:
-        """The half second begins anew; the key is faint till then."""
+        """The half second begins anew; the key is muted till then."""
         self._keys.changed()
         self._show_keys()
         self._timing.later(self, SETTLE + 0.01, self._show_keys)
 
     def _show_keys(self) -> None:
-        style = "bold" if self._keys.settled else "dim"
+        style = "bold $foreground" if self._keys.settled else ""  # dimmed, what is muted could hardly be read
         subtitle = Content.styled("y trusts them as shown", style) + Content(" · n leaves them")
         self.query_one("#box").border_subtitle = subtitle  # pyright: ignore[reportAttributeAccessIssue]  (it takes both)
 

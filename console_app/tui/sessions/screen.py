@@ -73,7 +73,7 @@ class SessionsScreen(ModalScreen[Picked | None]):
 
     def compose(self) -> ComposeResult:
         """The field, the list, and a line of how many there are."""
-        with DialogBox("enter opens · f2 rename · f4 fork · f5 export · f8 delete · esc close") as dialog:
+        with DialogBox("enter open · f2 rename · f4 fork · f5 export · f8 delete · esc close") as dialog:
             dialog.border_title = "Sessions"
             yield Input(self._query, placeholder="type to search titles and everything said")
             options = OptionList(markup=False)

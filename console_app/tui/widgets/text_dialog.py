@@ -39,13 +39,13 @@ class TextDialog(ModalScreen[None]):
         self._read = read
         self._at_end = at_end
         self._every = every
-        self._text = ""
+        self._text: str | None = None  # before it was read
 
     def compose(self) -> ComposeResult:
         """The text in a frame."""
         with Vertical(id="box") as dialog:
             dialog.border_title = Content(self._title)  # pyright: ignore[reportAttributeAccessIssue]  (it takes both)
-            dialog.border_subtitle = "c copies · esc closes"
+            dialog.border_subtitle = "c copy · esc close"
             yield TextView()
 
     def on_mount(self) -> None:
@@ -61,11 +61,11 @@ class TextDialog(ModalScreen[None]):
         if text == self._text:
             return
         self._text = text
-        self.query_one(TextView).set_text(text)
+        self.query_one(TextView).set_text(text or "Nothing yet.")
 
     def action_copy(self) -> None:
         """c: the whole text."""
-        self.app.copy_to_clipboard(self._text)
+        self.app.copy_to_clipboard(self._text or "")
         self.notify("Copied.", markup=False)
 
     def action_leave(self) -> None:

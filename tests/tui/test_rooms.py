@@ -1,0 +1,74 @@
+"""Every room of the console at four sizes, dark and light, as letters and colours; `pytest --snapshot-update` draws
+them anew."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from syrupy.assertion import SnapshotAssertion
+from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
+from textual.pilot import Pilot
+
+from tests.tui.drawing import Cells, drawing, looks
+from tests.tui.parts import at_rest
+from tests.tui.rooms import furnished, walk
+
+SIZES = [(60, 15), (80, 24), (120, 40), (200, 60)]
+OPENED = SIZES[1]
+THEMES = ["fanout-dark", "fanout-light"]
+
+
+class TextFile(SingleFileSnapshotExtension):
+    """A snapshot is a text."""
+
+    _write_mode = WriteMode.TEXT
+    _file_extension = "txt"
+
+
+@pytest.fixture(autouse=True)
+def greenwich(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("TZ", "UTC")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+async def drawn(pilot: Pilot[Any]) -> str:
+    """The room that is open, at each size and in each theme; both are changed as seldom as can be. How far something
+    is scrolled may depend on the sizes before."""
+    seen: dict[tuple[str, tuple[int, int]], tuple[str, Cells]] = {}
+    for theme, sizes in zip(THEMES, (SIZES, SIZES[::-1]), strict=True):
+        pilot.app.theme = theme
+        for size in sizes:
+            await pilot.resize_terminal(*size)
+            await at_rest(pilot)
+            seen[theme, size] = looks(pilot.app)
+    pilot.app.theme = THEMES[0]
+    await pilot.resize_terminal(*OPENED)
+    await at_rest(pilot)
+    return "".join(of_size(size, *(seen[theme, size] for theme in THEMES)) for size in SIZES)
+
+
+def of_size(size: tuple[int, int], dark: tuple[str, Cells], light: tuple[str, Cells]) -> str:
+    title = f"== {size[0]}x{size[1]}"
+    if dark[0] == light[0]:
+        return f"{title}\n{drawing(dark[0], [dark[1], light[1]])}\n"
+    return f"{title} dark\n{drawing(dark[0], [dark[1]])}\n{title} light\n{drawing(light[0], [light[1]])}\n"
+
+
+async def test_every_room_at_every_size_dark_and_light(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
+    kept = snapshot.use_extension(TextFile)
+    other: list[str] = []
+    async with furnished(tmp_path) as console, console.run_test(size=OPENED) as pilot:
+        async for name in walk(pilot):
+            picture = (await drawn(pilot)).replace(os.fspath(tmp_path), "FOLDER")
+            same: bool = kept(name=name) == picture
+            if not same:
+                other.append(name)
+    assert not other, "these look otherwise"
