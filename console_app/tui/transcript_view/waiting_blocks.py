@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 
 from console_app.domain.events import RetryScheduled
@@ -15,38 +14,23 @@ Waits = Callable[[float], str]
 
 
 class RetryBlock(NoticeBlock):
-    """Counts down to the next try of a request that failed; once it is due, it says which try it is."""
+    """Why a request is tried again, and which try that is; when, the activity line counts down."""
 
     def __init__(self, event: RetryScheduled) -> None:
         super().__init__("warning", "")
-        self._attempt = 0
-        self._due = 0.0
-        self._why = ""
         self.again(event)
-
-    @property
-    def live(self) -> bool:
-        return self._due > 0
 
     def again(self, event: RetryScheduled) -> None:
         """It failed once more."""
-        of = f" of {event.most}" if event.most else ""
-        self._attempt = f"attempt {event.attempt}{of}"
-        self._due, self._why = event.at + event.delay, event.why.rstrip(".")
+        self._attempt = f"attempt {event.attempt}" + (f" of {event.most}" if event.most else "")
+        self._why = event.why.rstrip(".")
+        self.text = f"{self._why}. Retrying: {self._attempt}"
         self.touch()
 
     def over(self) -> None:
-        """Nothing is counted any more: the answer came, or the turn ended."""
-        self._due = 0.0
+        """The answer came, or the turn ended."""
         self.text = f"{self._why}. Retried: {self._attempt}"
         self.touch()
-
-    def paint(self, width: int, palette: Palette, now: float) -> list[Line]:
-        if self.live:
-            left = self._due - now
-            when = f"in {left:.1f} s" if 0 < left < 10 else f"in {math.ceil(left)} s" if left > 0 else "now"
-            self.text = f"{self._why}. Retrying {when} ({self._attempt})"
-        return super().paint(width, palette, now)
 
 
 class SentBlock(NoticeBlock):

@@ -174,7 +174,7 @@ async def test_retries_are_one_notice_that_changes() -> None:
             app.story.send(ev.RetryScheduled, attempt=attempt, delay=2.0, why="The model is overloaded.")
         await painted(pilot)
         assert kinds(app) == ["UserBlock", "RetryBlock"]
-        assert any("The model is overloaded. Retrying in 2.0 s (attempt 4" in line for line in screen_lines(app))
+        assert any("The model is overloaded. Retrying: attempt 4" in line for line in screen_lines(app))
 
 
 async def test_steered_words_and_notes_have_their_place() -> None:
