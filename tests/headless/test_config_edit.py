@@ -59,7 +59,7 @@ def test_the_list_says_value_source_and_meaning_of_each(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (("set", "max_steps", "none"), "max_steps should be a valid integer"),
+        (("set", "max_steps", "none"), "max_steps takes a whole number; not none."),
         (("set", "max_stepps", "3"), "Did you mean max_steps?"),
         (("set", "max_steps"), "set needs NAME VALUE."),
         (("get", "nothing"), "there is no setting nothing."),
