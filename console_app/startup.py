@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from console_app import resources
+from console_app.config.browser_page import page_in_use
 from console_app.config.paths import Paths
 from console_app.config.startup_settings import read_startup_settings
 from console_app.tui.app import FanoutApp
@@ -34,6 +35,8 @@ def run_console(arguments: Namespace) -> int:
     if app.crash is not None:
         where = app.crash_report or "the log (fanout config path)"
         sys.stderr.write(f"fanout: ended by an internal error, {type(app.crash).__name__}. What happened: {where}\n")
+    elif code == 0 and app.kept_session and sys.stdout.isatty() and page_in_use() is None:
+        sys.stdout.write(f"fanout -r {app.kept_session[:8]} goes on with this conversation.\n")
     return code
 
 

@@ -7,7 +7,7 @@ from console_app.dialects.dialect import Dialect
 from console_app.dialects.draft import Draft
 from console_app.dialects.openers import CLOSERS, OPENERS, THINK_ENDS
 from console_app.dialects.output import IN_SENTENCE
-from console_app.dialects.patterns import CHAT_TOKENS, any_of, compiled, lazily
+from console_app.dialects.patterns import CHAT_TOKENS, any_of, compiled, lazily, partly
 from console_app.dialects.position import Place
 from console_app.dialects.region import Region
 from console_app.dialects.scan_state import ScanState
@@ -17,9 +17,13 @@ from console_app.dialects.table import BY_NAME, SECTIONS
 _HALF_WORD = lazily(r"[\w.:/-]+\s*(?:$|[<\[({`])")
 _REST_OF_TAG = lazily(r"[^<>\n]{0,200}>")
 _ENDS = any_of({*CLOSERS, *THINK_ENDS, *CHAT_TOKENS, "</answer>", "</response>", "</action>", "</actions>"})
-_SENTENCE_GOES_ON = lazily(
-    rf"(?:\s*{any_of({*CLOSERS, *SECTIONS.values()})})*[ \t]*(?:[^\s<\[\]]|\][^<]|(?!{_ENDS})</[\w:.-]{{1,40}}[\s>])"
+_CLOSERS = {*CLOSERS, *SECTIONS.values()}
+_SENTENCE_GOES_ON = lazily(rf"(?:\s*{any_of(_CLOSERS)})*[ \t]*(?:[^\s<\[\]]|\][^<]|(?!{_ENDS})</[\w:.-]{{1,40}}[\s>])")
+_LINE_ENDS = lazily(
+    rf"(?:\s*{any_of(_CLOSERS)})*(?:[^\S\n]*\n\s*(?=\S)|[ \t]*(?=[<\[])(?!</|<\Z))"
+    rf"(?!{any_of(_CLOSERS)}|{partly(_CLOSERS)}\Z)"
 )
+"""Another line, or another mark: no words follow a call on its own."""
 _DEFINES = lazily(r"[\"'](?:parameters|description|input_?[sS]chema)[\"']\s*:")
 _CHANNEL = lazily(
     r"(?:<\|start\|>\s*(?P<role>\w*)[^<]*)?(?:<\|channel\|>\s*(?P<channel>\w*)[^<]*)?(?:<\|constrain\|>[^<]*)?<\|message\|>"
@@ -74,7 +78,7 @@ def _sentence_goes_on(src: Source, row: Dialect, draft: Draft, follows_words: bo
     """Whether words follow on the line of a call. A letter right after the token that ends a call of special tokens
     begins what the model says next: so the templates write text beside calls.
     """
-    if (yield from src.match(_SENTENCE_GOES_ON, 96)) is None:
+    if (yield from src.match_first((_SENTENCE_GOES_ON, _LINE_ENDS))) != 0:
         return False
     sealed = row.final_at_end and bool(row.closes) and all(attempt.closed for attempt in draft.attempts)
     return follows_words or not sealed or not (yield from src.peek()).isalpha()

@@ -35,8 +35,8 @@ _OPENING = lazily(
     r"|(?P<comment><!--|<!\[CDATA\[|<%)"
     r"|(?<![^\s;{}])(?P<block>/\*|\(\*|\{-|--\[\[|(?<![^\n])=begin(?=\s))"
     rf"|<(?P<element>{_ELEMENTS})(?:\s[^<>]*)?(?<!/)>"
-    rf"|(?:^|(?<=\n))[ \t]*<(?P<other>(?!(?:{_VOID}|{_WRAPPERS})(?![\w:.-]))[A-Za-z][\w:.-]*)(?:\s[^<>\n]*)?(?<!/)>"
-    rf"|(?<=[^\S\n])<(?P<page>(?!(?:{_VOID}|{_WRAPPERS})(?![\w:.-]))[A-Za-z][\w:.-]*)(?:\s[^<>\n]*)?(?<!/)>(?=[ \t]*\n)"
+    rf"|(?:^|(?<=\n))[ \t]*<(?P<other>(?!(?:{_VOID}|{_WRAPPERS})(?![\w:.-]))[^\W\d_][\w:.-]*)(?:\s[^<>\n]*)?(?<!/)>"
+    rf"|(?<=[^\S\n])<(?P<page>(?!(?:{_VOID}|{_WRAPPERS})(?![\w:.-]))[^\W\d_][\w:.-]*)(?:\s[^<>\n]*)?(?<!/)>(?=[ \t]*\n)"
     r"|\[(?P<bracket>code|quote|spoiler|noparse|pre)\b[^\]\n]{0,100}\]"
     r"|\{(?P<brace>code|quote|noformat)\b[^}\n]{0,100}\}"
     r"|\\begin\{(?P<environment>\w+\*?)\}"
@@ -155,7 +155,8 @@ class Place:
                 indented = 4 <= indent <= 8  # a template of DeepSeek writes twenty blanks
             else:
                 indented = indent > (0 if lead_of(self.before) == "other" else 1) and self.before.strip()
-            return "it is indented, as code or a part of a list" if indented else self.example
+            wide = not self.line.isascii()  # blanks that only layout has
+            return "it is indented, as code or a part of a list" if indented or wide else self.example
         line = self.line.strip()
         if line.startswith("|") or line.endswith("|"):
             return "it stands in a table"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Final, Literal, TypeVar
 
 from mcp.client.context import ClientRequestContext
 from mcp_types import (
@@ -34,6 +34,8 @@ from console_app.mcp_client.asking import Asking
 from console_app.mcp_client.running_calls import WireCall
 from console_app.mcp_client.wire import Wire
 
+MOST_ASKED: Final = 100  # questions of one call: the call's deadline stands still while each is answered
+MOST_OPEN: Final = 20  # questions at once that a server asks for no call
 DECLINED = -1  # the code that the protocol's example has for a sampling request the user rejected
 T = TypeVar("T")
 
@@ -49,12 +51,15 @@ class Callbacks:
         self._asking = asking
         self._roots = roots
         self._given = given
+        self._open = 0  # questions that wait for an answer
 
     async def elicit(self, context: ClientRequestContext, params: ElicitRequestParams) -> ElicitResult | ErrorData:
         """A form or a page for the user."""
         call, waiting = self._wire.asking()
+        if self._asks_too_much(waiting):
+            return ElicitResult(action="cancel")
         question = self._question(params, call, waiting)
-        answer = await _for_calls(waiting, self._asking.elicit(question, _reporters(waiting)))
+        answer = await self._for_calls(waiting, self._asking.elicit(question, _reporters(waiting)))
         if answer is not None and answer.content is not None:
             self._given.add(*forms.secrets_in(question.schema, answer.content))
         return _elicit_result(answer or ElicitationAnswer("cancel"))
@@ -76,6 +81,8 @@ class Callbacks:
         call, waiting = self._wire.asking()
         if not waiting:
             return ErrorData(code=DECLINED, message="The model is asked only for a tool call that runs")
+        if self._asks_too_much(waiting):
+            return ErrorData(code=DECLINED, message=f"The model is asked at most {MOST_ASKED} times for a call")
         request = SamplingRequest(
             server=self._server,
             call_id=call.call_id if call is not None else "",
@@ -88,7 +95,7 @@ class Callbacks:
             model_hints=_hints(params),
         )
         try:
-            sampled = await _for_calls(waiting, self._asking.sample(request, _reporters(waiting)))
+            sampled = await self._for_calls(waiting, self._asking.sample(request, _reporters(waiting)))
         except FanoutError as error:
             return ErrorData(code=DECLINED, message=f"The model could not be asked: {error.line}")
         if sampled is None:
@@ -106,6 +113,34 @@ class Callbacks:
             roots=[Root(uri=FileUrl(root.as_uri()), name=root.name or str(root)) for root in self._roots()]
         )
 
+    def _asks_too_much(self, calls: Sequence[WireCall]) -> bool:
+        """Counts a question that may be of any of `calls`, as one of that which asked least; whether it is one too
+        many, which that call is told once."""
+        if not calls:
+            return self._open >= MOST_OPEN
+        call = min(calls, key=lambda one: one.asked)
+        call.asked += 1
+        if call.asked == MOST_ASKED + 1:
+            call.reporter.log("warning", f"the server asks more than {MOST_ASKED} times: no more is asked for it")
+        return call.asked > MOST_ASKED
+
+    async def _for_calls(self, calls: Sequence[WireCall], asking: Coroutine[Any, Any, T]) -> T | None:
+        """What `asking` returns; None when every call that it may be asked for has ended meanwhile."""
+        task = asyncio.ensure_future(asking)
+        self._open += 1
+        for call in calls:
+            call.questions.add(task)
+        try:
+            await asyncio.wait({task})
+        finally:
+            if not task.done():
+                task.cancel()
+                await asyncio.wait({task})
+            self._open -= 1
+            for call in calls:
+                call.questions.discard(task)
+        return None if task.cancelled() else task.result()
+
     def _question(
         self, params: ElicitRequestParams, call: WireCall | None, candidates: Sequence[WireCall]
     ) -> Elicitation:
@@ -120,22 +155,6 @@ class Callbacks:
 
 def _ids(calls: Sequence[WireCall]) -> tuple[str, ...]:
     return tuple(call.call_id for call in calls)
-
-
-async def _for_calls(calls: Sequence[WireCall], asking: Coroutine[Any, Any, T]) -> T | None:
-    """What `asking` returns; None when every call that it may be asked for has ended meanwhile."""
-    task = asyncio.ensure_future(asking)
-    for call in calls:
-        call.questions.add(task)
-    try:
-        await asyncio.wait({task})
-    finally:
-        if not task.done():
-            task.cancel()
-            await asyncio.wait({task})
-        for call in calls:
-            call.questions.discard(task)
-    return None if task.cancelled() else task.result()
 
 
 def _reporters(calls: Sequence[WireCall]) -> list[CallReporter]:

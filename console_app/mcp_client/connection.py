@@ -1,8 +1,7 @@
 """One server's life, held by one owner task: connecting, ready, lost, connecting again, stopped.
 
 The SDK wants a connection left by the task that entered it, so each connection lives in a task of its own and the
-owner starts these one after the other. Calls may come from any task. A call that was on its way when the connection
-was lost fails and is never sent again by itself: nobody knows what it has already done.
+owner starts these one after the other. A call that was on its way when it was lost fails, and is not sent again.
 """
 
 from __future__ import annotations

@@ -105,7 +105,7 @@ def _in_our_words(text: str) -> str:
     """What the SDK says of an answer over HTTP that is no message: a page about its models, and the answer itself."""
     if text.strip() == "Unexpected content type:":
         return "the answer has no content type"
-    said = text.removeprefix("Failed to parse JSON response: ")
+    said = text.removeprefix("Failed to parse JSON response: ").removeprefix("Failed to parse SSE message: ")
     if said == text or "validation error" not in said:
         return said
     if broken := re.search(r"Invalid JSON: (.*?)(?: \[type=|$)", said):

@@ -142,7 +142,9 @@ async def _sign_in_step(send: Send, request: httpx2.Request) -> httpx2.Response:
         raise SignInRefused(f"{host} did not answer within {SIGN_IN_STEP_SECONDS:g} s") from None
     except httpx2.TransportError as error:  # else the server's refusal would be all that is told
         raise SignInRefused(f"{host} can't be reached: {faults.connection_reason(error)}") from error
-    return httpx2.Response(response.status_code, headers=response.headers, content=bytes(body), request=request)
+    whole = httpx2.Response(response.status_code, headers=response.headers, content=bytes(body), request=request)
+    whole.encoding = "utf-8"  # whatever it names: some of Python's codecs take a minute for this much
+    return whole
 
 
 class _LimitedTransport(httpx2.AsyncHTTPTransport):

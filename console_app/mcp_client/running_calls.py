@@ -41,6 +41,7 @@ class WireCall:
     reporter: CallReporter
     call_id: str = ""
     questions: set[asyncio.Future[Any]] = field(default_factory=set[asyncio.Future[Any]])  # that may be its
+    asked: int = 0  # times its server asked something that may be for it
     _second: float = -1.0  # when the current second of counting began, in the loop's time
     _count: int = 0  # of progress
     _logged: int = 0  # of log lines

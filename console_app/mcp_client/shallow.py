@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from collections.abc import AsyncIterator
@@ -14,6 +15,7 @@ CUT: Final = "[Fanout: left out, nested too deep]"
 _TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
 _LINES: Final = re.compile(rb"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 _DATA: Final = b"data:"
+_LARGE: Final = 2**16  # bytes, more than come from a network at once
 
 
 def shallow(text: str) -> str:
@@ -63,6 +65,8 @@ async def taken_events(pieces: AsyncIterator[bytes], most: int) -> AsyncIterator
     """The same for an event stream, a line at a time; one of more than `most` bytes as it is."""
     rest = bytearray()
     async for piece in pieces:
+        if len(piece) >= _LARGE:
+            await asyncio.sleep(0)  # a little gzip is many of these, with no wait between them
         end = max(piece.rfind(b"\n"), piece.rfind(b"\r")) + 1
         if end:
             yield _taken_lines(bytes(rest) + piece[:end])

@@ -52,6 +52,7 @@ async def _limit(response: httpx2.Response, longest: float) -> None:
     import httpx2
 
     whole = response.aiter_bytes
+    response.encoding = "utf-8"  # whatever it names: some of Python's codecs (punycode) take minutes for a megabyte
 
     async def counted(chunk_size: int | None = None) -> AsyncGenerator[bytes]:
         size, most = 0, LARGEST_ANSWER if response.is_success else LARGEST_REFUSAL

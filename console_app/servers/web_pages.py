@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import codecs
 import re
 import time
 import zlib
@@ -27,6 +28,7 @@ _REDIRECTS: Final = 4
 _IGNORED: Final = frozenset(
     {"script", "style", "noscript", "template", "svg", "nav", "footer", "aside", "form", "head"}
 )
+_NO_CHARSETS: Final = frozenset({"punycode", "idna", "unicode-escape", "raw-unicode-escape", "undefined"})
 _BREAKS: Final = frozenset(
     {"p", "div", "br", "li", "ul", "ol", "tr", "table", "section", "article", "pre", "blockquote", "hr"}
     | {f"h{level}" for level in range(1, 7)}
@@ -67,7 +69,7 @@ class PageFetcher:
         for _ in range(_REDIRECTS):
             response = await self._send(client, url)
             try:
-                if not response.is_redirect:
+                if not response.has_redirect_location:
                     return await _body(response)
                 url = urljoin(url, response.headers["location"])
             finally:
@@ -103,13 +105,21 @@ async def _body(response: httpx2.Response) -> str:
     if not kind.startswith(_READABLE):
         raise PageError(f"not text ({kind.partition(';')[0]})")
     data = await _decoded(response)
-    try:
-        text = data.decode(response.charset_encoding or "utf-8", "replace")
-    except LookupError:
-        text = data.decode("utf-8", "replace")
+    text = data.decode(_charset(response.charset_encoding), "replace")
     if "html" in kind:
         text = await asyncio.to_thread(plain_text, text)
     return text[:LONGEST_TEXT] + ("…" if len(text) > LONGEST_TEXT else "")
+
+
+def _charset(named: str | None) -> str:
+    """The codec that a page names; UTF-8 where there is none such, or it is none that pages are written in: reading
+    punycode takes minutes for a megabyte."""
+    try:
+        found = codecs.lookup(named or "utf-8").name
+        b"x".decode(found, "replace")  # LookupError for those that are none of text
+    except (LookupError, ValueError):
+        return "utf-8"
+    return "utf-8" if found in _NO_CHARSETS else found
 
 
 async def _decoded(response: httpx2.Response) -> bytes:

@@ -76,6 +76,7 @@ class FanoutApp(StartupApp[int]):
         self._ending: asyncio.Task[None] | None = None
         self.crash: BaseException | None = None  # what ended the console, when nobody asked for it
         self.crash_report: Path | None = None
+        self.kept_session = ""  # at the end: the stored session that was on screen, if anything was said in it
         self._write_crash_report = start.write_crash_report
         self._make_chat: Callable[[], ChatScreen] | None = None
         self.asks_background = parts is not None and not parts.theme_is_set
@@ -178,6 +179,8 @@ class FanoutApp(StartupApp[int]):
         services, self._services = self._services, None
         try:
             if services is not None:
+                if services.library is not None and services.replay is None and services.engine.transcript.turns:
+                    self.kept_session = services.engine.session_id
                 await services.close()
         except Exception:
             log.exception("closing the services failed")

@@ -127,8 +127,14 @@ def keymap_of(app: App[Any]) -> dict[str, str]:
 
 
 def forget_toasts(app: App[Any], text: str) -> None:
-    """Those that say just this; they go with the next one that comes."""
-    for notification in [one for one in app._notifications if one.message == text]:
+    """Those that say just this, or something else of the same: what stands before the first colon. They go with the
+    next one that comes; a warning or an error only for the same words."""
+    topic = text.partition(": ")[0] + ": " if ": " in text else None
+    for notification in [
+        one
+        for one in app._notifications
+        if one.message == text or (topic and one.severity == "information" and one.message.startswith(topic))
+    ]:
         app._unnotify(notification, refresh=False)
 
 

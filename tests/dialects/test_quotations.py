@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from console_app.dialects import DIALECTS, ReadingLevel, ScanResult, parse, render_calls
+from console_app.dialects import DIALECTS, CallFinal, ReadingLevel, Scanner, ScanResult, parse, render_calls
 from console_app.dialects.table import BY_NAME
 from tests.dialects.answers import TOOLS, watched
 from tests.dialects.quotations import LEADS, MACHINES, Machine
@@ -159,6 +159,21 @@ EAGER = ["mistral_json", "gemma4", "harmony", "lfm2", "command_a_action", "solar
 def test_a_call_is_final_at_its_end_where_nothing_can_take_it_back(dialect: str) -> None:
     _, screen, _ = watched(f"{CALLS[dialect]}\nand more\n</think>", TOOLS, [3])
     assert screen.final == [0]
+
+
+@pytest.mark.parametrize("dialect", ["gemma4", "harmony", "llama4_pythonic", "lfm2"])
+def test_a_call_is_final_as_soon_as_another_line_begins(dialect: str) -> None:
+    scanner, call = Scanner(TOOLS, level="marked"), CALLS[dialect]
+    text = f"{call}\n" * 3 + "Then I wait."
+    final = [
+        (at, event.call.index)
+        for at, char in enumerate(text)
+        for event in scanner.feed(char)
+        if isinstance(event, CallFinal)
+    ]
+    assert [index for _, index in final] == [0, 1, 2]
+    for at, index in final:
+        assert at < (index + 1) * (len(call) + 1) + 16, "what its line ends with is known by a few letters of the next"
 
 
 def test_after_its_reasoning_a_call_is_final_in_every_dialect_without_raw_values() -> None:

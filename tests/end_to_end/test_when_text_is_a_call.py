@@ -310,6 +310,28 @@ async def test_after_a_native_call_nothing_is_read_in_that_conversation(hub: Hub
 
 
 @pytest.mark.parametrize(("model", "runs"), [("m", []), ("other", ["42"])])
+async def test_a_native_call_that_a_summary_stands_for_is_known_after_a_new_start(
+    model: str, runs: list[str], hub: Hub
+) -> None:
+    with WireServer() as server:
+        native, summary = Answer(Call(TOOL, '{"expression": "1+1"}')), Answer(Text("They calculated."))
+        server.script(native, DONE, DONE, DONE, summary, Answer(Text(MARKED)), DONE)
+        first = engine_of(server, hub)
+        for _ in range(3):
+            await play(first)
+        async with first.compact() as compacting:
+            assert of([event async for event in compacting], ev.HistoryCompacted)
+        engine = engine_of(server, hub, model=model)
+        engine.go_on("again", first.transcript)
+        events = await play(engine)
+        sent = server.requests[5].body["messages"]
+        await first.provider.close()
+        await engine.provider.close()
+    assert not any(message.get("tool_calls") for message in sent), "the summary took the call's place"
+    assert [event.content for event in of(events, ev.CallFinished)] == runs
+
+
+@pytest.mark.parametrize(("model", "runs"), [("m", []), ("other", ["42"])])
 async def test_a_conversation_that_goes_on_knows_which_model_called_natively(
     model: str, runs: list[str], hub: Hub
 ) -> None:

@@ -378,6 +378,14 @@ async def test_a_refusal_without_an_end_is_read_as_far_as_it_is_shown(server: Wi
     assert "No model here." in error.line
 
 
+@every_api
+async def test_a_refusal_in_a_charset_that_takes_minutes_is_read_as_utf8(server: WireServer, api: Api) -> None:
+    words = b"No model here, " + b"bcd9" * 2**18
+    server.script(Reply([words], 400, content_type="text/plain; charset=punycode"))
+    _, error = await failure_of(server, api)
+    assert "No model here, bcd9" in error.line
+
+
 async def test_half_a_thought_is_kept_for_people_only(server: WireServer) -> None:
     start = sse({"type": "content_block_start", "index": 0, "content_block": {"type": "thinking", "thinking": ""}})
     events = [anthropic_start(), start, anthropic_delta(0, "thinking_delta", thinking="Let me")]

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from console_app.dialects import ReadingLevel
+from console_app.dialects.table import BY_NAME
 from console_app.domain.ports.provider import Chunk, ReasoningChunk, TextChunk, TextReplaced
+from console_app.domain.tools import ToolSpec
 from console_app.providers.text_protocol.reading import AnswerReader
+from tests.dialects.answers import TOOLS
+from tests.dialects.test_quotations import CALLS
 
 
 @pytest.mark.parametrize("size", [1, 4, 100])
@@ -34,3 +39,31 @@ def test_reasoning_that_nothing_opened_is_taken_from_the_text_when_it_ends(size:
     take(reader.finish("stop")[0])
     assert (shown, thought) == ("Yes, it is.", "I wonder.")
     assert not any("<" in one for one in seen)
+
+
+SPECS = [ToolSpec(name=tool.name, server="lab", tool=tool.name, input_schema=dict(tool.parameters)) for tool in TOOLS]
+LEVELS: list[ReadingLevel] = ["marked", "all"]
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("dialect", CALLS)
+def test_no_markup_of_any_family_is_shown_at_any_piece(dialect: str, level: ReadingLevel) -> None:
+    if level == "marked" and not BY_NAME[dialect].marked:
+        return
+    text = f"I look.\n\n{CALLS[dialect]}\n\n{CALLS[dialect]}"
+    for size in (1, 3, 7):
+        reader, shown = AnswerReader(SPECS, dialect if level == "all" else None, level), ""
+        pieces = [reader.feed(text[start : start + size]) for start in range(0, len(text), size)]
+        for chunk in [chunk for chunks in [*pieces, reader.finish("stop")[0]] for chunk in chunks]:
+            if isinstance(chunk, TextChunk):
+                shown += chunk.text
+            elif isinstance(chunk, TextReplaced):
+                shown = chunk.text
+            assert "I look.".startswith(shown.strip()), "nothing but what leads to the calls"
+
+
+def test_reasoning_that_came_apart_counts_for_what_the_end_of_an_answer_looks_at() -> None:
+    reader = AnswerReader(SPECS, None)
+    reader.reasoned("I wonder. ")
+    reader.feed("Yes.")
+    assert reader.length == len("I wonder. Yes.")

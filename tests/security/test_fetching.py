@@ -219,6 +219,32 @@ async def test_a_packing_that_was_not_asked_for_is_refused(head: str, body: byte
             await PageFetcher(anything).text(f"http://127.0.0.1:{served.port}/")
 
 
+@pytest.mark.parametrize(
+    ("charset", "text"),
+    [
+        *((name, "é") for name in ("utf-8", "UTF8", "nonsense", "zlib_codec", "rot13", "undefined", "idna")),
+        ("iso-8859-1", "Ã©"),
+    ],
+)
+async def test_a_page_is_read_in_the_charset_it_names_where_that_is_one(charset: str, text: str) -> None:
+    async with site() as served:
+        served.answers["/"] = page("é".encode()).replace(b"text/plain", f"text/plain; charset={charset}".encode())
+        assert await PageFetcher(anything).text(f"http://127.0.0.1:{served.port}/") == text
+
+
+async def test_a_page_in_a_charset_that_takes_minutes_is_read_as_utf8() -> None:
+    async with site() as served:
+        served.answers["/"] = page(b"bcd9" * 400_000).replace(b"text/plain", b"text/plain; charset=punycode")
+        assert (await PageFetcher(anything).text(f"http://127.0.0.1:{served.port}/")).startswith("bcd9bcd9")
+
+
+async def test_a_redirect_to_nowhere_is_no_page() -> None:
+    async with site() as served:
+        served.answers["/"] = page(b"", status="302 Found")
+        with pytest.raises(PageError, match="HTTP 302"):
+            await PageFetcher(anything).text(f"http://127.0.0.1:{served.port}/")
+
+
 async def test_a_page_without_an_end_is_read_to_the_limit() -> None:
     async with site() as served:
         served.answers["/"] = page(b"word " * 20_000_000)

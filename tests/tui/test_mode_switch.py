@@ -16,7 +16,7 @@ from console_app.tui.approvals.mode_switch import ModeSwitch
 from console_app.tui.main_screen.status_bar import StatusBar
 from console_app.tui.widgets.settled_keys import ALONE, SETTLE
 from tests.conversation.peers import Screen
-from tests.tui.parts import Tools, WrittenModel, app, calls, chat, echo, pass_by, say, see, until
+from tests.tui.parts import Tools, WrittenModel, app, calls, chat, echo, pass_by, say, see, seen, until
 
 
 class Time:
@@ -166,3 +166,17 @@ async def test_in_plan_mode_what_waits_and_changes_things_is_denied_and_the_bar_
         await see(pilot, "plan mode")
         await pilot.press(*"/plan", "enter")
         await until(pilot, lambda: chat(console).modes.shown is ApprovalMode.ASK)
+
+
+async def test_of_several_modes_only_the_newest_is_told_and_no_error_goes_for_another(tmp_path: Path) -> None:
+    console = app(tmp_path)
+    async with console.run_test(size=(80, 24), notifications=True) as pilot:
+        console.notify("openai: it is overloaded", severity="error", timeout=1000)
+        console.notify("openai: it can't be reached", severity="error", timeout=1000)
+        console.notify("Approvals: auto. The rest asks.", timeout=1000)
+        await see(pilot, "Approvals: auto.")
+        console.notify("Approvals: plan. The rest is denied.", timeout=1000)
+        await see(pilot, "Approvals: plan.")
+        await until(pilot, lambda: "Approvals: auto." not in seen(console))
+        await see(pilot, "openai: it is overloaded")
+        await see(pilot, "openai: it can't be reached")

@@ -83,3 +83,19 @@ def test_the_mouse_is_left_to_gnu_screen_which_keeps_esc_back_else(tmp_path: Pat
     with console(tmp_path, TMUX="", STY="1.screen" if inside else "") as terminal:
         terminal.expect(READY)
         assert (b"\x1b[?1000h" in terminal.raw) is not inside
+
+
+def test_the_shell_is_told_how_a_conversation_goes_on_and_nothing_after_none(tmp_path: Path) -> None:
+    with console(tmp_path) as terminal:
+        terminal.expect(READY)
+        terminal.type("/quit\r")
+        assert terminal.wait_exit() == 0
+        assert b"fanout -r" not in terminal.raw
+    with console(tmp_path) as terminal:
+        terminal.expect(READY)
+        terminal.type("Calculate 12*12\r")
+        terminal.expect("✓ done ·")
+        terminal.type("/quit\r")
+        assert terminal.wait_exit() == 0
+        assert re.search(rb"fanout -r [0-9a-f]{8} goes on with this conversation\.\r?\n", terminal.raw)
+        assert terminal.left_changed() == []

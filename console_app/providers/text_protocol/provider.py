@@ -266,7 +266,7 @@ class TextProtocol:
 
     def _stands_called(self, request: ModelRequest) -> bool:
         """Whether the history holds a native call of this model; one of an old session, that names none, is its own."""
-        return any(
+        return not request.called_before.isdisjoint(("", self._key)) or any(
             call.origin == "native" and call.model in ("", self._key)
             for message in request.messages
             if isinstance(message, AssistantMessage)
@@ -280,7 +280,7 @@ class TextProtocol:
 
 
 async def _finished(reader: AnswerReader, reason: FinishReason | None) -> tuple[list[Chunk], bool]:
-    if len(reader.raw) > LONG:
+    if reader.length > LONG:
         return await asyncio.to_thread(reader.finish, reason)
     return reader.finish(reason)
 

@@ -69,6 +69,7 @@ class AnswerReader:
         self._as_is = as_is
         self._scanner = Scanner([ToolSignature(spec.name, spec.input_schema) for spec in tools], prefer, level)
         self._raw: list[str] = []
+        self.length = 0  # characters that the end looks at, reasoning included
         self._shown: list[str] = []
         self._thought = ""  # what was shown as text and turned out to be reasoning
         self.unheard = ""
@@ -83,6 +84,7 @@ class AnswerReader:
 
     def reasoned(self, text: str) -> None:
         """The endpoint gave this reasoning apart from the text."""
+        self.length += len(text)
         self._scanner.reasoned(text)
 
     def work(self, text: str) -> Literal["none", "some", "much"]:
@@ -92,6 +94,7 @@ class AnswerReader:
     def feed(self, text: str) -> list[Chunk]:
         """The chunks that more text gives."""
         self._raw.append(text)
+        self.length += len(text)
         chunks = self._chunks(self._scanner.feed(text))
         return [TextChunk(text)] if self._as_is else chunks
 

@@ -72,11 +72,8 @@ class ChatScreen(MainScreen):
         self.ui = ui = ConsoleUi(self, services, problems)
         self.commands = CommandRegistry()
         self.offers = ServerOffers(services.hub, ui, self.commands, lambda text: self.prompt_area.send(text))
-        self.attachments = Attachments(
-            *(services.working_folder, services.pictures_path, services.hub),
-            lambda: no_pictures(engine.provider),
-            named=services.library is not None,
-        )
+        place, kept = (services.working_folder, services.pictures_path, services.hub), services.library is not None
+        self.attachments = Attachments(*place, lambda: no_pictures(engine.provider), named=kept)
         self.conversation = Conversation(
             engine,
             services.store,

@@ -72,7 +72,10 @@ def _lines(arguments: Mapping[str, Any]) -> Iterator[_Line]:
         if name not in said:
             yield from _value(one_line(str(name), 200), value)
     for old, new in edits if said else ():
-        for number, line in enumerate(diff_lines(old.split("\n"), new.split("\n"))[0]):
+        changed, _ = diff_lines(old.split("\n"), new.split("\n"))
+        while not changed[-1].text and changed[-1].mark == " ":
+            changed.pop()  # behind the last line end
+        for number, line in enumerate(changed):
             text = line.text if line.mark == " " and not line.name else f"{line.mark} {line.text}"
             yield _Line("" if number else CHANGE, text, line.mark)
 

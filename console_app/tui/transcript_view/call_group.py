@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, cast
@@ -20,6 +21,8 @@ FRAMED_HEIGHT = 3  # lines of a folded framed panel
 MAX_SERVER, MAX_TOOL = 24, 48
 MAX_BRIEF = 60
 NUMBERED = 9  # calls that a key reaches by their number
+_MARKS = re.compile(r"\]?<\]\w*\[?>?\[?|[<\[]/?[|\w][^<>\[\]\n]{0,60}(?:[>\]]|\Z)|[<\[]/?\|?\Z|[{}]")
+"""Tags and tokens between which a model writes the values of a call in its text, and what may become one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,6 +235,8 @@ def brief_of(call: CallView, limit: int, first: Sequence[str] = ()) -> str:
     if call.arguments is not None:
         return brief_arguments(call.arguments, limit, first)
     text = call.arguments_text
+    if call.origin == "text" and not text.lstrip().startswith('{"'):
+        text = _MARKS.sub(" ", text[:4096])
     if not text or call.state is CallState.FINISHED or len(text) > 4096:
         return one_line(text[:200], limit)
     # Already loaded: the domain's models stand on it.

@@ -61,9 +61,12 @@ class Cursor:
         return (ahead[0] if delta > 0 else ahead[-1]) if ahead else here
 
     def next_failed(self) -> Block | None:
-        """The next call behind the selected one that failed, and behind the last the first again."""
+        """The next call behind the selected one that failed, and behind the last the first again; from a call that
+        did not fail, first those of its own batch."""
         blocks = self._blocks()
         failed = [block for block in blocks if isinstance(block, CallBlock) and _failed(block)]
+        if isinstance(self.at, CallBlock) and not _failed(self.at):
+            failed = [block for block in failed if block.group is self.at.group] or failed
         here = -1 if self.at is None else self.at.index
         if here < 0 and (group := newest_group(blocks)) is not None:
             here = group.panels[0].index - 1

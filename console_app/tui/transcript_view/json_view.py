@@ -16,6 +16,7 @@ from console_app.tui.widgets.palette import Palette
 _TOKEN = re.compile(
     r'("(?:[^"\\]|\\.)*")(\s*:)?|(-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)|\b(true|false|null)\b|([{}\[\],:]+)'
 )
+SHORTEST_PAIR = 12  # cells below which an argument is its value alone
 _PLAIN = re.compile(r"…?[\w./:@%+~#*^()\-]+(?: [\w./:@%+~#*^()\-]+)*\Z")
 
 
@@ -74,6 +75,10 @@ def brief_arguments(arguments: Mapping[str, Any], limit: int = 120, first: Seque
     room = limit
     ahead = [name for name in first if name in arguments]
     order = [*ahead, *(name for name in arguments if name not in ahead)]
+    if order and limit < SHORTEST_PAIR and len(order[0]) + 1 + cell_len(brief_value(arguments[order[0]], 60)) > limit:
+        # A name would leave nothing of what tells a call from another.
+        more = " …" if len(order) > 1 and limit > 8 else ""
+        return brief_value(arguments[order[0]], limit - len(more)) + more
     for place, name in enumerate(order, 1):
         if room <= 0:
             parts.append("…")

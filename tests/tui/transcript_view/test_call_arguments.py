@@ -8,7 +8,9 @@ from console_app.domain.tools import CallState, Outcome
 from console_app.tui.transcript_view.call_arguments import argument_rows, arguments_text
 from console_app.tui.transcript_view.call_block import CallBlock
 from console_app.tui.transcript_view.copies import copies_of
+from console_app.tui.transcript_view.cursor import Cursor
 from console_app.tui.transcript_view.found import Found
+from console_app.tui.transcript_view.json_view import brief_arguments
 from tests.tui.transcript_view.scenes import PALETTE
 from tests.tui.transcript_view.test_blocks import a_call, panel, shown
 
@@ -119,3 +121,36 @@ def test_why_a_call_waits_is_said_where_all_of_it_fits() -> None:
     assert "needs approval" in narrow
     assert "not k" not in narrow
     assert "approval ·" not in narrow
+
+
+def test_where_there_is_no_room_for_a_name_the_value_alone_tells_calls_apart() -> None:
+    arguments = {"path": "data.json", "limit": 5}
+    assert brief_arguments(arguments, 40) == "path=data.json  limit=5"
+    assert brief_arguments({"path": "data.json"}, 11) == "data.json"
+    assert brief_arguments({"city": "Oslo"}, 9) == "city=Oslo"
+    assert brief_arguments(arguments, 11) == "data.json …"
+    assert brief_arguments({}, 8) == ""
+
+
+def test_the_next_failed_call_is_one_of_the_same_batch_where_the_selected_did_not_fail() -> None:
+    def batch(turn: int, *failed: int) -> list[CallBlock]:
+        calls = [a_call(CallState.FINISHED, outcome=Outcome.SUCCEEDED, content="ok") for _ in range(4)]
+        for number, call in enumerate(calls):
+            call.id = f"call_{turn}_{number}"
+            call.outcome = Outcome.FAILED if number in failed else Outcome.SUCCEEDED
+        group = panel(*calls).group
+        return [CallBlock(call, group) for call in calls]
+
+    older, newer, clean = batch(1, 0), batch(2, 0, 1), batch(3)
+    blocks = [*older, *newer, *clean]
+    for index, block in enumerate(blocks):
+        block.index = index
+    cursor = Cursor(lambda: blocks)
+    cursor.put(newer[3])
+    assert cursor.next_failed() is newer[0]
+    cursor.put(newer[0])
+    assert cursor.next_failed() is newer[1]
+    cursor.put(newer[1])
+    assert cursor.next_failed() is older[0]
+    cursor.put(clean[2])
+    assert cursor.next_failed() is older[0]
