@@ -25,7 +25,7 @@ from console_app.domain.safe_text import one_line
 from console_app.domain.steady_time import steady_time
 from console_app.tui.approvals.arguments_view import ArgumentsView
 from console_app.tui.approvals.board_keys import KEYS
-from console_app.tui.approvals.board_lines import header, keys, row, row_sizes, rule_lines, says_all
+from console_app.tui.approvals.board_lines import RowSizes, header, keys, row, row_sizes, rule_lines, says_all
 from console_app.tui.approvals.file_change import FileChanges
 from console_app.tui.approvals.selection import ApprovalDecision, ApprovalSelection, PendingApproval
 from console_app.tui.transcript_view.arguments_text import hidden_characters
@@ -98,6 +98,7 @@ class ApprovalBoard(Vertical, can_focus=True):
         *,
         timing: Timing,
         folder: Path | None = None,
+        replayed: bool = False,
         id: str | None = None,
         now: Callable[[], float] = steady_time,
     ) -> None:
@@ -106,6 +107,8 @@ class ApprovalBoard(Vertical, can_focus=True):
         self.selection = ApprovalSelection(timing.now, lambda approval: approval.call.id not in self._broken)
         self.rules_path = ""  # where "always" writes its rule; "": nowhere, it holds for the session
         self._now = now
+        self._replayed = replayed  # nothing is decided here, nor known of the tools
+        self.can_focus = not replayed
         self._first = 0  # row at the top
         self._broken: set[str] = set()  # calls that can't be shown, and so not approved
         self._changes = FileChanges(folder or Path())
@@ -316,13 +319,13 @@ class ApprovalBoard(Vertical, can_focus=True):
 
     def _paint_approval(self, approval: PendingApproval) -> None:
         selection = self.selection
-        width = self._cells
+        sizes = self._sizes()
         arguments = approval.call.arguments or {}
         line = LINE if selection.stage in ("words", "comment") else 0
         room = max(int(self.screen.size.height * SHARE) - 3 - self._paint_keys() - line, 3)
         many = len(selection.waiting) > 1
         change = self._changes.of(approval.call)
-        head = header(approval, hidden_characters(arguments), width, selection.comment, many=many)
+        head = header(approval, hidden_characters(arguments), sizes, selection.comment, many=many)
         if change is not None and change.missing:
             head.append(NOT_THERE)
         room -= len(head)
@@ -338,15 +341,15 @@ class ApprovalBoard(Vertical, can_focus=True):
         self.query_one(".board--rows", Static).display = many
         self._paint_rows(shown)
         view = self.query_one(ArgumentsView)
-        whole = many and says_all(approval, row_sizes(selection.waiting, width), self._now())
+        whole = many and says_all(approval, sizes, self._now())
         view.set_class(whole and not approval.changed and change is None, "-in-row")
         view.show(arguments, approval.changed, change)
-        lines = view.lay_out(width - 1)
+        lines = view.lay_out(sizes.width - 1)
         view.styles.height = max(min(lines, room - shown), 1)
         self._compare(approval)
         if selection.stage == "rule":
             self.query_one(".board--rule", Static).update(
-                Content("\n").join(rule_lines(approval, selection.rule_choice, self.rules_path, width))
+                Content("\n").join(rule_lines(approval, selection.rule_choice, self.rules_path, sizes.width))
             )
         self.call_after_refresh(self._paint_place)
 
@@ -367,13 +370,16 @@ class ApprovalBoard(Vertical, can_focus=True):
             return
         rows = self.query_one(".board--rows", Static)
         count = shown if shown is not None else rows.size.height
-        sizes, now = row_sizes(selection.waiting, self._cells), self._now()
+        sizes, now = self._sizes(), self._now()
         visible = list(enumerate(selection.waiting))[self._first : self._first + count]
         lines = [row(n, approval, n == selection.selected, sizes, now) for n, approval in visible]
         rows.update(Content("\n").join(lines))
-        title = f"Approve {selection.selected + 1} of {len(selection.waiting)}"
+        title = f"{'Waited' if self._replayed else 'Approve'} {selection.selected + 1} of {len(selection.waiting)}"
         until = selection.waiting[selection.selected].until
         self.border_title = title if until is None else f"{title} · denied in {max(until - now, 0):.0f} s"
+
+    def _sizes(self) -> RowSizes:
+        return row_sizes(self.selection.waiting, self._cells, replayed=self._replayed)
 
     def _paint_place(self) -> None:
         if self.is_attached:
@@ -384,6 +390,7 @@ class ApprovalBoard(Vertical, can_focus=True):
         """Paints the keys; how many lines they take."""
         if not self.is_attached:
             return 1
-        lines = keys(self.selection, self._cells, here=self.has_focus_within or self.has_focus)
+        here = self.has_focus_within or self.has_focus
+        lines = keys(self.selection, self._cells, here=here, replayed=self._replayed)
         self.query_one(KeyLines).name_keys(lines)
         return len(lines)
