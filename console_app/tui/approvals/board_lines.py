@@ -123,7 +123,7 @@ def header(
         )
         lines.append(Content.styled(_middle_cut(words, sizes.width), "bold $warning"))
     if approval.changed:
-        words = "! the tool isn't what you trusted; approving trusts it as it is now"
+        words = "! not the tool you trusted; approving trusts it as it is"
         lines.append(Content.styled(f"{words}   ", "bold $warning") + marks)
     if hidden:
         lines.append(
