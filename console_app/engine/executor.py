@@ -61,6 +61,7 @@ class Executor:
         monotonic: Callable[[], float],
         report: Callable[[CallNews], None],
         no_pictures: Callable[[], str] = lambda: "",
+        remarks: bool = True,
     ) -> None:
         self._toolset = toolset
         self._approvals = approvals
@@ -71,6 +72,7 @@ class Executor:
         self._monotonic = monotonic
         self._report = report
         self._no_pictures = no_pictures  # why the model is shown none
+        self._remarks = remarks  # whether results say how they came about, or somebody else does
 
     def start(self, call: CallExecution, spec: ToolSpec, queue: Queue | None = None) -> None:
         """Starts a call whose arguments were read; `queue` says which calls must have ended before it runs."""
@@ -117,7 +119,7 @@ class Executor:
         """Gives a call its one result; the first stands, a second is dropped."""
         if call.result is not None:
             return False
-        if call.ran:
+        if call.ran and self._remarks:
             feedback = call.resolution.feedback if call.resolution else None
             result = results.with_remarks(result, call.edited, feedback, call.runs_before + 1, call.left_out)
         call.result = result

@@ -59,6 +59,7 @@ class Rerun(Activity):
             monotonic=session.monotonic,
             report=self.report,
             no_pictures=lambda: no_pictures(session.provider),
+            remarks=False,  # the note says it
         )
 
     def cancel(self, why: str = "") -> None:
@@ -184,7 +185,9 @@ def _from_history(session: Session, call_id: str) -> CallExecution | None:
 def _note(spec: ToolSpec, call: CallExecution) -> str:
     """What the model reads of it. The result is fenced, since a tool's words are not the user's."""
     result = call.as_message()
+    words = call.resolution.feedback if call.resolution else None
+    said = f"About it I said: {words}\n" if words else ""
     return (
         f"I ran {spec.label} again, with {args.compact(call.arguments or {})}: {result.outcome.value}. "
-        f"What came of it now, as the tool said it:\n<result>\n{result.content}\n</result>"
+        f"{said}What came of it now, as the tool said it:\n<result>\n{result.content}\n</result>"
     )

@@ -24,7 +24,7 @@ from console_app.engine.answer import Answer
 from console_app.engine.approval import Approvals
 from console_app.engine.batch import Batch, BatchRules
 from console_app.engine.builtin_tools.completion import is_completion
-from console_app.engine.builtin_tools.toolset import AnswerTools, ToolsAsTheyCome, offered
+from console_app.engine.builtin_tools.toolset import AnswerTools, ToolsAsTheyCome, offered, why_not_offered
 from console_app.engine.context import called_before
 from console_app.engine.executor import Executor
 from console_app.engine.held_news import CallNews
@@ -104,7 +104,7 @@ class Step:
             executor=self.executor,
             emit=owner.emit,
             new_id=lambda provider_id, index: session.new_call_id(provider_id, f"call_{turn}_{number}_{index}"),
-            why_missing=lambda tool: session.servers.why_missing(tool) if session.servers is not None else "",
+            why_missing=lambda tool: why_not_offered(tool, session.servers),
         )
         self._restarts = Restarts(session, self.batch, owner.emit)
 

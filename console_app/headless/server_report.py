@@ -62,8 +62,7 @@ def _below(status: ServerStatus, tools: Sequence[ToolSpec], offers: Mapping[str,
     shown = [(one_line(what, 100), one_line(about, 80)) for what, about in (*rows, *offers.get(status.name, ()))]
     if tools:
         shown += [(one_line(one.name, 60), f"left out: {one_line(one.reason, 160)}") for one in status.rejected]
-        shown += [(one_line(problem, 200), "") for problem in status.problems]
-    return shown
+    return [*shown, *((one_line(problem, 200), "") for problem in status.problems)]
 
 
 def _column(texts: Iterable[str], least: int) -> int:

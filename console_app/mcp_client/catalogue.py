@@ -27,7 +27,12 @@ class Catalogue:
     `seconds` at most."""
 
     def __init__(
-        self, server: str, session: Callable[[], Awaitable[ServerSession]], files: ResultFiles, seconds: float
+        self,
+        server: str,
+        session: Callable[[], Awaitable[ServerSession]],
+        files: ResultFiles,
+        seconds: float,
+        changed: Callable[[], None],
     ) -> None:
         self.offers = Offers()
         self.listed = asyncio.Event()  # the lists have come, whatever is in them
@@ -37,14 +42,24 @@ class Catalogue:
         self._session = session
         self._files = files
         self._seconds = seconds
+        self._changed = changed
 
     async def refresh(self, session: ServerSession) -> None:
-        """Lists again; what can't be listed is empty, with the reason in the offers."""
+        """Lists again; what can't be listed is empty, with the reason in the offers. A first list that is slow holds
+        no other up."""
         try:
-            self.offers = await session.offers(self._seconds)
+            self._take(await session.offers(self._seconds, self._take_first))
         except Exception as error:
-            self.offers = Offers(problems=(f"nothing could be listed: {faults.connection_reason(error)}",))
+            self._take(Offers(problems=(f"nothing could be listed: {faults.connection_reason(error)}",)))
+
+    def _take_first(self, so_far: Offers) -> None:
+        if not self.listed.is_set():  # else what was listed before says more
+            self._take(so_far)
+
+    def _take(self, offers: Offers) -> None:
+        self.offers = offers
         self.listed.set()
+        self._changed()
 
     def forget(self) -> None:
         """The server is gone, and what it offered with it."""

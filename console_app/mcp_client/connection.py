@@ -55,7 +55,9 @@ class Connection:
         self.listed_tools = ListedTools(config, shared.definitions)
         self.state = ServerState.DISABLED if config.disabled else ServerState.STARTING
         self.reason = config.problem if config.disabled else ""  # off, and why it can't be switched on
-        self.catalogue = Catalogue(config.name, self._ready_session, shared.files, config.timeout or CONNECT_SECONDS)
+        self.catalogue = Catalogue(
+            config.name, self._ready_session, shared.files, config.timeout or CONNECT_SECONDS, shared.changed
+        )
         shared.redactor.add(*secrets_of_server(config))
         self._given = Redactor(secrets_of_server(config, sure=True), shared.redactor)  # what the server may give back
         self._log = ServerLog(shared.log_dir, config.name, shared.redactor)
@@ -246,7 +248,6 @@ class Connection:
     async def _list_offers(self, session: ServerSession) -> None:
         await self.catalogue.restore(session)
         await self.catalogue.refresh(session)
-        self._shared.changed()
 
     async def _refresh(self, session: ServerSession) -> None:
         kinds, updated = await session.changes.gathered()

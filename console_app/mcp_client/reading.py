@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from mcp import Client
 
 MOST_PAGES = 1000
+LIST_PATIENCE = 3.0  # seconds for a list before the others are shown without it
 MOST_LISTED = 5_000  # tools, prompts or resources of one server
 T = TypeVar("T")
 
@@ -79,8 +80,11 @@ def cut_short(pages: Sequence[_Page]) -> str:
     return f"its list goes on after {MOST_LISTED:,} entries, or in a circle"
 
 
-async def offers(client: Client, server: str, seconds: float) -> Offers:
-    """Every prompt, resource and template that the server advertises; a list may take so many seconds."""
+async def offers(client: Client, server: str, seconds: float, so_far: Callable[[Offers], None]) -> Offers:
+    """Every prompt, resource and template that the server advertises; a list may take so many seconds.
+
+    `so_far` is given what is there once a list has not been answered for a while, which is said of that list.
+    """
     problems: list[str] = []
     capable = client.server_capabilities
 
@@ -105,7 +109,20 @@ async def offers(client: Client, server: str, seconds: float) -> Offers:
         prompts = lists.create_task(listed("prompts", capable.prompts, _prompts))
         resources = lists.create_task(listed("resources", capable.resources, _resources))
         templates = lists.create_task(listed("resource templates", capable.resources, _templates))
-    return Offers(tuple(prompts.result()), tuple(resources.result()), tuple(templates.result()), tuple(problems))
+
+        def there(late: Sequence[str] = ()) -> Offers:
+            return Offers(_so_far(prompts), _so_far(resources), _so_far(templates), (*problems, *late))
+
+        names = {prompts: "prompts", resources: "resources", templates: "resource templates"}
+        _, pending = await asyncio.wait(names, timeout=LIST_PATIENCE)
+        if pending:
+            late = [what for task, what in names.items() if task in pending]
+            so_far(there([f"the {what} are not here yet: no answer within {LIST_PATIENCE:g} s" for what in late]))
+    return there()
+
+
+def _so_far(task: asyncio.Task[Sequence[T]]) -> tuple[T, ...]:
+    return tuple(task.result()) if task.done() else ()
 
 
 def _add_rest(what: str, pages: Sequence[_Page], problems: list[str]) -> None:

@@ -137,8 +137,8 @@ class StdioConversation:
             if line.whole:
                 self._log.write_line(f"a line of {line.size} bytes on stdout was thrown away: over {limit} MB")
             return None
-        size = f"{line.size / 2**20:.0f} MB" if line.whole else f"more than {limit} MB"
-        return _failure(request, f"The result is too large: {size}, and the limit is {limit} MB.")
+        size = f"{line.size / 2**20:.0f} MB, and the limit is" if line.whole else "more than the limit of"
+        return _failure(request, f"The result is too large: {size} {limit} MB.")
 
 
 class _StdioWriter:

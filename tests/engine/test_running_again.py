@@ -348,7 +348,7 @@ def test_a_call_of_the_last_turn_runs_again_and_the_model_hears_of_it_with_the_n
         assert isinstance(note, UserMessage)
         assert note.origin == "fanout"
         assert note.content.startswith('I ran demo.do again, with {"n": "b"}: succeeded.')
-        assert "<result>\nThe user edited" in note.content
+        assert "<result>\nresult of b\n</result>" in note.content  # the tool's words alone: the note says the rest
         transcript = Transcript()
         for event in [*events, *again]:
             transcript.apply(event)

@@ -218,6 +218,17 @@ def test_what_a_server_offers_beside_tools_is_listed_as_it_is_typed(fanout: Insi
     assert "\x1b" not in listed
 
 
+def test_a_list_that_a_server_never_gives_is_told_and_not_waited_for(fanout: Inside) -> None:
+    deaf = Path(__file__).parents[1] / "mcp_client" / "fixtures" / "asking_server.py"
+    fanout.home.mkdir(exist_ok=True)
+    more = {"env": {"DEAF": "resources/templates/list"}}
+    servers = {"deaf": {"command": sys.executable, "args": ["-S", str(deaf)], **more}}
+    (fanout.home / "mcp.json").write_text(json.dumps({"mcpServers": servers}))
+    listed = fanout.run("mcp", "list").out
+    assert "10 tools · 1 prompt · 4 resources" in listed
+    assert listed.endswith("\n    the resource templates are not here yet: no answer within 3 s\n")
+
+
 def server(mode: str, **more: object) -> dict[str, object]:
     return {"command": sys.executable, "args": ["-S", str(FIXTURES / "faulty_server.py"), mode], **more}
 

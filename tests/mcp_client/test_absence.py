@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 from console_app.config.mcp_servers import ServerConfig
+from console_app.engine.builtin_tools.toolset import why_not_offered
 from console_app.mcp_client.switch_on import HubSwitch
 from tests.mcp_client.conftest import FIXTURES, StartHub
 
@@ -28,3 +29,12 @@ async def test_what_is_not_offered_is_told_with_its_reason(start_hub: StartHub) 
     assert switch.why_missing("calculator_guess") == switch.why_missing("nobody_x") == ""
     bench.hub.select({("calculator", "tool", "evaluate")})
     assert switch.why_missing("calculator_evaluate") == "calculator.evaluate is switched off"
+
+
+async def test_a_server_is_asked_for_while_none_is_off(start_hub: StartHub) -> None:
+    bench = await start_hub(CALCULATOR)
+    switch = HubSwitch(bench.hub)
+    assert why_not_offered("fanout_enable_server", switch) == "no server is off, so there is none to switch on"
+    assert why_not_offered("nobody_x", switch) == why_not_offered("fanout_enable_server", None) == ""
+    await bench.hub.set_enabled("calculator", False)
+    assert why_not_offered("fanout_enable_server", switch) == ""

@@ -173,7 +173,7 @@ async def test_a_result_over_the_limit_fails_its_call_and_the_session_lives(star
 async def test_a_line_without_end_fails_its_call_and_then_the_connection(start_hub: StartHub) -> None:
     bench = await start_hub(faulty("endless-line"))
     result = await bench.call("work")
-    assert result.error == "The result is too large: more than 32 MB, and the limit is 32 MB."
+    assert result.error == "The result is too large: more than the limit of 32 MB."
     await bench.until(lambda: bench.status().state is not ServerState.READY)
     assert bench.status().reason == "wrote a line of more than 256 MB without an end"
 

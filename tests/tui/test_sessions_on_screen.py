@@ -5,16 +5,19 @@ from __future__ import annotations
 import asyncio
 import json
 import sqlite3
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from console_app.domain.approvals import ApprovalMode
 from console_app.domain.ports.provider import FinishChunk, TextChunk
 from console_app.domain.ports.toolset import CallReporter, Invocation
 from console_app.domain.tools import Outcome
 from console_app.domain.transcript import Transcript
+from console_app.engine.approval_gate import ApprovalGate
 from console_app.sessions.library import Library
 from console_app.sessions.replay import Replay
 from console_app.sessions.store import Store
@@ -395,6 +398,35 @@ async def test_a_replay_plays_what_happened_and_takes_no_prompt(tmp_path: Path) 
         assert all(call.outcome is Outcome.SUCCEEDED for call in chat(pilot.app).ui.shown.transcript.calls.values())
         await pilot.press(*"hello", "enter")
         assert not chat(pilot.app).conversation.busy
+
+
+@pytest.mark.parametrize(
+    ("name", "last"), [("lab_echo", "approval.requested"), ("fanout_ask_followup_question", "question.asked")]
+)
+async def test_what_waited_is_no_question_to_you_in_a_replay(tmp_path: Path, name: str, last: str) -> None:
+    kept, asked = library(tmp_path), json.dumps({"question": "Which of them?", "options": ["this one", "that one"]})
+    model = WrittenModel(calls((name, asked)), say("Done so."))
+    running = console(tmp_path, model, kept, gate=ApprovalGate(ApprovalMode.ASK))
+    engine = running._services.engine  # pyright: ignore[reportPrivateUsage]
+    engine.settings = replace(engine.settings, builtin_tools=frozenset({"ask_followup_question"}))
+    async with running.run_test(size=(100, 40)) as pilot:
+        await pilot.press(*"look", "enter")
+        boards = chat(running).boards
+        await until(pilot, lambda: boards.approvals.is_waiting or boards.questions.is_asking)
+        chat(running).conversation.stop()
+        await until(pilot, lambda: not chat(running).conversation.busy)
+    events = await kept.store.load(kept.session_id)
+    await kept.close()
+    until_then = events[: next(n for n, event in enumerate(events, 1) if event.type == last)]
+    async with app(tmp_path, replay=Replay(until_then, speed=10)).run_test(size=(100, 40)) as pilot:
+        await see(pilot, "This is a replay")
+        for nothing_of in ("allow once", "to review", "declares nothing", "always asks", "no answer", "to answer"):
+            assert nothing_of not in seen(pilot.app)
+        assert "Which of them?" in seen(pilot.app)
+        await pilot.press("tab", "y", "1")
+        board = chat(pilot.app).boards.approvals
+        assert chat(pilot.app).focused is chat(pilot.app).prompt
+        assert board.is_waiting is (last == "approval.requested")
 
 
 async def test_the_keys_reach_the_calls_of_a_session_that_came_back_and_of_its_copy(tmp_path: Path) -> None:

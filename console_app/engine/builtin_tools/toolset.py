@@ -19,6 +19,7 @@ from console_app.engine.builtin_tools.specs import (
     ENABLE,
     FINISHED,
     QUESTION,
+    SERVER,
     SPECS,
     TODO,
     AskFollowupQuestion,
@@ -57,6 +58,15 @@ def offered(toolset: Toolset, wanted: Iterable[str], servers: ServerSwitch | Non
             logger.warning("%s has the wire name of a built-in tool and can't be called", hidden.label)
         specs[spec.name] = spec
     return specs
+
+
+def why_not_offered(name: str, servers: ServerSwitch | None) -> str:
+    """Why there is no tool of that wire name; "" where it isn't known."""
+    if servers is None:
+        return ""
+    if name == f"{SERVER}_{ENABLE}" and not servers.off():
+        return "no server is off, so there is none to switch on"
+    return servers.why_missing(name)
 
 
 class AnswerTools:

@@ -89,7 +89,7 @@ def _block(content: str) -> str:
     fence = "`" * max(3, max((len(run) for run in re.findall(r"`+", shown)), default=0) + 1)
     block = f"{fence}\n{shown}\n{fence}"
     if len(shown) < len(content):
-        block += f"\n\nThat is its beginning: {len(content):,} characters in all, whole in the panel."
+        block += "\n\nThat is its beginning; the panel has the whole."
     return block
 
 

@@ -25,7 +25,8 @@ from console_app.domain.safe_text import one_line
 from console_app.domain.steady_time import steady_time
 from console_app.tui.approvals.arguments_view import ArgumentsView
 from console_app.tui.approvals.board_keys import KEYS
-from console_app.tui.approvals.board_lines import header, keys, row, row_sizes, rule_lines, says_all
+from console_app.tui.approvals.board_lines import RowSizes, header, keys, row, row_sizes, rule_lines, says_all
+from console_app.tui.approvals.board_room import room_of, rows_of
 from console_app.tui.approvals.file_change import FileChanges
 from console_app.tui.approvals.selection import ApprovalDecision, ApprovalSelection, PendingApproval
 from console_app.tui.transcript_view.arguments_text import hidden_characters
@@ -35,15 +36,11 @@ from console_app.tui.widgets.timing import Timing
 from console_app.tui.widgets.too_small import ROOMY
 from console_app.tui.widgets.typed_app import typed_app
 
-MOST_ROWS = 8
-SHARE = 0.6  # of the screen's height that the board may take
 BESIDE = 6  # cells of its margin, border and padding
 AIRY = 14  # lines beside which an empty one, between the rows and what is selected, takes nothing away
 WHY_NOT = "Why not? The model reads this. Enter denies, escape goes back."
 COMMENT = "For the model, beside the result. Enter keeps it; then y runs the call, n denies it."
 NOT_THERE = Content.styled("! the text to replace is not in the file as it is now", "bold $warning")
-ROWS_AND_MORE = 6  # lines, below which the arguments get most of them
-BESIDE_IT = 7, 5  # lines of a low screen that it leaves; fewer while it has the keys, and the prompt no frame
 LINE = 3  # lines of the field for words, with its frame
 LOWEST = 4  # lines, below which nothing can be read and so nothing decided
 
@@ -100,6 +97,7 @@ class ApprovalBoard(Vertical, can_focus=True):
         *,
         timing: Timing,
         folder: Path | None = None,
+        replayed: bool = False,
         id: str | None = None,
         now: Callable[[], float] = steady_time,
     ) -> None:
@@ -108,6 +106,8 @@ class ApprovalBoard(Vertical, can_focus=True):
         self.selection = ApprovalSelection(timing.now, lambda approval: approval.call.id not in self._broken)
         self.rules_path = ""  # where "always" writes its rule; "": nowhere, it holds for the session
         self._now = now
+        self._replayed = replayed  # nothing is decided here, nor known of the tools
+        self.can_focus = not replayed
         self._first = 0  # row at the top
         self._broken: set[str] = set()  # calls that can't be shown, and so not approved
         self._changes = FileChanges(folder or Path())
@@ -318,14 +318,14 @@ class ApprovalBoard(Vertical, can_focus=True):
 
     def _paint_approval(self, approval: PendingApproval) -> None:
         selection = self.selection
-        width = self._cells
+        sizes = self._sizes()
         arguments = approval.call.arguments or {}
         line = LINE if selection.stage in ("words", "comment") else 0
-        room = self._room(self._paint_keys() + line)
+        room = room_of(self.screen.size.height, self._paint_keys() + line, self.has_focus_within)
         many = len(selection.waiting) > 1
         change = self._changes.of(approval.call)
         words = "" if line else selection.comment  # the field has them
-        head = header(approval, hidden_characters(arguments), width, words, many=many)
+        head = header(approval, hidden_characters(arguments), sizes, words, many=many)
         if change is not None and change.missing:
             head.append(NOT_THERE)
         room -= len(head)
@@ -335,9 +335,9 @@ class ApprovalBoard(Vertical, can_focus=True):
         self.query_one(".board--rows", Static).styles.margin = (0, 0, int(airy), 0)
         room -= airy
         in_row = many and not approval.changed and change is None
-        in_row = in_row and says_all(approval, row_sizes(selection.waiting, width), self._now())
-        share = 2 if (in_row and selection.stage != "rule") or room >= ROWS_AND_MORE else ROWS_AND_MORE
-        shown = min(len(selection.waiting), MOST_ROWS, max(room // share, 1)) if many else 0
+        in_row = in_row and says_all(approval, sizes, self._now())
+        halves = in_row and selection.stage != "rule"
+        shown = rows_of(len(selection.waiting), room, halves=halves) if many else 0
         self._first = max(
             min(self._first, selection.selected, len(selection.waiting) - shown), selection.selected - shown + 1, 0
         )
@@ -346,19 +346,14 @@ class ApprovalBoard(Vertical, can_focus=True):
         view = self.query_one(ArgumentsView)
         view.set_class(in_row, "-in-row")
         view.show(arguments, approval.changed, change)
-        lines = view.lay_out(width - 1)
+        lines = view.lay_out(sizes.width - 1)
         view.styles.height = max(min(lines, room - shown), 1)
         self._compare(approval)
         if selection.stage == "rule":
             self.query_one(".board--rule", Static).update(
-                Content("\n").join(rule_lines(approval, selection.rule_choice, self.rules_path, width))
+                Content("\n").join(rule_lines(approval, selection.rule_choice, self.rules_path, sizes.width))
             )
         self.call_after_refresh(self._paint_place)
-
-    def _room(self, taken: int) -> int:
-        """Lines for rows, header and arguments: a share of the screen; of a low one, what the rest of it can spare."""
-        height, rest = self.screen.size.height, BESIDE_IT[self.has_focus_within]
-        return max(int(height * SHARE) - 3 - taken, min(height - rest - 2 - taken, ROWS_AND_MORE), 3)
 
     def _compare(self, approval: PendingApproval) -> None:
         """Looks up, off the event loop, what the selected call would change in a file as that is now."""
@@ -377,13 +372,16 @@ class ApprovalBoard(Vertical, can_focus=True):
             return
         rows = self.query_one(".board--rows", Static)
         count = shown if shown is not None else rows.size.height
-        sizes, now = row_sizes(selection.waiting, self._cells), self._now()
+        sizes, now = self._sizes(), self._now()
         visible = list(enumerate(selection.waiting))[self._first : self._first + count]
         lines = [row(n, approval, n == selection.selected, sizes, now) for n, approval in visible]
         rows.update(Content("\n").join(lines))
-        title = f"Approve {selection.selected + 1} of {len(selection.waiting)}"
+        title = f"{'Waited' if self._replayed else 'Approve'} {selection.selected + 1} of {len(selection.waiting)}"
         until = selection.waiting[selection.selected].until
         self.border_title = title if until is None else f"{title} · denied in {max(until - now, 0):.0f} s"
+
+    def _sizes(self) -> RowSizes:
+        return row_sizes(self.selection.waiting, self._cells, replayed=self._replayed)
 
     def _paint_place(self) -> None:
         if self.is_attached:
@@ -394,6 +392,7 @@ class ApprovalBoard(Vertical, can_focus=True):
         """Paints the keys; how many lines they take."""
         if not self.is_attached:
             return 1
-        lines = keys(self.selection, self._cells, here=self.has_focus_within, low=self.screen.size.height < ROOMY)
+        here, low = self.has_focus_within, self.screen.size.height < ROOMY
+        lines = keys(self.selection, self._cells, here=here, low=low, replayed=self._replayed)
         self.query_one(KeyLines).name_keys(lines)
         return len(lines)

@@ -12,7 +12,7 @@ from console_app.domain.safe_text import is_safe, one_line
 from console_app.tui.approvals.risk import RISK_COLOURS, WORD
 from console_app.tui.approvals.selection import ApprovalSelection, PendingApproval
 from console_app.tui.transcript_view.json_view import brief_arguments
-from console_app.tui.widgets.key_lines import key_lines
+from console_app.tui.widgets.key_lines import REPLAYED, key_lines
 
 MOST_OTHERS = 2  # rules that are for another server
 MOST_LABEL = 40  # cells of `server · tool` in a row
@@ -51,17 +51,19 @@ _COMMENT = (("enter", "keep it for what you decide"), ("esc", "back"))
 
 @dataclass(frozen=True, slots=True)
 class RowSizes:
-    """Cells of a row and of its longest name; whether all rows ask for the same reason, which none says then."""
+    """Cells of a row and of its longest name; whether all rows ask for the same reason, which none says then; whether
+    nobody knows any more what they may do."""
 
     width: int
     label: int
     alike: bool
+    replayed: bool = False
 
 
-def row_sizes(waiting: Sequence[PendingApproval], width: int) -> RowSizes:
+def row_sizes(waiting: Sequence[PendingApproval], width: int, *, replayed: bool = False) -> RowSizes:
     """What the rows of these calls have in common."""
     label = max(len(one_line(approval.call.label, MOST_LABEL)) for approval in waiting)
-    return RowSizes(width, label, len({approval.call.why for approval in waiting}) == 1)
+    return RowSizes(width, label, len({approval.call.why for approval in waiting}) == 1, replayed)
 
 
 def row(number: int, approval: PendingApproval, selected: bool, sizes: RowSizes, now: float) -> Content:
@@ -70,7 +72,8 @@ def row(number: int, approval: PendingApproval, selected: bool, sizes: RowSizes,
     name = f"{one_line(call.label, MOST_LABEL):<{sizes.label}}"
     why, left = _beside(approval, sizes, now)
     line = Content.styled(f"{'▸' if selected else ' '} {number + 1:>2} ", "bold $warning" if selected else "$muted")
-    line += Content.styled(f"{approval.risk.word:<{WORD}}  ", RISK_COLOURS[approval.risk.word])
+    if not sizes.replayed:
+        line += Content.styled(f"{approval.risk.word:<{WORD}}  ", RISK_COLOURS[approval.risk.word])
     line += Content.styled(name, "bold $foreground" if selected else "$foreground")
     room = _room(sizes, why, left)
     brief = one_line(brief_arguments(call.arguments or {}, room), room) if room >= 8 else ""
@@ -103,7 +106,7 @@ def _room(sizes: RowSizes, why: str, left: str) -> int:
 
 
 def header(
-    approval: PendingApproval, hidden: bool, width: int, comment: str = "", *, many: bool = False
+    approval: PendingApproval, hidden: bool, sizes: RowSizes, comment: str = "", *, many: bool = False
 ) -> list[Content]:
     """What its row does not say of the selected call: why it asks, who says what it may do, what it runs, what to look
     out for, and your words for the model. Without rows, what it is, too."""
@@ -112,18 +115,16 @@ def header(
     line = Content.styled(one_line(call.why, 200), "$warning")
     if not many:
         line = Content.styled(one_line(call.label, 60), "bold $foreground") + Content("  ") + line
-        line += dot + Content.styled(approval.risk.word, RISK_COLOURS[approval.risk.word])
-    line += dot + Content.styled(approval.risk.by, "$muted")
-    if not approval.rules and not approval.changed:
-        line += dot + Content.styled("always asks", "$warning")
+    if not sizes.replayed:
+        line += _risk(approval, many)
     lines = [line]
     written = f"read from text ({call.dialect})".replace(" ()", "") if call.origin == "text" else ""
     runs = f"runs {one_line(approval.runs)}" if approval.runs else ""
     if source := " · ".join(filter(None, (written, runs))):
-        if line.cell_length + len(source) + 3 <= width:
+        if line.cell_length + len(source) + 3 <= sizes.width:
             lines[0] += dot + Content.styled(source, "$muted")
         else:
-            lines.append(Content.styled(_middle_cut(source, width), "$muted"))
+            lines.append(Content.styled(_middle_cut(source, sizes.width), "$muted"))
     marks = Content.styled("+", "$success") + Content.styled(" new  - was", "$muted")
     for other in approval.others[:MOST_OTHERS]:
         rule = f"! {one_line(str(other.rule), 60)}"
@@ -132,9 +133,9 @@ def header(
             if other.bound
             else f"{rule}, yours, is not for this file's servers"
         )
-        lines.append(Content.styled(_middle_cut(words, width), "bold $warning"))
+        lines.append(Content.styled(_middle_cut(words, sizes.width), "bold $warning"))
     if approval.changed:
-        words = "! the tool isn't what you trusted; approving trusts it as it is now"
+        words = "! not the tool you trusted; approving trusts it as it is"
         lines.append(Content.styled(f"{words}   ", "bold $warning") + marks)
     if hidden:
         lines.append(
@@ -143,6 +144,16 @@ def header(
     if comment:
         lines.append(Content.styled("your words: ", "$muted") + Content.styled(one_line(comment, 200), "$accent"))
     return lines
+
+
+def _risk(approval: PendingApproval, many: bool) -> Content:
+    """What it may do, where no row says it, and who says so."""
+    dot = Content.styled(" · ", "$muted")
+    line = Content() if many else dot + Content.styled(approval.risk.word, RISK_COLOURS[approval.risk.word])
+    line += dot + Content.styled(approval.risk.by, "$muted")
+    if not approval.rules and not approval.changed:
+        line += dot + Content.styled("always asks", "$warning")
+    return line
 
 
 def _middle_cut(text: str, width: int) -> str:
@@ -171,9 +182,13 @@ def rule_lines(approval: PendingApproval, choice: int, path: str, width: int) ->
     return lines
 
 
-def keys(selection: ApprovalSelection, width: int, *, here: bool = True, low: bool = False) -> list[Content]:
+def keys(
+    selection: ApprovalSelection, width: int, *, here: bool = True, low: bool = False, replayed: bool = False
+) -> list[Content]:
     """The keys of its stage, on as many lines as they need; faint while they don't count. `here` is the focus; on a
     `low` screen the arguments need the lines more than some of them do."""
+    if replayed:
+        return [Content.styled(REPLAYED, "$muted")]
     if not here:
         return key_lines([("tab", "to review")], width, accent="$warning", counts=True)
     stage, many = selection.stage, len(selection.waiting) > 1

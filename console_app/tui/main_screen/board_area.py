@@ -55,9 +55,10 @@ class BoardArea(Vertical):
         """Top to bottom."""
         timing = self._services.timing
         yield TodoPane()
-        yield ApprovalBoard(timing=timing, folder=self._services.working_folder, now=self._services.clock)
+        replayed, folder = self._services.replay is not None, self._services.working_folder
+        yield ApprovalBoard(timing=timing, folder=folder, replayed=replayed, now=self._services.clock)
         yield HumanBoard(model=lambda: self._services.engine.provider.model, timing=timing)
-        yield QuestionBoard(timing=timing)
+        yield QuestionBoard(timing=timing, replayed=replayed)
 
     @property
     def places(self) -> list[tuple[str, Widget]]:

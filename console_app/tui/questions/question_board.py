@@ -17,6 +17,7 @@ from textual.widgets import Input, Static
 from console_app.domain.safe_text import one_line, visible
 from console_app.domain.transcript_parts import CallView
 from console_app.tui.terminal.key_names import writes_text
+from console_app.tui.widgets.key_lines import REPLAYED
 from console_app.tui.widgets.settled_keys import ALONE, SETTLE, SettledKeys
 from console_app.tui.widgets.timing import Timing
 from console_app.tui.widgets.typed_app import typed_app
@@ -67,9 +68,11 @@ class QuestionBoard(Vertical, can_focus=True):
     class Left(Message):
         """Escape: the question stays open, the focus should go back to the prompt."""
 
-    def __init__(self, *, timing: Timing, id: str | None = None) -> None:
+    def __init__(self, *, timing: Timing, replayed: bool = False, id: str | None = None) -> None:
         super().__init__(id=id)
         self._timing = timing
+        self._replayed = replayed  # the answer that was given comes by itself
+        self.can_focus = not replayed
         self.keys = SettledKeys[str](timing.now)
         self._calls: list[CallView] = []
         self._out_of_words = False  # the focus comes from the line below
@@ -88,6 +91,7 @@ class QuestionBoard(Vertical, can_focus=True):
 
     def show(self, calls: Sequence[CallView]) -> None:
         """The calls whose questions are open, oldest first."""
+        self.query_one(Input).display = not self._replayed
         if [call.id for call in calls] == [call.id for call in self._calls]:
             return
         other = self._calls[:1] != list(calls[:1])
@@ -190,6 +194,9 @@ class QuestionBoard(Vertical, can_focus=True):
 
     def _paint_keys(self) -> None:
         if not self.is_attached or not self._calls:
+            return
+        if self._replayed:
+            self.query_one(".question--keys", Static).update(Content.styled(REPLAYED, "$muted"))
             return
         if self.query_one(Input).has_focus:
             pairs = [("enter", "answers"), ("esc", "back")]

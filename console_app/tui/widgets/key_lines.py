@@ -13,6 +13,7 @@ from console_app.tui.widgets.settled_keys import SETTLE
 
 GAP = 3
 KEY = "key"  # in the style of what can be clicked
+REPLAYED = "This is a replay: what was decided then comes by itself."  # where the keys would stand
 NAMED = {"esc": "escape", "enter": "enter"}
 
 

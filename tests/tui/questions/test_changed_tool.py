@@ -28,7 +28,7 @@ async def test_the_difference_is_shown_and_approving_trusts_what_it_is_now(
         await s.answer(calls(("odd_work", '{"note": "hello"}')))
         await see(s.pilot, "Approve 1 of 1")
         shown = seen(s.console)
-        assert "the tool isn't what you trusted" in shown
+        assert "not the tool you trusted" in shown
         assert "always asks" not in shown
         assert "- " in shown
         assert "Nothing else." in shown
