@@ -6,6 +6,7 @@ import re
 from typing import Any, Final, cast
 
 MOST_VALUES: Final = 100_000  # of one message: what is read of a result is far less
+_UNBOUND: Final = 2**31  # in a list of tools, where each schema is judged by itself
 _MARK: Final = "[Fanout: left out, "
 _NAME: Final = b'"[Fanout]":'
 _PLACE: Final = (
@@ -15,6 +16,7 @@ _STRING: Final = rb'"(?>[^"\\]+|\\.)*+"'
 _FLAT: Final = rb'\{[^{}\[\]"]*+(?>' + _STRING + rb'[^{}\[\]"]*+)*+\}'
 # A quote alone begins a text without an end: looking for its end from each of its quotes would never be done.
 _TOKEN: Final = re.compile(_STRING + rb'|[\[\]{},"]', re.DOTALL)
+_TOOLS: Final = re.compile(rb'"tools"\s*:\s*\[\Z')
 _PASSED: Final = re.compile(rb'(?>[^"\[\]{}]++|' + _STRING + rb"|" + _FLAT + rb"){0,2000}+", re.DOTALL)
 
 
@@ -29,6 +31,7 @@ def fewer(line: bytes, most: int = MOST_VALUES) -> bytes:
     kept: list[bytes] = []
     opened: list[bytes] = []
     done = at = item = values = 0
+    bound = most
     while token := _TOKEN.search(line, at):
         at, kind = token.end(), token[0]
         if kind == b'"' or (kind in (b"]", b"}") and not opened):
@@ -44,7 +47,9 @@ def fewer(line: bytes, most: int = MOST_VALUES) -> bytes:
         depth = len(opened)
         if depth == _PLACE:
             item = token.start() if kind == b"," else at
-        if values <= most * (1 if depth >= _PLACE else 2) or depth < _PLACE - 1:
+            if kind != b",":
+                bound = _UNBOUND if _TOOLS.search(line, max(0, at - 40), at) else most
+        if values <= bound * (1 if depth >= _PLACE else 2) or depth < _PLACE - 1:
             continue
         level = min(depth, _PLACE)
         whole = depth >= _PLACE and opened[_PLACE - 1] == b"["
