@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any, assert_never
+from typing import Any, Final, assert_never, cast
 
 from console_app.domain import events as ev
 from console_app.domain.errors import FanoutError
@@ -13,6 +13,8 @@ from console_app.domain.ports import provider as ports
 from console_app.engine.batch import Batch
 from console_app.engine.provider_calls import ProviderCalls
 
+LARGEST_SAID: Final = 8 * 2**20  # characters of text and reasoning; a million tokens are four million
+LARGEST_KEPT: Final = 2 * LARGEST_SAID  # of what goes back to the endpoint: a thought has its text once more in it
 _PLAN = re.compile(r"^[ \t#*_>]*plan[ \t*_]*:[ \t*_]*", re.IGNORECASE | re.MULTILINE)
 
 
@@ -42,6 +44,7 @@ class Answer:
         self._text: list[str] = []
         self._reasoning: list[Reasoning] = []
         self._provider_data: dict[str, Any] = {}
+        self._said = self._kept = 0  # characters that came
 
     @property
     def endpoint(self) -> str:
@@ -59,19 +62,20 @@ class Answer:
         """Takes the next chunk; emits what it means."""
         match chunk:
             case ports.TextChunk():
-                self._text.append(chunk.text)
+                text = self._within(chunk.text)
+                self._text.append(text)
                 label = self.label
-                self._emit(
-                    ev.TextDelta(text=chunk.text) if label is None else ev.ThoughtDelta(label=label, text=chunk.text)
-                )
+                self._emit(ev.TextDelta(text=text) if label is None else ev.ThoughtDelta(label=label, text=text))
             case ports.CallDelta():
                 self.batch.delta(chunk.index, chunk.text)
             case ports.ReasoningChunk():
-                self._emit(ev.ReasoningDelta(text=chunk.text))
+                self._emit(ev.ReasoningDelta(text=self._within(chunk.text)))
             case ports.TextReplaced():
                 self._text[:] = [chunk.text]
                 if self.label is None:  # the whole thought follows by itself
                     self._emit(ev.TextRevised(text=self._text[0]))
+            case ports.ReasoningFinished() | ports.ReasoningSoFar() | ports.ProviderData() if self._too_much(chunk):
+                self.batch.overflow = f"what it wants back is more than {LARGEST_KEPT // 2**20} MB"
             case ports.ReasoningFinished():
                 self._reasoning.append(chunk.reasoning)
                 self._emit(ev.AnswerKept(endpoint=self.endpoint, reasoning=chunk.reasoning))
@@ -101,6 +105,26 @@ class Answer:
                 self._emit(_of_the_request(chunk))
             case _:
                 assert_never(chunk)
+
+    def _within(self, text: str) -> str:
+        """As much of more text or reasoning as one answer may have."""
+        room = max(0, LARGEST_SAID - self._said)
+        self._said += len(text)
+        if len(text) <= room:
+            return text
+        self.batch.overflow = f"its text and reasoning are more than {LARGEST_SAID // 2**20} MB"
+        return text[:room]
+
+    def _too_much(self, chunk: ports.ReasoningFinished | ports.ReasoningSoFar | ports.ProviderData) -> bool:
+        data, text = (
+            (chunk.data, "") if isinstance(chunk, ports.ProviderData) else (chunk.reasoning.data, chunk.reasoning.text)
+        )
+        size = len(text) + _characters(data)
+        if self._kept + size > LARGEST_KEPT:
+            return True
+        if isinstance(chunk, ports.ReasoningFinished):  # the others take the place of what came before
+            self._kept += size
+        return False
 
     @property
     def cut(self) -> str | None:
@@ -140,6 +164,22 @@ class Answer:
         if plan:
             parts.append(("plan", self.text[plan.end() :]))
         return [ev.Thought(label=label, text=text.strip()) for label, text in parts if text.strip()]
+
+
+def _characters(value: Any) -> int:
+    """Those of all texts in a JSON value, and one for anything else in it."""
+    size, waiting = 0, [value]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, dict):
+            fields = cast("dict[str, Any]", part)
+            size += sum(map(len, fields))
+            waiting += fields.values()
+        elif isinstance(part, list):
+            waiting += cast("list[Any]", part)
+        else:
+            size += len(part) if isinstance(part, str) else 1
+    return size
 
 
 def _of_the_request(chunk: ports.UsageChunk | ports.RetryChunk | ports.NoticeChunk) -> ev.Event:

@@ -9,6 +9,7 @@ from mcp_types import ContentBlock
 from pydantic import TypeAdapter, ValidationError
 
 from console_app.mcp_client import faults
+from console_app.mcp_client.fewer_values import cut_of
 
 LONGEST: Final = 2_000  # characters of an unknown block that are passed on
 MOST_BLOCKS: Final = 10_000  # of one result: a list of words may be a block each
@@ -21,11 +22,12 @@ def clean_result(result: dict[str, Any]) -> dict[str, Any]:
     if not isinstance(content, list):
         return result
     listed = cast("list[Any]", content)
+    cut = [{"type": "text", "text": listed.pop()}] if listed and isinstance(listed[-1], str) and cut_of(listed) else []
     blocks = [clean_block(block) for block in listed[:MOST_BLOCKS]]
     if left_out := len(listed) - len(blocks):
         words = f"[{left_out} more blocks are left out: of one result, the first {MOST_BLOCKS} are kept]"
         blocks.append({"type": "text", "text": words})
-    return result | {"content": blocks}
+    return result | {"content": blocks + cut}
 
 
 def clean_prompt(result: dict[str, Any]) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from console_app.mcp_client import faults
 from console_app.mcp_client.callback import SignInRefused
 from console_app.mcp_client.lines import LARGEST_LINE
 from console_app.mcp_client.oauth import BearerAuth
-from console_app.mcp_client.shallow import taken, taken_events
+from console_app.mcp_client.shallow import taken_aside, taken_events
 from console_app.mcp_client.sign_in import SIGN_IN_STEP
 from console_app.mcp_client.wire import Streams
 
@@ -160,7 +160,7 @@ class _LimitedTransport(httpx2.AsyncHTTPTransport):
 
 
 class _CheckedResponse(httpx2.Response):
-    """What is nested too deep for the SDK to read is cut out of it, and the rest is read."""
+    """What is nested too deep for the SDK to read, or is too much, is cut out of it, and the rest is read."""
 
     async def aiter_bytes(self, chunk_size: int | None = None) -> AsyncGenerator[bytes]:
         kind = self.headers.get("content-type", "").lower()
@@ -169,7 +169,7 @@ class _CheckedResponse(httpx2.Response):
                 yield piece
         elif kind.startswith("application/json"):
             whole = b"".join([piece async for piece in self._limited(chunk_size)])
-            yield taken(whole.removeprefix(codecs.BOM_UTF8))
+            yield await taken_aside(whole.removeprefix(codecs.BOM_UTF8))
         else:
             async for piece in self._limited(chunk_size):
                 yield piece

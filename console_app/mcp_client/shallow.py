@@ -9,13 +9,15 @@ from collections.abc import AsyncIterator
 from typing import Any, Final
 
 from console_app.domain.safe_text import encodable
+from console_app.mcp_client.fewer_values import fewer
 
 DEEPEST: Final = 150  # levels; readers of JSON on the way give up at 200
 CUT: Final = "[Fanout: left out, nested too deep]"
-_TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
+# A quote alone begins a text without an end: looking for its end from each of its quotes would never be done.
+_TOKEN: Final = re.compile(r'"(?>[^"\\]+|\\.)*+"|[\[\]{}"]', re.DOTALL)
 _LINES: Final = re.compile(rb"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 _DATA: Final = b"data:"
-_LARGE: Final = 2**16  # bytes, more than come from a network at once
+LARGE: Final = 2**16  # bytes, more than come from a network at once
 
 
 def shallow(text: str) -> str:
@@ -33,6 +35,8 @@ def shallow(text: str) -> str:
                     kept += [text[done:cut_at], f'"{CUT}"']
                     done = token.end()
                 depth -= 1
+            case '"':
+                break
             case _:
                 pass
     return "".join([*kept, text[done:]])
@@ -46,7 +50,8 @@ def forgiven(line: bytes) -> str:
 
 
 def taken(line: bytes) -> bytes:
-    """A message of a transport that reads strictly, cut where it is too deep; all else as it is."""
+    """A message of a transport that reads strictly, cut where it is too deep or too much; all else as it is."""
+    line = fewer(line)
     if line.count(b"{") + line.count(b"[") <= DEEPEST:
         return line
     from pydantic_core import from_json
@@ -61,15 +66,20 @@ def taken(line: bytes) -> bytes:
     return line
 
 
+async def taken_aside(line: bytes) -> bytes:
+    """The same; a large one in a thread."""
+    return taken(line) if len(line) < LARGE else await asyncio.to_thread(taken, line)
+
+
 async def taken_events(pieces: AsyncIterator[bytes], most: int) -> AsyncIterator[bytes]:
     """The same for an event stream, a line at a time; one of more than `most` bytes as it is."""
     rest = bytearray()
     async for piece in pieces:
-        if len(piece) >= _LARGE:
+        if len(piece) >= LARGE:
             await asyncio.sleep(0)  # a little gzip is many of these, with no wait between them
         end = max(piece.rfind(b"\n"), piece.rfind(b"\r")) + 1
         if end:
-            yield _taken_lines(bytes(rest) + piece[:end])
+            yield await _taken_block(bytes(rest) + piece[:end])
             rest = bytearray(piece[end:])
         else:
             rest += piece
@@ -77,7 +87,11 @@ async def taken_events(pieces: AsyncIterator[bytes], most: int) -> AsyncIterator
             yield bytes(rest)
             rest = bytearray()
     if rest:
-        yield _taken_lines(bytes(rest))
+        yield await _taken_block(bytes(rest))
+
+
+async def _taken_block(block: bytes) -> bytes:
+    return _taken_lines(block) if len(block) < LARGE else await asyncio.to_thread(_taken_lines, block)
 
 
 def _taken_lines(block: bytes) -> bytes:

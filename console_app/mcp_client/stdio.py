@@ -20,11 +20,12 @@ from mcp_types import INTERNAL_ERROR, ErrorData, JSONRPCError, JSONRPCMessage, j
 
 from console_app.domain.safe_text import one_line
 from console_app.mcp_client import faults
+from console_app.mcp_client.fewer_values import fewer
 from console_app.mcp_client.lines import LARGEST_LINE, Oversized, find_id, weight
 from console_app.mcp_client.process import ServerProcess
 from console_app.mcp_client.progress_flood import ProgressFlood
 from console_app.mcp_client.server_log import ServerLog
-from console_app.mcp_client.shallow import forgiven
+from console_app.mcp_client.shallow import LARGE, forgiven
 from console_app.mcp_client.silent_server import SilentServer
 from console_app.mcp_client.wire import Streams
 from console_app.mcp_client.wire_message import WireMessage
@@ -93,6 +94,8 @@ class StdioConversation:
 
     async def _pass_on(self, line: bytes | Oversized, to_sdk: ToSdk, handshake: SilentServer, passed_over: int) -> None:
         self._garbage_size += weight(line)
+        if isinstance(line, bytes) and len(line) >= LARGE:
+            line = await asyncio.to_thread(fewer, line)
         message = self._oversized(line) if isinstance(line, Oversized) else self._message(line)
         if self._garbage_size > MOST_GARBAGE:
             raise StdioFault(f"wrote more than {MOST_GARBAGE // 2**20} MB in a row that hold no MCP message")

@@ -5,12 +5,28 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import pytest
+
 from console_app.domain import events as ev
 from console_app.domain.approvals import CallPolicy
-from console_app.domain.ports.provider import CallClosed, CallDelta, CallOpened, FinishChunk
+from console_app.domain.messages import Reasoning
+from console_app.domain.ports.provider import (
+    CallClosed,
+    CallDelta,
+    CallOpened,
+    Chunk,
+    FinishChunk,
+    ProviderData,
+    ReasoningChunk,
+    ReasoningFinished,
+    ReasoningSoFar,
+    TextChunk,
+)
+from console_app.engine.answer import LARGEST_KEPT, LARGEST_SAID
 from console_app.engine.batch import LONGEST_NAME
 from console_app.engine.session import LONGEST_ID
 from tests.engine.peers import (
+    Line,
     Model,
     Tools,
     call,
@@ -128,6 +144,43 @@ def test_the_arguments_of_an_answer_are_bounded_together_however_they_come() -> 
             assert said in tool_texts(engine)[5]
             assert said in only(events, ev.Notice)[0].text
             check_turn(engine, events)
+
+    run(scene)
+
+
+def _blocks(size: int, count: int = 1) -> list[Chunk]:
+    return [ReasoningFinished(Reasoning(provider="x", data={"block": {"data": ["y" * size]}}))] * count
+
+
+@pytest.mark.parametrize(
+    ("flood", "why"),
+    [
+        ([TextChunk("y" * 60 * 2**20)], "its text and reasoning are more than 8 MB"),
+        ([TextChunk("y" * 2**20)] * 60, "its text and reasoning are more than 8 MB"),
+        ([ReasoningChunk("y" * 60 * 2**20)], "its text and reasoning are more than 8 MB"),
+        ([ReasoningChunk("y" * 2**20), TextChunk("y" * 2**20)] * 30, "its text and reasoning are more than 8 MB"),
+        (_blocks(60 * 2**20), "what it wants back is more than 16 MB"),
+        (_blocks(2**20, 60), "what it wants back is more than 16 MB"),
+        ([ReasoningSoFar(Reasoning(provider="x", text="y" * 60 * 2**20))], "what it wants back is more than 16 MB"),
+        ([ProviderData({"y" * 60 * 2**20: 1})], "what it wants back is more than 16 MB"),
+        ([ProviderData({"a": 1}, 0), ProviderData({"a": [1] * 17 * 2**20}, 0)], "what it wants back is more than 16"),
+    ],
+    ids=["text", "texts", "thought", "both", "block", "blocks", "so far", "data", "numbers of a call"],
+)
+def test_what_an_answer_says_and_wants_back_is_bounded_however_it_comes(flood: list[Chunk], why: str) -> None:
+    async def scene() -> None:
+        read: list[str] = []
+        late: list[Line] = [lambda: read.append("late"), TextChunk("late")]
+        engine = engine_of(Model([TextChunk("first"), *call(0, {"n": "first"}), *flood, *late, FinishChunk("stop")]))
+        events = await play(engine)
+        assert read == []
+        assert why in only(events, ev.Notice)[0].text
+        assert outcomes(engine) == ["succeeded"]
+        shown = sum(len(one.text) for one in events if isinstance(one, ev.TextDelta | ev.ReasoningDelta))
+        assert shown <= LARGEST_SAID + 100  # with the answer to the result of the call
+        kept = sum(len(event.model_dump_json()) for event in only(events, ev.MessageAdded))
+        assert kept < LARGEST_SAID + LARGEST_KEPT + 10_000
+        check_turn(engine, events)
 
     run(scene)
 
