@@ -339,5 +339,6 @@ async def planned(pilot: Pilot[Any]) -> AsyncIterator[str]:
 async def focused(pilot: Pilot[Any], board: Any) -> None:
     board.focus()
     await until(pilot, lambda: board.has_focus_within)
+    await see(pilot, "waiting for you")  # the call's own state may come after its question
     await pass_by(pilot)
     await at_rest(pilot)
