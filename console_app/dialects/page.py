@@ -40,8 +40,8 @@ offered as text, the status bar and `/context` say so, and `/protocol auto` or t
 
 What seems to be a call and is not read as one stays in the answer, a notice says why, and the model hears it with your
 next prompt: a call in a sentence, a mark that is misspelt (`< tool_call >`, `Action=`), escaped as Markdown is or
-without its opening, a marked call that the model only thought, in an answer without any other. `fanout parse` reads as `text` does; `--protocol auto` shows what `auto`
-would read.
+without its opening, a marked call that the model only thought, in an answer without any other. `fanout parse` reads as
+`text` does; `--protocol auto` shows what `auto` would read.
 
 How it decides:
 
