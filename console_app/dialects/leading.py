@@ -9,7 +9,7 @@ from collections import Counter
 from typing import Literal, TypeAlias
 
 from console_app.dialects.patterns import lazily
-from console_app.dialects.source import WINDOW
+from console_app.dialects.source import LOOKAHEAD, WINDOW
 
 Lead: TypeAlias = Literal["", "own", "other", "title", "rule", "said"]
 """How the text leads to a call: not at all, or by a sentence in the first person · by a colon, in the first person, or
@@ -33,6 +33,11 @@ _COLON = lazily(r"[:：][*_ \t]*$")
 _SENTENCE_END = lazily(r"[.!?…。！？][\"'”’»」』)\]*_~`]*$")
 _NO_WORDS = lazily(r"[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t].*|\|.*\||`{3,}|~{3,}|.*</[\w:.-]+>|\W*(?![a-z])\w+[.!。！]+\W*")
 """A line that says nothing of what follows it: of a list or a table, the end of a fence or an element, a word."""
+_ASIDE = lazily(
+    r"\(.*\)|[*_]{0,3}(?:[—–―~]|--)[ \t]*\S.*|(?:END|EOF|End of \w[\w ]*)"
+    r"|[*_([]{0,3}(?i:source|from|via|quelle|fuente|fonte|出典|来源)[*_ \t]*[:：].*"
+)
+"""A line behind what was quoted: who said it, where it stood, that it ends."""
 _WRAPPER = lazily(r"<[\w:.-]+>")
 _NOTHING_SAID = lazily(r"(?:\s|</[\w:.-]{1,40}>)*+")
 _OWN = lazily(
@@ -76,6 +81,12 @@ def _announces(line: str) -> bool:
 def says_something(text: str) -> bool:
     """Whether text after a call is more than the ends of the elements around it."""
     return _NOTHING_SAID.fullmatch(text) is None
+
+
+def is_aside(text: str) -> bool:
+    """Whether text after a call begins with a line that is no sentence, as one behind a quotation is."""
+    line = text.lstrip()[:LOOKAHEAD].partition("\n")[0].strip()
+    return (_ASIDE.fullmatch(line) or _DELIMITER.fullmatch(line)) is not None
 
 
 def ends_block(text: str) -> bool:

@@ -12,7 +12,11 @@ from console_app.dialects.tool_schemas import ToolSchemas
 
 _MOST = 200  # marks that are looked at
 _REACH = 160
-_WORD = lazily(r"\w[\w.\-]*")
+_WORD = lazily(r"\w(?:[\w.\-]|\\_)*")
+_LAST_WORD = lazily(r"\w(?:[\w.\-]|\\_){0,100}\s*\Z")
+_SEPARATOR = lazily(r"<[ \t]?\\?[|｜][ \t]?tool(?:[▁ \t]|\\?_)sep[ \t]?\\?[|｜][ \t]?\\?>")
+"""What stands behind a tool's name, or before it, in calls between bars: these may come without their opening."""
+_LOOSE = lazily(r"(?P<bar>(?:\\\|)|｜)|(?P<join>_|▁)|>|\\[\[\]]")
 _BEFORE_NAME = lazily(
     r"<(?=\w[\w.\-]*[ \t]*(?:\n|\Z))"
     r"|^(?:<(?=\w[\w.\-]*(?:>|[ \t]+[\w.\-]+=))|\[(?=\w[\w.\-]*\()|action[ \t]{0,2}=[ \t]*(?=\w))",
@@ -47,20 +51,32 @@ def mentioned(text: str, tools: ToolSchemas, *, unmarked: bool, start: int = 0) 
             looked += 1
             if looked > _MOST:
                 return None
+            if (tail := _SEPARATOR.match(text, first.start())) and (
+                (before := _LAST_WORD.search(text, max(0, first.start() - _REACH), first.start()))
+                and (name := tools.resolve(_plain(before.group())))
+            ):
+                return SeemingCall(before.start(), tail.end(), name, _MARK)
             at_once = _BEFORE_NAME.match(text, first.start()) if unmarked else None
             for found in filter(None, (at_once, marks.match(text, first.start()))):
                 for word in _WORD.finditer(text, found.end(), found.end() + _REACH):
-                    if name := tools.resolve(word.group()):
-                        return SeemingCall(found.start(), word.end(), name, _why(found.group()))
+                    if name := tools.resolve(_plain(word.group())):
+                        escaped = text[: found.start()].endswith("\\")
+                        return SeemingCall(found.start(), word.end(), name, _MARK if escaped else _why(found))
                     if found is at_once:
                         break
     return None
 
 
-def _why(mark: str) -> str:
+def _why(found: re.Match[str]) -> str:
+    mark = found.group()
     if mark == "[":
         return _LIST
-    return _MARK if mark[1:2].isspace() or (mark[0] in "aA" and "=" in mark) else _PLACE
+    return _MARK if found.lastgroup == "loose" or (mark[0] in "aA" and "=" in mark) else _PLACE
+
+
+def _plain(word: str) -> str:
+    """A name without what Markdown escapes it with."""
+    return word.replace("\\", "").strip()
 
 
 @cache
@@ -70,9 +86,24 @@ def _marks(unmarked: bool) -> tuple[re.Pattern[str], re.Pattern[str]]:
     markers |= {*(f'"{key}"' for key in NAME_KEYS), "Action:"} if unmarked else set()
     lead = {one if one[0] == '"' else leads([one])[0].replace("\\", "") for one in markers}
     sign = r"|^action[ \t]{0,2}=" if unmarked else ""
-    spaced = any_of({one[1:].rstrip(">]") for one in markers if one[0] in "<["})
+    tags = {one for one in markers if one[0] in "<["}
+    spaced = any_of({one[1:].rstrip(">]") for one in tags})
+    loose = rf"[<\[][ \t]{{1,2}}{spaced}(?:(?<=\W)|(?!\w))|{_loosely(tags)}|{_SEPARATOR.pattern}"
     either = re.IGNORECASE | re.MULTILINE
     return (
         re.compile("|".join(sorted(map(re.escape, lead))) + sign, either),
-        re.compile(rf"{any_of(markers)}|[<\[][ \t]{{1,2}}{spaced}(?:(?<=\W)|(?!\w))", either),
+        re.compile(rf"{any_of(markers)}|(?P<loose>{loose})", either),
     )
+
+
+def _loosely(tags: set[str]) -> str:
+    """The marks as Markdown escapes them, and those between bars with blanks in them."""
+    barred = {one for one in tags if one[1:2] in "|｜"}
+    escaped = _LOOSE.sub(lambda found: rf"\\?{found.group()}", any_of(tags - barred))
+    return f"{escaped}|{_LOOSE.sub(_with_blanks, any_of(barred))}"
+
+
+def _with_blanks(found: re.Match[str]) -> str:
+    if found["bar"]:
+        return r"[ \t]?\\?[|｜][ \t]?"
+    return r"(?:[ \t▁]|\\?_)" if found["join"] else rf"\\?{found.group()}"

@@ -6,7 +6,7 @@ from typing import Literal
 
 from console_app.dialects.conclusions import concluded, parsed
 from console_app.dialects.draft import CallAttempt, Draft, Reopening
-from console_app.dialects.leading import Lead, ends_block, lead_of, says_something
+from console_app.dialects.leading import Lead, ends_block, is_aside, lead_of, says_something
 from console_app.dialects.mentions import mentioned
 from console_app.dialects.model import (
     CallArgumentsDelta,
@@ -28,6 +28,7 @@ from console_app.dialects.tool_schemas import ToolSchemas
 
 IN_SENTENCE = "it is part of a sentence"
 LED = "maybe quoted: the line before it does not say that the model calls it"
+TRAILED = "maybe quoted: the line behind it is no sentence"
 BESIDE_TEXT = "nothing marks it as one, and the answer holds other text"
 
 
@@ -166,10 +167,10 @@ class ScanOutput:
             self.segments[-1].in_sentence = True
 
     def settle_last(self) -> None:
-        """The newest calls are final if all before them are, and nothing after them makes them ask."""
+        """The newest calls are final if all before them are, nothing after them makes them ask, and more may come."""
         attempts = self.segments[-1].attempts
         first = self.attempts - len(attempts)
-        if self.segments[-1].kind != "calls" or self.segments[-1].led or self.final != first:
+        if self._src.ended or self.segments[-1].kind != "calls" or self.segments[-1].led or self.final != first:
             return
         if all(attempt.failure is None and attempt.closed and attempt.marked for attempt in attempts):
             self.final = self.attempts
@@ -301,8 +302,10 @@ class ScanOutput:
 
     def _judge_quoted(self, level: ReadingLevel, unasked: bool) -> None:
         """Decide by what stands before and after them which calls are text, and which a person has to judge."""
-        said = ruled = False
+        said = ruled = aside = False
+        first = len(self._attempts())
         for segment in reversed(self.segments):
+            first -= len(segment.attempts)
             led, unmarked = segment.led, any(not attempt.marked for attempt in segment.attempts)
             if segment.in_sentence:
                 self._demote_segment(segment, IN_SENTENCE)
@@ -316,8 +319,10 @@ class ScanOutput:
                 self._demote_segment(segment, "text follows it")
             elif (said and led in ("own", "title", "said")) or (level == "marked" and led in ("other", "title")):
                 segment.attempts = tuple(replace(one, doubt=LED) for one in segment.attempts)
+            elif level == "marked" and aside and first >= self.final and not (led or segment.follows_text):
+                segment.attempts = tuple(replace(one, doubt=TRAILED) for one in segment.attempts)
             elif segment.kind == "text" and says_something(text := self._text_of(segment)):
-                said, ruled = True, ruled or ends_block(text)
+                said, ruled, aside = True, ruled or ends_block(text), is_aside(text)
 
     def _notice(self, tools: ToolSchemas, level: ReadingLevel) -> None:
         """Where no call was read and nothing said why, what looks like one is told of."""

@@ -27,7 +27,8 @@ Which of them count depends on `protocol`:
 - `auto`: the tools are offered natively with every request. Calls in **marked** dialects, whose opening nobody writes
   by accident, run under the usual rules. An **unmarked** call counts only if the whole answer is nothing but calls of
   tools there are, with arguments that fit; it then waits for your approval in every mode.
-- `native`, the endpoints of OpenAI and Anthropic, and a conversation in which the model made a native call: none.
+- `native`, the endpoints of OpenAI and Anthropic, and a conversation in which the model made a native call, undone
+  or not: none.
 
 With each `protocol` a call waits for your approval, in every mode, whose text, or whose tool's name and arguments,
 stand in something that the model was given: a result, a file, what a server says of itself, your own words.
@@ -38,9 +39,9 @@ In `auto` a dialect is remembered for a model at its endpoint once you approved 
 offered as text, the status bar and `/context` say so, and `/protocol auto` or the first native call forgets it.
 
 What seems to be a call and is not read as one stays in the answer, a notice says why, and the model hears it with your
-next prompt: a call in a sentence, a mark that is misspelt (`< tool_call >`, `Action=`), a marked call that the model
-only thought, in an answer without any other. `fanout parse` reads as `text` does; `--protocol auto` shows what `auto`
-would read.
+next prompt: a call in a sentence, a mark that is misspelt (`< tool_call >`, `Action=`), escaped as Markdown is or
+without its opening, a marked call that the model only thought, in an answer without any other. `fanout parse` reads as
+`text` does; `--protocol auto` shows what `auto` would read.
 
 How it decides:
 
@@ -53,7 +54,8 @@ How it decides:
   as "I'll look it up:" does. What stands between text and more text waits for your approval in every mode, and the
   board says why, unless a sentence in the first person, a list, a table or a single word leads to it. In `auto` so
   does a marked call that ends the answer after a colon or a line that is no sentence: a heading, a file's name, a
-  prompt.
+  prompt; and one that begins the answer where the line behind it is none: who said it, a source, a rule, `(END)`,
+  unless the call had started by then.
 - **Marked calls** (special tokens, tags) count even of a tool that does not exist: the model is told so. One may
   follow a sentence on its line; with words or a full stop behind it, it is part of a sentence, and text. Only a
   letter right behind a special token that ends a call begins what the model says next.

@@ -31,6 +31,7 @@ class Transcript:
         self.overflowed = False  # the newest request was too large for its model, and nothing was taken out since
         self.shortened: dict[str, int] = {}  # call id -> characters of its result that requests carry
         self.call_ids: set[str] = set()  # every id that was ever used, also of calls that were undone
+        self.native_callers: set[str] = set()  # models that made native calls, undone or not; "" for one not named
         self.last_turn = self.last_seq = 0  # the highest numbers that events carried
         self._compactions: list[ev.HistoryCompacted] = []
 
@@ -49,6 +50,7 @@ class Transcript:
         transcript.history.extend(earlier.history)
         transcript._compactions = earlier._compactions[-1:]
         transcript.shortened.update(earlier.shortened)
+        transcript.native_callers |= earlier.native_callers
         return transcript
 
     @property
@@ -189,6 +191,7 @@ class Transcript:
                 call.content = message.content
             return
         self.call_ids.update(call.id for call in message.tool_calls)
+        self.native_callers.update(call.model for call in message.tool_calls if call.origin == "native")
         if message.content and not message.interrupted:
             self.overflowed = False
         step = self.step

@@ -65,17 +65,6 @@ def in_context(
     return [trimmed(message, most, shortened) for message in messages]
 
 
-def called_before(history: Sequence[AnyMessage], compaction: HistoryCompacted | None) -> frozenset[str]:
-    """The models that made native calls in the part of the history that a summary stands for."""
-    return frozenset(
-        call.model
-        for message in history[: compaction.covers if compaction is not None else 0]
-        if isinstance(message, AssistantMessage)
-        for call in message.tool_calls
-        if call.origin == "native"
-    )
-
-
 def summary_message(compaction: HistoryCompacted) -> UserMessage:
     """The message that stands for the oldest ones."""
     return UserMessage(content=f"{SUMMARY_OPENS}\n\n{compaction.summary}", origin="fanout")

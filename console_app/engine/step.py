@@ -25,7 +25,6 @@ from console_app.engine.approval import Approvals
 from console_app.engine.batch import Batch, BatchRules
 from console_app.engine.builtin_tools.completion import is_completion
 from console_app.engine.builtin_tools.toolset import AnswerTools, ToolsAsTheyCome, offered, why_not_offered
-from console_app.engine.context import called_before
 from console_app.engine.executor import Executor
 from console_app.engine.held_news import CallNews
 from console_app.engine.history import AnyMessage
@@ -178,7 +177,7 @@ class Step:
             tool_choice=self._ask.tool_choice,
             parallel=self._policy is not CallPolicy.SINGLE,
             conversation=session.stamper.session_id,
-            called_before=called_before(session.transcript.history, session.transcript.compaction),
+            called_before=frozenset(session.transcript.native_callers),
             sampling=Sampling(effort=settings.effort),
         )
         return request

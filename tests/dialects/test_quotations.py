@@ -177,7 +177,7 @@ def test_a_call_is_final_as_soon_as_another_line_begins(dialect: str) -> None:
 
 
 def test_after_its_reasoning_a_call_is_final_in_every_dialect_without_raw_values() -> None:
-    text = f"<think>a</think>\n{CALLS['hermes_json']}\n{CALLS['hermes_json']}\n"
+    text = f"<think>a</think>\n{CALLS['hermes_json']}\n{CALLS['hermes_json']}\nI wait.\n"
     result, screen, _ = watched(text, TOOLS, [3])
     assert screen.final == [0, 1]
     assert len(result.calls) == 2
@@ -224,3 +224,35 @@ def test_a_value_that_holds_a_whole_call_and_words_after_it_goes_on() -> None:
     text = render_calls("qwen3_coder_xml", [Written("write_file", {"path": "a", "content": quoted})], TOOLS)
     result, _, _ = watched(text, TOOLS, [7], level="marked")
     assert [call.arguments for call in result.calls] == [{"path": "a", "content": quoted}]
+
+
+ASIDES = [
+    "(END)",
+    "(Source: example.org)",
+    "— Jane Doe",
+    "-- Jane",
+    "~ a page",
+    "*Source:* x",
+    "Source: x",
+    "EOF",
+    "---",
+]
+
+
+@pytest.mark.parametrize("aside", ASIDES)
+def test_a_call_that_begins_an_answer_asks_where_the_line_behind_it_is_no_sentence(aside: str) -> None:
+    for dialect, call in CALLS.items():
+        scanner = Scanner(TOOLS, level="marked")
+        begun = any(isinstance(event, CallFinal) for event in scanner.feed(f"{call}\n\n{aside}\n"))
+        result = scanner.finish()
+        assert begun or not runs_unasked(result, "marked"), dialect
+        assert not begun or [one.doubt for one in result.calls] == [""], "what runs does not ask any more"
+        assert all(not one.doubt for one in parse(f"{call}\n\n{aside}\n", TOOLS, level="all").calls)
+
+
+@pytest.mark.parametrize(
+    "words", ["I wait for it.", "That is what I need", "- a list", "Ich warte.", "Done", "", "**Note** it."]
+)
+def test_a_call_that_begins_an_answer_runs_where_words_are_behind_it(words: str) -> None:
+    text = f"{CALLS['hermes_json']}\n\n{words}"
+    assert [call.doubt for call in parse(text, TOOLS, level="marked").calls] == [""]

@@ -86,9 +86,19 @@ def test_the_second_of_two_calls_is_told_of_where_it_was_cut(dialect: str) -> No
         "< function=read_file >\n< parameter=path >b< /parameter >\n< /function >",
         "< invoke name='read_file'>",
         '[ TOOL_CALLS ] [{"name": "read_file", "arguments": {"path": "b"}}]',
+        "<｜tool call begin｜>function<｜tool sep｜>read_file\n```json\n{}\n```<｜tool call end｜>",
+        "< ｜ tool▁call▁begin ｜ >function< ｜ tool▁sep ｜ >read_file\n```json\n{}\n```< ｜ tool▁call▁end ｜ >",
+        '<| tool_call_begin |>read_file<| tool_sep |>{"path": "b"}<| tool_call_end |>',
+        "function<｜tool▁sep｜>read_file\n```json\n{}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
+        'read_file<｜tool▁sep｜>{"path": "b"}<｜tool▁call▁end｜><｜tool▁calls▁end｜>',
+        r'\<tool\_call>{"name": "read_file", "arguments": {"path": "b"}}\</tool\_call>',
+        r'\<tool_call\>{"name": "read\_file", "arguments": {"path": "b"}}\</tool_call\>',
+        r"\<function=read\_file>\<parameter=path>b\</parameter>\</function>",
+        r'\[TOOL\_CALLS\] \[{"name": "read\_file", "arguments": {"path": "b"}}\]',
+        r'<\|tool\_call\_begin\|>functions.read\_file:0{"path": "b"}<\|tool\_call\_end\|>',
     ],
 )
-def test_a_mark_with_blanks_in_it_is_told_of(text: str, level: ReadingLevel) -> None:
+def test_a_mark_with_blanks_in_it_or_escaped_or_without_its_opening_is_told_of(text: str, level: ReadingLevel) -> None:
     result = parse(text, TOOLS, level=level)
     assert (result.calls, [one.name for one in result.problems]) == ((), [TOOL])
 
@@ -118,6 +128,9 @@ def test_a_call_that_only_looks_like_one_of_an_unmarked_dialect_is_told_of(text:
         "Where a < tool_callers and b > read_file, stop.",
         "See [the call](read_file) and [ping].",
         "The tag <read_file> opens it, as <b>read_file</b> does.",
+        "The token <｜tool▁sep｜> stands behind a name.",
+        r"Escape \<b> and \[x\] and my\_tool as read\_file.",
+        "A <tool that calls> read_file, [tool calls] too.",
     ],
 )
 def test_words_that_look_like_no_call_are_not_told_of(text: str) -> None:

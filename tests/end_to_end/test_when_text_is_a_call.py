@@ -21,6 +21,7 @@ from console_app.domain.endpoint import ProviderConfig
 from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
 from console_app.domain.ports.provider import protocol_label
 from console_app.domain.tools import Outcome, ToolCall
+from console_app.domain.transcript import Transcript
 from console_app.engine.approval_gate import ApprovalGate, Rule
 from console_app.engine.engine import Engine
 from console_app.mcp_client.hub import Hub
@@ -307,6 +308,25 @@ async def test_after_a_native_call_nothing_is_read_in_that_conversation(hub: Hub
         assert [event.content for event in of(again, ev.CallFinished)] == ["42"], "a new conversation begins anew"
         assert all(tools_offered(server))
         await engine.provider.close()
+
+
+@pytest.mark.parametrize("resumed", [False, True])
+async def test_a_native_call_that_was_undone_is_still_one_of_the_conversation(resumed: bool, hub: Hub) -> None:
+    with WireServer() as server:
+        server.script(Answer(Call(TOOL, '{"expression": "1+1"}')), DONE, Answer(Text(MARKED)))
+        engine = engine_of(server, hub)
+        events = await play(engine)
+        undone = engine.undo_turn()
+        assert undone is not None
+        if resumed:
+            await engine.provider.close()
+            engine = engine_of(server, hub)
+            engine.go_on("again", Transcript.of([*events, undone]))
+        after = await play(engine)
+        await engine.provider.close()
+    assert len(server.requests[2].body["messages"]) == 1, "nothing of the turn is sent any more"
+    assert answers(after) == [MARKED]
+    assert not of(after, ev.CallAnnounced)
 
 
 @pytest.mark.parametrize(("model", "runs"), [("m", []), ("other", ["42"])])

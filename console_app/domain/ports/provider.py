@@ -38,7 +38,7 @@ class ModelRequest:
     parallel: bool = True  # False asks for one call an answer, where the API can
     sampling: Sampling = field(default_factory=Sampling)  # over what the provider was set to
     conversation: str = ""  # an id of it that stays the same, for caches; "" for a request of its own
-    called_before: frozenset[str] = frozenset()  # models whose own calls a summary stands for; "" for one not named
+    called_before: frozenset[str] = frozenset()  # models that made calls of their own in it, undone or not; "": unnamed
 
 
 @dataclass(frozen=True, slots=True)

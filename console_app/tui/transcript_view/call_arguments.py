@@ -5,13 +5,16 @@ Names have a column of their own. Of a long value only the first page is laid ou
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from rich.cells import cell_len
 
 from console_app.domain.safe_text import one_line
+from console_app.domain.tools import CallState
+from console_app.domain.transcript_parts import CallView
 from console_app.tui.transcript_view import json_view
 from console_app.tui.transcript_view.argument_edits import diff_lines, edits_of
 from console_app.tui.transcript_view.arguments_text import WIDEST_NAME, Mark
@@ -23,6 +26,8 @@ from console_app.tui.widgets.palette import Palette
 
 CHANGE = "change"  # in the column of names, before the lines that a replacement changes
 _GAP = 2  # cells behind the names
+_MARKS = re.compile(r"\]?<\]\w*\[?>?\[?|[<\[]/?[|\w][^<>\[\]\n]{0,60}(?:[>\]]|\Z)|[<\[]/?\|?\Z|[{}]")
+"""Tags and tokens between which a model writes the values of a call in its text, and what may become one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +44,25 @@ class _Line:
 def arguments_text(arguments: Mapping[str, Any]) -> str:
     """All that `argument_rows` shows of the arguments, to be searched."""
     return "\n".join(f"{line.name} {line.text}" for line in _lines(arguments) if not line.is_note)
+
+
+def is_marked(call: CallView) -> bool:
+    """Whether the arguments of a call stand in its text with marks between them."""
+    return call.arguments is None and call.origin == "text" and not call.arguments_text.lstrip().startswith('{"')
+
+
+def without_marks(text: str) -> str:
+    """The words of arguments with marks between them, for the eye."""
+    return _MARKS.sub(" ", text)
+
+
+def arrived_lines(call: CallView) -> tuple[Sequence[str], int]:
+    """The first page of the arguments as far as they came, and how many lines more there are. While they arrive, lines
+    of nothing but marks are left out."""
+    lines, left = TextPage(call.arguments_text).first(FIRST_PAGE)
+    if is_marked(call) and call.state is not CallState.FINISHED:
+        lines = [line.rstrip() for line in without_marks("\n".join(lines)).split("\n") if line.strip()]
+    return lines, left
 
 
 def argument_rows(arguments: Mapping[str, Any], width: int, palette: Palette) -> list[Row]:

@@ -15,7 +15,7 @@ from console_app.domain.transcript_parts import CallView
 from console_app.engine.results import without_remarks
 from console_app.tui.transcript_view import json_view
 from console_app.tui.transcript_view.ansi import AnsiPainter
-from console_app.tui.transcript_view.call_arguments import argument_rows, arguments_text
+from console_app.tui.transcript_view.call_arguments import argument_rows, arguments_text, arrived_lines
 from console_app.tui.transcript_view.results.body import INDENT, ResultBody, indented
 from console_app.tui.transcript_view.results.json_tree import JsonTree, Path
 from console_app.tui.transcript_view.results.kind import ResultKind, kind_of
@@ -121,7 +121,7 @@ class CallDetail:
         """What is searched of it, part by part as `rows` shows them; of a part with an end that is never shown, what
         is shown of it."""
         call = self._call
-        found = [arguments_text(call.arguments) if call.arguments else _first_page(call.arguments_text)]
+        found = [arguments_text(call.arguments) if call.arguments else "\n".join(arrived_lines(call)[0])]
         found = found if call.arguments != {} else []
         if call.raw and (call.outcome is Outcome.INVALID or call.repaired):
             found.append(_first_page(call.raw))
@@ -208,7 +208,7 @@ class CallDetail:
             return [_title(title, palette), *argument_rows(call.arguments, width, palette)]
         if not call.arguments_text:
             return []
-        lines, left = TextPage(call.arguments_text).first(FIRST_PAGE)
+        lines, left = arrived_lines(call)
         rows = [_title(title + (" as they came" if call.state is CallState.FINISHED else " so far"), palette)]
         for line in lines:
             rows += indented(chop(json_view.paint(line, palette), max(width - INDENT, 1)), palette)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, cast
@@ -14,6 +13,7 @@ from console_app.domain.safe_text import one_line
 from console_app.domain.tools import CallState
 from console_app.domain.transcript_parts import BatchView, CallView
 from console_app.tui.transcript_view.block import Block
+from console_app.tui.transcript_view.call_arguments import is_marked, without_marks
 from console_app.tui.transcript_view.json_view import brief_arguments
 from console_app.tui.transcript_view.wording import COUNTED, counted_as, state_of
 
@@ -21,8 +21,6 @@ FRAMED_HEIGHT = 3  # lines of a folded framed panel
 MAX_SERVER, MAX_TOOL = 24, 48
 MAX_BRIEF = 60
 NUMBERED = 9  # calls that a key reaches by their number
-_MARKS = re.compile(r"\]?<\]\w*\[?>?\[?|[<\[]/?[|\w][^<>\[\]\n]{0,60}(?:[>\]]|\Z)|[<\[]/?\|?\Z|[{}]")
-"""Tags and tokens between which a model writes the values of a call in its text, and what may become one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,8 +233,8 @@ def brief_of(call: CallView, limit: int, first: Sequence[str] = ()) -> str:
     if call.arguments is not None:
         return brief_arguments(call.arguments, limit, first)
     text = call.arguments_text
-    if call.origin == "text" and not text.lstrip().startswith('{"'):
-        text = _MARKS.sub(" ", text[:4096])
+    if is_marked(call):
+        text = without_marks(text[:4096])
     if not text or call.state is CallState.FINISHED or len(text) > 4096:
         return one_line(text[:200], limit)
     # Already loaded: the domain's models stand on it.

@@ -154,3 +154,31 @@ def test_the_next_failed_call_is_one_of_the_same_batch_where_the_selected_did_no
     assert cursor.next_failed() is older[0]
     cursor.put(clean[2])
     assert cursor.next_failed() is older[0]
+
+
+QWEN = "<parameter=path>\nnotes.md\n</parameter>\n<parameter=content>\n  if a < b:\n    pass\n</parameter>\n<para"
+
+
+def in_tags(state: CallState, **fields: Any) -> CallBlock:
+    call = a_call(state, origin="text", arguments=None, ready_at=None, **fields)
+    call.arriving.set(QWEN)
+    block = panel(call)
+    block.toggle()
+    return block
+
+
+def test_an_open_panel_shows_arguments_that_arrive_between_marks_without_these() -> None:
+    block = in_tags(CallState.ANNOUNCED)
+    text = shown(block)
+    assert not any(sign in text for sign in ("<p", "</", "=path"))
+    assert [" ".join(line.split()).strip("│ ") for line in text.split("\n") if line.strip("│ ")][2:6] == [
+        "arguments so far",
+        "notes.md",
+        "if a < b:",
+        "pass",
+    ]
+    assert not any("<para" in part for part in block.searched)
+
+
+def test_an_open_panel_shows_what_could_not_be_read_as_it_came() -> None:
+    assert "<parameter=path>" in shown(in_tags(CallState.FINISHED, outcome=Outcome.INVALID, content="It was cut off."))
