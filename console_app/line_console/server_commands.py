@@ -43,7 +43,7 @@ class ServerCommands:
 
     async def _act(self, switches: Switches, name: str) -> None:
         acts = {
-            "on": "switch it on", "off": "switch it off", "tools": "its tools, prompts and resources: use, read, switch",
+            "on": "switch it on", "off": "switch it off", "tools": "its tools, prompts, resources: use, read, switch",
             "reconnect": "", "sign in": "in the browser", "rest": "off for an hour", "remove": "out of mcp.json",
             **self.examining.acts,
         }  # fmt: skip
