@@ -27,6 +27,7 @@ from console_app.engine.approval_gate import ApprovalGate
 from console_app.sessions.library import Library
 from console_app.sessions.store import Store
 from console_app.tui.app import FanoutApp
+from console_app.tui.prompt.attachment_chips import AttachmentChips
 from console_app.tui.servers.tool_screen import ToolScreen, ToolSource
 from console_app.tui.servers.trust_screen import TrustScreen
 from console_app.tui.servers.wire_screen import WireScreen
@@ -137,12 +138,14 @@ class Room:
     push: Callable[[ConsoleServices], Screen[Any]] | None = None
     command: str = ""
     filled: bool = False  # a list is read before keys mean something
+    ready: Callable[[Pilot[Any]], bool] = lambda _pilot: True  # what of it comes later has come
 
     async def open(self, pilot: Pilot[Any]) -> None:
         """From the conversation."""
         await self.begin(pilot)
         await pilot.press(*self.keys)
         await see(pilot, self.shows)
+        await until(pilot, lambda: self.ready(pilot), self.name)
         await at_rest(pilot)
 
     async def begin(self, pilot: Pilot[Any]) -> None:
@@ -176,6 +179,12 @@ def trust(services: ConsoleServices) -> Screen[Any]:
     return TrustScreen("mcp.json of this project would start:\n  lab: sh -c x", services.timing)
 
 
+def costed(pilot: Pilot[Any]) -> bool:
+    """A slow typist's first file is priced before the others are named."""
+    chips = pilot.app.screen.query_one(AttachmentChips).chips
+    return len(chips) == 3 and all("~" in chip.about for chip in chips)
+
+
 def typed(name: str, command: str, shows: str, *keys: str, **fields: Any) -> Room:
     return Room(name, keys, shows, command=command.removeprefix("/"), **fields)
 
@@ -184,7 +193,7 @@ CLEAR = ("escape", "ctrl+c")
 DIALOGS = (
     Room("commands completed", ("slash",), "/help", CLEAR),
     Room("files completed", (*"see @",), "notes.md", CLEAR),
-    Room("attached", (*'see @notes.md @"a name.txt" @src/one.py:2-4 ',), "~", CLEAR),
+    Room("attached", (*'see @notes.md @"a name.txt" @src/one.py:2-4 ',), "~", CLEAR, ready=costed),
     Room("help", ("f1",), "stop the turn"),
     Room("help, filtered", ("f1", *"rewind"), "go back to before"),
     Room("palette", ("ctrl+p",), "Search for commands"),

@@ -354,7 +354,7 @@ async def test_a_denied_call_of_an_earlier_answer_runs_again_and_asks_again(tmp_
         await see(pilot, "Approve 1 of 1")
         assert not board.has_focus
         await pilot.press("y")
-        await until(pilot, lambda: any("tab goes to what waits for you" in line for line in toasts(pilot)))
+        await until(pilot, lambda: any("tab goes to what needs you" in line for line in toasts(pilot)))
         await reach(pilot, board)
         await decide(pilot, "y")
         await until(pilot, lambda: outcomes(pilot) == ["succeeded"])

@@ -12,7 +12,9 @@ from typing import Any
 import pytest
 from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
+from textual.app import App
 from textual.pilot import Pilot
+from textual.widget import Widget
 
 from tests.tui.drawing import Cells, drawing, looks
 from tests.tui.parts import at_rest
@@ -39,9 +41,21 @@ def greenwich(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     time.tzset()
 
 
-async def drawn(pilot: Pilot[Any]) -> str:
+def out_of_reach(app: App[Any]) -> list[str]:
+    """What of the room that is open stands below the frame around it, where no key scrolls to."""
+    return [
+        f"{widget!r} at {app.size}"
+        for widget in app.screen.walk_children(Widget)
+        if isinstance(box := widget.parent, Widget)
+        and widget.display
+        and not box.allow_vertical_scroll
+        and widget.region.bottom > box.content_region.bottom
+    ]
+
+
+async def drawn(pilot: Pilot[Any], lost: list[str]) -> str:
     """The room that is open, at each size and in each theme; both are changed as seldom as can be. How far something
-    is scrolled may depend on the sizes before."""
+    is scrolled may depend on the sizes before. What is out of reach is added to `lost`."""
     seen: dict[tuple[str, tuple[int, int]], tuple[str, Cells]] = {}
     for theme, sizes in zip(THEMES, (SIZES, SIZES[::-1]), strict=True):
         pilot.app.theme = theme
@@ -49,6 +63,7 @@ async def drawn(pilot: Pilot[Any]) -> str:
             await pilot.resize_terminal(*size)
             await at_rest(pilot)
             seen[theme, size] = looks(pilot.app)
+            lost += out_of_reach(pilot.app)
     pilot.app.theme = THEMES[0]
     await pilot.resize_terminal(*OPENED)
     await at_rest(pilot)
@@ -65,10 +80,12 @@ def of_size(size: tuple[int, int], dark: tuple[str, Cells], light: tuple[str, Ce
 async def test_every_room_at_every_size_dark_and_light(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
     kept = snapshot.use_extension(TextFile)
     other: list[str] = []
+    lost: list[str] = []
     async with furnished(tmp_path) as console, console.run_test(size=OPENED) as pilot:
         async for name in walk(pilot):
-            picture = (await drawn(pilot)).replace(os.fspath(tmp_path), "FOLDER")
+            picture = (await drawn(pilot, lost)).replace(os.fspath(tmp_path), "FOLDER")
             same: bool = kept(name=name) == picture
             if not same:
                 other.append(name)
+    assert not lost, "\n".join(sorted(set(lost)))
     assert not other, "these look otherwise"

@@ -15,6 +15,7 @@ from textual.widgets import Input, Static
 from console_app.domain.approvals import ApprovalMode
 from console_app.engine.approval_gate import ApprovalGate
 from console_app.tui.connect.screen import ConnectScreen
+from console_app.tui.prompt.prompt_box import PromptBox
 from console_app.tui.terminal.key_names import key_name
 from console_app.tui.widgets.dialog_box import fitted
 from console_app.tui.widgets.text_view import TextView, _chop  # pyright: ignore[reportPrivateUsage]
@@ -198,7 +199,13 @@ async def test_a_board_with_its_keys_leaves_the_hints_on_the_page(tmp_path: Path
         board = chat(console).boards.approvals
         await until(pilot, lambda: board.has_focus)
         await pass_by(pilot)
-        await nothing_is_pushed_out(pilot, "y allow once", "esc decide later")
+        await nothing_is_pushed_out(pilot, "y allow once", "later")
+        await pilot.press("c", *"use b")
+        await nothing_is_pushed_out(pilot, "use b", "enter keep it")
+        await pilot.press("enter")
+        await nothing_is_pushed_out(pilot, "your words: use b", "y allow once", "later")
+        await until(pilot, lambda: board.has_focus and console.screen.query_one(PromptBox).has_class("-aside"))
+        await pass_by(pilot)
         await pilot.press("A")
         await nothing_is_pushed_out(pilot, "Always allow", "esc back")
         await pilot.press("escape")

@@ -92,7 +92,8 @@ class ArgumentsView(ScrollView, can_focus=False):
         if len(starts := self._starts()) > 1:
             here = max(sum(start < first + height for start in starts), 1)
             return f"change {here} of {len(starts)}"
-        return f"{first + 1}-{min(first + height, count)} of {count:,} lines"
+        last = min(first + height, count)
+        return f"line {last} of {count:,}" if last == first + 1 else f"{first + 1}-{last} of {count:,} lines"
 
     def _starts(self) -> list[int]:
         """The rows at which the parts of a diff begin."""

@@ -42,6 +42,8 @@ AIRY = 14  # lines beside which an empty one, between the rows and what is selec
 WHY_NOT = "Why not? The model reads this. Enter denies, escape goes back."
 COMMENT = "For the model, beside the result. Enter keeps it; then y runs the call, n denies it."
 NOT_THERE = Content.styled("! the text to replace is not in the file as it is now", "bold $warning")
+ROWS_AND_MORE = 6  # lines, below which the arguments get most of them
+BESIDE_IT = 7, 5  # lines of a low screen that it leaves; fewer while it has the keys, and the prompt no frame
 LINE = 3  # lines of the field for words, with its frame
 LOWEST = 4  # lines, below which nothing can be read and so nothing decided
 
@@ -264,7 +266,7 @@ class ApprovalBoard(Vertical, can_focus=True):
         """The keys are named only where they work, and begin to count when the focus has come."""
         super().watch_has_focus(value)
         self.selection.keys.changed()
-        self._changed_keys()
+        self._changed()
 
     def _leave_stage(self) -> None:
         field = self.query_one(Input)
@@ -319,10 +321,11 @@ class ApprovalBoard(Vertical, can_focus=True):
         width = self._cells
         arguments = approval.call.arguments or {}
         line = LINE if selection.stage in ("words", "comment") else 0
-        room = max(int(self.screen.size.height * SHARE) - 3 - self._paint_keys() - line, 3)
+        room = self._room(self._paint_keys() + line)
         many = len(selection.waiting) > 1
         change = self._changes.of(approval.call)
-        head = header(approval, hidden_characters(arguments), width, selection.comment, many=many)
+        words = "" if line else selection.comment  # the field has them
+        head = header(approval, hidden_characters(arguments), width, words, many=many)
         if change is not None and change.missing:
             head.append(NOT_THERE)
         room -= len(head)
@@ -331,15 +334,17 @@ class ApprovalBoard(Vertical, can_focus=True):
         airy = many and room >= AIRY
         self.query_one(".board--rows", Static).styles.margin = (0, 0, int(airy), 0)
         room -= airy
-        shown = min(len(selection.waiting), MOST_ROWS, max(room // 2, 1)) if many else 0
+        in_row = many and not approval.changed and change is None
+        in_row = in_row and says_all(approval, row_sizes(selection.waiting, width), self._now())
+        share = 2 if (in_row and selection.stage != "rule") or room >= ROWS_AND_MORE else ROWS_AND_MORE
+        shown = min(len(selection.waiting), MOST_ROWS, max(room // share, 1)) if many else 0
         self._first = max(
             min(self._first, selection.selected, len(selection.waiting) - shown), selection.selected - shown + 1, 0
         )
         self.query_one(".board--rows", Static).display = many
         self._paint_rows(shown)
         view = self.query_one(ArgumentsView)
-        whole = many and says_all(approval, row_sizes(selection.waiting, width), self._now())
-        view.set_class(whole and not approval.changed and change is None, "-in-row")
+        view.set_class(in_row, "-in-row")
         view.show(arguments, approval.changed, change)
         lines = view.lay_out(width - 1)
         view.styles.height = max(min(lines, room - shown), 1)
@@ -349,6 +354,11 @@ class ApprovalBoard(Vertical, can_focus=True):
                 Content("\n").join(rule_lines(approval, selection.rule_choice, self.rules_path, width))
             )
         self.call_after_refresh(self._paint_place)
+
+    def _room(self, taken: int) -> int:
+        """Lines for rows, header and arguments: a share of the screen; of a low one, what the rest of it can spare."""
+        height, rest = self.screen.size.height, BESIDE_IT[self.has_focus_within]
+        return max(int(height * SHARE) - 3 - taken, min(height - rest - 2 - taken, ROWS_AND_MORE), 3)
 
     def _compare(self, approval: PendingApproval) -> None:
         """Looks up, off the event loop, what the selected call would change in a file as that is now."""
@@ -384,6 +394,6 @@ class ApprovalBoard(Vertical, can_focus=True):
         """Paints the keys; how many lines they take."""
         if not self.is_attached:
             return 1
-        lines = keys(self.selection, self._cells, here=self.has_focus_within or self.has_focus)
+        lines = keys(self.selection, self._cells, here=self.has_focus_within, low=self.screen.size.height < ROOMY)
         self.query_one(KeyLines).name_keys(lines)
         return len(lines)

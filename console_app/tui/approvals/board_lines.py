@@ -32,9 +32,21 @@ _CHOOSING = (
     ("j/k", "row"),
     ("esc", "decide later"),
 )
+_CHOOSING_LOW = (  # what is left of them where lines are few; F1 names all
+    ("y", "allow once"),
+    ("a", "for session"),
+    ("A", "always"),
+    ("n", "deny"),
+    ("e", "edit"),
+    ("c", "comment"),
+    ("Y", "all"),
+    ("R", "reads"),
+    ("N", "none"),
+    ("esc", "later"),
+)
 _RULE = (("enter", "write the rule and run"), ("j/k", "another rule"), ("esc", "back"))
 _WORDS = (("enter", "deny"), ("esc", "back"))
-_COMMENT = (("enter", "keep it: it goes along with what you decide"), ("esc", "back"))
+_COMMENT = (("enter", "keep it for what you decide"), ("esc", "back"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,12 +171,15 @@ def rule_lines(approval: PendingApproval, choice: int, path: str, width: int) ->
     return lines
 
 
-def keys(selection: ApprovalSelection, width: int, *, here: bool = True) -> list[Content]:
-    """The keys of its stage, on as many lines as they need; faint while they don't count. `here` is the focus."""
+def keys(selection: ApprovalSelection, width: int, *, here: bool = True, low: bool = False) -> list[Content]:
+    """The keys of its stage, on as many lines as they need; faint while they don't count. `here` is the focus; on a
+    `low` screen the arguments need the lines more than some of them do."""
     if not here:
         return key_lines([("tab", "to review")], width, accent="$warning", counts=True)
     stage, many = selection.stage, len(selection.waiting) > 1
-    shown: Sequence[tuple[str, str]] = {"rule": _RULE, "words": _WORDS, "comment": _COMMENT}.get(stage, _CHOOSING)
+    shown: Sequence[tuple[str, str]] = {"rule": _RULE, "words": _WORDS, "comment": _COMMENT}.get(
+        stage, _CHOOSING_LOW if low else _CHOOSING
+    )
     if stage == "choosing":
         rules = selection.current is not None and bool(selection.current.rules)
         reads = many and any(approval.only_reads for approval in selection.waiting)

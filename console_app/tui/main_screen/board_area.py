@@ -74,8 +74,8 @@ class BoardArea(Vertical):
         self.screen.query_one(PromptBox).add_class("-aside")
 
     def on_descendant_blur(self) -> None:
-        """And has it again."""
-        self.screen.query_one(PromptBox).remove_class("-aside")
+        """And has it again; not where the focus only moved on to another part of a board."""
+        self.screen.query_one(PromptBox).set_class(self.has_focus_within, "-aside")
 
     def on_mount(self) -> None:
         """Where rules that are to stay are written."""

@@ -221,7 +221,7 @@ class ChatScreen(MainScreen):
 
     @on(ConversationView.Refused)
     def _key_refused(self, event: ConversationView.Refused) -> None:
-        self.ui.refuse(event.why + ("" if self.ui.shown.boards.wanted is None else " tab goes to what waits for you."))
+        self.ui.refuse(event.why + ("" if self.ui.shown.boards.wanted is None else " tab goes to what needs you."))
 
     @on(ConversationView.FollowChanged)
     def _follow_changed(self, event: ConversationView.FollowChanged) -> None:

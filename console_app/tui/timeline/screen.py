@@ -29,7 +29,7 @@ from console_app.tui.timeline.chart import CallRow, ChartColumns, Labels, Row
 from console_app.tui.transcript_view.call_group import brief_of
 from console_app.tui.transcript_view.wording import measured, state_of
 from console_app.tui.widgets.key_hints import KeyHints
-from console_app.tui.widgets.lines import Line, Piece, crop, fit
+from console_app.tui.widgets.lines import Line, Piece, crop, fit, pieces_width
 from console_app.tui.widgets.motion import CALM, is_still
 from console_app.tui.widgets.palette import Palette
 from console_app.tui.widgets.row_list import RowList
@@ -37,6 +37,7 @@ from console_app.tui.widgets.typed_app import typed_app
 
 FRAME = 0.1  # seconds between two looks while the turn runs
 REST = 0.5  # seconds between two looks for a new turn while none does
+SPAN = 3  # pieces of what is said of one span
 PAN = 0.25  # of what is shown
 WIDE = 110  # cells from which one line holds all of the call under the cursor
 HIGH = 20  # lines from which there is room for two
@@ -233,10 +234,11 @@ class TimelineScreen(ModalScreen[TimelineResult | None]):
             (f" {state_of(call)[1]}", palette.muted),
             (f"  {brief_of(call, max(width // 3, 16))}", palette.base),
         ]
-        if not self.query_one("#spent").display:
-            pieces += self._spans(call, width, palette)
-        if call.error:
-            pieces += [(" · ", palette.faint), (one_line(call.error, 200), palette.error)]
+        failed = [(" · ", palette.faint), (one_line(call.error, 200), palette.error)] if call.error else []
+        spans = [] if self.query_one("#spent").display else self._spans(call, width, palette)
+        while spans and pieces_width([*pieces, *spans, *failed]) > width:
+            del spans[:SPAN]  # what came first says least: how its arguments arrived
+        pieces += [*spans, *failed]
         return fit(crop(pieces, width), width, palette.base)
 
     def _spent(self, width: int, palette: Palette) -> Line:
@@ -328,7 +330,7 @@ class TimelineScreen(ModalScreen[TimelineResult | None]):
         except FanoutError as error:
             self.notify(error.line, severity="error", markup=False)
         else:
-            self.notify(f"Written to {one_line(str(path))}", markup=False, timeout=8)
+            self.notify(f"Written to {one_line(path.name)} in the working folder", markup=False)
 
     def action_leave(self) -> None:
         """Escape."""

@@ -39,7 +39,7 @@ class PickList(ModalScreen[str | None]):
     """
 
     CSS_PATH = Path(__file__).with_name("dialog.tcss")  # whole: subclasses stand in other folders
-    DEFAULT_CLASSES = "dialog"
+    DEFAULT_CLASSES = "dialog -list"
     AUTO_FOCUS = "Input"
 
     BINDINGS: ClassVar[list[BindingType]] = [
