@@ -23,3 +23,24 @@ def tokens(count: int) -> str:
         if value < 999.5:
             return f"{value:.1f}".removesuffix(".0") + unit if value < 99.95 else f"{value:.0f}{unit}"
     return f"{count / 1e9:.1f}G"
+
+
+def seconds(value: float) -> str:
+    """A duration: `0.4 s`, `12.3 s`, `2 m 05 s`, `1 h 02 m`."""
+    value = max(value, 0.0)
+    if value < 59.95:
+        return f"{value:.1f} s"
+    whole = round(value)
+    if whole < 3600:
+        return f"{whole // 60} m {whole % 60:02} s"
+    return f"{whole // 3600} h {whole % 3600 // 60:02} m"
+
+
+def measured(value: float) -> str:
+    """A duration that is over: as `seconds`, but the shortest in milliseconds."""
+    return f"{max(value, 0) * 1000:.0f} ms" if value < 0.095 else seconds(value)
+
+
+def plural(count: int, word: str) -> str:
+    """`1 line`, `10,412 lines`."""
+    return f"{count:,} {word}" if count == 1 else f"{count:,} {word}s"

@@ -84,13 +84,17 @@ class LineApprovals:
         spec = self.spec_of(call)
         rules = helpful_rules(self._engine.gate, spec, call.arguments or {}) if spec is not None else ()
         rule = await self._dialogue.choose("Never ask again about", dict.fromkeys(rules, ""))
-        scopes: dict[str, str] = {"session": "until you leave"}
+        scope = await self.how_long(rule) if rule else None
+        if rule and scope:
+            self._permissions.decide(ApprovalDecision((call.id,), Decision.ALLOW, scope, rule, shown=self._shown))
+
+    async def how_long(self, rule: str) -> Scope | None:
+        """Asks how long a rule holds; None where that was left."""
+        scopes = {"session": "until you leave"}
         if self._permissions.rules_path:
             scopes["always"] = f"written to {self._permissions.rules_path}"
-        picked = await self._dialogue.choose(f"How long does {rule} hold?", scopes) if rule else None
-        if rule and picked:
-            scope: Scope = "always" if picked == "always" else "session"
-            self._permissions.decide(ApprovalDecision((call.id,), Decision.ALLOW, scope, rule, shown=self._shown))
+        picked = await self._dialogue.choose(f"How long does {one_line(rule, 120)} hold?", scopes)
+        return None if picked is None else "always" if picked == "always" else "session"
 
     async def edit(self, rest: str) -> None:
         """/edit NUMBER: runs a call with other arguments, one that waits or one that ran."""

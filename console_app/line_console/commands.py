@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import base64
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,9 +18,11 @@ from console_app.conversation.shown_results import shown_text
 from console_app.domain.errors import UsageError
 from console_app.domain.safe_text import one_line
 from console_app.domain.todo import TodoItem, TodoStatus
+from console_app.domain.transcript_parts import CallView
 from console_app.engine import manual_calls
 from console_app.engine.manual_calls import ManualCall
 from console_app.line_console.line_command import LineCommand, Run
+from console_app.line_console.result_commands import ResultCommands
 from console_app.line_console.setting_commands import SettingCommands
 from console_app.line_console.values import fill_in
 from console_app.line_console.wording import brief_arguments, file_in_words, label_of, state_of
@@ -29,12 +31,15 @@ if TYPE_CHECKING:
     from console_app.line_console.console import LineConsole
 
 MOST_FOUND = 30
+_TODO_STATES = {"start": TodoStatus.IN_PROGRESS, "done": TodoStatus.COMPLETED, "reopen": TodoStatus.PENDING}
 
 
 def all_commands(console: LineConsole) -> Mapping[str, LineCommand]:
     """Every command by its name."""
     own = Commands(console)
-    return {command.name: command for command in (*own.of_calls(), *own.of_talk(), *SettingCommands(console).all())}
+    results, settings = ResultCommands(console), SettingCommands(console)
+    every = (*own.of_calls(), *results.all(), *own.of_talk(), *settings.all())
+    return {command.name: command for command in every}
 
 
 class Commands:
@@ -56,7 +61,9 @@ class Commands:
         yield LineCommand("retry", "run a call again; alone, all that were cut off", self._retry, "[3]")
         yield LineCommand("extend", "give a running call its whole time again", self._of_call(c.calls.extend), "3")
         yield LineCommand("results", "send the model the results that are there", self._plain(c.calls.send_now))
-        yield LineCommand("calls", "the calls of the newest turn and their states", self._calls)
+        yield LineCommand(
+            "calls", "the calls of the newest turn and their states; with a state only those", self._calls, "[STATE]"
+        )
         yield LineCommand("timeline", "the calls of a turn in time", self._timeline, "[TURN]")
         yield LineCommand("show", "the whole result of a call", self._show, "3")
         yield LineCommand("inspect", "everything known of a call, what was sent and got too", self._inspect, "3")
@@ -78,7 +85,6 @@ class Commands:
         yield LineCommand("editor", "write a message of many lines in your editor", self._editor)
         yield LineCommand("read", "read a turn of the conversation again", self._read, "[TURN]")
         yield LineCommand("find", "lines of the conversation and of results with these words", self._find, "WORDS")
-        yield LineCommand("copy", "copy the last answer to the clipboard", self._copy)
         yield LineCommand("new", "start a new session", self._plain(sessions.begin))
         yield LineCommand("clear", "nothing is drawn here; /new starts another session", self._clear)
         yield LineCommand(
@@ -95,7 +101,10 @@ class Commands:
         yield LineCommand("request", "the messages of the next request, and of the last one", self._request)
         yield LineCommand("cost", "tokens and money of this session, in all and by turn", self._cost)
         yield LineCommand(
-            "todo", "the to-do list; add, done, or delete changes it", self._todo, "[add WORDS|done 2|delete 2]"
+            "todo",
+            "the to-do list; a word in front changes it",
+            self._todo,
+            "[add WORDS|start 2|done 2|reopen 2|edit 2 WORDS|delete 2]",
         )
         yield LineCommand("quit", "leave, as Ctrl+D", self._plain(c.quit))
 
@@ -119,11 +128,16 @@ class Commands:
         else:
             self._c.calls.run_cut_off_again()
 
-    async def _calls(self, _rest: str) -> None:
+    async def _calls(self, rest: str) -> None:
         turn = self._c.numbers.transcript.turn
         calls = [] if turn is None else [call for step in turn.steps for call in step.batch.calls]
         self._say(f"{len(calls)} calls." if calls else "The newest turn has no call.")
-        for call in calls:
+        wanted = rest.casefold()
+        shown = [call for call in calls if wanted in state_of(call) or (wanted == "failed" and _failed(call))]
+        if calls and wanted:
+            there = ", ".join(f"{count} {state}" for state, count in Counter(map(state_of, calls)).items())
+            self._say(f"{len(shown)} of them: {one_line(rest, 40)}. There are {there}.")
+        for call in shown:
             number = self._c.numbers.of(call.id)
             self._say(f"  {number}. {label_of(call)}, {state_of(call)}. {brief_arguments(call.arguments)}".rstrip())
 
@@ -228,13 +242,6 @@ class Commands:
                         self._say(f"  Turn {turn.number}, {where}: {one_line(line, 200)}")
         self._say(f"{found} lines have it." if found else "Nothing has it.")
 
-    async def _copy(self, _rest: str) -> None:
-        turns = reversed(self._c.numbers.transcript.turns)
-        answer = next((step.text for turn in turns for step in reversed(turn.steps) if step.text), "")
-        if answer:
-            self._d.send_raw(f"\x1b]52;c;{base64.b64encode(answer.encode()).decode()}\x07")
-        self._say(f"Copied {len(answer):,} characters." if answer else "There is no answer to copy yet.")
-
     async def _clear(self, _rest: str) -> None:
         self._say("Nothing is drawn here. /new starts another session.")
 
@@ -296,12 +303,16 @@ class Commands:
 
     async def _todo(self, rest: str) -> None:
         items, (word, _, words) = list(self._c.items), rest.partition(" ")
-        at = int(words) - 1 if words.isdecimal() else -1
+        number, _, content = words.partition(" ")
+        at = int(number) - 1 if number.isdecimal() else -1
         if word == "add" and words:
             items.append(TodoItem(content=words))
-        elif word in ("done", "delete") and 0 <= at < len(items):
-            done = items[at].model_copy(update={"status": TodoStatus.COMPLETED})
-            items[at : at + 1] = [done] if word == "done" else []
+        elif word == "edit" and content and 0 <= at < len(items):
+            items[at] = items[at].model_copy(update={"content": content})
+        elif word in _TODO_STATES and 0 <= at < len(items):
+            items[at] = items[at].model_copy(update={"status": _TODO_STATES[word]})
+        elif word == "delete" and 0 <= at < len(items):
+            del items[at]
         else:
             for number, item in enumerate(items, 1):
                 self._say(f"  {number}. {item.status.value.replace('_', ' ')}: {item.content}")
@@ -310,3 +321,7 @@ class Commands:
             return
         if (event := self._c.services.engine.edit_todo(items)) is not None:
             await self._c.conversation.deliver(event)
+
+
+def _failed(call: CallView) -> bool:
+    return call.outcome is not None and call.outcome.is_error

@@ -86,7 +86,7 @@ class LineConsole:
             engine, self.permissions, self.calls, self.numbers, self.dialogue, lambda: typed.number
         )
         self.questions = LineQuestions(services.human, self.calls, self.numbers, self.dialogue, lambda: typed.number)
-        self.server_commands = ServerCommands(services, self.ui)
+        self.server_commands = ServerCommands(services, self.ui, self.send)
         self.commands = commands(self)
         self.custom = LineCustomCommands(services, self.ui, self.send)
         self.server_commands.commands_changed = self.read_commands

@@ -9,6 +9,7 @@ from dataclasses import replace
 from console_app.config.typed_server import Typed, fields_of, problems
 from console_app.conversation.file_news import FileNews, Reloads
 from console_app.domain.safe_text import one_line
+from console_app.line_console.examining import Examining
 from console_app.line_console.line_ui import LineUi
 from console_app.line_console.services import LineServices, Switches
 
@@ -18,10 +19,11 @@ _ADD = "add a server"
 class ServerCommands:
     """Of one console."""
 
-    def __init__(self, services: LineServices, ui: LineUi) -> None:
+    def __init__(self, services: LineServices, ui: LineUi, send: Callable[[str], None]) -> None:
         self._services = services
         self._ui = ui
         self._dialogue = ui.dialogue
+        self.examining = Examining(services, ui.dialogue, send)
         self.commands_changed: Callable[[], Awaitable[None]] | None = None  # reads the commands' files again
 
     async def servers(self, name: str) -> None:
@@ -41,8 +43,9 @@ class ServerCommands:
 
     async def _act(self, switches: Switches, name: str) -> None:
         acts = {
-            "on": "switch it on", "off": "switch it off", "tools": "its tools, prompts and resources, each on or off",
+            "on": "switch it on", "off": "switch it off", "tools": "its tools, prompts, resources: use, read, switch",
             "reconnect": "", "sign in": "in the browser", "rest": "off for an hour", "remove": "out of mcp.json",
+            **self.examining.acts,
         }  # fmt: skip
         match await self._dialogue.choose(f"What with {name}?", acts):
             case "on" | "off" as how:
@@ -60,6 +63,9 @@ class ServerCommands:
             case "remove":
                 if await self._dialogue.agrees(f"Take {name} out of mcp.json?"):
                     await switches.remove(name)
+            case str() as act if act in self.examining.acts:
+                await self.examining.act(act, name)
+                return
             case _:
                 return
         state = next((one.state.value for one in switches.statuses() if one.name == name), "gone")
@@ -69,8 +75,8 @@ class ServerCommands:
         off = switches.selection.off
         table = {f"{one.kind} {one.name}": one for one in switches.offered() if one.server == name}
         abouts = {key: f"{'off' if one.key in off else 'on'}. {one.about}" for key, one in table.items()}
-        picked = await self._dialogue.choose("Switch which one?", abouts)
-        if picked is not None:
+        picked = await self._dialogue.choose("Which one?", abouts)
+        if picked is not None and not await self.examining.uses(table[picked]):
             await switches.apply(replace(switches.selection, off=off ^ {table[picked].key}))
             self._dialogue.say(f"{picked} is {'on' if table[picked].key in off else 'off'} now.")
 

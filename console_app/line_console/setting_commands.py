@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING, get_args
 from console_app.domain.approvals import ApprovalMode, CallPolicy
 from console_app.domain.errors import UsageError
 from console_app.domain.ports.provider import ProtocolMode, ReadsText, protocol_label, speaks
+from console_app.domain.rules import parse_rule
 from console_app.domain.safe_text import one_line
 from console_app.domain.sampling import EFFORTS
+from console_app.engine.approval_gate import Action
 from console_app.line_console.connect_command import ConnectCommand
 from console_app.line_console.line_command import LineCommand
 
 if TYPE_CHECKING:
+    from console_app.config.own_settings import OwnSettings
     from console_app.line_console.console import LineConsole
 
 LOG_LINES = 40
@@ -28,6 +31,7 @@ class SettingCommands:
         self._c = console
         self._d = console.dialogue
         self._say = console.dialogue.say
+        self._before_plan = ApprovalMode.ASK
 
     def all(self) -> Iterator[LineCommand]:
         """Models, servers, permissions and how calls run."""
@@ -43,13 +47,21 @@ class SettingCommands:
         yield LineCommand("policy", "how the calls of one answer run", self._policy, "[parallel|sequential|single]")
         yield LineCommand("protocol", "how the model is given tools", self._protocol, "[auto|native|text|xml]")
         yield LineCommand("mode", "what runs without asking", self._mode, "[ask|auto|plan|yolo]")
-        yield LineCommand("permissions", "every rule; remove takes one away", self._permissions, "[remove 2]")
+        yield LineCommand("plan", "plan mode, in which only what is read-only runs, and back", self._plan)
+        yield LineCommand(
+            "permissions",
+            "every rule; allow, ask or deny adds one, remove takes one away",
+            self._permissions,
+            "[allow SERVER.TOOL|remove 2]",
+        )
         yield LineCommand("mcp", "servers and their tools, switched on and off", servers.servers, "[SERVER]")
         yield LineCommand("tools", "servers and their tools, as /mcp", servers.servers, "[SERVER]")
         yield LineCommand("reload", "read a changed mcp.json", servers.reload)
         yield LineCommand("trust", "see what this project's files would do, and say yes or no", servers.trust)
         yield LineCommand("theme", "the colours of the console on a screen", self._theme, "[NAME]")
-        yield LineCommand("config", "every setting; shows or changes one", self._config, "[NAME [VALUE]]")
+        yield LineCommand(
+            "config", "every setting; shows, changes or unsets one", self._config, "[NAME [VALUE]|unset NAME]"
+        )
         yield LineCommand("doctor", "what is wrong, and what to do about it", self._doctor)
         yield LineCommand("log", "the end of the program's log", self._log)
 
@@ -102,13 +114,32 @@ class SettingCommands:
         picked = rest or await self._d.choose("Approvals", abouts)
         if picked and picked not in abouts:
             raise UsageError(f"there is no mode {one_line(picked, 40)}")
+        if picked == ApprovalMode.PLAN.value and self._c.permissions.mode is not ApprovalMode.PLAN:
+            self._before_plan = self._c.permissions.mode
         if picked:
             released = self._c.permissions.use_mode(ApprovalMode(picked))
             self._say(f"Approvals: {picked}, {abouts[picked]}. {released} calls that waited run now.")
 
+    async def _plan(self, _rest: str) -> None:
+        there = self._c.permissions.mode is ApprovalMode.PLAN
+        await self._mode((self._before_plan if there else ApprovalMode.PLAN).value)
+
+    async def _add_rule(self, action: Action, text: str) -> None:
+        try:
+            text = str(parse_rule(text))
+        except ValueError as error:
+            raise UsageError(f"{one_line(text, 60)} is no rule: {error}", "As in: /permissions allow notes.*") from None
+        scope = await self._c.approvals.how_long(f"{action} {text}")
+        if scope and self._c.permissions.add_rule(action, text, keep=scope == "always"):
+            self._c.permissions.reconsider()
+
     async def _permissions(self, rest: str) -> None:
         rows = self._c.permissions.rows()
         word, _, number = rest.partition(" ")
+        action = next((one for one in get_args(Action) if one == word), None)
+        if action is not None and number.strip():
+            await self._add_rule(action, number.strip())
+            return
         if word == "remove" and number.isdecimal() and 1 <= int(number) <= len(rows):
             rule = rows[int(number) - 1].rule
             removed = rule is not None and self._c.permissions.remove_rule(rule)
@@ -133,6 +164,9 @@ class SettingCommands:
         if (own := self._c.services.settings) is None:
             self._say("There are no settings to change here.")
             return
+        if name == "unset":
+            await self._unset(own, text.strip())
+            return
         settings = [one for one in await asyncio.to_thread(own.read) if not rest or one.name == name]
         if not settings:
             raise UsageError(f"there is no setting {one_line(name, 40)}", "/config lists them.")
@@ -143,6 +177,12 @@ class SettingCommands:
         await asyncio.to_thread(own.write, name, text)
         later = await asyncio.to_thread(own.take_effect, name)
         self._say(f"{name} is written to {own.path}. {later or 'It holds from now on.'}")
+
+    async def _unset(self, own: OwnSettings, name: str) -> None:
+        if not await asyncio.to_thread(own.remove, name):
+            raise UsageError(f"{one_line(name, 40) or 'nothing'} is not set in {own.path}", "/config lists what is.")
+        later = await asyncio.to_thread(own.take_effect, name)
+        self._say(f"{name} is taken out of {own.path}. {later or 'That holds from now on.'}")
 
     async def _doctor(self, _rest: str) -> None:
         if self._c.services.diagnose is not None:

@@ -124,3 +124,28 @@ def test_trust_reload_and_go_without_a_server_that_is_slow(fanout: Fanout) -> No
         after(terminal, "/reload", "^Error: .*mcp.json")
         terminal.type("/quit\n")
         assert terminal.wait_exit() == 0
+
+
+def test_calls_by_state_rules_plan_to_dos_and_settings_are_changed(fanout: Fanout) -> None:
+    with opened(fanout, "-m", "scripted/script.toml") as terminal:
+        terminal.expect("Fanout, as lines")
+        after(terminal, "go", "^First done.$", "^Done")
+        after(terminal, "/calls done", "^1 of them: done. There are 1 done", r"^  1\. lab.do, done")
+        after(terminal, "/files 1", "^Call 1 has no file")
+        after(terminal, "/copy 1", r"1\. result of do", "^Type a number")
+        after(terminal, "result", r"^Copied 7 characters\.")
+        assert base64.b64encode(b"did one") in terminal.raw
+        after(terminal, "/plan", "^Approvals: plan")
+        after(terminal, "/plan", "^Approvals: yolo")
+        after(terminal, "/permissions allow lab.do", "^How long does allow lab.do hold")
+        after(terminal, "session", "^Until you leave: ")
+        after(terminal, "/config max_steps 7", "is written to")
+        after(terminal, "/config unset max_steps", "is taken out of")
+        after(terminal, "/todo add Read it", "^To-do list")
+        after(terminal, "/todo edit 1 Send it", "^To-do list")
+        after(terminal, "/todo start 1", "^To-do list")
+        after(terminal, "/todo", r"^  1\. in progress: Send it$")
+        after(terminal, "/mcp lab", "^What with lab", "^Type a number")
+        after(terminal, "wire", "sent request initialize", "sent request tools/list")
+        terminal.type("/quit\n")
+        assert terminal.wait_exit() == 0

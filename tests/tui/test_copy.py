@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
+from console_app.conversation.copies import as_csv, copies_of_answer
 from console_app.domain.ports.toolset import CallReporter, Invocation
-from console_app.tui.transcript_view.copies import as_csv, copies_of_answer
 from console_app.tui.transcript_view.message_blocks import AssistantBlock
 from tests.tui.parts import Tools, WrittenModel, app, at_rest, calls, chat, say, see, seen, until
 

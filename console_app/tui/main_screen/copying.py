@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from console_app.conversation.copies import Copy
 from console_app.domain.safe_text import one_line
 from console_app.tui.main_screen.console_ui import ConsoleUi
 from console_app.tui.transcript_view.block import Block
 from console_app.tui.transcript_view.call_block import CallBlock
-from console_app.tui.transcript_view.copies import Copy, copies_of
+from console_app.tui.transcript_view.copies import copies_of
 from console_app.tui.transcript_view.message_blocks import AssistantBlock
 from console_app.tui.transcript_view.user_block import UserBlock
 

@@ -61,8 +61,8 @@ class WarmUp:
 
     def run(self, more: tuple[str, ...] = ()) -> None:
         """Imports everything; `more` are modules of other floors that only pickers need."""
+        from console_app.conversation.copies import parser
         from console_app.tui.transcript_view.code import find_lexer
-        from console_app.tui.transcript_view.markdown_rows import parser
         from console_app.tui.transcript_view.results.kind import language_of_file
 
         parser()

@@ -9,17 +9,12 @@ desktop has no such program, as over ssh, the path goes to the clipboard.
 from __future__ import annotations
 
 import asyncio
-import os
-import shutil
-import subprocess
-import sys
-import threading
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from console_app.config.browser_page import BrowserPage, page_in_use
-from console_app.config.child_environment import for_own_programs
+from console_app.conversation.opened_files import open_file
 from console_app.domain.safe_text import one_line
 from console_app.domain.tools import Artifact
 from console_app.tui.transcript_view.markdown_inline import is_web_link
@@ -28,8 +23,6 @@ from console_app.tui.widgets.pick_list import Choice, PickList
 
 if TYPE_CHECKING:
     from textual.app import App
-
-PATIENCE = 3.0  # seconds in which an opener that fails has said so
 
 Tell = Callable[[str], None]
 Read = Callable[[str], Awaitable[None]]
@@ -66,7 +59,7 @@ async def open_one(app: App[int], one: Artifact, tell: Tell) -> None:
     if one.path and (page := page_in_use()) is not None:
         tell(_download(page, one.path))
         return
-    problem = "it is no web address" if not one.path else await asyncio.to_thread(_open_file, one.path)
+    problem = "it is no web address" if not one.path else await asyncio.to_thread(open_file, one.path)
     if problem:
         app.copy_to_clipboard(one.path or one.uri)
         tell(f"Not opened: {problem}. Copied instead: {one_line(one.path or one.uri, 200)}")
@@ -84,30 +77,3 @@ def _download(page: BrowserPage, path: str) -> str:
     except OSError as error:
         return f"Not downloaded: {one_line(str(error), 100)}"
     return f"Downloading {shown}"
-
-
-def _open_file(path: str) -> str:
-    """Hands a file to the desktop; why that failed, or ""."""
-    if not Path(path).exists():
-        return "the file is gone"
-    program = "open" if sys.platform == "darwin" else "explorer" if sys.platform == "win32" else "xdg-open"
-    found = shutil.which(program)
-    if found is None:
-        return f"there is no {program} here"
-    try:
-        process = subprocess.Popen(
-            [found, path],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            env=for_own_programs(os.environ),
-            start_new_session=True,
-        )
-    except OSError as error:
-        return error.strerror or str(error)
-    waiting = threading.Thread(target=process.wait, name="opener", daemon=True)
-    waiting.start()
-    waiting.join(PATIENCE)
-    if not waiting.is_alive() and process.returncode and sys.platform != "win32":
-        return f"{program} ended with {process.returncode}"
-    return ""

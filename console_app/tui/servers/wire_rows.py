@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import time
-from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
-from typing import Any, cast
 
-from console_app.domain.errors import ConfigError
+from console_app.conversation.wire_text import READ, Redact, brief
 from console_app.domain.safe_text import one_line
 from console_app.mcp_client.traffic import RawMessage, Traffic
 from console_app.tui.transcript_view.wording import measured, size
@@ -19,11 +15,8 @@ from console_app.tui.widgets.palette import Palette
 
 METHOD = 27  # cells; the longest of the protocol that is common: notifications/progress
 WIDE = 100  # cells from which on a row says what is in the message
-EXCERPT = 400  # characters of a message that a row shows at most
-_READ = 4_000  # bytes that are read for that: a secret that is cut is not found
 SUBJECT = 6  # cells below which nothing of what a message is about is to be seen
 _SUBJECT = re.compile(rb'"params"\s*:\s*\{.*?"(?:name|uri|data|message|reason)"\s*:\s*("(?:[^"\\]|\\.)*")', re.DOTALL)
-Redact = Callable[[str], str]
 
 
 class WireRows:
@@ -104,65 +97,10 @@ def paint_row(message: RawMessage, width: int, palette: Palette, redact: Redact,
 def subject(message: RawMessage) -> str:
     """What a request or a notice is about, in a word: the tool, the address, the line of a log; "" where it says none
     of these, or only far behind."""
-    found = _SUBJECT.search(message.raw[:_READ]) if message.kind in ("request", "notification") else None
+    found = _SUBJECT.search(message.raw[:READ]) if message.kind in ("request", "notification") else None
     if found is None:
         return ""
     try:
         return str(json.loads(found[1]))
     except ValueError:
         return ""
-
-
-def brief(message: RawMessage, redact: Redact) -> str:
-    """What a message says first, as one line."""
-    text = redact(message.raw[:_READ].decode("utf-8", "replace"))[:EXCERPT]
-    for name in ('"params":', '"result":', '"error":'):
-        if name in text:
-            return text[text.index(name) + len(name) :].removesuffix("}")
-    return ""
-
-
-def redacted(value: Any, redact: Redact) -> Any:
-    """A copy of a JSON value without secrets: in each text, and where only the name beside a value gives it away."""
-    cleaned = _each(value, redact)
-    try:
-        return json.loads(redact(json.dumps(cleaned, ensure_ascii=False)))
-    except ValueError:  # what was hidden had a quote in it: better nothing than a secret
-        return "(hidden: a secret in it could not be taken out alone)"
-
-
-def _each(value: Any, redact: Redact) -> Any:
-    if isinstance(value, str):
-        return redact(value)
-    if isinstance(value, dict):
-        return {redact(key): _each(item, redact) for key, item in cast("dict[str, Any]", value).items()}
-    if isinstance(value, list):
-        return [_each(item, redact) for item in cast("list[Any]", value)]
-    return value
-
-
-def jsonl(rows: Sequence[RawMessage], redact: Redact) -> Iterator[str]:
-    """A line a message: `at` in seconds since the epoch, `direction`, `kind`, `method`, `id`, `seconds` that the answer
-    took, `size` in bytes, `message` without secrets."""
-    for one in rows:
-        line = {
-            "at": one.at,
-            "direction": "sent" if one.sent else "received",
-            "kind": one.kind,
-            "method": one.method,
-            "id": one.id,
-            "seconds": one.seconds,
-            "size": one.size,
-            "message": redacted(one.data, redact),
-        }
-        yield json.dumps(line, ensure_ascii=False) + "\n"
-
-
-def export(path: Path, rows: Sequence[RawMessage], redact: Redact) -> None:
-    """Writes the rows to a new file that only this user can read: for a thread. Raises ConfigError."""
-    try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with open(descriptor, "w", encoding="utf-8", errors="replace") as file:
-            file.writelines(jsonl(rows, redact))
-    except OSError as error:
-        raise ConfigError(f"can't write {path}: {error.strerror or error}") from None

@@ -17,11 +17,12 @@ from textual.screen import ModalScreen
 from textual.types import CSSPathType
 from textual.widgets import Input, Static
 
+from console_app.conversation.wire_text import Redact, export, export_path, redacted
 from console_app.domain.errors import FanoutError
 from console_app.domain.safe_text import one_line
 from console_app.mcp_client.traffic import RawMessage, Traffic
 from console_app.tui.servers.schema_tree import json_nodes
-from console_app.tui.servers.wire_rows import Redact, WireRows, export, paint_row, redacted
+from console_app.tui.servers.wire_rows import WireRows, paint_row
 from console_app.tui.transcript_view.wording import measured, plural, size
 from console_app.tui.widgets.folding_tree import FoldingTree
 from console_app.tui.widgets.key_hints import KeyHints
@@ -195,9 +196,7 @@ class WireScreen(ModalScreen[None]):
 
     async def _export(self) -> None:
         rows = list(self._rows.rows)
-        safe = "".join(c if c.isalnum() or c in "-_" else "_" for c in self._server)[:60]
-        path = self._folder / f"wire-{safe}-{time.strftime('%Y%m%d-%H%M%S')}.jsonl"
-
+        path = export_path(self._folder, self._server)
         try:
             await asyncio.to_thread(export, path, rows, self._redact)
         except FanoutError as error:

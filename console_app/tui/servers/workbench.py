@@ -6,14 +6,14 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from console_app.conversation.server_report import server_report
 from console_app.domain.errors import FanoutError
 from console_app.domain.safe_text import one_line
 from console_app.domain.tools import ToolSpec
 from console_app.domain.transcript_parts import CallView
 from console_app.engine.approval_gate import ApprovalGate
-from console_app.mcp_client.capabilities import in_words
 from console_app.mcp_client.hub import Hub
-from console_app.tui.transcript_view.wording import measured, plural
+from console_app.tui.transcript_view.wording import measured
 from console_app.tui.ui import Ui
 
 if TYPE_CHECKING:
@@ -116,38 +116,5 @@ class Workbench:
         status = next((one for one in self._statuses() if one.name == server), None)
         if status is None:
             return "It is not in mcp.json any more."
-        traffic = self._hub.traffic(server)
-        theirs, ours = in_words(traffic)
-        dropped = f", {traffic.dropped:,} dropped" if traffic.dropped else ""
-        lines = [
-            *_facts(status),
-            f"ping       {self._latency.get(server, 'not asked yet: p in the servers')}",
-            f"wire       {plural(len(traffic), 'message')}{dropped}: w in the servers",
-        ]
-        if traffic.handshake is None:
-            lines += ["", "The server and Fanout have not shaken hands yet."]
-        else:
-            lines += ["", "The server says that it", *(f"  {line}" for line in theirs or ["can do nothing"])]
-            lines += ["", "Fanout offered it that it", *(f"  {line}" for line in ours or ["can do nothing"])]
-        if status.rejected:
-            lines += ["", "Tools that can't be offered", *(f"  {one.name}: {one.reason}" for one in status.rejected)]
-        if status.problems:
-            lines += ["", "Lists that are not whole", *(f"  {one}" for one in status.problems)]
-        if status.instructions:
-            lines += ["", "What it tells the model about itself", status.instructions]
-        return self._redact("\n".join(lines))
-
-
-def _facts(status: ServerStatus) -> list[str]:
-    counts = ((status.tools, "tool"), (status.prompts, "prompt"), (status.resources, "resource"))
-    rows = [
-        ("state", status.state.value + (f": {status.reason}" if status.reason else "")),
-        ("server", status.server_info),
-        ("about", status.description),
-        ("runs", status.runs),
-        ("spoken", " · ".join(part for part in (status.transport, status.protocol_version) if part)),
-        ("offers", ", ".join(plural(count, what) for count, what in counts)),
-        ("log", str(status.log_path or "")),
-        *((what, text) for what, _, text in (fact.partition(" ") for fact in status.facts)),
-    ]
-    return [f"{name:<10} {text}" for name, text in rows if text]
+        ping = self._latency.get(server, "not asked yet: p in the servers")
+        return self._redact(server_report(status, self._hub.traffic(server), ping, "w in the servers"))

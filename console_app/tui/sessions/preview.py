@@ -8,10 +8,10 @@ from typing import Any
 
 from textual.content import Content
 
+from console_app.conversation.copies import parser
 from console_app.domain.events import MessageAdded
 from console_app.domain.safe_text import one_line
 from console_app.sessions.tables import SessionInfo
-from console_app.tui.transcript_view.markdown_rows import parser
 
 _WHO = {"user": ("▌ ", "$primary"), "assistant": ("▎ ", "$secondary"), "tool": ("  ", "$muted")}
 

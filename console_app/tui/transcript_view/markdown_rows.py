@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 from rich.style import Style
@@ -18,15 +17,6 @@ from console_app.tui.widgets.palette import Palette
 _BULLETS = ("•", "◦", "▪")
 MIN_WIDTH = 4
 PROSE_WIDTH = 112  # longer lines of prose are hard to read; code and tables use all there is
-
-
-@lru_cache(maxsize=1)
-def parser() -> Any:
-    """The one parser: CommonMark, tables and strikethrough; HTML is text."""
-    # 20 ms: only once an answer is shown.
-    from markdown_it import MarkdownIt
-
-    return MarkdownIt("commonmark", {"html": False, "maxNesting": 12}).enable(["table", "strikethrough"])
 
 
 def code_rows(lines: list[list[Piece]], width: int, palette: Palette) -> list[Row]:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from console_app.conversation.copies import parser
 from console_app.tui.transcript_view.code import Code
 from console_app.tui.transcript_view.markdown_cut import cut_after, table_head
 from console_app.tui.transcript_view.markdown_rows import (
@@ -19,7 +20,6 @@ from console_app.tui.transcript_view.markdown_rows import (
     code_head,
     code_rows,
     language_of,
-    parser,
 )
 from console_app.tui.transcript_view.markdown_tail import mend
 from console_app.tui.widgets.lines import Line, Row

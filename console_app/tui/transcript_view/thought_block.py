@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 from rich.style import Style
 
+from console_app.conversation.copies import parser
 from console_app.domain.messages import ThoughtLabel
 from console_app.tui.transcript_view.block import Block, estimate_text, framed, gutter_of, margin_of
 from console_app.tui.transcript_view.markdown_cut import LONG
-from console_app.tui.transcript_view.markdown_rows import MarkdownRows, parser
+from console_app.tui.transcript_view.markdown_rows import MarkdownRows
 from console_app.tui.transcript_view.markdown_tail import mend
 from console_app.tui.transcript_view.message_blocks import bar
 from console_app.tui.widgets.lines import Line, Piece, Row, clean, wrap

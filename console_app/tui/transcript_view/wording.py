@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from console_app.domain.amounts import measured as measured
+from console_app.domain.amounts import plural as plural
+from console_app.domain.amounts import seconds as seconds
 from console_app.domain.amounts import size as size
 from console_app.domain.tools import CallState, Outcome
 from console_app.domain.transcript_parts import CallView
@@ -59,27 +62,6 @@ def counted(count: int, word: str) -> str:
     return f"{count} {word.replace('needs', 'need', 1) if count > 1 else word}"
 
 
-def seconds(value: float) -> str:
-    """A duration: `0.4 s`, `12.3 s`, `2 m 05 s`, `1 h 02 m`."""
-    value = max(value, 0.0)
-    if value < 59.95:
-        return f"{value:.1f} s"
-    whole = round(value)
-    if whole < 3600:
-        return f"{whole // 60} m {whole % 60:02} s"
-    return f"{whole // 3600} h {whole % 3600 // 60:02} m"
-
-
-def measured(value: float) -> str:
-    """A duration that is over: as `seconds`, but the shortest in milliseconds."""
-    return f"{max(value, 0) * 1000:.0f} ms" if value < 0.095 else seconds(value)
-
-
 def number(value: float) -> str:
     """A count with thousands apart; a fraction with one digit."""
     return f"{value:,.0f}" if abs(value - round(value)) < 0.005 else f"{value:,.1f}"
-
-
-def plural(count: int, word: str) -> str:
-    """`1 line`, `10,412 lines`."""
-    return f"{count:,} {word}" if count == 1 else f"{count:,} {word}s"

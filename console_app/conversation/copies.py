@@ -1,0 +1,103 @@
+"""What of a text or a call can be copied by itself: a message, each code block of it, each table as CSV, a result."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from console_app.domain.amounts import plural
+from console_app.domain.safe_text import one_line
+from console_app.domain.transcript_parts import CallView
+from console_app.engine.results import without_remarks
+
+if TYPE_CHECKING:
+    from markdown_it.token import Token
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """One thing to copy: `what` it is in a few words, what tells it from the others, and its text."""
+
+    what: str
+    about: str
+    text: str
+
+
+@lru_cache(maxsize=1)
+def parser() -> Any:
+    """The one parser: CommonMark, tables and strikethrough; HTML is text."""
+    # 20 ms: only once an answer is shown.
+    from markdown_it import MarkdownIt
+
+    return MarkdownIt("commonmark", {"html": False, "maxNesting": 12}).enable(["table", "strikethrough"])
+
+
+def copies_of_answer(text: str) -> list[Copy]:
+    """A text in Markdown: all of it, its code blocks and its tables."""
+    return [copy_of("answer", text), *_parts(parser().parse(text))]
+
+
+def copies_of_texts(call: CallView, arguments: str) -> Iterator[Copy]:
+    """Of a call what is text: its arguments, what it wrote while it ran, and how the model wrote it."""
+    yield copy_of(f"arguments of {call.tool or call.name}", arguments)
+    yield copy_of(f"output of {call.tool or call.name}", "\n".join(entry.text for entry in call.log))
+    if call.raw:
+        yield copy_of("call as the model wrote it", call.raw)
+
+
+def result_copy(call: CallView) -> Copy:
+    """A call's result as its server gave it."""
+    return copy_of(f"result of {call.tool or call.name}", without_remarks(call.content))
+
+
+def as_csv(rows: Iterable[Sequence[str]]) -> str:
+    """Rows as CSV, with a line end behind each."""
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerows(rows)
+    return out.getvalue()
+
+
+def copy_of(what: str, text: str) -> Copy:
+    """A text under a name, with what tells it from others."""
+    return Copy(one_line(what, 60), f"{measure(text)} · {one_line(text.strip()[:200], 60)}", text)
+
+
+def measure(text: str) -> str:
+    """Its lines, counted."""
+    return plural(text.rstrip("\n").count("\n") + 1, "line")
+
+
+def table_size(rows: Sequence[Sequence[str]]) -> str:
+    """Rows and columns, the head not counted."""
+    return f"{plural(max(len(rows) - 1, 0), 'row')} × {plural(len(rows[0]) if rows else 0, 'column')}"
+
+
+def _parts(tokens: Sequence[Token]) -> Iterator[Copy]:
+    codes = tables = 0
+    rows: list[list[str]] = []
+    for token in tokens:
+        match token.type:
+            case "fence" | "code_block":
+                codes += 1
+                language = one_line(token.info.split()[0], 20) if token.info.strip() else "code"
+                first = next((line.strip() for line in token.content.split("\n") if line.strip()), "")
+                about = f"{language} · {measure(token.content)} · {one_line(first, 60)}"
+                yield Copy(f"code {codes}", about, token.content.removesuffix("\n"))
+            case "table_open":
+                rows = []
+            case "tr_open":
+                rows.append([])
+            case "inline" if rows:
+                rows[-1].append("".join(child.content for child in token.children or ()))
+            case "table_close":
+                tables += 1
+                yield Copy(
+                    f"table {tables} as CSV", f"{table_size(rows)} · {one_line(', '.join(rows[0]), 60)}", as_csv(rows)
+                )
+                rows = []
+            case _:
+                pass

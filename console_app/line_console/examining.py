@@ -1,0 +1,164 @@
+"""What is done with a server by typing: looked at, pinged, its log and wire read, its prompts and resources used."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import get_args
+
+from console_app.conversation.server_report import server_report
+from console_app.conversation.wire_text import brief, export, export_path
+from console_app.domain.amounts import measured, plural, size
+from console_app.domain.errors import UsageError
+from console_app.domain.events import Level
+from console_app.domain.safe_text import one_line
+from console_app.line_console.dialogue import Dialogue
+from console_app.line_console.services import LineServices, OfferedView
+from console_app.mcp_client.composing import read
+from console_app.mcp_client.hub import Hub
+from console_app.mcp_client.offers import PromptArgument
+from console_app.mcp_client.status import ServerStatus
+from console_app.mcp_client.typed_names import written_arguments
+from console_app.mcp_client.uri_templates import expand
+
+MOST_LINES = 40  # of a log
+MOST_MESSAGES = 30  # of a wire
+_ACTS = MappingProxyType(
+    {
+        "about": "all that is known of it",
+        "log": "the end of its log",
+        "level": "which lines it writes to its log",
+        "ping": "how long it takes to answer",
+        "wire": "its newest messages",
+        "wire file": "all its messages, into a file",
+    }
+)
+_USES = {"tool": "its words and what it takes", "prompt": "fill it in and send it", "resource": "read it"}
+
+
+class Examining:
+    """Of one console."""
+
+    acts = _ACTS
+
+    def __init__(self, services: LineServices, dialogue: Dialogue, send: Callable[[str], None]) -> None:
+        self._services = services
+        self._d = dialogue
+        self._send = send
+        self._pings: dict[str, str] = {}
+
+    @property
+    def _hub(self) -> Hub:
+        if self._services.hub is None:
+            raise UsageError("there are no servers here")
+        return self._services.hub
+
+    async def act(self, act: str, server: str) -> None:
+        """One of `acts`. Raises FanoutError."""
+        match act:
+            case "about":
+                ping = self._pings.get(server, "not asked yet")
+                report = server_report(self._status(server), self._hub.traffic(server), ping, "/mcp, wire")
+                self._d.say(self._services.redact(report))
+            case "log":
+                path = self._status(server).log_path
+                there = path is not None and path.exists()
+                text = await asyncio.to_thread(path.read_text, "utf-8", "replace") if path and there else "It is empty."
+                self._d.say("\n".join(text.splitlines()[-MOST_LINES:]))
+            case "level":
+                levels: tuple[Level, ...] = get_args(Level)
+                picked = await self._d.choose("Lines from which level on?", dict.fromkeys(map(str, levels), ""))
+                if picked is not None:
+                    await self._hub.set_log_level(next(one for one in levels if one == picked), server)
+                    self._d.say(f"{one_line(server, 40)} writes {picked} and above.")
+            case "ping":
+                self._pings[server] = "no answer"
+                self._pings[server] = measured(await self._hub.ping(server))
+                self._d.say(f"{one_line(server, 40)} answered in {self._pings[server]}.")
+            case "wire":
+                self._wire(server)
+            case _:
+                rows = list(self._hub.traffic(server).after(0))
+                path = export_path(self._services.working_folder, server)
+                await asyncio.to_thread(export, path, rows, self._services.redact)
+                self._d.say(f"{plural(len(rows), 'message')} written to {path}")
+
+    async def uses(self, item: OfferedView) -> bool:
+        """Does what is wanted with a thing of a server; False where that is to switch it."""
+        kind = item.kind
+        picked = await self._d.choose(
+            f"What with {one_line(item.name, 80)}?", {"use": _USES[kind], "switch": "on or off"}
+        )
+        if picked == "use":
+            await {"tool": self._tool, "prompt": self._prompt, "resource": self._resource}[kind](item)
+        return picked != "switch"
+
+    async def read(self, server: str, uri: str) -> None:
+        """Says a resource. Raises ServerError."""
+        for part in await read(self._hub, server, uri):
+            facts = ", ".join(word for word in (part.name, part.mime, size(part.size)) if word)
+            self._d.say(f"{one_line(part.uri, 200)}: {one_line(facts, 200)}")
+            self._d.say(part.text or (f"Saved as {part.path}" if part.path else "It is empty."))
+        self._d.say(f"{self._hub.mention(server, uri)} in a message attaches it.")
+
+    def _status(self, server: str) -> ServerStatus:
+        servers = self._services.servers
+        found = next((one for one in servers.statuses() if one.name == server), None) if servers is not None else None
+        if found is None:
+            raise UsageError(f"{one_line(server, 40)} is not in mcp.json any more")
+        return found
+
+    def _wire(self, server: str) -> None:
+        rows = list(self._hub.traffic(server).after(0))
+        self._d.say(f"{plural(len(rows), 'message')}; the newest {min(len(rows), MOST_MESSAGES)}:")
+        for one in rows[-MOST_MESSAGES:]:
+            way = "sent" if one.sent else "received"
+            took = f", after {measured(one.seconds)}" if one.seconds is not None else ""
+            at = time.strftime("%H:%M:%S", time.localtime(one.at))
+            words = one_line(brief(one, self._services.redact), 200)
+            self._d.say(f"  {at} {way} {one.kind} {one_line(one.method, 60)}, {size(one.size)}{took}. {words}".rstrip())
+
+    async def _tool(self, item: OfferedView) -> None:
+        spec = self._hub.tool(item.server, item.name)
+        if spec is None:
+            raise UsageError(f"{one_line(item.server, 40)} has no tool {one_line(item.name, 60)} any more")
+        self._d.say(f"{spec.label}: {spec.description or 'it says nothing about itself.'}")
+        for title, schema in (("It takes", spec.input_schema), ("It returns", spec.output_schema)):
+            if schema:
+                self._d.say(f"{title}: {json.dumps(schema, indent=2, ensure_ascii=False)}")
+
+    async def _prompt(self, item: OfferedView) -> None:
+        typed = self._hub.typed_prompts().items()
+        found = next((pair for pair in typed if (pair[1].server, pair[1].name) == (item.server, item.name)), None)
+        if found is None:
+            raise UsageError(f"the prompt {one_line(item.name, 60)} is off", "Switch it on first.")
+        values = await self._filled_in(found[1].arguments)
+        if values is not None:
+            self._send(f"/{found[0]} {written_arguments(values)}".rstrip())
+
+    async def _resource(self, item: OfferedView) -> None:
+        templates = {(one.server, one.uri_template): one for one in self._hub.templates()}
+        uri, template = item.name, templates.get((item.server, item.name))
+        if template is not None:
+            values = await self._filled_in([PromptArgument(name, required=True) for name in template.variables])
+            if values is None:
+                return
+            uri = expand(template, values)
+        await self.read(item.server, uri)
+
+    async def _filled_in(self, arguments: Sequence[PromptArgument]) -> Mapping[str, str] | None:
+        values: dict[str, str] = {}
+        for one in arguments:
+            words = ", ".join(
+                word for word in (one.name, one.description, "" if one.required else "may be left empty") if word
+            )
+            while (value := await self._d.ask(f"{one_line(words, 300)}:")) is not None and one.required and not value:
+                self._d.say("It is needed. A full stop alone leaves.")
+            if value is None:
+                return None
+            if value:
+                values[one.name] = value
+        return values

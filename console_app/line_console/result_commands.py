@@ -1,0 +1,90 @@
+"""/copy and /files: a part of an answer or of a call goes to the clipboard, a file of a result to its program."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from console_app.config.web_browser import start_browser
+from console_app.conversation.copies import Copy, copies_of_answer, copies_of_texts, result_copy
+from console_app.conversation.opened_files import open_file
+from console_app.domain.errors import UsageError
+from console_app.domain.safe_text import one_line
+from console_app.domain.web_address import read_address
+from console_app.line_console.line_command import LineCommand
+from console_app.line_console.wording import file_in_words
+
+if TYPE_CHECKING:
+    from console_app.line_console.console import LineConsole
+
+
+class ResultCommands:
+    """On one console."""
+
+    def __init__(self, console: LineConsole) -> None:
+        self._c = console
+        self._d = console.dialogue
+        self._say = console.dialogue.say
+
+    def all(self) -> Iterator[LineCommand]:
+        """What is taken out of the console."""
+        yield LineCommand(
+            "copy", "copy the last answer, a code block or table of it, or a call", self._copy, "[WHAT|3]"
+        )
+        yield LineCommand("files", "the files of a call's result, and opens one", self._files, "3")
+
+    async def _copy(self, rest: str) -> None:
+        copies = self._copies(rest)
+        if rest and not rest.isdecimal():
+            words = rest.casefold().split()
+            named = [one for one in copies if all(word in one.what.casefold() for word in words)]
+            if copies and not named:
+                there = ", ".join(one.what for one in copies)
+                raise UsageError(f"there is no {one_line(rest, 40)} to copy", f"There are: {there}.")
+            copies = named[:1]
+        table = {f"{number}. {one.what}": one for number, one in enumerate(copies, 1)}
+        picked = next(iter(table), None)
+        if len(table) > 1:
+            picked = await self._d.choose("Copy which?", {name: one.about for name, one in table.items()})
+        if picked is not None:
+            text = table[picked].text
+            self._d.send_raw(f"\x1b]52;c;{base64.b64encode(text.encode()).decode()}\x07")
+            self._say(f"Copied {len(text):,} characters.")
+        elif not table:
+            self._say("There is nothing of it to copy yet." if rest else "There is no answer to copy yet.")
+
+    def _copies(self, rest: str) -> Sequence[Copy]:
+        if not rest.isdecimal():
+            turns = reversed(self._c.numbers.transcript.turns)
+            answer = next((step.text for turn in turns for step in reversed(turn.steps) if step.text), "")
+            return copies_of_answer(answer) if answer else []
+        call = self._c.numbers.call(rest)
+        result = [] if call.outcome is None else [result_copy(call)]
+        plain = call.arguments_text
+        arguments = plain if call.arguments is None else json.dumps(dict(call.arguments), indent=2, ensure_ascii=False)
+        return [one for one in (*result, *copies_of_texts(call, arguments)) if one.text]
+
+    async def _files(self, rest: str) -> None:
+        call = self._c.numbers.call(rest)
+        table = {one.path or one.uri: one for one in call.artifacts if one.path or one.uri}
+        if not table:
+            self._say(f"Call {rest} has no file.")
+            return
+        picked = await self._d.choose("Open which file?", {where: file_in_words(one) for where, one in table.items()})
+        if picked is None:
+            return
+        if table[picked].path:
+            problem = await asyncio.to_thread(open_file, picked)
+        elif read_address(picked) is not None:
+            problem = ""
+            try:
+                await asyncio.to_thread(start_browser, picked)
+            except OSError as error:
+                problem = error.strerror or str(error)
+        else:
+            await self._c.server_commands.examining.read(call.server, picked)
+            return
+        self._say(f"Not opened: {problem}. It is {picked}" if problem else f"Opened {picked}")
