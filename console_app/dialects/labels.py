@@ -2,10 +2,7 @@
 and Muse, with which an answer may begin.
 """
 
-import re
-from functools import lru_cache
-
-from console_app.dialects.patterns import any_of, lazily, partly
+from console_app.dialects.patterns import lazily, partly
 from console_app.dialects.region import Region
 from console_app.dialects.scan_state import ScanState
 from console_app.dialects.source import LOOKAHEAD, Reading
@@ -24,6 +21,9 @@ _HALF_OBJECT = lazily(rf"{ACTION}\s*(?:```\w*\s*$|(?:```\w*\s*)?[\[{{]\s*(?:$|[\
 _TO_ALL = lazily(r"(?:>>>)?all[ \t]*\r?\n")
 _HALF_RECIPIENT = lazily(r">>>([\w.-]+)\s*$")
 _TO = lazily(r"\s*to=(?:(?P<self>self)|user|commentary|[\w.-]+(?=<\|message\|>\s*<\w+:function_calls))<\|message\|>")
+_HALF_TO = lazily(r"\s*t(?:o(?:=[\w.-]*(?:<[|\w]*>?\s*(?:<[\w:]*)?)?)?)?")
+_NAME = lazily(r"(?P<name>\S+)[ \t]*\r?\n\s*\{")
+_HALF_NAME = lazily(r"\s*(\S*)([ \t\r]*(?:\n\s*)?)")
 _MESSAGE_ENDS = lazily(r"<\|(?:eom|eot|start|end)\|>")
 _LONGEST = 120
 
@@ -99,21 +99,21 @@ def _recipient(state: ScanState, shown: str = "") -> Reading[None]:
         src.pos += len(">>>")
 
 
-@lru_cache(maxsize=8)
-def _openings(names: tuple[str, ...]) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """What an answer may name first, where the prompt holds the first token of its turn, and what may become it."""
+def _may_name(text: str, names: tuple[str, ...]) -> bool:
+    """Whether more of an answer that begins like this may name who it is for, where the prompt holds the first token
+    of its turn."""
+    half = _HALF_NAME.fullmatch(text)
     known = (*names, "all")
-    to = r"t(?:o(?:=[\w.-]*(?:<[|\w]*>?\s*(?:<[\w:]*)?)?)?)?"
-    half = rf"\s*(?:{to}|{partly(known)}|{any_of(known)}[ \t\r]*(?:\n\s*)?)?\Z"
-    return re.compile(rf"{_TO_ALL.pattern}|{any_of(names) or '(?!)'}[ \t]*\r?\n\s*\{{"), re.compile(half)
+    named = half is not None and (half[1] in known if half[2] else any(one.startswith(half[1]) for one in known))
+    return named or _HALF_TO.fullmatch(text) is not None
 
 
 def read_opening(state: ScanState) -> Reading[None]:
     """Read the recipient with which an answer begins: Functionary's without its `>>>`, Muse's without `<|start|>`."""
-    src, (opening, half) = state.src, _openings(state.tools.names)
+    src, names = state.src, state.tools.names
     if state.level == "none":
         return
-    while not src.ended and len(src.buf) - src.pos <= _LONGEST and half.match(src.buf, src.pos):
+    while not src.ended and len(src.buf) - src.pos <= _LONGEST and _may_name(src.buf[src.pos :], names):
         yield
     if found := _TO.match(src.buf, src.pos):
         src.pos = found.end()
@@ -122,7 +122,7 @@ def read_opening(state: ScanState) -> Reading[None]:
             state.held = True
             yield from src.find(_MESSAGE_ENDS, "<", 16)
             state.output.drop(src.at, "thought")
-    elif opening.match(src.buf, src.pos):
+    elif ((found := _NAME.match(src.buf, src.pos)) and found["name"] in names) or _TO_ALL.match(src.buf, src.pos):
         state.held = True
         yield from _recipient(state)
     state.held = False

@@ -49,6 +49,7 @@ class Store:
         self._folder = folder
         self._retry = retry
         self._waiting: list[ev.Event] = []
+        self._writing = asyncio.Lock()  # one after the other, in their order
         self._retrying: asyncio.Task[None] | None = None
         self._salvaging: asyncio.Task[None] | None = None
         self._looked = False  # for what a killed console left to carry over
@@ -71,21 +72,20 @@ class Store:
 
     async def append(self, events: Sequence[ev.Event]) -> None:
         """Stores `events`; shown-only ones as drafts until their message is stored. Never raises for the disk."""
-        if self._waiting:
-            self._waiting += events  # behind what waits already
-        elif events:
-            await self._try(events)
+        behind = self.problem is not None and bool(self._waiting)  # what waits already is tried again by itself
+        self._waiting += events
+        if events and not behind:
+            await self._try()
 
     async def flush(self) -> bool:
         """Tries now to write what waits; whether nothing does any more."""
         if self._waiting or self.problem is not None:
-            batch, self._waiting = self._waiting, []
-            await self._try(batch)
+            await self._try()
         return not self._waiting
 
     async def check(self) -> None:
         """Opens the file, so that a problem with it is known before there is anything to write."""
-        await self._try(())
+        await self._try()
 
     async def close(self) -> None:
         """Writes what waits, if that can be, and closes the file."""
@@ -99,16 +99,19 @@ class Store:
             self._salvaging.cancel()
         await self._database.close()
 
-    async def _try(self, batch: Sequence[ev.Event]) -> None:
-        aside = self._database.set_aside
-        try:
-            await self._database.write(lambda db: tables.append(db, batch, self._folder))
-        except StoreError as error:
-            self._waiting = [*batch, *self._waiting]
-            self._now(error)
-            if self._retrying is None or self._retrying.done():
-                self._retrying = asyncio.create_task(self._try_again(), name="session file")
-        else:
+    async def _try(self) -> None:
+        """Writes what waits. Until that is done it goes on waiting: whoever writes may be cancelled meanwhile, and to
+        store it twice is as once."""
+        async with self._writing:
+            batch, aside = self._waiting[:], self._database.set_aside
+            try:
+                await self._database.write(lambda db: tables.append(db, batch, self._folder))
+            except StoreError as error:
+                self._now(error)
+                if self._retrying is None or self._retrying.done():
+                    self._retrying = asyncio.create_task(self._try_again(), name="session file")
+                return
+            del self._waiting[: len(batch)]
             self._carry_over(aside)
             if self.problem is not None or self._database.set_aside != aside:
                 self._now(None)

@@ -70,6 +70,32 @@ def test_a_full_disk_is_told_and_what_waited_is_written_when_there_is_room(tmp_p
     assert seen["seqs"] == list(range(1, 40))
 
 
+async def test_what_waits_is_still_there_after_a_try_to_write_it_was_cancelled(tmp_path: Path) -> None:
+    folder = tmp_path / "data"
+    folder.write_text("no folder: nothing can be written")
+    store = Store(folder / "sessions.db")
+    await store.append([ev.Notice(session_id="s", seq=1, text="said meanwhile")])
+    trying = asyncio.create_task(store.flush())
+    await asyncio.sleep(0)  # it runs up to the disk
+    trying.cancel()
+    await asyncio.gather(trying, return_exceptions=True)
+    assert store.waiting == 1
+    folder.unlink()
+    await store.close()
+    assert store.waiting == 0
+    again = Store(folder / "sessions.db")
+    assert [event.seq for event in await again.load("s")] == [1]
+    await again.close()
+
+
+async def test_what_is_said_while_a_write_is_under_way_is_stored_behind_it(tmp_path: Path) -> None:
+    store = Store(tmp_path / "sessions.db")
+    await asyncio.gather(*(store.append([ev.Notice(session_id="s", seq=seq, text="x")]) for seq in range(1, 20)))
+    assert store.waiting == 0
+    assert [event.seq for event in await store.load("s")] == list(range(1, 20))
+    await store.close()
+
+
 async def test_a_file_with_damaged_pages_is_set_aside_and_the_conversation_is_kept_in_a_new_one(tmp_path: Path) -> None:
     path = tmp_path / "sessions.db"
     store = Store(path)

@@ -77,17 +77,17 @@ class PickList(ModalScreen[str | None]):
             options = OptionList(markup=False)
             options.can_focus = False
             yield options
-            yield Static(Content(self._note), classes="dialog--note")
+            yield Static(classes="dialog--note")
 
     def on_mount(self) -> None:
         """Everything, with what holds now highlighted."""
+        self._tell(self._note)
         self._fill("")
 
     def offer(self, choices: Sequence[Choice], note: str = "") -> None:
         """Other choices and another note, as when a list arrived from afar."""
         self._choices = list(choices)
-        self._note = note
-        self.query_one(".dialog--note", Static).update(Content(one_line(note)))
+        self._tell(note)
         self._fill(self.query_one(Input).value)
 
     def highlighted(self, choice: Choice | None) -> None:
@@ -129,6 +129,11 @@ class PickList(ModalScreen[str | None]):
     def _clicked(self, event: OptionList.OptionSelected) -> None:
         event.stop()
         self.dismiss(self._shown[event.option_index].value)
+
+    def _tell(self, note: str) -> None:
+        line = self.query_one(".dialog--note", Static)
+        line.update(Content(one_line(note)))
+        line.display = bool(note)
 
     def _fill(self, query: str) -> None:
         by_value = {choice.value: choice for choice in self._choices}
