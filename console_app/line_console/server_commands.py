@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from console_app.config.typed_server import Typed, fields_of, problems
 from console_app.conversation.file_news import FileNews, Reloads
+from console_app.domain.amounts import plural
 from console_app.domain.safe_text import one_line
 from console_app.line_console.examining import Examining
 from console_app.line_console.line_ui import LineUi
@@ -32,7 +33,9 @@ class ServerCommands:
         if switches is None:
             self._dialogue.say("There are no servers here.")
             return
-        table = {one.name: f"{one.state.value}, {one.tools} tools. {one.reason}" for one in switches.statuses()}
+        table = {
+            one.name: f"{one.state.value}, {plural(one.tools, 'tool')}. {one.reason}" for one in switches.statuses()
+        }
         picked = name or await self._dialogue.choose("Servers", {**table, _ADD: ""})
         if picked == _ADD:
             await self._add(switches)
