@@ -1,0 +1,196 @@
+"""What the console on a screen can do the line console can too: the list, and each of what it takes by typing."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import os
+import re
+import sys
+from pathlib import Path
+
+import pytest
+from textual.binding import Binding
+
+from console_app.tui.transcript_view.panel_keys import KEYS
+from tests.docs.made import live_help
+from tests.program.process import Fanout
+from tests.program.terminal import Terminal
+
+HOLDING = Path(__file__).with_name("holding_server.py")
+NOTES = Path(__file__).parents[1] / "mcp_client" / "fixtures" / "offering_server.py"
+ANSWERS = r"""
+[[answer]]
+when = "go"
+steps = [{ call = "lab.do", arguments = { text = "one" } }, { call = "notes.picture" }]
+[[answer]]
+when = "go"
+steps = [{ text = "Look:\n\n```python\nprint(1)\n```\n" }]
+[[answer]]
+times = 0
+steps = [{ text = "To {{prompt}}." }]
+"""
+SCREEN_ALONE = {
+    "panel.toggle": "nothing is folded: /show and /read say all",
+    "panel.more": "nothing is cut short: /show says all",
+    "panel.unfold": "nothing is folded",
+    "panel.fold": "nothing is folded",
+    "panel.leave": "you are always in the prompt",
+    "panel.previous": "calls are named by number",
+    "panel.next": "calls are named by number",
+    "find.next": "/find says every line at once",
+    "find.previous": "/find says every line at once",
+}
+BY_LINE = {
+    "panel.cancel": "cancel",
+    "panel.retry": "retry",
+    "panel.retry_all": "retry",
+    "panel.edit": "edit",
+    "panel.copy": "copy",
+    "panel.copy_part": "copy",
+    "panel.inspect": "inspect",
+    "panel.extend": "extend",
+    "panel.send": "results",
+    "panel.files": "files",
+    "panel.filter": "calls",
+    "panel.failed": "calls",
+    "panel.raw": "show",
+}
+
+
+@pytest.fixture
+def terminal(tmp_path: Path) -> Terminal:
+    """The line console with a server of tools and one of everything, and a desktop that writes down what it opens."""
+    fanout = Fanout(tmp_path)
+    lab = {"command": sys.executable, "args": [str(HOLDING), str(tmp_path / "calls.log")]}
+    notes = {"command": sys.executable, "args": [str(NOTES)]}
+    fanout.write("home/mcp.json", json.dumps({"mcpServers": {"lab": lab, "notes": notes}}))
+    script = fanout.write("script.toml", ANSWERS)
+    programs = [
+        fanout.write(f"bin/{name}", f'#!/bin/sh\necho "$1" > {tmp_path / "opened"}\n') for name in ("xdg-open", "open")
+    ]
+    for program in programs:
+        program.chmod(0o755)
+    environment = fanout.environment({"TERM": "dumb", "PATH": f"{programs[0].parent}:{os.environ['PATH']}"})
+    argv = fanout.argv("--screen-reader", "--approval-mode", "yolo", "-m", f"scripted/{script}")
+    return Terminal(argv, env=environment, cwd=fanout.cwd, rows=400, columns=240)
+
+
+def typed(terminal: Terminal, line: str, *patterns: str) -> str:
+    """Types a line, and waits for what comes of it below, in this order; returns that."""
+    echo = re.compile(rf"^{re.escape(line)}$", re.MULTILINE)
+    before = len(echo.findall(terminal.text()))
+    wanted = re.compile("(?s:.*?)".join(patterns), re.MULTILINE)
+    terminal.type(f"{line}\n")
+
+    def below(text: str) -> str:
+        found = list(echo.finditer(text))
+        return text[found[before].end() :] if len(found) > before else ""
+
+    assert terminal.wait_until(lambda text: wanted.search(below(text))), f"{line}: {patterns}\n{terminal.text()}"
+    return below(terminal.text())
+
+
+def ended(terminal: Terminal) -> None:
+    terminal.type("/quit\n")
+    assert terminal.wait_exit() == 0
+    assert terminal.left_changed() == []
+
+
+def test_every_command_and_every_key_of_a_call_has_its_line(terminal: Terminal) -> None:
+    named = [name.partition(" ")[0] for name, _ in asyncio.run(live_help())[-1].keys]
+    own = {
+        name[1:] for name in named if name[0] == "/" and ":" not in name
+    }  # without /server:prompt, which the page has
+    keys = {one.id for one in KEYS if isinstance(one, Binding)}
+    with terminal:
+        terminal.expect("Fanout, as lines")
+        said = typed(terminal, "/help", "^  /log")
+        ended(terminal)
+    lines = set(re.findall(r"^  /([a-z]+)[ :]", said, re.MULTILINE))
+    assert {"model", "plan", "todo", "quit"} <= own
+    assert own - lines == set()
+    assert {key for key in keys if key and not key.startswith("conversation.")} == {*SCREEN_ALONE, *BY_LINE}
+    assert set(BY_LINE.values()) <= lines
+    tests = "\n".join(path.read_text() for path in Path(__file__).parent.glob("test_line_console*.py"))
+    tests += "\n".join(path.read_text() for path in (Path(__file__).parents[1] / "line_console").glob("test_*.py"))
+    assert {name for name in lines if not re.search(rf"/{name}\b", tests)} == set()
+
+
+def test_results_rules_lists_and_settings_by_line(terminal: Terminal, tmp_path: Path) -> None:
+    with terminal:
+        typed(terminal, "go", r"^print\(1\)$", "^Done")
+        typed(terminal, "/calls done", "^2 of them: done. There are 2 done", r"^  1\. lab.do, done")
+        typed(terminal, "/calls failed", "^0 of them: failed")
+        typed(terminal, "/copy code", r"^Copied 8 characters\.")
+        assert base64.b64encode(b"print(1)") in terminal.raw
+        typed(terminal, "/copy 1", r"1\. result of do", "arguments of do", "^Type a number")
+        typed(terminal, "arguments", r"^Copied \d+ characters\.")
+        typed(terminal, "/copy poem", "there is no poem to copy.*answer, code 1")
+        typed(terminal, "/files 1", "^Call 1 has no file")
+        typed(terminal, "/files 2", "^Open which file", r"\.png", "^Type a number")
+        typed(terminal, ".png", r"^Opened /.*\.png$")
+        assert (tmp_path / "opened").read_text().strip().endswith(".png")
+        typed(terminal, "/files 2", "note://2", "^Type a number")
+        typed(terminal, "note://2", "^the note 2$", "^@notes:note://2 in a message attaches it")
+        typed(terminal, "/clear", "^Nothing is drawn here")
+        typed(terminal, "/keys", "^  /log")
+        typed(terminal, "/tools", "lab: ready", "^Type a number")
+        terminal.type(".\n")
+        typed(terminal, "/effort high", "^Effort: high")
+        typed(terminal, "/resume none", "^Error: Sessions: no session")
+        typed(terminal, "/plan", "^Approvals: plan")
+        typed(terminal, "/plan", "^Approvals: yolo")
+        typed(terminal, "/permissions deny ((", "^Error: .*is no rule")
+        typed(terminal, "/permissions allow lab.do", "^How long does allow lab.do hold", "^Type a number")
+        typed(terminal, "session", "^Until you leave: ")
+        typed(terminal, "/permissions", r"^  1\. allow lab.do")
+        typed(terminal, "/config max_steps 7", "is written to")
+        typed(terminal, "/config unset max_steps", "is taken out of")
+        typed(terminal, "/config unset max_steps", "^Error: .*max_steps is not set")
+        for line in ("add Read it", "add Write it", "start 1", "edit 2 Send it"):
+            typed(terminal, f"/todo {line}", "^To-do list")
+        typed(terminal, "/todo", r"^  1\. in progress: Read it$", r"^  2\. pending: Send it$")
+        typed(terminal, "/todo reopen 1", "^To-do list")
+        typed(terminal, "/todo", r"^  1\. pending: Read it$")
+        ended(terminal)
+
+
+def test_servers_are_examined_and_used_by_line(terminal: Terminal) -> None:
+    with terminal:
+        terminal.expect("Fanout, as lines")
+        typed(terminal, "hello", "^To hello.$", "^Done")  # the servers are there
+        acted(terminal, "ping", "^notes answered in ")
+        acted(terminal, "about", "^state +ready", "^offers .*prompts", "offers tools")
+        acted(terminal, "wire", "^  .*sent request initialize", "received result initialize", "sent request tools/list")
+        path = acted(terminal, "wire file", r"messages written to (/.*jsonl)$")
+        written = re.search(r"written to (\S+)", path)
+        assert written is not None
+        assert '"tools/list"' in Path(written[1]).read_text()
+        acted(terminal, "level", "^Lines from which level on", "^Type a number")
+        typed(terminal, "warning", "^notes writes warning and above")
+        acted(terminal, "log", "^(It is empty|.*\\S)")
+        used(terminal, "tool weather", "^notes.weather: ", "^It takes: ")
+        used(terminal, "resource note://1", "^the note 1$", "^@notes:note://1 in a message attaches it")
+        used(terminal, "resource note://in/", "^language")
+        typed(terminal, "python", "^path")
+        typed(terminal, "a", "^the note in/python/a$")
+        used(terminal, "prompt review", "^language, Which language")
+        typed(terminal, "python", "^style")
+        terminal.type("\n")  # its style may be left empty
+        terminal.expect("^To User: Review this python, as you like(?s:.*)^Done")
+        ended(terminal)
+
+
+def acted(terminal: Terminal, act: str, *patterns: str) -> str:
+    """Picks what is done with the server."""
+    typed(terminal, "/mcp notes", "^What with notes", "^Type a number")
+    return typed(terminal, act, *patterns)
+
+
+def used(terminal: Terminal, what: str, *patterns: str) -> None:
+    """Picks a thing of the server, and uses it."""
+    acted(terminal, "tools", "^Which one", "^Type a number")
+    typed(terminal, what, "^What with ", "^Type a number")
+    typed(terminal, "use", *patterns)
