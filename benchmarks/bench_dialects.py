@@ -6,8 +6,8 @@ in all, and how long the event loop is held at most. smolagents is no dependency
 Fanout (`pip install smolagents`), a line says so.
 
 Measured on 23 November 2026, two cores shared with others, Python 3.11, json.loads at 234 MB/s for 3,000 calls:
-Markdown 23 MB/s whole, 10 in pieces of 64, 2.1 in pieces of 4; one call of 1 MB 17 to 27 ms whole, 53 to 63 ms in
-pieces of 64; 12,000 calls 1.1 to 1.3 MB/s; 10 MB of openers 0.5 to 2 s, 1 to 5 ms of processor time at most at once.
+Markdown 23 to 27 MB/s whole, 13 in pieces of 64, 2.4 in pieces of 4; one call of 1 MB 17 to 27 ms whole, 53 to 63 ms in
+pieces of 64; 12,000 calls 1.1 to 1.3 MB/s; 10 MB of openers 0.4 to 1.5 s, 1 to 14 ms of processor time at most at once.
 One long argument, json.loads at 790 to 880 MB/s meanwhile: 27 to 34 MB/s, where smolagents 1.26, which looks for the
 first and the last brace, reads 600 to 620.
 """

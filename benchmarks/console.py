@@ -24,7 +24,7 @@ import psutil
 
 # Letters that no screen shows by itself: one is typed, and timed until its bytes are written.
 PROBES = [chr(c) for c in range(0x410, 0x450)]
-QUERIES = {b"\x1b[6n": b"\x1b[1;1R", b"\x1b[?2026$p": b"\x1b[?2026;2$y", b"\x1b[c": b"\x1b[?62;22c"}
+QUERIES = {b"\x1b[6n": b"\x1b[1;1R", b"\x1b[?2026$p": b"\x1b[?2026;2$y", b"\x1b[0c": b"\x1b[?62;22c"}
 
 
 def parser(doc: str | None) -> argparse.ArgumentParser:

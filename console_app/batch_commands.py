@@ -29,13 +29,14 @@ from console_app.batch.telling import Telling
 from console_app.batch.template import Template
 from console_app.batch_worker import OpenWorker
 from console_app.config.server_choice import ServerChoice
+from console_app.domain.amounts import plural
 from console_app.domain.batch import BatchEvent, ItemResult, ItemTurnEvent, WorkItem
 from console_app.domain.batch_progress import BatchProgress, BatchSnapshot
 from console_app.domain.batch_words import duration, line
 from console_app.domain.errors import FanoutError, UsageError
 from console_app.domain.events import EVENT
 from console_app.domain.json_text import json_line
-from console_app.domain.safe_text import one_line, visible
+from console_app.domain.safe_text import encodable, one_line, visible
 from console_app.domain.steady_time import steady_time
 from console_app.engine.manual_calls import ManualCall, find_tools
 from console_app.headless import servers
@@ -169,7 +170,9 @@ class _Command:
             for text in results.unwritten:  # so that nothing is lost
                 self.output.out(text)
             if results.unwritten:
-                self.output.error_line(f"fanout: {results.problem}: {len(results.unwritten)} results are on stdout.")
+                self.output.error_line(
+                    f"fanout: {results.problem}: what came of {plural(len(results.unwritten), 'item')} is on stdout."
+                )
 
     def _results_path(self) -> Path:
         path = self.setup.cwd / Path(self.arguments.output).expanduser()
@@ -196,7 +199,7 @@ class _Command:
             hint = f", {failed} of them failed (--retry failed runs those again)" if failed else ""
             self.output.error_line(f"Nothing is left to do: all {earlier} items have a result{hint}.")
             name, progress = self.arguments.name or results.path.stem, BatchProgress(earlier, earlier)
-            await self._write_report(progress.ended(steady_time(), name=name, results=str(results.path)))
+            await self._write_report(progress.ended(steady_time(), name=name, results=encodable(str(results.path))))
             return RunEnding(EXIT_FAILED if failed else EXIT_DONE)
         if self.arguments.shuffle:
             random.shuffle(todo)
@@ -283,7 +286,9 @@ class _Command:
     async def _price(self) -> RunEnding:
         left, spent = await self._left()
         if done := len(self.items) - len(left):
-            all_items = f"{done} of {len(self.items)} items are done ({spent})"
+            all_items = (
+                f"{done} of {plural(len(self.items), 'item')} {'is' if len(self.items) == 1 else 'are'} done ({spent})"
+            )
             self.output.error_line(f"{all_items}: what is told is of the {len(left)} left.")
         items = left[: self.arguments.limit]
         if not items:
@@ -314,7 +319,7 @@ class _Command:
         if self.interrupts.asked.is_set():
             run.stop("now", "interrupted")
         try:
-            telling = Telling(run, status, str(results.path), paused)
+            telling = Telling(run, status, encodable(str(results.path)), paused)
             if self.on_screen:
                 ended = await self._shown(run, telling)
             else:

@@ -92,7 +92,21 @@ def _dispatch(parsed: Namespace) -> int:
             pass
     from console_app.commands import run_command
 
+    _in_a_folder(parsed)
     return run_command(parsed)
+
+
+def _in_a_folder(parsed: Namespace) -> None:
+    """Raises UsageError where the working folder was removed under us."""
+    import os
+
+    from console_app.domain.errors import UsageError
+
+    try:
+        if not parsed.cwd:
+            os.getcwd()
+    except OSError:
+        raise UsageError("the working folder is not there any more", "Go to another, or name one: -C DIR.") from None
 
 
 def _versions(*, libraries: bool) -> int:
@@ -134,6 +148,7 @@ def _console(parsed: Namespace) -> int:
 
     if not (os.isatty(0) and os.isatty(1)):
         raise UsageError("the console needs a terminal", "Without one: fanout run PROMPT.")
+    _in_a_folder(parsed)
     if _in_lines(parsed):
         from console_app.console import run_in_lines
 

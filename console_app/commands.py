@@ -15,6 +15,7 @@ from console_app import wiring
 from console_app.config.layers import unknown_variables
 from console_app.config.model_choice import OFFLINE, OFFLINE_MODEL, chosen_provider, known_providers
 from console_app.conversation.models import Models
+from console_app.domain.amounts import plural
 from console_app.domain.errors import ConfigError, FanoutError, UsageError
 from console_app.domain.json_text import json_line
 from console_app.domain.ports.provider import no_pictures
@@ -184,6 +185,8 @@ async def _sessions(setup: Setup, output: OutputStreams, interrupts: Interrupts)
         await SessionCommand(setup.arguments, library, output, interrupts).run()
     finally:
         await library.close()
+        if (aside := library.store.set_aside) is not None:
+            output.error_line(f"The session file was damaged. It was kept as {aside}.")
     return RunEnding(EXIT_DONE)
 
 
@@ -306,6 +309,7 @@ def _config(setup: Setup) -> int:
         case "list" | "get" | "set" | "unset":
             from console_app.headless import config_edit
 
+            _check_theme(setup)
             lines = config_edit.lines(setup.layered, setup.paths, setup.cwd, setup.arguments)
         case "path":
             places = config_report.places(setup.paths, setup.cwd, (resources.themes_dir(), resources.bundled_mcp()))
@@ -319,6 +323,20 @@ def _config(setup: Setup) -> int:
     for line in lines:
         _print(setup.redactor.clean(line))
     return EXIT_DONE
+
+
+def _check_theme(setup: Setup) -> None:
+    """Raises UsageError where a theme is set that there is none of: what else a setting may be, its type says."""
+    match setup.arguments.action, setup.arguments.words:
+        case "set", ["theme", name]:
+            from console_app import resources
+            from console_app.tui.themes import load_themes
+
+            there = [entry.theme.name for entry in load_themes((resources.themes_dir(), setup.paths.themes))[0]]
+            if name not in there:
+                raise UsageError(f"there is no theme {one_line(name, 40)}.", f"There are: {', '.join(there)}.")
+        case _:
+            pass
 
 
 def _edit_config(arguments: Namespace) -> int:
@@ -352,7 +370,7 @@ def _validate(setup: Setup) -> int:
     for line in waiting:
         _print(setup.redactor.clean(f"waits for trust: {line}"))
     if not problems:
-        _print(f"Nothing is wrong. {choice.name} answers; {len(chosen.servers)} servers in {chosen.path}.")
+        _print(f"Nothing is wrong. {choice.name} answers; {plural(len(chosen.servers), 'server')} in {chosen.path}.")
     return EXIT_USAGE if problems else EXIT_DONE
 
 

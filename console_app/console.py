@@ -278,7 +278,7 @@ class ConsoleParts:
         from console_app import diagnosis
         from console_app.headless import doctor
 
-        return list(doctor.lines(await diagnosis.examine(self._setup, self._hub.statuses())))
+        return list(doctor.lines(await diagnosis.examine(self._setup, self._hub.statuses()), from_the_top=True))
 
     async def _start(self) -> None:
         await self._hub.start()

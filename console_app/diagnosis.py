@@ -18,6 +18,7 @@ from console_app.config.layers import unknown_variables
 from console_app.config.model_choice import known_providers
 from console_app.config.paths import Paths
 from console_app.config.redaction import redactor_in_use
+from console_app.domain.amounts import plural
 from console_app.domain.errors import ConfigError, FanoutError
 from console_app.headless import doctor
 from console_app.headless.doctor import Finding
@@ -126,7 +127,7 @@ async def _endpoints(setup: Setup) -> list[Finding]:
     for listing in await list_all({k: v for k, v in configs.items() if not isinstance(v, FanoutError)}):
         name, chosen = listing.provider, (setup.settings.model or "").startswith(listing.provider + "/")
         if not listing.problem:
-            found.append(Finding("Endpoints", name, "fine", f"answers, {len(listing.models)} models"))
+            found.append(Finding("Endpoints", name, "fine", f"answers, {plural(len(listing.models), 'model')}"))
         elif name == "ollama" and not chosen:
             found.append(Finding("Endpoints", name, "note", "does not answer", "Only its own models need it."))
         else:

@@ -12,7 +12,7 @@ from console_app import wiring
 from console_app.config.trust_report import files_to_trust, to_trust, trust_as_shown
 from console_app.domain.errors import UsageError
 from console_app.domain.json_text import json_line
-from console_app.domain.safe_text import one_line
+from console_app.domain.safe_text import encodable, one_line
 from console_app.headless import mcp_files, server_report, servers
 from console_app.headless.asking import agreed
 from console_app.headless.interrupts import Interrupts
@@ -95,7 +95,7 @@ async def _get(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> R
     name, file = _one_name(setup), _file(setup)
     shown = mcp_files.shown(file.fields(name))
     if setup.arguments.json:
-        entry = ServerEntry(name=name, file=str(file.path), fields=json.loads(shown))
+        entry = ServerEntry(name=name, file=encodable(str(file.path)), fields=json.loads(shown))
         output.report(json_line(entry.model_dump()))
         return DONE
     output.report(one_line(str(file.path)))

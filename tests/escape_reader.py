@@ -76,6 +76,8 @@ def _known_csi(private: str, parameters: str, between: str, final: str) -> bool:
             return parameters.isdigit()
         case ("<", "", "u"):
             return not parameters
+        case ("", "", "c"):
+            return parameters == "0"  # spelt so by the program alone: what kind of terminal, its last question
         case ("", "", "t"):
             return parameters in ("22;2", "23;2")  # the window's title, kept and given back
         case _:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from console_app.config.model_choice import ModelChoice
-from console_app.domain.amounts import CHARACTERS_A_TOKEN
+from console_app.domain.amounts import CHARACTERS_A_TOKEN, plural
 from console_app.domain.batch import WorkItem
 from console_app.domain.tools import ToolSpec
 
@@ -28,8 +28,8 @@ class Estimate:
     def line(self) -> str:
         """In words."""
         price = "price not known" if self.cost is None else f"about ${self.cost:.4f}"
-        sums = f"about {self.input_tokens:,} tokens in, {self.output_tokens:,} out"
-        return f"{self.model}: {self.items} items, {sums}: {price}"
+        sums = f"about {plural(self.input_tokens, 'token')} in, {self.output_tokens:,} out"
+        return f"{self.model}: {plural(self.items, 'item')}, {sums}: {price}"
 
 
 def estimate(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from console_app.domain.amounts import plural
 from console_app.domain.batch_progress import BatchSnapshot, RunningItem
 from console_app.domain.batch_words import duration, money
 from console_app.domain.safe_text import one_line
@@ -34,13 +35,13 @@ def lines(run: BatchSnapshot) -> Iterator[str]:
     """A run that has ended: how many, how long, what failed and why, what it took."""
     counts = ", ".join(f"{count} {status.replace('_', ' ')}" for status, count in run.counts.items())
     before = f" ({run.earlier} from before)" if run.earlier else ""
-    yield f"{run.ended + run.earlier} of {run.total} items done{before}: {counts or 'none ran'}."
+    yield f"{run.ended + run.earlier} of {plural(run.total, 'item')} done{before}: {counts or 'none ran'}."
     if run.ending:
         yield f"Stopped: {run.ending}."
     if run.ended:
         took = duration(max(run.at - run.started_at, 0.0))
         rate = f", {run.rate:.1f} items a second" if run.rate else ""
-        yield f"It took {took}{rate}; {run.calls} calls, {run.failed_calls} of them without success."
+        yield f"It took {took}{rate}; {plural(run.calls, 'call')}, {run.failed_calls} of them without success."
     if run.usage.input_tokens or run.usage.output_tokens:
         priced = f", {money(run.usage.cost)}" if run.usage.cost is not None else ", price not known"
         yield f"Tokens: {run.usage.input_tokens:,} in, {run.usage.output_tokens:,} out{priced}."

@@ -48,7 +48,7 @@ class TypedEndpoint:
         """Writes it down, `model` as the one that answers; in words where the key is, "" without one. Raises
         ConfigError when it can't be kept."""
         place = StoredKeys(paths).set(self.variable, self.key, self.url) if self.key else ""
-        path = paths.settings
+        path = paths.settings.resolve()  # a link stays one
         if self.new:
             own = self.settings.providers[self.provider]
             for name, value in (("api", own.api), ("base_url", own.base_url), ("api_key_env", own.api_key_env)):

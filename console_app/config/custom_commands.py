@@ -61,21 +61,25 @@ class CustomCommand:
 
 @dataclass(frozen=True, slots=True)
 class CustomCommands:
-    """Those of a user in a working folder, and a line for each file that is none."""
+    """Those of a user in a working folder, a line for each file that is none, and the names of those that wait for
+    trust."""
 
     commands: tuple[CustomCommand, ...] = ()
     problems: tuple[str, ...] = ()
+    untrusted: frozenset[str] = frozenset()
 
 
 def find(paths: Paths, folder: Path) -> CustomCommands:
     """Reads both folders. Of two with one name the user's own stands. Reads files, so it is for a thread."""
     found: dict[str, CustomCommand] = {}
     problems: list[str] = []
+    untrusted: set[str] = set()
     project = folder / PROJECT_FOLDER / FOLDER
     for file in (*_files(paths.config / FOLDER), *_files(project)):
         try:
             text = read_text(file)
             if file.is_relative_to(project) and not trust.is_trusted(paths, file, text):
+                untrusted.add(file.stem.lower())
                 continue  # what waits for trust is told for all files of a project together
             command = read_command(file, text)
             if (other := found.get(command.name)) is not None:
@@ -83,7 +87,10 @@ def find(paths: Paths, folder: Path) -> CustomCommands:
             found[command.name] = command
         except ConfigError as error:
             problems.append(one_line(error.line, 300))
-    return CustomCommands(tuple(found.values()), tuple(problems))
+    for top in (paths.config / FOLDER, project):
+        if sum(1 for _ in _files(top, MOST_FILES + 1)) > MOST_FILES:
+            problems.append(one_line(f"{top}: only {MOST_FILES} files of commands are read, and it has more.", 300))
+    return CustomCommands(tuple(found.values()), tuple(problems), frozenset(untrusted - found.keys()))
 
 
 def project_files(folder: Path) -> list[Path]:
@@ -117,15 +124,15 @@ def read_command(file: Path, text: str) -> CustomCommand:
     )
 
 
-def _files(folder: Path) -> Iterator[Path]:
+def _files(folder: Path, most: int = MOST_FILES) -> Iterator[Path]:
     """The Markdown files under `folder`, by name; a link out of it is followed by nobody."""
     found: list[Path] = []
     for parent, folders, names in os.walk(folder):
         folders[:] = [name for name in folders if not name.startswith(".")]
         found += (Path(parent, name) for name in names if name.endswith(".md") and not name.startswith("."))
-        if len(found) > MOST_FILES:
+        if len(found) > most:
             break
-    yield from sorted(found)[:MOST_FILES]
+    yield from sorted(found)[:most]
 
 
 def _fields(file: Path, front: str) -> Mapping[str, str]:

@@ -31,8 +31,9 @@ def read_record(path: Path) -> dict[str, Any]:
 
 
 def write_record(path: Path, record: Mapping[str, Any]) -> None:
-    """Replaces the file in one step, readable by this user alone; a ConfigError says what stands in the way."""
-    write_private(path, json.dumps(record, ensure_ascii=False, indent=1) + "\n")
+    """Replaces the file in one step, readable by this user alone; a ConfigError says what stands in the way. In ASCII,
+    since a path may hold any bytes."""
+    write_private(path, json.dumps(record, indent=1) + "\n")
 
 
 def texts(record: Mapping[str, Any]) -> dict[str, str]:

@@ -74,7 +74,7 @@ def save_selection(paths: Paths, folder: Path, selection: Selection) -> None:
     if selection.servers or off:
         record[str(folder.resolve())] = {"servers": dict(selection.servers), "off": off}
     newest = dict(list(record.items())[-MOST_FOLDERS:])
-    write_private(paths.tools, json.dumps(newest, indent=2, ensure_ascii=False) + "\n")
+    write_private(paths.tools, json.dumps(newest, indent=2) + "\n")
 
 
 def _items(value: Any) -> list[Item]:

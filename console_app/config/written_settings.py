@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import stat
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -102,8 +103,16 @@ def _change(path: Path, parts: Sequence[str], value: Any) -> bool:
         ) from None
     if _at(parse_toml(new, path), parts) != value:
         raise ConfigError(f"{path}: {'.'.join(parts)} can't be changed from here", "Change it there by hand.")
-    write_private(path, new)
+    replace_file(path, new)
     return True
+
+
+def replace_file(path: Path, text: str) -> None:
+    """Another text in place of a settings file's. Raises ConfigError, also for a file that its owner has protected:
+    the folder alone would let it be replaced."""
+    if path.exists() and not path.stat().st_mode & stat.S_IWUSR:
+        raise ConfigError(f"{path} is write-protected", "Nothing was changed. `chmod u+w` on it lets it be.")
+    write_private(path, text)
 
 
 def _check(parts: Sequence[str], value: Any) -> None:

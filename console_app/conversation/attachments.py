@@ -21,7 +21,7 @@ from console_app.conversation.picture_store import save_picture
 from console_app.domain.amounts import size
 from console_app.domain.errors import AttachmentError
 from console_app.domain.messages import Attachment, UserMessage
-from console_app.domain.safe_text import one_line
+from console_app.domain.safe_text import encodable, one_line
 from console_app.mcp_client.composing import MOST_TEXT, compose, names_something
 from console_app.mcp_client.typed_names import command_of, mentions
 
@@ -138,7 +138,7 @@ class Attachments:
         if not read.picture or self._saved is None:
             return read.attachment
         path = save_picture(self._saved, read.picture, read.attachment, named=sent and self._named_later)
-        return read.attachment.model_copy(update={"path": str(path)})
+        return read.attachment.model_copy(update={"path": encodable(str(path))})
 
     def _look(self, text: str) -> list[Chip]:
         chips: dict[Chip, None] = {}
@@ -160,13 +160,19 @@ class Attachments:
             return known
         try:
             read = self._checked(attached_files.read(one.path, one.name, one.lines)).attachment
-            chip = Chip(read.name, attached_files.about(read))
+            chip = Chip(read.name, attached_files.about(read) + self._led_out(one.path))
         except AttachmentError as error:
             chip = Chip(one.name, error.detail.removeprefix(f"{one_line(one.name, 200)} "), refused=True)
         if len(self._chips) >= _MOST_CHIPS:
             self._chips.clear()
         self._chips[one.key] = chip
         return chip
+
+    def _led_out(self, path: Path) -> str:
+        """Where a name within the working folder leads out of it: a project may bring links to what is private."""
+        real, within = path.resolve(), Path(os.path.normpath(path)).is_relative_to(self._folder)
+        leads_out = within and not real.is_relative_to(self._folder.resolve())
+        return f" · links to {_shown(real, self._folder)}" if leads_out else ""
 
     # -- names
 
@@ -196,7 +202,8 @@ class Attachments:
                     continue
                 name = one_line(_shown(path, self._folder), 200)
                 raise AttachmentError(f"{name} can't be read: {error.strerror}") from None
-            key = (found.st_dev, found.st_ino, found.st_mtime_ns, found.st_size, reading.lines, self._no_pictures())
+            state = (found.st_mtime_ns, found.st_size, reading.lines, self._no_pictures(), str(path))
+            key = (found.st_dev, found.st_ino, *state)
             return _Named(path, _shown(path, self._folder), reading.lines, key)
         return None
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from console_app.domain.amounts import plural
 from console_app.domain.transcript_parts import CallView
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def call_text(call: CallView, exchange: Sequence[RawMessage] = ()) -> str:
     if call.artifacts:
         lines += ["", "Files", *(f"{a.name}   {a.mime}   {a.path or a.uri}" for a in call.artifacts)]
     if call.outcome is not None:
-        lines += ["", f"Result ({len(call.content):,} characters)", call.content]
+        lines += ["", f"Result ({plural(len(call.content), 'character')})", call.content]
     for message in exchange:
         at = f"+{message.at - call.announced_at:.3f} s"
         lines += ["", f"JSON-RPC {'→ sent' if message.sent else '← received'} at {at}", message.text]

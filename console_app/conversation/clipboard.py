@@ -1,4 +1,4 @@
-"""The clipboard of this desktop, read by the program that is there for it, and only when somebody asks for it.
+"""The clipboard: this desktop's, read by the program that is there for it, and only when somebody asks for it; tmux's.
 
 A terminal pastes text alone: of a picture it sends nothing, or an empty paste.
 """
@@ -71,6 +71,17 @@ async def read_clipboard(environ: Mapping[str, str], platform: str = sys.platfor
     return Clip(text=(await _output(programs.text, environ, LARGEST_TEXT)).decode("utf-8", "replace"))
 
 
+async def copy_in_tmux(text: str, environ: Mapping[str, str]) -> None:
+    """Gives tmux what was copied, where this runs inside of it.
+
+    By itself (`set-clipboard external`) tmux takes no program's OSC 52 for the terminal's clipboard, but what its user
+    puts there. One before 3.2, which can't, is left with the sequence.
+    """
+    if environ.get("TMUX"):
+        with suppress(ClipboardError):
+            await _output(("tmux", "load-buffer", "-w", "-"), environ, LARGEST_TEXT, text.encode("utf-8", "replace"))
+
+
 def _programs(environ: Mapping[str, str], platform: str) -> _Programs:
     """Those of this desktop. Raises ClipboardError where it has none, or there is no desktop."""
     wanted: list[_Programs] = []
@@ -88,15 +99,15 @@ def _programs(environ: Mapping[str, str], platform: str) -> _Programs:
     raise ClipboardError(f"a program to read it is not installed: {names}.", "Or name the picture's file with @.")
 
 
-async def _output(command: Sequence[str], environ: Mapping[str, str], most: int) -> bytes:
-    """What a program writes; nothing where it has nothing to give. Raises ClipboardError."""
+async def _output(command: Sequence[str], environ: Mapping[str, str], most: int, given: bytes = b"") -> bytes:
+    """What a program writes that is `given` this; nothing where it has nothing to give. Raises ClipboardError."""
     if (program := shutil.which(command[0], path=environ.get("PATH"))) is None:
         return b""
     try:
         process = await asyncio.create_subprocess_exec(
             program,
             *command[1:],
-            stdin=asyncio.subprocess.DEVNULL,
+            stdin=asyncio.subprocess.PIPE if given else asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,
             env=for_own_programs(environ),
@@ -106,6 +117,7 @@ async def _output(command: Sequence[str], environ: Mapping[str, str], most: int)
         raise ClipboardError(f"{command[0]} can't be started: {error.strerror}.") from None
     try:
         async with asyncio.timeout(PATIENCE):
+            await _give(process, given)
             content = await _read(process, most)
             if content is None:
                 await _end(process)
@@ -121,11 +133,23 @@ async def _output(command: Sequence[str], environ: Mapping[str, str], most: int)
     return b"" if failed else content
 
 
+async def _give(process: asyncio.subprocess.Process, given: bytes) -> None:
+    """One that reads no further has its reason."""
+    if process.stdin is not None:
+        with suppress(ConnectionError):
+            process.stdin.write(given)
+            await process.stdin.drain()
+        process.stdin.close()
+
+
 async def _end(process: asyncio.subprocess.Process) -> None:
-    """With what it started."""
+    """With what it started. `wait` is of no use here: it waits for the pipes too, and what is left in one that was not
+    read to its end, or a program that went its own way and holds one, would keep it for ever."""
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
-    await process.wait()
+    while process.returncode is None:  # noqa: ASYNC110  (nothing tells of the end alone)
+        await asyncio.sleep(0.01)
+    process._transport.close()  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]  (no public name)
 
 
 async def _read(process: asyncio.subprocess.Process, most: int) -> bytes | None:

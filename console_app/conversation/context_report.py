@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from console_app.domain.amounts import plural
 from console_app.domain.ports.provider import protocol_label
 from console_app.domain.transcript import Transcript
 from console_app.engine.context import CHARACTERS_A_TOKEN, NEARLY_FULL, breakdown
@@ -40,7 +41,10 @@ def context_report(engine: Engine, transcript: Transcript, window: int | None) -
         transcript.shortened,
     )
     lines += ["", f"The next request, counted at {CHARACTERS_A_TOKEN} characters a token:"]
-    lines += [f"  {part.name:<13} {part.tokens:>9,} tokens   {part.messages:>5,} parts" for part in parts]
+    lines += [
+        f"  {part.name:<13} {_column(part.tokens, 'token', 9)}   {_column(part.messages, 'part', 5)}".rstrip()
+        for part in parts
+    ]
     if (most := settings.max_result_chars) is not None:
         lines += ["", f"Results of more than {most:,} characters lose their middle (max_result_chars)."]
     if count := len(transcript.shortened):
@@ -49,5 +53,16 @@ def context_report(engine: Engine, transcript: Transcript, window: int | None) -
             f"Shortened further, as a request was refused as too large: {count:,} of them.",
         ]
     if (compaction := transcript.compaction) is not None:
-        lines += ["", f"A summary stands for the oldest {compaction.covers:,} messages:", "", compaction.summary]
+        lines += [
+            "",
+            f"A summary stands for the oldest {plural(compaction.covers, 'message')}:",
+            "",
+            compaction.summary,
+        ]
     return "\n".join(lines)
+
+
+def _column(count: int, word: str, width: int) -> str:
+    """`count` of `word`, so that numbers stand below each other, and what follows too."""
+    number, _, noun = plural(count, word).partition(" ")
+    return f"{number:>{width}} {noun:<{len(word) + 1}}"

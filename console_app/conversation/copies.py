@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -16,6 +17,8 @@ from console_app.engine.results import without_remarks
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
+
+_STYLED = re.compile(r"\x1b\[[0-9;:]*m")  # colours and the like, which say nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +66,8 @@ def as_csv(rows: Iterable[Sequence[str]]) -> str:
 
 def copy_of(what: str, text: str) -> Copy:
     """A text under a name, with what tells it from others."""
-    return Copy(one_line(what, 60), f"{measure(text)} · {one_line(text.strip()[:200], 60)}", text)
+    begin = _STYLED.sub("", text[:2000]).strip()[:200]
+    return Copy(one_line(what, 60), f"{measure(text)} · {one_line(begin, 60)}", text)
 
 
 def measure(text: str) -> str:

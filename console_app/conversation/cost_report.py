@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from console_app.domain.amounts import plural
 from console_app.domain.safe_text import one_line
 from console_app.domain.transcript import Transcript
 
@@ -24,7 +25,7 @@ def cost_report(transcript: Transcript) -> str:
     for turn in turns:
         lines.append(f"{turn.number:>4} {turn.tokens:>12,} {_dollars(turn.cost):>9}  {one_line(turn.prompt, 60)}")
     if len(turns) < len(transcript.turns):
-        lines.append(f"The {len(transcript.turns) - len(turns):,} turns before these are in the sums.")
+        lines.append(f"{plural(len(transcript.turns) - len(turns), 'turn')} before these: in the sums.")
     return "\n".join(lines)
 
 

@@ -90,7 +90,7 @@ def described(found: Changes) -> str:
         for what, names in (("added", found.added), ("removed", found.removed), ("restarted", found.changed))
         if names
     ]
-    return " · ".join(parts) or "nothing that counts has changed"
+    return " · ".join(parts) or "no server has changed"
 
 
 def _named(names: Sequence[str]) -> str:

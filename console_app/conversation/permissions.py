@@ -14,7 +14,9 @@ from console_app.domain.risk import declares_effect, effect_of
 from console_app.domain.rules import RuleText, literal, parse_rule, tool_pattern
 from console_app.domain.safe_text import one_line
 from console_app.domain.tools import ToolSpec
+from console_app.domain.transcript_parts import CallView
 from console_app.engine.approval_gate import Action, ApprovalGate, Rule
+from console_app.engine.arguments import problem
 
 if TYPE_CHECKING:
     from console_app.engine.engine import Engine
@@ -206,6 +208,12 @@ def source_of(source: str) -> str:
         return one_line(source, 40) or "unknown"
     kind = "project" if path.parent.name == ".fanout" else "yours"
     return one_line(f"{kind}, {path.name}", 40)
+
+
+def misfit(spec: ToolSpec, call: CallView) -> str:
+    """Why a waiting call would fail as it is, and what was left out of it; "" where its arguments fit the tool."""
+    wrong = problem(spec.input_schema, call.arguments or {})
+    return "; ".join((f"it does not fit the tool: {wrong}", *call.repaired)) if wrong else ""
 
 
 def helpful_rules(gate: ApprovalGate, spec: ToolSpec, arguments: Mapping[str, Any]) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from console_app.domain.amounts import plural
 from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
 from console_app.domain.ports.provider import ModelRequest
 from console_app.engine.context import LEFT_OUT
@@ -60,4 +61,4 @@ def _message(message: AnyMessage) -> Iterator[str]:
 
 def _cut(text: str) -> str:
     more = len(text) - MOST_OF_ONE
-    return text if more <= 0 else f"{text[:MOST_OF_ONE]}\n… {more:,} characters more"
+    return text if more <= 0 else f"{text[:MOST_OF_ONE]}\n… {plural(more, 'character')} more"

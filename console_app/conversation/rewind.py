@@ -5,15 +5,17 @@ have changed something.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from typing import TypeVar
 
 from console_app.domain import events as ev
 from console_app.domain.safe_text import one_line
 from console_app.domain.tools import Outcome
 from console_app.domain.transcript_parts import CallView, TurnView
 
+T = TypeVar("T")
 NAMED = 5  # calls that are named when they are not undone; the rest is a number
 NOT_RUN = frozenset({Outcome.DENIED, Outcome.BLOCKED, Outcome.SKIPPED, Outcome.INVALID})
 
@@ -84,3 +86,14 @@ def _changed(call: CallView, only_reads: Callable[[str], bool]) -> bool:
 
 def _arguments(call: CallView) -> str:
     return one_line(json.dumps(call.arguments, ensure_ascii=False, default=str), 60) if call.arguments else ""
+
+
+def by_turn(points: Iterable[tuple[int, str, T]]) -> dict[str, T]:
+    """Places to pick from: each by the number of its turn, if it is in one, and its words."""
+    found: dict[str, T] = {}
+    for turn, words, point in points:
+        label = f"turn {turn} · {words}" if turn else words
+        while label in found:
+            label += " (again)"
+        found[label] = point
+    return found

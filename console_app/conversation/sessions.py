@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from console_app.conversation.collector import Collector
-from console_app.conversation.rewind import RewindPoint, not_undone, rewind_points, seq_before
+from console_app.conversation.rewind import RewindPoint, by_turn, not_undone, rewind_points, seq_before
 from console_app.conversation.ui_port import UiPort
 from console_app.domain.errors import FanoutError
 from console_app.domain.safe_text import one_line
@@ -173,7 +173,7 @@ class Sessions:
             except FanoutError as error:
                 self._ui.tell("error", error.line)
                 return
-            point = await self._pick([*places(events), ForkPoint("behind everything", events[-1].seq, 0)])
+            point = await self._pick([*places(events), ForkPoint("after everything", events[-1].seq, 0)])
             if point is None or self._is_busy():
                 return
 
@@ -191,7 +191,7 @@ class Sessions:
 
     async def _pick(self, points: list[ForkPoint]) -> ForkPoint | None:
         """The one that the user picks of them, the newest first."""
-        by_label = {f"{number}. {point.label}": point for number, point in enumerate(points, 1)}
+        by_label = by_turn((point.turn, point.label, point) for point in points)
         picked = await self._ui.choose("Fork", dict.fromkeys(reversed(by_label), ""))
         return by_label.get(picked or "")
 
@@ -215,7 +215,7 @@ class Sessions:
         if not points:
             self._ui.toast("There is no message to rewind to.")
             return
-        labels = {f"{number}. {one_line(point.prompt, 60)}": point for number, point in enumerate(points, 1)}
+        labels = by_turn((point.turn, one_line(point.prompt, 60), point) for point in points)
         if words:
             fits = [point for point in reversed(points) if words.lower() in point.prompt.lower()]
             if not fits:

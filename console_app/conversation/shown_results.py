@@ -11,6 +11,7 @@ from console_app.domain.transcript_parts import CallView
 from console_app.engine.results import without_remarks
 
 _SENTENCE = re.compile(r"\[[^\[\]\n]{1,200} of type image/[^\n]{0,100} bytes, saved as ([^\n]+)\]\n?")
+_SDK_WORDS = re.compile(r"^\s*Error executing tool \S+: (?=\S)")  # before any error of a server made with one SDK
 _REMARK = re.compile(r"\n?\[Fanout: the (?:\d+ )?pictures? [^\n]*\]\Z")
 
 
@@ -19,6 +20,11 @@ def shown_text(call: CallView) -> str:
     text = without_remarks(call.content)
     pictures = [one for one in call.artifacts if one.is_picture]
     return without_naming(text, pictures) if pictures and call.outcome is Outcome.SUCCEEDED else text
+
+
+def own_error(text: str) -> str:
+    """The first line of an error that says something, in the tool's own words."""
+    return _SDK_WORDS.sub("", next((line for line in text.split("\n") if line.strip()), ""))
 
 
 def facts_of(picture: Artifact) -> str:

@@ -32,6 +32,8 @@ _REST_OF_LINE = lazily(r"[^\n]*")
 _PRINTED = lazily(r"[ \t]*\r?\n\s*print\(\s*\w+\s*\)")
 """What code in a fence does with the result that it named."""
 _SEPARATOR = lazily(r"\s*[,;|](?=\s*[{\[])")
+_WORDS = lazily(r"[ \t]*(?:[,;|][ \t]*)?[^\s<\[{},;|]")
+_NO_WORDS = lazily(r"[ \t]*(?:[,;|][ \t]*)?(?:[<\[{}]|\r?\n)")
 _CALL_KEY = lazily(
     rf"\s*\[?\s*\{{\s*(?:[\"']type[\"']\s*:\s*[\"']function[\"']\s*,\s*)?"
     rf"[\"']?(?:{'|'.join((*LIST_KEYS, *WRAPPER_KEYS, *ARGUMENT_KEYS))})[\"']?\s*:"
@@ -74,16 +76,21 @@ def read_object(state: ScanState, key: str) -> Reading[None]:
 
 
 def _after(state: ScanState) -> Reading[None]:
-    """A call is followed by nothing, by text, or by a separator and the next call."""
+    """A call is followed by nothing, by text on other lines, or by a separator and the next call."""
     src, output = state.src, state.output
     if output.floor != src.at:
         return
-    if (yield from src.ahead()) == "}":
-        yield from src.step()
+    if (yield from src.match_first((_WORDS, _NO_WORDS))) == 0:
+        output.doubt_last()
+        return
+    if (yield from src.peek()) == "}":
+        src.pos += 1
         output.drop(src.at)
-    if (yield from src.ahead()) in (",", ";", "|") and (found := (yield from src.match(_SEPARATOR, 64))):
-        src.pos = found.end()
-        output.drop(src.at)
+    if (yield from src.ahead()) in (",", ";", "|"):
+        found = yield from src.match(_SEPARATOR, 64)
+        if found or len((src.tail() or "").strip()) == 1:
+            yield from src.step()
+            output.drop(src.at)
 
 
 def _decode(state: ScanState, draft: Draft, span: Frame, tool: str | None) -> None:

@@ -36,8 +36,8 @@ class CallAttempt:
 @dataclass(frozen=True, slots=True)
 class Reopening:
     """A call that ended with a raw value may go on: text after it may still be part of the value, if `end`
-    shows that the real end comes later. `begin` is where the value began; `arguments` gives them all for a
-    value that is longer.
+    shows that the real end comes later, every match of which begins with `lead`. `begin` is where the value began;
+    `arguments` gives them all for a value that is longer.
     """
 
     begin: int
@@ -56,6 +56,7 @@ class Draft:
     ) -> None:
         self.src = src
         self.tools = tools
+        self._base = base
         self.dialect = dialect
         self.marked = marked
         self.attempts: list[CallAttempt] = []
@@ -63,6 +64,10 @@ class Draft:
         self.reopening: Reopening | None = None
         self.answer: str | None = None
         """What the model said by calling nothing, in dialects that answer so."""
+        self.early: Callable[[int, CallAttempt], bool] | None = None
+        """Told of each call of a list, by its index, once the next begins; whether nothing takes it back any more."""
+        self.settled = 0
+        """How many calls, from the first, were told of so."""
         self.panels = Panels(src, tools, base, events, marked)
 
     @property
@@ -124,9 +129,20 @@ class Draft:
         self.panels.retract(place)
         self.attempts.append(CallAttempt(name, start, end, self.dialect, failure=kind, why=why))
 
+    def settle_newest(self) -> None:
+        """The next call of the list begins: the newest stands, whatever comes of the others."""
+        place = len(self.attempts) - 1
+        if self.early and self.settled == place and self.early(self._base + place, self.attempts[place]):
+            self.settled += 1
+
+    def keep_settled(self) -> None:
+        """None of it was a call after all but those that stand."""
+        self.panels.retract_from(self.settled)
+        del self.attempts[self.settled :]
+
     def unclosed(self) -> None:
         """The last call was complete, but a delimiter that should follow it never came."""
-        if self.attempts and self.attempts[-1].failure is None:
+        if len(self.attempts) > self.settled and self.attempts[-1].failure is None:
             self.attempts[-1] = replace(self.attempts[-1], closed=False)
 
     def settle(self) -> None:

@@ -113,9 +113,14 @@ _LISTS = (["["], ["{", "["])
 """What is open around the members of a list, or of one in an object."""
 
 
-def frame(src: Source, notation: Notation, watch: "Callable[[Frame], None] | None" = None) -> Reading[Frame]:
+def frame(
+    src: Source,
+    notation: Notation,
+    watch: "Callable[[Frame], None] | None" = None,
+    each: "Callable[[Frame], None] | None" = None,
+) -> Reading[Frame]:
     """Move past the value that starts here with a bracket or a quote; say where it ended and how. `watch` is given
-    what is known of it while it is read.
+    what is known of it while it is read, `each` too, where another object begins in a list.
     """
     result = Frame(src.at, src.at)
     if watch:
@@ -143,6 +148,8 @@ def frame(src: Source, notation: Notation, watch: "Callable[[Frame], None] | Non
         elif token in _PAIRS:
             if token == "{" and stack in _LISTS:
                 result.begun.append(src.at)
+                if each and stack == ["["]:
+                    each(result)
             stack.append(token)
             src.pos += 1
             if len(stack) > DEPTH_CAP:

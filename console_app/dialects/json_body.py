@@ -3,7 +3,9 @@ taught.
 """
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import takewhile
 
 from console_app.dialects.draft import Draft
 from console_app.dialects.framing import JSON, Frame, frame
@@ -11,11 +13,13 @@ from console_app.dialects.literals import decode_json
 from console_app.dialects.model import Unreadable
 from console_app.dialects.patterns import lazily
 from console_app.dialects.region import Region, close_region
-from console_app.dialects.shapes import LIST_KEYS, NotACall, Shaped, named_map, shape, spread
+from console_app.dialects.shapes import LIST_KEYS, NO_CALL, NotACall, Shaped, named_map, shape, spread
 from console_app.dialects.source import Reading, Source
 
 _FENCE = lazily(r"\s*(?:```\w*\s*)?")
-_COMMENT = lazily(r"\s*(?://[^\n]*(?=\n)|/\*[^*]*\*/)")
+_COMMENT = lazily(r"[ \t]*(?://[^\n]*(?=\n)|/\*[^*]*\*/)")
+_TOO_MANY = lazily(r"[ \t]*[}\]]")
+_ENOUGH = lazily(r"[ \t]*[^}\] \t]")
 _OPENS_LIST = lazily(rf"\{{\s*[\"'](?:{'|'.join(LIST_KEYS)})[\"']\s*:\s*\[")
 
 
@@ -41,18 +45,52 @@ class JsonBody:
         if lead:
             src.pos = lead.end()
         while True:
-            span = yield from frame(src, JSON, draft.panels.follow)
+            settler = self._settler(src, draft) if draft.early and src.buf.startswith("[", src.pos) else None
+            span = yield from frame(src, JSON, draft.panels.follow, settler)
             good = yield from self._take(src, region, draft, span)
             if not good:
                 return
             draft.settle()
-            while (char := (yield from src.ahead())) in ("}", "]"):
+            while (yield from src.match_first((_TOO_MANY, _ENOUGH))) == 0:
                 yield from src.step()
-            if char == "/" and (comment := (yield from src.match(_COMMENT, 200))):
+            if (yield from src.ahead()) == "/" and (comment := (yield from src.match(_COMMENT, 200))):
                 src.pos = comment.end()
             if not (yield from next_value(src)):
                 break
         yield from close_region(src, region, draft, required=self.required_close)
+
+    def _settler(self, src: Source, draft: Draft) -> Callable[[Frame], None]:
+        """Takes the first calls of a list, each as soon as the next begins, up to one that is not written well."""
+        first, stands = len(draft.attempts), True
+
+        def settle(span: Frame) -> None:
+            nonlocal stands
+            place = len(span.begun) - 2
+            if place < 0 or not stands:
+                return
+            stands = len(span.members) == place + 1 == len(draft.attempts) - first + 1
+            found = self._listed(src, draft, span, place) if stands else None
+            if found:
+                draft.shaped(found, *span.members[place], ())
+                draft.settle_newest()
+            stands = draft.settled == len(draft.attempts) == first + place + 1
+
+        return settle
+
+    def _listed(self, src: Source, draft: Draft, span: Frame, place: int) -> Shaped | None:
+        """The call at this place of a list in which only commas stand between the objects; None if it is none."""
+        begin, end = span.members[place]
+        before = span.members[place - 1][1] if place else span.start
+        if src.text(before, begin).strip() != ("," if place else "[") or src.text(end, span.begun[-1]).strip() != ",":
+            return None
+        try:
+            value, repaired = decode_json(src.text(begin, end))
+        except Unreadable:
+            return None
+        if repaired or [*spread(value)] != [value]:
+            return None
+        found = self._shape(value, draft)
+        return found if isinstance(found, Shaped) and found.name not in NO_CALL else None
 
     def _take(self, src: Source, region: Region, draft: Draft, span: Frame) -> Reading[bool]:
         """Decode a framed value into calls; false when nothing after it can be read as part of the region."""
@@ -71,7 +109,7 @@ class JsonBody:
         text = draft.src.text(span.start, span.end)
         if not lists_calls(text):
             return span.start
-        for begin, end in span.members:
+        for begin, end in span.members[_taken(draft, span) :]:
             self._decode_one(draft, begin, end)
         return span.members[-1][1] if span.members else span.start
 
@@ -82,7 +120,7 @@ class JsonBody:
             value, repaired = decode_json(text, closers_may_miss)
         except Unreadable as error:
             if span.members and lists_calls(text):
-                for begin, end in span.members:
+                for begin, end in span.members[_taken(draft, span) :]:
                     self._decode_one(draft, begin, end)
             else:
                 draft.fail("invalid", f"{error.message} (character {error.offset + 1} of it)", span.start, span.end)
@@ -92,7 +130,8 @@ class JsonBody:
         if not items:
             draft.ignored.append((span.start, span.end, "an empty list of calls"))
             draft.answer = ""
-        for item, (begin, end) in zip(items, spans, strict=True):
+        taken = _taken(draft, span)
+        for item, (begin, end) in zip(items[taken:], spans[taken:], strict=True):
             draft.shaped(self._shape(item, draft), begin, end, repaired)
 
     def _decode_one(self, draft: Draft, begin: int, end: int) -> None:
@@ -105,6 +144,13 @@ class JsonBody:
 
     def _shape(self, value: object, draft: Draft) -> Shaped | NotACall:
         return (named_map if self.named_map else shape)(value, draft.tools)
+
+
+def _taken(draft: Draft, span: Frame) -> int:
+    """How many calls of a list were taken while it was read."""
+    if draft.early is None:
+        return 0
+    return sum(1 for _ in takewhile(lambda attempt: attempt.start >= span.start, reversed(draft.attempts)))
 
 
 def lists_calls(text: str) -> bool:
@@ -122,8 +168,7 @@ def next_value(src: Source) -> Reading[bool]:
         src.pos = found.end() - 1
         return True
     if char in ("{", "["):
-        found = yield from src.match(_OPENS_OBJECT, 96)
-        if not found:
+        if (yield from src.match_first((_OPENS_OBJECT, _OPENS_OTHER))) != 0:
             return False
         yield from src.skip()
         return True
@@ -132,3 +177,4 @@ def next_value(src: Source) -> Reading[bool]:
 
 _SEPARATED = lazily(r"\s*[,;|]\s*[\[{]")
 _OPENS_OBJECT = lazily(r"\s*(?:\{\s*[\"'\w]|\[\s*\{)")
+_OPENS_OTHER = lazily(r"\s*(?:\{\s*[^\s\"'\w]|\[\s*[^\s{])")

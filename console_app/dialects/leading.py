@@ -11,10 +11,15 @@ from typing import Literal, TypeAlias
 from console_app.dialects.patterns import lazily
 from console_app.dialects.source import LOOKAHEAD, WINDOW
 
-Lead: TypeAlias = Literal["", "own", "other", "title", "rule", "said"]
-"""How the text leads to a call: not at all, or by a sentence in the first person · by a colon, in the first person, or
-by the tag of a wrapper · by a colon or a delimiter · by a line that is no sentence, as headings, names of files and
-prompts are · it stands after a rule, maybe between two · by a sentence of something else.
+Lead: TypeAlias = Literal["", "own", "other", "title", "rule", "said", "point"]
+"""How the text leads to a call: not at all, or by a sentence in the first person · by a colon or by a sentence without
+an end, in the first person, or by the tag of a wrapper · by a colon or a delimiter · by a line that is no sentence, as
+headings, names of files and prompts are · it stands after a rule, maybe between two · by a sentence of something else ·
+by a point of a list or a row of a table.
+"""
+Trail: TypeAlias = Literal["", "aside", "point"]
+"""What the text after a call begins with: a sentence · a line that is none, as one behind a quotation is, or the rest
+of a sentence · a point of a list or a row of a table.
 """
 
 _MARK = r"-=*_+.$:^@(\[{<|%&!#~─━═❝"
@@ -31,13 +36,18 @@ _HEADING = lazily(r"#{1,6}[ \t]")
 _SENTENCE = lazily(r"[.!?。！？](?:\s|(?<=[。！？]))")
 _COLON = lazily(r"[:：][*_ \t]*$")
 _SENTENCE_END = lazily(r"[.!?…。！？][\"'”’»」』)\]*_~`]*$")
-_NO_WORDS = lazily(r"[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t].*|\|.*\||`{3,}|~{3,}|.*</[\w:.-]+>|\W*(?![a-z])\w+[.!。！]+\W*")
-"""A line that says nothing of what follows it: of a list or a table, the end of a fence or an element, a word."""
+_POINT = lazily(r"[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t].*|\|.*\|")
+"""A point of a list, a row of a table."""
+_NO_WORDS = lazily(r"`{3,}|~{3,}|.*</[\w:.-]+>|\W*(?![a-z])\w+[.!。！]+\W*")
+"""A line that says nothing of what follows it: the end of a fence or an element, a word."""
 _ASIDE = lazily(
     r"\(.*\)|[*_]{0,3}(?:[—–―~]|--)[ \t]*\S.*|(?:END|EOF|End of \w[\w ]*)"
     r"|[*_([]{0,3}(?i:source|from|via|quelle|fuente|fonte|出典|来源)[*_ \t]*[:：].*"
+    r"|[a-z].*|#{1,6}[ \t].*|([*_]{1,3})(?:(?!\1).)*\1|\[[^\]]*\]\(\S*\)|\w+://\S*|[\d./ ]+|[©®].*|\w+(?: \w+){0,2},"
 )
-"""A line behind what was quoted: who said it, where it stood, that it ends."""
+"""A line behind what was quoted: who said it, where it stood, that it ends; a heading, a caption, a link, a number of
+a page, the greeting of a letter; or a sentence that began before it.
+"""
 _WRAPPER = lazily(r"<[\w:.-]+>")
 _NOTHING_SAID = lazily(r"(?:\s|</[\w:.-]{1,40}>)*+")
 _OWN = lazily(
@@ -67,9 +77,14 @@ def lead_of(text: str) -> Lead:
     rules = Counter(found.group().strip() for found in _RULE.finditer(before))
     if any(count % 2 for count in rules.values()):
         return "rule"
-    if not whole or _NO_WORDS.fullmatch(whole) or _announces(line):
+    if not whole or _NO_WORDS.fullmatch(whole):
         return ""
-    return "said" if _SENTENCE_END.search(whole) else "title"
+    ended = _SENTENCE_END.search(whole) is not None
+    if _announces(line):
+        return "" if ended else "own"
+    if _POINT.fullmatch(whole):
+        return "point"
+    return "said" if ended else "title"
 
 
 def _announces(line: str) -> bool:
@@ -83,10 +98,12 @@ def says_something(text: str) -> bool:
     return _NOTHING_SAID.fullmatch(text) is None
 
 
-def is_aside(text: str) -> bool:
-    """Whether text after a call begins with a line that is no sentence, as one behind a quotation is."""
+def trail_of(text: str) -> Trail:
+    """What the text after a call begins with."""
     line = text.lstrip()[:LOOKAHEAD].partition("\n")[0].strip()
-    return (_ASIDE.fullmatch(line) or _DELIMITER.fullmatch(line)) is not None
+    if _POINT.fullmatch(line):
+        return "point"
+    return "aside" if _ASIDE.fullmatch(line) or _DELIMITER.fullmatch(line) else ""
 
 
 def ends_block(text: str) -> bool:

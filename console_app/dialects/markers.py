@@ -18,9 +18,11 @@ _HALF_WORD = lazily(r"[\w.:/-]+\s*(?:$|[<\[({`])")
 _REST_OF_TAG = lazily(r"[^<>\n]{0,200}>")
 _ENDS = any_of({*CLOSERS, *THINK_ENDS, *CHAT_TOKENS, "</answer>", "</response>", "</action>", "</actions>"})
 _CLOSERS = {*CLOSERS, *SECTIONS.values()}
-_SENTENCE_GOES_ON = lazily(rf"(?:\s*{any_of(_CLOSERS)})*[ \t]*(?:[^\s<\[\]]|\][^<]|(?!{_ENDS})</[\w:.-]{{1,40}}[\s>])")
+_SENTENCE_GOES_ON = lazily(
+    rf"(?:\s*{any_of(_CLOSERS)})*[ \t]*(?:[^\s<\[\]]|\][^<]|<[-!=]|\[\^?\d|(?!{_ENDS})</[\w:.-]{{1,40}}[\s>])"
+)
 _LINE_ENDS = lazily(
-    rf"(?:\s*{any_of(_CLOSERS)})*(?:[^\S\n]*\n\s*(?=\S)|[ \t]*(?=[<\[])(?!</|<\Z))"
+    rf"(?:\s*{any_of(_CLOSERS)})*(?:[^\S\n]*\n\s*(?=\S)|[ \t]*(?=[<\[])(?!</|<\Z|\[\^?\Z))"
     rf"(?!{any_of(_CLOSERS)}|{partly(_CLOSERS)}\Z)"
 )
 """Another line, or another mark: no words follow a call on its own."""
@@ -57,7 +59,8 @@ def read_marker(state: ScanState, token: str, marker: str) -> Reading[None]:
     pretty = src.buf.startswith(("\n", "\r\n"), src.pos + len(token)) and not inside
     region = Region(src.at, (token, *row.opens), _closes(row, token), pretty)
     src.pos += 0 if inside else len(token)
-    draft = yield from state.read_body(row, region, marked)
+    early = marked and not place.quoted and (row.opens_reasoning or state.reasoned)
+    draft = yield from state.read_body(row, region, marked, early=early)
     shown = place.quoted or ("its section is only shown" if state.shown_section else "")
     if token == "<tools>" and _DEFINES.search(src.text(region.start, src.at)):
         shown = "it defines tools"
@@ -65,13 +68,14 @@ def read_marker(state: ScanState, token: str, marker: str) -> Reading[None]:
     goes_on = not shown and (yield from _sentence_goes_on(src, row, draft, follows_words))
     if goes_on and (draft.reopening is None or follows_words):
         shown = IN_SENTENCE
-        state.output.take_back_line()
+        if state.output.take_back_line():
+            state.reopening = None
     state.conclude(draft, shown=shown if state.level != "none" else "")
     if goes_on and not shown:
         state.output.doubt_last()
-    sure = row.final_at_end or (state.reasoned and row.marked and row.delimited)
-    if sure and draft.calls and draft.reopening is None and not follows_words and marked:
-        state.output.settle_last()
+    if draft.calls and marked and not follows_words and (row.opens_reasoning or state.reasoned):
+        mended = not row.delimited and any(call.repaired for call in draft.calls)
+        state.output.settle_last(with_next=not row.delimited) if not mended else None
 
 
 def _sentence_goes_on(src: Source, row: Dialect, draft: Draft, follows_words: bool) -> Reading[bool]:
@@ -170,7 +174,9 @@ def read_tool_tag(state: ScanState, token: str) -> Reading[None]:
             src.pos += len(token)
         return
     region = Region(src.at, (token,), (), pretty=False)
-    state.conclude((yield from state.read_body(row, region)), shown=withheld)
+    draft = yield from state.read_body(row, region)
+    goes_on = yield from _sentence_goes_on(src, row, draft, False)
+    state.conclude(draft, shown=withheld or (IN_SENTENCE if goes_on else ""))
 
 
 def _channel(state: ScanState) -> Reading[None]:

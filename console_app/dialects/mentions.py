@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from functools import cache
 
-from console_app.dialects.patterns import any_of, lazily, leads
+from console_app.dialects.patterns import any_of, lazily, lead_word
 from console_app.dialects.shapes import NAME_KEYS
 from console_app.dialects.source import WINDOW
 from console_app.dialects.table import DIALECTS, SECTIONS
@@ -84,7 +84,7 @@ def _marks(unmarked: bool) -> tuple[re.Pattern[str], re.Pattern[str]]:
     markers = {token for row in DIALECTS if row.marked for token in (*row.opens, *row.begins)} | set(SECTIONS)
     markers.add("<tool_code>")
     markers |= {*(f'"{key}"' for key in NAME_KEYS), "Action:"} if unmarked else set()
-    lead = {one if one[0] == '"' else leads([one])[0].replace("\\", "") for one in markers}
+    lead = {one if one[0] == '"' else lead_word(one) for one in markers}
     sign = r"|^action[ \t]{0,2}=" if unmarked else ""
     tags = {one for one in markers if one[0] in "<["}
     spaced = any_of({one[1:].rstrip(">]") for one in tags})

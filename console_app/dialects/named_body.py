@@ -71,7 +71,7 @@ class NamedBody:
             except Unreadable as error:
                 yield from region.fail_and_skip(src, draft, region.start, error.message)
                 return
-            while span.state == "closed" and (yield from src.ahead()) == "}":
+            while span.state == "closed" and (yield from src.peek()) == "}":
                 yield from src.step()
                 repaired = (*repaired, "a closing bracket too many")
             if written == PARALLEL and draft.tools.resolve(written) is None:

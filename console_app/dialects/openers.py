@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from console_app.dialects.dialect import Dialect
-from console_app.dialects.patterns import any_of, held_back, leads
+from console_app.dialects.patterns import any_of, held_back, lead_word
 from console_app.dialects.table import DIALECTS, SECTIONS
 from console_app.dialects.vocabulary import CHAT_TOKENS, FABRICATED, FINAL, PLAIN_THINKING, SILENT, THINKING
 
@@ -56,6 +56,33 @@ def _object(group: str) -> str:
 
 _PREFIX = r"(?:functions\.|default_api\.)?"
 _NAME = r"\w[\w.-]{0,80}"
+_SHAPES = {
+    "<": r"\w",
+    "[": rf"\s{{0,64}}(?:\{{|{_NAME}\s{{0,8}}(?:\(|\Z)|\Z)",
+    "{": r"\{?\s{0,64}(?:[\"'A-Za-z_]|\Z)",
+}
+"""The first characters of what begins with no literal, and what has to follow them."""
+
+
+def _leads() -> tuple[str, list[str]]:
+    """The pattern that is called `lead` below, and the words among its alternatives.
+
+    Each alternative begins with a literal character, for then the engine skips everything else at once; what follows a
+    rare one is looked at, for else text that is full of it would be looked at one by one.
+    """
+    words, following = set[str](), {first: set[str]() for first in _SHAPES}
+    for literal in (*KIND_OF, *LABELS, "`", "~~~"):
+        word = lead_word(literal)
+        if len(word) < len(literal):
+            following.setdefault(word, set()).add(literal[1])
+        else:
+            words.add(word)
+    rare = [
+        rf"{re.escape(first)}(?={'|'.join((*map(re.escape, sorted(seconds)), *shape))}|\Z)"
+        for first, seconds in following.items()
+        for shape in [[_SHAPES[first]] if first in _SHAPES else []]
+    ]
+    return "|".join((*map(re.escape, sorted(words)), *rare)), [word for word in words if len(word) > 1]
 
 
 @dataclass(frozen=True)
@@ -63,14 +90,16 @@ class Openers:
     """The patterns, the same for any tools: whether a name is that of a tool is looked up when one is found.
 
     `lead` finds, quickly, where one of `token` may begin, `plain` too, or at the end what may become one; `token`
-    matches openers; `held` finds, at the end of a text, what may become one. `line` is the opening of a
-    Python call that begins an answer, `half_line` what may become it, both with or without print() around it.
+    matches openers; `held` finds, at the end of a text, what may become one, `half_word` only what begins with no rare
+    character. `line` is the opening of a Python call that begins an answer, `half_line` what may become it, both with
+    or without print() around it.
     """
 
     lead: re.Pattern[str]
     plain: re.Pattern[str]
     token: re.Pattern[str]
     held: re.Pattern[str]
+    half_word: re.Pattern[str]
     line: re.Pattern[str]
     half_line: re.Pattern[str]
 
@@ -78,7 +107,8 @@ class Openers:
 @cache
 def openers() -> Openers:
     """Compiled when first needed, for it takes a few hundredths of a second."""
-    lead, words = leads([*KIND_OF, *LABELS, "`", "~~~", "{", "[", "<"])
+    lead, words = _leads()
+    half_word = held_back(words)[3:-1]  # no group, so that the engine knows the first characters
     token = [
         rf"(?P<literal>{any_of(KIND_OF)})",
         rf"<(?!{any_of(LABELS)})[A-Za-z][\w-]{{0,15}}:(?P<spaced>invoke(?=\s)|function_calls>|tool_calls?>)",
@@ -98,9 +128,10 @@ def openers() -> Openers:
     ]
     return Openers(
         lead=re.compile(lead),
-        plain=re.compile(f"{lead}|{held_back(words)[3:-1]}"),
+        plain=re.compile(f"{lead}|{half_word}"),
         token=re.compile("|".join(token)),
         held=re.compile("|".join(held)),
+        half_word=re.compile(half_word),
         line=re.compile(
             rf"(?P<kept>[A-Za-z_]\w{{0,40}}\s{{0,8}}=\s{{0,8}})?(?P<print>print\s{{0,8}}\(\s{{0,8}})?{_PREFIX}(?P<callee>{_NAME})\s{{0,8}}\("
         ),

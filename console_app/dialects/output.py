@@ -6,7 +6,7 @@ from typing import Literal
 
 from console_app.dialects.conclusions import concluded, parsed
 from console_app.dialects.draft import CallAttempt, Draft, Reopening
-from console_app.dialects.leading import Lead, ends_block, is_aside, lead_of, says_something
+from console_app.dialects.leading import Lead, Trail, ends_block, lead_of, says_something, trail_of
 from console_app.dialects.mentions import mentioned
 from console_app.dialects.model import (
     CallArgumentsDelta,
@@ -53,6 +53,10 @@ class ScanOutput:
         """Calls wait for there being no text at all; white space after them waits too, for its place is after them."""
         self.final = 0
         """How many calls, from the first, nothing takes back any more."""
+        self._open = False
+        """The newest calls may still go on, up to where others begin."""
+        self._taken: list[Segment] = []
+        """The segments of calls, so that the last is found however much was dropped behind it."""
         self._notes: list[tuple[int, int, str, str | None]] = []
         self._shown: list[str] = []
         self._gap = False
@@ -111,18 +115,21 @@ class ScanOutput:
         """What stands from the mark to here are the calls of `draft`, if there is no other call where they are
         `fenced`, and nothing else at all where they have to be `alone`.
         """
+        if self._open:
+            self.settle_last()
         self._structure.skip(self.mark, upto)
         self._gap = True
-        new = Segment("calls", self.mark, upto, tuple(draft.attempts), fenced, alone, self._lead(), self.follows_words)
+        new = Segment("calls", self.mark, upto, tuple(draft.attempts), fenced, alone, self.lead(), self.follows_words)
         new.follows_text = self.has_text
         self.segments.append(new)
+        self._taken.append(new)
         self.attempts += len(draft.attempts)
         self.calls += len(draft.calls)
         self.unfenced = self.unfenced or not fenced
         self._alone = self._alone or alone
         self.mark = self.floor = upto
 
-    def _lead(self) -> Lead:
+    def lead(self) -> Lead:
         """How the text before the mark leads to what stands there, other calls between them or not."""
         for segment in reversed(self.segments):
             if segment.kind == "calls":
@@ -132,8 +139,8 @@ class ScanOutput:
                 return lead_of(text) if segment.kind == "text" else ""
         return ""
 
-    def take_back_line(self) -> None:
-        """Calls since the last words on this line were part of a sentence: they are text."""
+    def take_back_line(self) -> bool:
+        """Calls since the last words on this line were part of a sentence: they are text. Whether there were any."""
         back: list[Segment] = []
         for segment in reversed(self.segments):
             if self._has_words(segment) or (segment.kind == "calls" and not segment.after_words):
@@ -142,6 +149,7 @@ class ScanOutput:
         if back:
             self._demote(back, IN_SENTENCE)
             self.has_text = True
+        return bool(back)
 
     def _has_words(self, segment: Segment) -> bool:
         return segment.kind == "text" and self._src.text(segment.start, segment.end).strip() != ""
@@ -166,16 +174,33 @@ class ScanOutput:
         if self.segments[-1].kind == "calls":
             self.segments[-1].in_sentence = True
 
-    def settle_last(self) -> None:
-        """The newest calls are final if all before them are, nothing after them makes them ask, and more may come."""
-        attempts = self.segments[-1].attempts
-        first = self.attempts - len(attempts)
-        if self._src.ended or self.segments[-1].kind != "calls" or self.segments[-1].led or self.final != first:
+    def settle_early(self, index: int, attempt: CallAttempt) -> bool:
+        """Whether a call at the mark, which others follow in its list, is final: it is if all before it are."""
+        if index != self.final or attempt.failure is not None:
+            return False
+        self.final += 1
+        self._tell_final(index, attempt)
+        return True
+
+    def _tell_final(self, index: int, attempt: CallAttempt) -> None:
+        if not self._src.ended:
+            self._events.append(CallFinal(parsed(index, attempt, self._src.text(attempt.start, attempt.end))))
+
+    def settle_last(self, *, with_next: bool = False) -> None:
+        """The newest calls are final if all before them are, nothing after them makes them ask, and more may come;
+        `with_next`: once others stand right behind them.
+        """
+        self._open = with_next
+        last = next((one for one in reversed(self.segments) if one.kind == "calls" or self._has_words(one)), None)
+        if with_next or last is None or last.kind != "calls" or last.led or last.in_sentence:
             return
-        if all(attempt.failure is None and attempt.closed and attempt.marked for attempt in attempts):
+        first = self.attempts - len(last.attempts)
+        sure = all(one.failure is None and one.closed and one.marked for one in last.attempts)
+        if self.final >= first and sure:
+            self._lengthen(last)
+            for index in range(self.final, self.attempts):
+                self._tell_final(index, last.attempts[index - first])
             self.final = self.attempts
-            for index, attempt in enumerate(attempts, first):
-                self._events.append(CallFinal(parsed(index, attempt, self._src.text(attempt.start, attempt.end))))
 
     @property
     def cut_off(self) -> bool:
@@ -185,11 +210,12 @@ class ScanOutput:
 
     def awaits(self, token: str) -> bool:
         """Whether the last call lacks this closing token."""
-        for segment in reversed(self.segments):
-            if segment.attempts:
-                last = segment.attempts[-1]
-                return not last.closed and token in BY_NAME[last.dialect].closes
-        return False
+        while self._taken and not self._taken[-1].attempts:
+            self._taken.pop()  # it proved to be text
+        if not self._taken:
+            return False
+        last = self._taken[-1].attempts[-1]
+        return not last.closed and token in BY_NAME[last.dialect].closes
 
     def extend(self, upto: int, value_end: int, call: Reopening) -> None:
         """The last call reaches to here, its last value to `value_end`; what was shown after it was not text."""
@@ -204,13 +230,13 @@ class ScanOutput:
         self._structure.restart(upto)
         self.has_text = segment.follows_text or self._demoted
 
-    def _lengthen(self) -> None:
-        """Decode the values that turned out to be longer."""
-        for segment in self.segments:
-            if segment.longer is not None and segment.attempts:
-                call, end = segment.longer
-                arguments = call.arguments(self._src.text(call.begin, end))
-                segment.attempts = (*segment.attempts[:-1], replace(segment.attempts[-1], arguments=arguments))
+    def _lengthen(self, segment: Segment) -> None:
+        """Decode the value that turned out to be longer."""
+        if segment.longer is not None and segment.attempts:
+            call, end = segment.longer
+            arguments = call.arguments(self._src.text(call.begin, end))
+            segment.attempts = (*segment.attempts[:-1], replace(segment.attempts[-1], arguments=arguments))
+            segment.longer = None
 
     def note(self, start: int, end: int, why: str, name: str | None = None) -> None:
         """Something was ignored, and people may want to know why; `name` is a tool that it seemed to call."""
@@ -229,6 +255,8 @@ class ScanOutput:
             self._events.append(Rewritten(""))
         self._shown.clear()
         self.segments = [Segment("thought", 0, self.mark)]
+        self._taken = []
+        self._open = False
         self.mark = self.floor = upto
         self._structure.restart(upto)
         self.attempts = 0
@@ -270,12 +298,14 @@ class ScanOutput:
         self.note(segment.start, segment.end, f"not taken as a call: {why or 'an example in a fence'}", name)
         self._demoted = True
         segment.kind, segment.alone, segment.attempts = "text", False, ()
+        segment.replacement = self._src.text(segment.start, segment.end)  # nothing is added to it
 
     def finish(self, tools: ToolSchemas, level: ReadingLevel, cut_short: bool, unasked: bool = False) -> ScanResult:
         """Decide what was provisional and make the result; `cut_short` when a token limit ended the answer, `unasked`
         when calls without a marker are not what the model was asked for.
         """
-        self._lengthen()
+        for segment in self.segments:
+            self._lengthen(segment)
         before = self._attempts()
         self._judge_quoted(level, unasked)
         for segment in self.segments:
@@ -302,7 +332,8 @@ class ScanOutput:
 
     def _judge_quoted(self, level: ReadingLevel, unasked: bool) -> None:
         """Decide by what stands before and after them which calls are text, and which a person has to judge."""
-        said = ruled = aside = False
+        said = ruled = False
+        trail: Trail = ""
         first = len(self._attempts())
         for segment in reversed(self.segments):
             first -= len(segment.attempts)
@@ -317,12 +348,16 @@ class ScanOutput:
                 self._demote_segment(segment, "it stands between rules")
             elif said and unmarked and unasked:
                 self._demote_segment(segment, "text follows it")
-            elif (said and led in ("own", "title", "said")) or (level == "marked" and led in ("other", "title")):
+            elif (
+                (said and led in ("own", "title", "said"))
+                or (level == "marked" and led in ("other", "title"))
+                or led == trail == "point"
+            ):
                 segment.attempts = tuple(replace(one, doubt=LED) for one in segment.attempts)
-            elif level == "marked" and aside and first >= self.final and not (led or segment.follows_text):
+            elif level == "marked" and trail == "aside" and first >= self.final and not (led or segment.follows_text):
                 segment.attempts = tuple(replace(one, doubt=TRAILED) for one in segment.attempts)
             elif segment.kind == "text" and says_something(text := self._text_of(segment)):
-                said, ruled, aside = True, ruled or ends_block(text), is_aside(text)
+                said, ruled, trail = True, ruled or ends_block(text), trail_of(text)
 
     def _notice(self, tools: ToolSchemas, level: ReadingLevel) -> None:
         """Where no call was read and nothing said why, what looks like one is told of."""

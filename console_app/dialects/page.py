@@ -27,11 +27,18 @@ Which of them count depends on `protocol`:
 - `auto`: the tools are offered natively with every request. Calls in **marked** dialects, whose opening nobody writes
   by accident, run under the usual rules. An **unmarked** call counts only if the whole answer is nothing but calls of
   tools there are, with arguments that fit; it then waits for your approval in every mode.
-- `native`, the endpoints of OpenAI and Anthropic, and a conversation in which the model made a native call, undone
-  or not: none.
+- `native`, the endpoints of OpenAI and Anthropic where the protocol is `auto`, and a conversation in which the model
+  made a native call, undone or not, or before it was forked: none, unless the endpoint refuses the tools from then on.
 
 With each `protocol` a call waits for your approval, in every mode, whose text, or whose tool's name and arguments,
-stand in something that the model was given: a result, a file, what a server says of itself, your own words.
+stand in something that the model was given: a result, also of a tool that the provider runs, a file, what a server says
+of itself or of why it failed, your own words, and what an answer said before a new start or another model. It is known
+again in whatever layout, quotation, escapes or lookalike letters, in what tags and comments hold, behind numbers of
+lines, with its letters apart, coded (UTF-7, base64 and base32, also twice; numbers of bytes) or turned (ROT13,
+backwards), and in several results of which one names the tool and holds a quarter of the values. Not known again is
+what has to be understood or worked out: another language, words in another order, any other cipher, compressed data, a
+tool named in one text and all of its values in another. A model that follows such words makes a call of its own,
+natively as in text: rules and modes are what stands between.
 
 The board says where. Of more than two million characters the newest are compared, and then every call asks.
 
@@ -40,8 +47,9 @@ offered as text, the status bar and `/context` say so, and `/protocol auto` or t
 
 What seems to be a call and is not read as one stays in the answer, a notice says why, and the model hears it with your
 next prompt: a call in a sentence, a mark that is misspelt (`< tool_call >`, `Action=`), escaped as Markdown is or
-without its opening, a marked call that the model only thought, in an answer without any other. `fanout parse` reads as
-`text` does; `--protocol auto` shows what `auto` would read.
+without its opening, the end of a call alone, a marked call that the model only thought, in an answer without any other.
+An answer that shows nothing is asked for once more, and a second one fails the turn. `fanout parse` reads as `text`
+does; `--protocol auto` shows what `auto` would read.
 
 How it decides:
 
@@ -52,18 +60,18 @@ How it decides:
 - **What leads to a call.** Between rules, between a delimiter and more text (`$$`, `----`, `:::note`, `[source]`), and
   between a line that ends in a colon and more text it is shown, not run, unless that line speaks in the first person,
   as "I'll look it up:" does. What stands between text and more text waits for your approval in every mode, and the
-  board says why, unless a sentence in the first person, a list, a table or a single word leads to it. In `auto` so
-  does a marked call that ends the answer after a colon or a line that is no sentence: a heading, a file's name, a
-  prompt; and one that begins the answer where the line behind it is none: who said it, a source, a rule, `(END)`,
-  unless the call had started by then.
+  board says why, unless a whole sentence in the first person, a single word, or a list or a table that does not go on
+  behind it leads to it. In `auto` so does a marked call that ends the answer after a colon or a line that is no
+  sentence: a heading, a file's name, a prompt; and one that begins the answer where the line behind it is none: who
+  said it, a source, a rule, `(END)`, the rest of a sentence; unless the call had started by then.
 - **Marked calls** (special tokens, tags) count even of a tool that does not exist: the model is told so. One may
-  follow a sentence on its line; with words or a full stop behind it, it is part of a sentence, and text. Only a
-  letter right behind a special token that ends a call begins what the model says next.
+  follow a sentence on its line; with words, a full stop or a comment behind it, it is part of a sentence, and text.
+  Only a letter right behind a special token that ends a call begins what the model says next.
 - An answer is read for calls up to 4 million characters and 16,000 calls, and up to 20,000 marks that open none; from
   there on it is text, and a notice says so.
-- **Unmarked calls** (bare JSON, Python, tags that are the tool's name) start a line, and count only for tools there
-  are. Between any line that ends in a colon and more text they are shown, not run; so they are before any text where
-  the model was asked for a marked dialect.
+- **Unmarked calls** (bare JSON, Python, tags that are the tool's name) start a line, with no words behind them on it,
+  and count only for tools there are. Between any line that ends in a colon and more text they are shown, not run; so
+  they are before any text where the model was asked for a marked dialect.
 - **Nothing half-read runs.** A call that was cut off or can't be read becomes an `invalid` result that says
   what was wrong. A missing brace is mended only where the call was closed explicitly. What was mended is shown.
 - **Nothing is evaluated.** Python calls are read as literals. Values that a template writes without quotes, or with
@@ -76,9 +84,13 @@ How it decides:
 - Text between tags has the type that the tool's schema gives it. A closing tag inside such text counts only
   where the call may really go on after it.
 - A call starts while the answer goes on where nothing can take it back any more: in dialects without raw values whose
-  models open their reasoning themselves (`Dialect.final_at_end`), and in every dialect without raw values once the
-  reasoning is over. Other calls are final when the answer has ended. Until then a panel may be withdrawn, and
-  text that was shown may be corrected.
+  models open their reasoning themselves (`Dialect.final_at_end`), and in every marked dialect once the reasoning is
+  over. A call whose values are raw text starts when the next one was read right behind it, for until there its last
+  value may go on. A call of a list behind a mark (Mistral, Jamba, OLMo 3, openPangu, Granite 3, Command A, Apertus,
+  Llama 4, LFM2, Nemotron, and lists in `<tool_call>`) starts when the next one of the list begins. It stays one if the
+  list then breaks or is cut, or if words behind it make the rest of it a part of a sentence. The first call that has to
+  be mended, or is none, waits with all behind it for the end of the list. Other calls are final when the answer has
+  ended. Until then a panel may be withdrawn, and text that was shown may be corrected.
 - After 20,000 marks that open no call the rest of an answer is not read, and a notice says so.
 
 The body of a dialect is read by one of five grammars: JSON, header and JSON, tags, Python, brackets.

@@ -68,14 +68,11 @@ def held_back(literals: Iterable[str]) -> str:
     return _tails(_trie(literals))
 
 
-def leads(literals: Iterable[str]) -> tuple[str, list[str]]:
-    """A pattern that finds where one of the literals may begin, and the longer words among its alternatives.
-
-    Rare characters stand for all that begins with them; of letters, which prose is full of, the literal itself. Each
-    alternative begins with a literal character, for then the engine skips everything else at once.
+def lead_word(literal: str) -> str:
+    """What to look for where a literal may begin: a rare character stands for all that begins with it; of letters,
+    which prose is full of, the literal itself.
     """
-    words = {one if one[0].isalpha() or one[0] in " ~>*" else one[0] for one in literals}
-    return "|".join(sorted(map(re.escape, words))), [word for word in words if len(word) > 1]
+    return literal if literal[0].isalpha() or literal[0] in " ~>*" else literal[0]
 
 
 def _trie(literals: Iterable[str]) -> _Trie:

@@ -33,7 +33,8 @@ _OPENING = lazily(
     r"|(?<![^\s(\[{:=,>—–*_])(?P<single>'(?!''|[\s\d]|tis\b|twas\b|em\b|cause\b|til\b|n\b))"
     r"|(?<![^\s(\[{:=,>—–*_])(?P<ascii>\"\"\"|'''|\")"
     r"|(?P<comment><!--|<!\[CDATA\[|<%)"
-    r"|(?<![^\s;{}])(?P<block>/\*|\(\*|\{-|--\[\[|(?<![^\n])=begin(?=\s))"
+    r"|(?<![^\s;{}])(?P<block>/\*|\(\*|\{-|--\[\[|(?<![^\n])=begin(?=\s)|\[\[(?=\n))"
+    r"|(?P<template>\{\{)(?=\w+\|)"
     rf"|<(?P<element>{_ELEMENTS})(?:\s[^<>]*)?(?<!/)>"
     rf"|(?:^|(?<=\n))[ \t]*<(?P<other>(?!(?:{_VOID}|{_WRAPPERS})(?![\w:.-]))[^\W\d_][\w:.-]*)(?:\s[^<>\n]*)?(?<!/)>"
     rf"|(?<=[^\S\n])<(?P<page>(?!(?:{_VOID}|{_WRAPPERS})(?![\w:.-]))[^\W\d_][\w:.-]*)(?:\s[^<>\n]*)?(?<!/)>(?=[ \t]*\n)"
@@ -51,7 +52,7 @@ _CLOSING_OF = {
     "＂": "＂", "‘": r"’(?!\w)", "'": rf"'(?!\w)|{_PARAGRAPH.pattern}", "\"\"\"": "\"\"\"", "'''": "'''",
     '"': rf"(?<![=\"])\"{{1,2}}(?![\">])|{_PARAGRAPH.pattern}",
     "<!--": "-->", "<%": "%>", "<![cdata[": r"\]\]>",
-    "/*": r"\*/", "(*": r"\*\)", "{-": r"-\}", "--[[": r"\]\]", "=begin": r"\n=end\b",
+    "/*": r"\*/", "(*": r"\*\)", "{-": r"-\}", "--[[": r"\]\]", "[[": r"\]\]", "{{": r"\}\}", "=begin": r"\n=end\b",
 }  # fmt: skip
 """What ends the construct that a token began."""
 _CLOSING_WORD = {
@@ -63,7 +64,7 @@ _INSIDE = {
     "comment": "in a comment", "block": "in a comment", "element": "inside an element", "other": "inside an element",
     "page": "inside an element", "banner": "between rules", "bracket": "in a block of markup",
     "brace": "in a block of markup", "environment": "in a block of markup", "org": "in a block of markup",
-    "here": "in a block of markup",
+    "template": "in a block of markup", "here": "in a block of markup",
 }  # fmt: skip
 """Where what stands in a construct stands; in the others it is in quotation marks."""
 _FRONT_MATTER = lazily(r"\s*(---|\+\+\+)[ \t]*\r?\n")
@@ -152,7 +153,7 @@ class Place:
         if self.line_start:
             indent = len(self.line.expandtabs(4))
             if self.first:
-                indented = 4 <= indent <= 8  # a template of DeepSeek writes twenty blanks
+                indented = 2 <= indent <= 8  # a template of DeepSeek writes twenty blanks, some tokenizers one
             else:
                 indented = indent > (0 if lead_of(self.before) == "other" else 1) and self.before.strip()
             wide = not self.line.isascii()  # blanks that only layout has

@@ -24,8 +24,7 @@ class Region:
         """Whether a closing token, or the end of a fence before it, stands here; `pos` stays."""
         if not self.closes:
             return False
-        found = yield from src.match(_close(self.closes), 96)
-        return found is not None
+        return (yield from src.match_first((_close(self.closes), _no_close(self.closes)))) == 0
 
     def at_turn_end(self, src: Source) -> Reading[bool]:
         """Whether the model ended its turn here, or the answer ended within a tag."""
@@ -84,8 +83,8 @@ def close_region(src: Source, region: Region, draft: Draft, *, required: bool = 
     if not region.closes:
         return
     if char and any(token.startswith(char) for token in region.closes):
-        found = yield from src.match(_close(region.closes), 96)
-        if found:
+        close, other = _close(region.closes), _no_close(region.closes)
+        if (yield from src.match_first((close, other))) == 0 and (found := close.match(src.buf, src.pos)):
             src.pos = found.end()
             return
         rest = src.tail()
@@ -102,3 +101,8 @@ _TURN_END = lazily(rf"\s*{CHAT_TOKEN}")
 
 def _close(closes: tuple[str, ...]) -> re.Pattern[str]:
     return compiled(rf"\s*(?:```\s*)?{any_of(closes)}")
+
+
+def _no_close(closes: tuple[str, ...]) -> re.Pattern[str]:
+    """What can't become a closing token any more, so that a call is done before much more has come."""
+    return compiled(rf"\s*(?=[^\s`])(?!{any_of(closes)}|{partly(closes)}\Z)")

@@ -7,6 +7,7 @@ from typing import Any
 from console_app.dialects.conclusions import Places
 from console_app.dialects.model import ReadingLevel, ScanProblem, ToolSignature, is_list, is_object
 from console_app.dialects.scanner import parse
+from console_app.dialects.unread import ENDS_ALONE, lone_end, seeming_call
 
 Report = dict[str, Any]
 """{"calls": [{"name", "arguments"}], "content", "error", "dialect", "problems": [text]}"""
@@ -44,13 +45,17 @@ def report(
     finish_reason: str | None = None,
     level: ReadingLevel = "all",
 ) -> Report:
-    """Read one answer; a call that waits for approval in every mode is among the problems."""
+    """Read one answer; among the problems are calls that wait for approval in every mode, and what only seems to
+    be one.
+    """
     result, place = parse(text, tools, chunk, finish_reason, level), Places(text)
     waits = [
         place.problem("asks", f"The call of {call.name} waits for approval: {why}.", call.start, call.end, call.name)
         for call in result.calls
         if (why := call.asks(level))
     ]
+    if not result.calls and not result.problems:
+        waits = _unread(text, tools, place)
     return {
         "calls": [{"name": call.name, "arguments": call.arguments} for call in result.calls],
         "content": result.content,
@@ -58,6 +63,17 @@ def report(
         "dialect": result.dialect,
         "problems": [describe(one) for one in sorted([*result.problems, *waits], key=lambda one: one.start)],
     }
+
+
+def _unread(text: str, tools: Sequence[ToolSignature], place: Places) -> list[ScanProblem]:
+    """What seems to be a call although no mark of one was seen."""
+    if found := seeming_call(text, [tool.name for tool in tools]):
+        name, at, why = found
+        return [place.problem("ignored", f"Not taken as a call: {why}.", at, at + len(name), name)]
+    if tools and (end := lone_end(text)):
+        at = text.rindex(end)
+        return [place.problem("ignored", f"{ENDS_ALONE.format(end)}.", at, at + len(end), None)]
+    return []
 
 
 def describe(problem: ScanProblem) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from console_app.dialects.dialect import Dialect
-from console_app.dialects.draft import Draft, Reopening
+from console_app.dialects.draft import CallAttempt, Draft, Reopening
 from console_app.dialects.model import ReadingLevel, ScanEvent
 from console_app.dialects.output import BESIDE_TEXT, ScanOutput
 from console_app.dialects.patterns import lazily
@@ -26,7 +26,8 @@ class ScanState:
     calls are made up. `shown_section`: the token that ends a section of calls that are only shown. `level`: which
     calls count. `reasoned`: the reasoning of the answer is over. `idle`: how many openers opened no call.
     `running`: what comes is running text, until something opens. `unended`: before this offset the call that may be
-    reopened does not end. `gave_up`: why something that is too much is not read.
+    reopened does not end. `gave_up`: why something that is too much is not read. `foreign`: names that
+    proved to be those of no tool.
     """
 
     src: Source
@@ -47,6 +48,7 @@ class ScanState:
     reopening: Reopening | None = None
     last_row: Dialect | None = None
     unclosed_code: dict[int, int] = field(default_factory=dict[int, int])
+    foreign: set[str] = field(default_factory=set[str])
 
     def __post_init__(self) -> None:
         self._events: list[ScanEvent] = []
@@ -86,11 +88,28 @@ class ScanState:
             self.last_row = row
         return self.last_row
 
-    def read_body(self, row: Dialect, region: Region, marked: bool | None = None) -> Reading[Draft]:
-        """Let a row's grammar read what follows; nothing is concluded yet. `marked` as for `new_draft`."""
+    def read_body(
+        self, row: Dialect, region: Region, marked: bool | None = None, *, early: bool = False
+    ) -> Reading[Draft]:
+        """Let a row's grammar read what follows; nothing is concluded yet but, where they may be final `early`, the
+        calls of a list that others follow. `marked` as for `new_draft`.
+        """
         draft = self.new_draft(row.name, marked=marked)
+        draft.early = self._settle_early if early else None
         yield from row.body.read(self.src, region, draft)
         return draft
+
+    def _may_settle(self) -> bool:
+        """Whether nothing that came before keeps calls that stand here from being final."""
+        if self.level == "none" or self.blocked or self.shown_section or self.in_fence:
+            return False
+        output = self.output
+        return output.final == output.attempts and not output.follows_words and not output.lead()
+
+    def _settle_early(self, index: int, attempt: CallAttempt) -> bool:
+        if index >= MOST_CALLS or (index == self.output.attempts and not self._may_settle()):
+            return False
+        return self.output.settle_early(index, attempt)
 
     def conclude(self, draft: Draft, *, fenced: bool = False, alone: bool = False, shown: str = "") -> None:
         """A region has been read up to here: its calls count, or, if it has none, it is text. `shown` says why it is
@@ -99,8 +118,12 @@ class ScanState:
         why = shown or self._withheld(draft)
         if why:
             if draft.attempts:
-                names = (self.tools.resolve(attempt.name or "") for attempt in draft.attempts)
+                names = [self.tools.resolve(attempt.name or "") for attempt in draft.attempts[draft.settled :]]
                 name = next(filter(None, names), None)
+                if draft.settled:
+                    draft.keep_settled()
+                    self.output.take(draft, draft.attempts[-1].end)
+                    self.reopening = None
                 self.output.note(self.output.mark, self.src.at, f"not taken as a call: {why}", name)
             self.refuse(draft)
             return
@@ -155,7 +178,7 @@ class ScanState:
         """What was read up to here is text after all; `why`, where it seems to call the tool that is `written`."""
         if why and (name := self.tools.resolve(written)):
             self.output.note(self.output.mark, self.src.at, f"not taken as a call: {why}", name)
-        draft.discard()
+        draft.keep_settled()
         self.draft = None
         self.output.show(self.src.at)
 

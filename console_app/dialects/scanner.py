@@ -28,6 +28,8 @@ from console_app.dialects.tool_schemas import ToolSchemas
 from console_app.dialects.vocabulary import MAY_BE_TEXT, PLAIN_THINKING, THINKING
 
 _HELD = 256
+_HALF_WORD = 32  # characters held back that are looked at once more with the next piece, for prose holds back so many
+_FOREIGN = 1000  # names that are no tool's, as those of elements, which are looked up but once
 _SLICE = 1 << 14  # characters that are taken in at once, so that what is held back is moved in small pieces
 MOST_IDLE = 20_000
 """How many marks that open no call are looked at in one answer; brackets that are read for it count too."""
@@ -73,10 +75,12 @@ class Scanner:
             room = LONGEST_ANSWER - src.length
             self._beyond.append(chunk[room:])
             chunk = chunk[:room]
-        plain = state.running and state.reopening is None and src.pos == len(src.buf) and state.output.mark == src.at
-        if plain and not self._lead(chunk) and state.output.run_on(chunk):
-            src.pass_over(chunk)
-            return [VisibleText(chunk)]
+        plain = state.running and state.reopening is None and state.output.mark == src.at
+        if plain and len(src.buf) - src.pos <= _HALF_WORD:
+            text = src.buf[src.pos :] + chunk
+            if not self._lead(text) and state.output.run_on(text):
+                src.pass_over(chunk)
+                return [VisibleText(text)]
         for start in range(0, len(chunk), _SLICE):
             src.feed(chunk[start : start + _SLICE])
             next(self._reading)
@@ -187,7 +191,7 @@ def _next_opener(state: ScanState) -> Reading[Match | None]:
     """Move to the next thing that may open something; text before it may be shown as it comes."""
     src, patterns = state.src, openers()
     while True:
-        found = _search(patterns, src)
+        found, held = _search(patterns, src)
         if state.reopening is not None and _reopens(state, found):
             continue
         if found and (src.ended or _is_sure(state, found)):
@@ -196,42 +200,57 @@ def _next_opener(state: ScanState) -> Reading[Match | None]:
                 return found
             src.pos += 1
         elif found is None and src.ended:
+            if not state.output.cut_off:  # where a grammar stopped is where its call was cut off
+                src.pos = held
             _drop_half_token(state)
             src.pos = len(src.buf)
             return None
         else:
-            _hold_back(state, found, patterns.held)
+            _hold_back(state, held)
             state.running = True
             yield
             state.running = False
 
 
-def _search(patterns: Openers, src: Source) -> Match | None:
-    """The next opener in what has come."""
-    at = src.pos
+def _search(patterns: Openers, src: Source) -> tuple[Match | None, int]:
+    """The next opener in what has come, None where what may become one stands before it; and up to where there is
+    neither.
+    """
+    at, end = src.pos, len(src.buf)
+    from_word = max(at, end - LONGEST)
     while lead := patterns.lead.search(src.buf, at):
-        if found := patterns.token.match(src.buf, lead.start()):
-            return found
-        at = lead.start() + 1
-    return None
+        at = lead.start()
+        if found := patterns.token.match(src.buf, at):
+            return found, at
+        if not src.ended and end - at <= _HELD and patterns.held.match(src.buf, at):
+            end = at
+            break
+        at += 1
+    if src.ended:
+        half = patterns.held.search(src.buf, max(src.pos, end - _HELD))
+    else:
+        half = patterns.half_word.search(src.buf, from_word)
+    return None, min(half.start(), end) if half else end
 
 
-def _hold_back(state: ScanState, found: Match | None, held: re.Pattern[str]) -> None:
-    """Move to where text must not be shown yet, because more may make an opener of it."""
+def _hold_back(state: ScanState, held: int) -> None:
+    """Move to where text must not be shown yet, because more may make an opener of it, or the end of a value."""
     src = state.src
-    start = max(src.pos, len(src.buf) - _HELD)
-    half = found or held.search(src.buf, start)
-    src.pos = half.start() if half else len(src.buf)
+    start, src.pos = max(src.pos, len(src.buf) - _HELD), held
     if state.reopening is not None:
-        mark = "</" if state.reopening.lead == "<" else state.reopening.lead
-        at = src.buf.find(mark, start)
+        at = src.buf.find(state.reopening.lead, start)
         src.pos = min(src.pos, at) if at >= 0 else src.pos
 
 
 def _is_foreign(state: ScanState, found: Match) -> bool:
     """Whether it looks like the call of a tool, but there is no such tool."""
     name = found["tag"] or found["callee"]
-    return name is not None and state.tools.resolve(name) is None
+    if name is None or name in state.foreign:
+        return name is not None
+    foreign = state.tools.resolve(name) is None
+    if foreign and len(state.foreign) < _FOREIGN:
+        state.foreign.add(name)
+    return foreign
 
 
 def _reopens(state: ScanState, found: Match | None) -> bool:

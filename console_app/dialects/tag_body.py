@@ -106,6 +106,7 @@ class _Patterns:
                 compiled(follow),
                 compiled(tokens),
                 self.next_call(end),
+                compiled(self.inner),
                 compiled(rf"(?:{end})\s{{0,64}}(?:{self.done})"),
             )
         return self._values[end]
@@ -118,14 +119,15 @@ class _Patterns:
 @dataclass(frozen=True, slots=True)
 class _ValueEnd:
     """What ends a value: `alone` is its closing tag, `follow` is the tag and what may legally follow, `tokens` all that
-    matters within the value, `next_call` the tag directly before the opening of another call, `reopens` the tag and
-    then the end of the call.
+    matters within the value, `next_call` the tag directly before the opening of another call, `call` such an opening,
+    `reopens` the tag and then the end of the call.
     """
 
     alone: re.Pattern[str]
     follow: re.Pattern[str]
     tokens: re.Pattern[str]
     next_call: re.Pattern[str]
+    call: re.Pattern[str]
     reopens: re.Pattern[str]
 
 
@@ -170,9 +172,8 @@ class _Call:
         if self.last is not None and not self.repaired:
             key, head, start, end = self.last
             decode = partial(_decode, self.tags, self.draft.tools, self.name, key, head, exact=self.exact)
-            self.draft.reopening = Reopening(
-                start, end.reopens, self.tags.lead, lambda raw: {**arguments, key: decode(raw)}
-            )
+            lead = self.tags.lead + ("/" if self.tags.lead == "<" and "</" in self.tags.param_end else "")
+            self.draft.reopening = Reopening(start, end.reopens, lead, lambda raw: {**arguments, key: decode(raw)})
 
     def _enter(self) -> Reading[None]:
         """Move past the tag around all parameters, if there is one and they stand in it."""
@@ -290,6 +291,8 @@ class _Call:
                     return end.tokens.match(src.buf, src.pos)
                 return None
             kind = found.lastgroup
+            if kind == "next" and (yield from src.match(end.call)):
+                kind = "call"  # the opening of a parameter may be the beginning of that of a call
             if kind == "end":
                 if depth == 0 and (yield from self._is_legal(end)):
                     return end.alone.match(src.buf, src.pos)

@@ -54,6 +54,7 @@ class SessionStarted(BaseEvent):
     strategy: str
     policy: str
     tools: tuple[str, ...] = ()
+    native_callers: tuple[str, ...] = ()  # of a fork: the models that made native calls in what it was made of
 
 
 class TurnStarted(BaseEvent):

@@ -23,6 +23,7 @@ _UNSAFE = re.compile(
     f"|(?<![{_PICTOGRAPH}])\u200d|\u200d(?![{_PICTOGRAPH}])"
     "|(?<![#*0-9\u00a9\u00ae\u203c-\u3299\U0001f000-\U0001faff])[\ufe00-\ufe0f]"
 )
+_BLANK = re.compile(rf"[\s\u2800{ALWAYS_UNSAFE}]*")
 _LINE_BREAKS = re.compile(r"\r\n?|\n|\t| {2,}")
 
 
@@ -52,6 +53,11 @@ def visible(text: str) -> str:
     if _UNSAFE.search(text) is None:
         return text
     return _UNSAFE.sub(_mark, text.replace("\r\n", "\n"))
+
+
+def is_blank(text: str) -> bool:
+    """Whether nothing of `text` is a sign: all of it is white space, invisible or control characters."""
+    return _BLANK.fullmatch(text) is not None
 
 
 def one_line(text: str, limit: int = 0) -> str:

@@ -45,6 +45,11 @@ class Outcome(StrEnum):
 _ERRORS = frozenset({Outcome.FAILED, Outcome.TIMED_OUT, Outcome.INVALID, Outcome.INTERRUPTED})
 
 
+UNKNOWN_TOOL = "Unknown tool"
+"""How the result of a call of a tool that isn't there begins; the reason in it may be a server's words."""
+AVAILABLE = ". Available: "
+"""What stands in it before the names of the tools that are there."""
+
 # How a call was told of: in the API's own way, as text, or as one that the provider runs itself.
 CallOrigin = Literal["native", "text", "provider"]
 

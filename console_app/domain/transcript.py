@@ -85,6 +85,7 @@ class Transcript:
                     step.visible.add(event.text)
             case ev.SessionStarted():
                 self.session = event
+                self.native_callers.update(event.native_callers)
             case ev.TurnStarted():
                 self.turns.append(TurnView(event.turn, event.prompt, event.at, len(self.history)))
             case ev.StepStarted():

@@ -10,6 +10,7 @@ from console_app.domain import events as ev
 from console_app.domain.errors import FanoutError
 from console_app.domain.messages import AssistantMessage, Reasoning, ThoughtLabel
 from console_app.domain.ports import provider as ports
+from console_app.domain.safe_text import is_blank
 from console_app.engine.batch import Batch
 from console_app.engine.provider_calls import ProviderCalls
 
@@ -142,7 +143,7 @@ class Answer:
         """The answer as it joins the history; None when there is nothing to keep."""
         model = f"{self._provider.name}/{self._provider.model}"
         calls = tuple(call.as_tool_call(model) for call in self.batch.calls)
-        if not calls and not self.text.strip() and not self.paused:
+        if not calls and is_blank(self.text) and not self.paused:
             return None
         return AssistantMessage(
             content=self.text,

@@ -18,6 +18,7 @@ from math import isfinite
 from typing import Any
 
 from console_app.domain import events as ev
+from console_app.domain.amounts import plural
 from console_app.domain.deadline import MOST_LIMITS, ends_at
 from console_app.domain.ports.provider import UsageChunk
 from console_app.domain.ports.toolset import Invocation, Toolset
@@ -263,7 +264,7 @@ class Executor:
         if news:
             call.news_at = now
         if dropped:
-            call.keep(f"[{dropped:,} lines came too fast to keep]")
+            call.keep(f"[{plural(dropped, 'line')} came too fast to keep]")
         call.keep(text)
         self._report(ev.CallLog(call_id=call.id, level=level, text=text, news=news, dropped=dropped))
 

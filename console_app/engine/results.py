@@ -7,9 +7,10 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from console_app.domain.amounts import plural
 from console_app.domain.errors import FanoutError
 from console_app.domain.safe_text import encodable
-from console_app.domain.tools import Outcome, ToolResult
+from console_app.domain.tools import AVAILABLE, UNKNOWN_TOOL, Outcome, ToolResult
 from console_app.engine.arguments import compact
 
 FAILED = "Tool execution failed: "
@@ -129,7 +130,7 @@ def not_single() -> ToolResult:
 
 def too_many(most: int) -> ToolResult:
     """A call beyond those that one answer may make."""
-    text = f"not executed: one answer may make {most} calls. Ask for this one again if it is still needed."
+    text = f"not executed: one answer may make {plural(most, 'call')}. Ask for this one again if it is still needed."
     return _plain(Outcome.SKIPPED, text)
 
 
@@ -175,7 +176,7 @@ def unknown_tool(name: str, available: Iterable[str], why: str = "") -> ToolResu
     more = f" and {len(ordered) - _NAMES_SHOWN} more" if len(ordered) > _NAMES_SHOWN else ""
     listed = (", ".join(ordered[:_NAMES_SHOWN]) or "none") + more
     because = f": {why}" if why else ""
-    return _plain(Outcome.INVALID, f"Unknown tool {name}{because}. Available: {listed}.", why or f"unknown tool {name}")
+    return _plain(Outcome.INVALID, f"{UNKNOWN_TOOL} {name}{because}{AVAILABLE}{listed}.", why or f"unknown tool {name}")
 
 
 def with_remarks(
@@ -209,8 +210,9 @@ def not_again(before: ToolResult) -> ToolResult:
 
 
 def without_remarks(content: str) -> str:
-    """A result's own text: what `with_remarks` put before it is for the model, and the user knows it."""
-    return content.partition("\n\n")[2] or content if content.startswith(_REMARKS) else content
+    """A result's own text: what `with_remarks` and a failure put before it is for the model, and the user knows it."""
+    own = content.partition("\n\n")[2] or content if content.startswith(_REMARKS) else content
+    return own.removeprefix(FAILED) or own
 
 
 def structured_beside(result: ToolResult) -> dict[str, Any] | None:

@@ -17,6 +17,7 @@ from fnmatch import fnmatchcase
 from typing import Any, cast
 from urllib.parse import unquote, urlsplit
 
+from console_app.domain.amounts import plural
 from console_app.domain.tools import ToolSpec
 
 _NAMES_A_FILE = re.compile(
@@ -115,7 +116,8 @@ def _less(counter: Counter[tuple[str, str]], keys: Sequence[tuple[str, str]]) ->
 
 def limits_of(spec: ToolSpec, arguments: Mapping[str, Any], max_parallel: int) -> list[Limit]:
     """Every limit that a call of `spec` with `arguments` comes under, the app's first."""
-    limits = [Limit(APP, max(max_parallel, 1), f"{max_parallel} calls are running, the most at once")]
+    most = max(max_parallel, 1)
+    limits = [Limit(APP, most, f"{plural(most, 'call')} {'is' if most == 1 else 'are'} running, the most at once")]
     if spec.server_limit is not None:
         most = max(spec.server_limit, 1)
         limits.append(Limit(("server", spec.server), most, f"server {spec.server} takes {most} at once"))

@@ -35,11 +35,11 @@ def lines(layered: LayeredSettings, paths: Paths, cwd: Path, arguments: Namespac
             yield json.dumps(value, ensure_ascii=False) if arguments.json else shown(value)
         case "set", [name, value]:
             path = _file(paths, cwd, project=arguments.project)
-            write_setting(path, name, value)
+            write_setting(path if arguments.project else path.resolve(), name, value)  # your own link stays one
             yield f"{name} is set in {path}{_outranked(layered, name, path)}"
         case "unset", [name]:
             path = _file(paths, cwd, project=arguments.project)
-            there = remove_setting(path, name)
+            there = remove_setting(path if arguments.project else path.resolve(), name)
             yield f"{name} is no longer set in {path}" if there else f"{path} does not set {name}"
         case "list", _:
             raise UsageError("config list takes no name.", "One setting: fanout config get NAME.")

@@ -12,6 +12,7 @@ from console_app.config.layers import LayeredSettings
 from console_app.config.paths import Paths, project_mcp, project_settings
 from console_app.config.setting_list import plain
 from console_app.domain.errors import UsageError
+from console_app.domain.safe_text import encodable
 from console_app.headless.json_outputs import PlaceEntry, PlacesReport, RuleEntry, SettingEntry, SettingsReport
 
 
@@ -32,7 +33,9 @@ def places(paths: Paths, cwd: Path, bundled: Sequence[Path]) -> PlacesReport:
         **{f"bundled {path.name.removesuffix('.json')}": path for path in bundled},
     }
     return PlacesReport(
-        places=tuple(PlaceEntry(name=name, path=str(path), exists=path.exists()) for name, path in named.items())
+        places=tuple(
+            PlaceEntry(name=name, path=encodable(str(path)), exists=path.exists()) for name, path in named.items()
+        )
     )
 
 

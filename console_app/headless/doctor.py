@@ -44,9 +44,14 @@ def cleaned(finding: Finding, redactor: Redactor) -> Finding:
     return replace(finding, says=redactor.clean(finding.says), do=redactor.clean(finding.do))
 
 
-def lines(findings: Sequence[Finding]) -> Iterator[str]:
-    """The findings for people, an area after the other."""
+def lines(findings: Sequence[Finding], *, from_the_top: bool = False) -> Iterator[str]:
+    """The findings for people, an area after the other, and how many are wrong: at the end, where a shell leaves the
+    eye, or `from_the_top`, with the areas first that something is wrong in."""
     area = ""
+    if from_the_top:
+        yield _verdict(findings)
+        ill = {finding.area for finding in findings if finding.state == "wrong"}
+        findings = sorted(findings, key=lambda finding: finding.area not in ill)
     for finding in findings:
         if finding.area != area:
             area = finding.area
@@ -54,8 +59,13 @@ def lines(findings: Sequence[Finding]) -> Iterator[str]:
         yield f"  {_GLYPHS[finding.state]} {one_line(finding.name, 40)}: {one_line(finding.says, 300)}"
         if finding.do:
             yield f"      {one_line(finding.do, 300)}"
+    if not from_the_top:
+        yield _verdict(findings)
+
+
+def _verdict(findings: Sequence[Finding]) -> str:
     wrong = sum(finding.state == "wrong" for finding in findings)
-    yield "Nothing is wrong." if not wrong else f"{wrong} thing{'s are' if wrong > 1 else ' is'} wrong."
+    return "Nothing is wrong." if not wrong else f"{wrong} thing{'s are' if wrong > 1 else ' is'} wrong."
 
 
 def as_json(findings: Sequence[Finding]) -> dict[str, object]:

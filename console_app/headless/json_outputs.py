@@ -70,6 +70,7 @@ class RunReport(Output):
     usage: UsageReport
     compaction: CompactionReport | None
     messages: tuple[Message, ...]
+    notices: tuple[str, ...] = ()  # what the run told besides, as that a text seems to call a tool and nothing was run
 
 
 class ParsedCallReport(Output):

@@ -17,7 +17,7 @@ from console_app.config.secret_sources import secrets_of_arguments, secrets_of_u
 from console_app.config.server_choice import ServerChoice
 from console_app.config.typed_server import command_problem
 from console_app.domain.errors import UsageError
-from console_app.domain.safe_text import one_line
+from console_app.domain.safe_text import encodable, one_line
 from console_app.headless.json_outputs import ImportableFile, ImportableReport, ImportableServer
 
 
@@ -127,7 +127,7 @@ def importable(file: ServerFile, *, home: Path, cwd: Path) -> ImportableReport:
         clients=tuple(
             ImportableFile(
                 client=client.client,
-                file=str(client.path),
+                file=encodable(str(client.path)),
                 problem=client.problem,
                 servers=tuple(
                     ImportableServer(name=name, starts=summary(fields), there=name in there)

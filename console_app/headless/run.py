@@ -96,7 +96,7 @@ def _writer(
         case "stream-json":
             return StreamJsonWriter(output)
         case "json":
-            return JsonWriter(output, lambda: report(transcript, session_id=engine.session_id))
+            return JsonWriter(output, lambda told: report(transcript, session_id=engine.session_id, notices=told))
         case "text":
             return ResultsWriter(output, transcript) if results_only else TextWriter(output, transcript)
 

@@ -7,10 +7,11 @@ meanwhile goes to standard error, a line each.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, Protocol, assert_never
 
 from console_app.domain import events as ev
+from console_app.domain.amounts import plural
 from console_app.domain.json_text import json_line
 from console_app.domain.messages import AssistantMessage
 from console_app.domain.safe_text import one_line, visible
@@ -61,17 +62,20 @@ class StreamJsonWriter:
 
 
 class JsonWriter:
-    """One JSON object when the run is over; `report` makes it."""
+    """One JSON object when the run is over; `report` makes it, with what the notices said."""
 
-    def __init__(self, output: OutputStreams, report: Callable[[], dict[str, Any]]) -> None:
+    def __init__(self, output: OutputStreams, report: Callable[[Sequence[str]], dict[str, Any]]) -> None:
         self._output = output
         self._report = report
+        self._notices: list[str] = []
 
     def write(self, event: ev.Event) -> None:
         """See Writer."""
+        if isinstance(event, ev.Notice) and event.level != "debug":
+            self._notices.append(event.text)
 
     def finish(self) -> None:
-        self._output.out(json_line(self._report()) + "\n")
+        self._output.out(json_line(self._report(self._notices)) + "\n")
 
 
 class TextWriter:
@@ -203,8 +207,7 @@ def compaction_line(event: ev.HistoryCompacted) -> str:
     """What became of the context."""
     if not event.covers:
         return "Compaction taken back: the model reads the whole conversation again."
-    count = "1 message" if event.covers == 1 else f"{event.covers:,} messages"
-    return f"Compacted: the model reads a summary in place of the oldest {count}."
+    return f"Compacted: the model reads a summary in place of the oldest {plural(event.covers, 'message')}."
 
 
 class Questions:
@@ -227,7 +230,7 @@ class Questions:
         return f"? {call.server} asks: {one_line(event.what, 160)} · {event.how}"
 
 
-def report(transcript: Transcript, *, session_id: str) -> dict[str, Any]:
+def report(transcript: Transcript, *, session_id: str, notices: Sequence[str] = ()) -> dict[str, Any]:
     """What a `json` run prints. `answer` is the text of the last answer; `messages` is the history it leaves."""
     answers = [
         message.content
@@ -252,6 +255,7 @@ def report(transcript: Transcript, *, session_id: str) -> dict[str, Any]:
         ),
         compaction=compaction and CompactionReport(summary=compaction.summary, covers=compaction.covers),
         messages=tuple(transcript.history),
+        notices=tuple(notices),
     ).model_dump()
 
 

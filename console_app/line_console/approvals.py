@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from console_app.conversation.calls import Calls
-from console_app.conversation.permissions import ApprovalDecision, Permissions, Scope, helpful_rules
+from console_app.conversation.permissions import ApprovalDecision, Permissions, Scope, helpful_rules, misfit
 from console_app.domain.approvals import Decision
 from console_app.domain.errors import UsageError
 from console_app.domain.risk import risk_of
@@ -17,7 +17,7 @@ from console_app.engine.engine import Engine
 from console_app.line_console.call_numbers import CallNumbers
 from console_app.line_console.dialogue import Dialogue
 from console_app.line_console.values import fill_in
-from console_app.line_console.wording import argument_lines, label_of
+from console_app.line_console.wording import argument_lines, brief_arguments, label_of
 
 _NUMBERS = re.compile(r"\d+(?:,\d+)*,?")
 
@@ -59,10 +59,22 @@ class LineApprovals:
         if spec is not None and (runs := self._engine.runs(spec, call.arguments or {})):
             lines.append(f"It runs {one_line(runs, 300)}")
         lines += argument_lines(call.arguments)
+        if spec is not None and (wrong := misfit(spec, call)):
+            lines.append(f"Warning: {one_line(wrong, 300)}.")
         if spec is not None and spec.changed:
             lines += ["The tool is another than you trusted:", spec.changed]
         lines.append(f"/approve {number}, /deny {number}, /edit {number} or /allow {number} decides.")
         self._dialogue.say("\n".join(lines))
+
+    def _say_again(self, call: CallView) -> None:
+        """A call that was said whole, in a line; whole again where its tool is another since."""
+        spec = self.spec_of(call)
+        if self._shown.get(call.id) != (spec.fingerprint if spec else ""):
+            self.say(call)
+            return
+        risk, arguments = risk_of(spec, call.arguments or {}), brief_arguments(call.arguments)
+        brief = f"{label_of(call)}{f': {arguments}' if arguments else ''}"
+        self._dialogue.say(f"Call {self._numbers.of(call.id)} needs approval, {risk.word}. {brief}")
 
     def spec_of(self, call: CallView) -> ToolSpec | None:
         """The call's tool as it is now, a server's or Fanout's own."""
@@ -132,8 +144,10 @@ class LineApprovals:
             self._dialogue.say("No call waits for approval.")
             return ""
         for call in calls:
-            self.say(call)
-        typed = await self._dialogue.ask("Which? Numbers with commas, all, or reads for all that only read.")
+            self._say_again(call)
+        typed = await self._dialogue.ask(
+            "Which? Numbers with commas, all, or reads for all that only read. A full stop alone leaves."
+        )
         first, _, comment = (typed or "").partition(" ")
         if first in ("all", "reads"):
             meant = [c for c in calls if first == "all" or risk_of(self.spec_of(c), c.arguments or {}).word == "reads"]

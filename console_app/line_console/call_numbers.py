@@ -35,7 +35,9 @@ class CallNumbers:
             for (session, call_id), number in self._numbers.items():
                 if number == int(word) and session == self._session and call_id in self.transcript.calls:
                     return self.transcript.calls[call_id]
-        raise UsageError(f"there is no call {word[:20] or '(a number is needed)'}", "/calls lists them.")
+        if not word:
+            raise UsageError("a call is named by its number", "/calls lists them.")
+        raise UsageError(f"there is no call {word[:20]}", "/calls lists them.")
 
     def named(self, calls: Iterable[CallView]) -> str:
         """`call 3`, `calls 3, 4 and 7`."""

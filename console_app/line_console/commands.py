@@ -15,6 +15,8 @@ from console_app.conversation.own_editor import edited
 from console_app.conversation.request_report import request_report
 from console_app.conversation.sessions import EXPORTS_ABOUT
 from console_app.conversation.shown_results import shown_text
+from console_app.domain.amounts import measured, plural
+from console_app.domain.call_spans import figures, spans_of
 from console_app.domain.errors import UsageError
 from console_app.domain.safe_text import one_line
 from console_app.domain.todo import TodoItem, TodoStatus
@@ -25,12 +27,13 @@ from console_app.line_console.line_command import LineCommand, Run
 from console_app.line_console.result_commands import ResultCommands
 from console_app.line_console.setting_commands import SettingCommands
 from console_app.line_console.values import fill_in
-from console_app.line_console.wording import brief_arguments, file_in_words, label_of, state_of
+from console_app.line_console.wording import brief_arguments, file_in_words, label_of, state_of, uncoloured
 
 if TYPE_CHECKING:
     from console_app.line_console.console import LineConsole
 
 MOST_FOUND = 30
+HEARD = 0.01  # seconds from which on a stretch of time is told beside others
 _TODO_STATES = {"start": TodoStatus.IN_PROGRESS, "done": TodoStatus.COMPLETED, "reopen": TodoStatus.PENDING}
 
 
@@ -78,7 +81,7 @@ class Commands:
         yield LineCommand("keys", "these commands, as /help", self._help)
         yield LineCommand("status", "the model, the mode, what runs and waits", self._status)
         yield LineCommand("stop", "stop what runs, as Ctrl+C", self._plain(c.stop))
-        yield LineCommand("steer", "say something to the turn that runs", c.conversation.steer, "WORDS")
+        yield LineCommand("steer", "say something to the turn that runs", self._steer, "WORDS")
         yield LineCommand("go", "send what is queued; begin without servers that still connect", self._go)
         yield LineCommand("unsend", "take the newest queued message back", self._unsend)
         yield LineCommand("draft", "send the message that was given back", self._draft)
@@ -122,6 +125,11 @@ class Commands:
 
         return run
 
+    async def _steer(self, rest: str) -> None:
+        if not rest:
+            raise UsageError("there is nothing to say", "Type it behind the name: /steer WORDS.")
+        await self._c.conversation.steer(rest)
+
     async def _retry(self, rest: str) -> None:
         if rest:
             self._c.calls.run_again(self._c.numbers.call(rest).id)
@@ -131,7 +139,7 @@ class Commands:
     async def _calls(self, rest: str) -> None:
         turn = self._c.numbers.transcript.turn
         calls = [] if turn is None else [call for step in turn.steps for call in step.batch.calls]
-        self._say(f"{len(calls)} calls." if calls else "The newest turn has no call.")
+        self._say(f"{plural(len(calls), 'call')}." if calls else "The newest turn has no call.")
         wanted = rest.casefold()
         shown = [call for call in calls if wanted in state_of(call) or (wanted == "failed" and _failed(call))]
         if calls and wanted:
@@ -146,10 +154,23 @@ class Commands:
         turn = next((one for one in turns if str(one.number) == rest), turns[-1] if turns and not rest else None)
         if turn is None:
             raise UsageError("there is no such turn")
+        now = self._c.services.clock()
+        sums = figures(turn, now)
+        also = ((sums.saved, "faster than sequential"), (sums.waited, "waited for you"), (sums.queued, "queued"))
+        said = ", ".join(f"{measured(seconds)} {what}" for seconds, what in also if seconds >= HEARD)
+        self._say(f"{plural(sums.calls, 'call')}, elapsed {measured(sums.wall)}{said and f', {said}'}.")
         for call in (call for step in turn.steps for call in step.batch.calls):
             at = (call.started_at or call.announced_at) - turn.started_at
-            ran = f", ran {call.duration_ms / 1000:.2f} s" if call.duration_ms else ""
-            self._say(f"  Call {self._c.numbers.of(call.id)}, {label_of(call)}: at {at:.2f} s{ran}, {state_of(call)}")
+            spent = {"queue": 0.0, "wait": 0.0, "run": 0.0}
+            for span in spans_of(call, now):
+                spent[span.phase] = spent.get(span.phase, 0.0) + span.seconds
+            words = (("queue", "queued"), ("wait", "waited for you"), ("run", "ran"))
+            parts = "".join(
+                f", {word} {measured(spent[phase])}"
+                for phase, word in words
+                if spent[phase] >= HEARD or (phase == "run" and call.started_at)
+            )
+            self._say(f"  Call {self._c.numbers.of(call.id)}, {label_of(call)}: at {at:.2f} s{parts}, {state_of(call)}")
 
     async def _show(self, rest: str) -> None:
         call = self._c.numbers.call(rest)
@@ -159,7 +180,7 @@ class Commands:
         if call.outcome is None:
             self._say("It has no result yet.")
         elif said := shown_text(call) or call.error or ("" if call.artifacts else "It gave no result."):
-            self._say(said)
+            self._say(uncoloured(said))
         for artifact in call.artifacts:
             self._say(f"File: {file_in_words(artifact)}, {artifact.path or artifact.uri}")
 
@@ -230,8 +251,10 @@ class Commands:
             raise UsageError("there is no such turn")
 
     async def _find(self, rest: str) -> None:
+        if not rest:
+            raise UsageError("there is nothing to look for", "Type it behind the name: /find WORDS.")
         found = 0
-        for turn in self._c.numbers.transcript.turns if rest else ():
+        for turn in self._c.numbers.transcript.turns:
             places = [("You", turn.prompt)]
             for step in turn.steps:
                 places.append(("Answer", step.text))
@@ -240,7 +263,7 @@ class Commands:
                 for line in text.splitlines():
                     if rest.casefold() in line.casefold() and (found := found + 1) <= MOST_FOUND:
                         self._say(f"  Turn {turn.number}, {where}: {one_line(line, 200)}")
-        self._say(f"{found} lines have it." if found else "Nothing has it.")
+        self._say(f"{plural(found, 'line')} with it." if found else "Nothing has it.")
 
     async def _clear(self, _rest: str) -> None:
         self._say("Nothing is drawn here. /new starts another session.")
@@ -251,9 +274,9 @@ class Commands:
             return
         hits, _ = await library.store.browse(rest)
         table = {f"{hit.info.id[:8]} {one_line(hit.info.title, 80)}": hit.info for hit in hits}
-        picked = await self._d.choose("Sessions", {n: f"{info.turns} turns" for n, info in table.items()})
-        acts = {"resume": "go on with it", "rename": "", "fork": "a copy", "export": "to a file", "delete": "for good"}
-        act = await self._d.choose("What with it?", acts) if picked else None
+        picked = await self._d.choose("Sessions", {n: plural(info.turns, "turn") for n, info in table.items()})
+        acts = {"resume": "go on with it", "rename": "", "fork": "a copy", "export": "to a file"}
+        act = await self._d.choose("What with it?", {**acts, "delete": "permanently"}) if picked else None
         if picked is None or act is None:
             return
         info = table[picked]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from console_app.domain.amounts import plural
 from console_app.domain.endpoint import VENDOR_URLS
 from console_app.domain.errors import FanoutError, UsageError
 from console_app.domain.safe_text import one_line
@@ -77,4 +78,4 @@ class ConnectCommand:
 def _amount(models: tuple[str, ...] | None) -> str:
     if models is None:
         return "with a key"
-    return f"{len(models)} model{'' if len(models) == 1 else 's'}"
+    return plural(len(models), "model")

@@ -183,6 +183,10 @@ class LineConsole:
         elif asked is None:
             self.send(line)
         elif (command := {**self.custom.by_name, **self.commands}.get(asked[0])) is None:
+            if asked[0] in self.custom.untrusted:
+                waits = "is a command of this project that waits for your trust: /trust shows it, and asks."
+                self.dialogue.say(f"/{asked[0]} {waits}")
+                return
             near = [name for name in (*self.commands, *self.custom.by_name) if name.startswith(asked[0][:2])]
             meant = f"Did you mean /{near[0]}? " if near else ""
             self.dialogue.say(f"There is no command /{one_line(asked[0], 40)}. {meant}/help lists them.")

@@ -25,11 +25,13 @@ class LineCustomCommands:
     def __init__(self, services: LineServices, ui: LineUi, send: Callable[..., None]) -> None:
         self._services, self._ui, self._send = services, ui, send
         self.by_name: Mapping[str, LineCommand] = {}
+        self.untrusted: frozenset[str] = frozenset()  # names of a project's commands that wait for trust
 
     async def read(self, taken: Iterable[str]) -> None:
         """Reads the files; what is wrong with one is a line. `taken` are the names that the console keeps."""
         found = await asyncio.to_thread(self._services.custom_commands)
         kept = set(taken)
+        self.untrusted = found.untrusted
         for one in found.commands:
             if one.name in kept:
                 path = one_line(str(one.path), 200)

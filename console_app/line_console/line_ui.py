@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 
+from console_app.domain.amounts import plural
 from console_app.domain.events import Event, Level
 from console_app.domain.safe_text import one_line
 from console_app.domain.transcript import Transcript
@@ -47,7 +48,7 @@ class LineUi:
         self._numbers.another_session(transcript)
         self._narrator.forget()
         turns = transcript.turns
-        self.dialogue.say(f"A session of {len(turns)} turn{'' if len(turns) == 1 else 's'} is open. /read reads one.")
+        self.dialogue.say(f"A session of {plural(len(turns), 'turn')} is open. /read reads one.")
         if turns:
             self.dialogue.say("It ended so:")
             self.read(turns[-1].number)

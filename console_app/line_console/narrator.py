@@ -10,6 +10,7 @@ from typing import assert_never
 
 from console_app.conversation.by_hand import without_success
 from console_app.domain import events as ev
+from console_app.domain.amounts import measured
 from console_app.domain.approvals import DecidedBy, Decision
 from console_app.domain.safe_text import one_line
 from console_app.domain.todo import TodoStatus
@@ -188,8 +189,8 @@ class Narrator:
     def _batch(self, event: ev.BatchFinished) -> None:
         if event.calls > 1:
             saved = (event.summed_ms - event.wall_ms) / 1000
-            faster = f", {saved:.1f} s faster than one after the other" if saved >= 0.1 else ""
-            self._say(f"All {event.calls} calls have ended after {event.wall_ms / 1000:.1f} s{faster}.")
+            faster = f", {saved:.1f} s faster than sequential" if saved >= 0.1 else ""
+            self._say(f"All {event.calls} calls have ended after {measured(event.wall_ms / 1000)}{faster}.")
 
     # A turn
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import os
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from console_app.config.web_browser import start_browser
+from console_app.conversation.clipboard import copy_in_tmux
 from console_app.conversation.copies import Copy, copies_of_answer, copies_of_texts, result_copy
 from console_app.conversation.opened_files import open_file
+from console_app.domain.amounts import plural
 from console_app.domain.errors import UsageError
 from console_app.domain.safe_text import one_line
 from console_app.domain.web_address import read_address
@@ -52,7 +55,8 @@ class ResultCommands:
         if picked is not None:
             text = table[picked].text
             self._d.send_raw(f"\x1b]52;c;{base64.b64encode(text.encode()).decode()}\x07")
-            self._say(f"Copied {len(text):,} characters.")
+            await copy_in_tmux(text, os.environ)
+            self._say(f"Copied {plural(len(text), 'character')}.")
         elif not table:
             self._say("There is nothing of it to copy yet." if rest else "There is no answer to copy yet.")
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, get_args
 
+from console_app.domain.amounts import plural
 from console_app.domain.approvals import ApprovalMode, CallPolicy
 from console_app.domain.errors import UsageError
 from console_app.domain.ports.provider import ProtocolMode, ReadsText, protocol_label, speaks
@@ -56,7 +57,7 @@ class SettingCommands:
         )
         yield LineCommand("mcp", "servers and their tools, switched on and off", servers.servers, "[SERVER]")
         yield LineCommand("tools", "servers and their tools, as /mcp", servers.servers, "[SERVER]")
-        yield LineCommand("reload", "read a changed mcp.json", servers.reload)
+        yield LineCommand("reload", "read changed commands and mcp.json", servers.reload)
         yield LineCommand("trust", "see what this project's files would do, and say yes or no", servers.trust)
         yield LineCommand("theme", "the colours of the console on a screen", self._theme, "[NAME]")
         yield LineCommand(
@@ -118,7 +119,9 @@ class SettingCommands:
             self._before_plan = self._c.permissions.mode
         if picked:
             released = self._c.permissions.use_mode(ApprovalMode(picked))
-            self._say(f"Approvals: {picked}, {abouts[picked]}. {released} calls that waited run now.")
+            runs = "runs" if released == 1 else "run"
+            now = f" {plural(released, 'call')} that waited {runs} now." if released else ""
+            self._say(f"Approvals: {picked}, {abouts[picked]}.{now}")
 
     async def _plan(self, _rest: str) -> None:
         there = self._c.permissions.mode is ApprovalMode.PLAN
@@ -145,19 +148,25 @@ class SettingCommands:
             removed = rule is not None and self._c.permissions.remove_rule(rule)
             self._say("The rule is removed." if removed else "That rule can't be removed here.")
             return
-        self._say(f"Approvals: {self._c.permissions.mode.value}. /mode changes it. {len(rows)} rules.")
+        self._say(f"Approvals: {self._c.permissions.mode.value}. /mode changes it. {plural(len(rows), 'rule')}.")
         for place, row in enumerate(rows, 1):
             self._say(f"  {place}. {row.action} {row.text}, {row.matches}, {row.source}")
 
     async def _theme(self, rest: str) -> None:
-        folders = (folder for folder in self._c.services.theme_dirs)
-        names = {path.stem: "" for folder in folders for path in sorted(folder.glob("*.toml"))}
-        picked = rest or await self._d.choose("Colours of the console on a screen", names)
-        if picked and picked not in names:
-            raise UsageError(f"there is no theme {one_line(picked, 40)}", "/theme lists them.")
+        picked = rest or await self._d.choose("Colours of the console on a screen", self._themes())
+        if picked:
+            self._check_theme(picked)
         if picked and self._c.services.remember_theme is not None:
             self._c.services.remember_theme(picked)
             self._say(f"The console on a screen opens with {picked}.")
+
+    def _themes(self) -> dict[str, str]:
+        folders = self._c.services.theme_dirs
+        return {path.stem: "" for folder in folders for path in sorted(folder.glob("*.toml"))}
+
+    def _check_theme(self, name: str) -> None:
+        if name not in self._themes():
+            raise UsageError(f"there is no theme {one_line(name, 40)}", "/theme lists them.")
 
     async def _config(self, rest: str) -> None:
         name, _, text = rest.partition(" ")
@@ -174,6 +183,8 @@ class SettingCommands:
             for one in settings:
                 self._say(self._c.services.redact(f"  {one.name}: {one.shown}, by {one.source}. {one.meaning}"))
             return
+        if name == "theme":
+            self._check_theme(text)
         await asyncio.to_thread(own.write, name, text)
         later = await asyncio.to_thread(own.take_effect, name)
         self._say(f"{name} is written to {own.path}. {later or 'It holds from now on.'}")

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, cast
 
+from console_app.domain.amounts import plural
 from console_app.domain.forms import FormField, fields_of
 from console_app.domain.safe_text import one_line
 from console_app.line_console.dialogue import Dialogue
@@ -18,7 +19,9 @@ async def fill_in(dialogue: Dialogue, schema: Mapping[str, Any], now: Mapping[st
     fields = fields_of(schema)
     values = {name: value for name, value in now.items() if name not in {field.name for field in fields}}
     if fields:
-        dialogue.say(f"{len(fields)} values. An empty line keeps what is there, {NOTHING} alone leaves a value out.")
+        dialogue.say(
+            f"{plural(len(fields), 'value')}. An empty line keeps what is there, {NOTHING} alone leaves a value unset."
+        )
     for place, field in enumerate(fields, 1):
         known = now.get(field.name, field.default)
         typed = await _value(dialogue, field, _part(schema, field.name), known, f"{place} of {len(fields)}")
@@ -49,12 +52,12 @@ async def _value(
 
 
 def _question(field: FormField, part: Mapping[str, Any], known: Any) -> str:
-    words = [one_line(field.title, 80) + (", required" if field.required else ", may be left out")]
+    words = [one_line(field.title, 80) + (", required" if field.required else ", optional")]
     if field.description:
         words.append(one_line(field.description, 300))
     match field.kind:
         case "switch":
-            words.append("yes or no")
+            words.append("boolean: yes or no")
         case "choice" | "choices" if field.choices:
             named = ", ".join(f"{n} {one_line(label, 60)}" for n, (_, label) in enumerate(field.choices, 1))
             words.append(f"{'one of' if field.kind == 'choice' else 'any of, with commas'}: {named}")

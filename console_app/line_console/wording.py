@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from console_app.conversation.shown_results import facts_of, shown_text
-from console_app.domain.amounts import size
+from console_app.domain.amounts import measured, size
 from console_app.domain.safe_text import one_line, visible
 from console_app.domain.tools import Artifact, CallState, Outcome
 from console_app.domain.transcript_parts import CallView, TurnView
 
 BRIEF = 160  # characters of a result or of arguments that are said by themselves
+_COLOURS = re.compile(r"\x1b\[[0-9;:]*m")
 _STATES = {
     CallState.ANNOUNCED: "preparing",
     CallState.WAITING: "needs approval",
@@ -51,8 +53,8 @@ def came_of(call: CallView) -> str:
     """How a call ended, and what came of it, in brief."""
     parts = [state_of(call)]
     if call.duration_ms:
-        parts.append(f"after {call.duration_ms / 1000:.1f} s")
-    text = shown_text(call)
+        parts.append(f"after {measured(call.duration_ms / 1000)}")
+    text = uncoloured(shown_text(call))
     text = text if call.outcome is Outcome.SUCCEEDED else call.error or text
     line = " ".join(parts) + (f": {one_line(text, BRIEF)}" if text else "")
     if (more := text.strip().count("\n")) > 0:
@@ -60,6 +62,11 @@ def came_of(call: CallView) -> str:
     if call.artifacts:
         line = f"{line.rstrip('.')}. Files: {'; '.join(map(file_in_words, call.artifacts))}"
     return line
+
+
+def uncoloured(text: str) -> str:
+    """Without the codes of a terminal's colours, which would be read out letter by letter."""
+    return _COLOURS.sub("", text)
 
 
 def file_in_words(file: Artifact) -> str:

@@ -17,8 +17,11 @@ _adapter: TypeAdapter[ContentBlock] = TypeAdapter(ContentBlock)
 
 
 def clean_result(result: dict[str, Any]) -> dict[str, Any]:
-    """A `tools/call` result with only blocks that the protocol knows."""
+    """A `tools/call` result with only blocks that the protocol knows; none where it names none, as servers do that
+    give structured content alone."""
     content: Any = result.get("content")
+    if content is None and result.get("resultType", "complete") == "complete":
+        return result | {"content": []}
     if not isinstance(content, list):
         return result
     listed = cast("list[Any]", content)

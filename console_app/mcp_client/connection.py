@@ -1,13 +1,14 @@
 """One server's life, held by one owner task: connecting, ready, lost, connecting again, stopped.
 
-The SDK wants a connection left by the task that entered it, so each connection lives in a task of its own and the
-owner starts these one after the other. A call that was on its way when it was lost fails, and is not sent again.
+The SDK wants a connection left by the task that entered it, so each lives in a task of its own, which the owner starts
+one after the other. A call on its way when it was lost fails, and is sent again only where the server never saw it.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +26,7 @@ from console_app.mcp_client import convert, faults
 from console_app.mcp_client.atlas_updates import AtlasUpdates
 from console_app.mcp_client.catalogue import Catalogue
 from console_app.mcp_client.channel import StartError, open_channel
-from console_app.mcp_client.faults import CallRefused, ConnectionLost
+from console_app.mcp_client.faults import CallRefused, ConnectionLost, SessionGone
 from console_app.mcp_client.listed_tools import ListedTools
 from console_app.mcp_client.server_log import ServerLog
 from console_app.mcp_client.shared import ConnectionEnding, Shared, to_the_end
@@ -125,13 +126,11 @@ class Connection:
 
     async def listed(self) -> None:
         """Returns once what the server offers beside tools is known, the server is down, or after a while."""
-        try:
+        with suppress(TimeoutError):
             async with asyncio.timeout(CALL_WAITS_SECONDS):
                 await self.settled()
                 if self.state is ServerState.READY:
                     await self.catalogue.listed.wait()
-        except TimeoutError:
-            return
 
     async def _own(self) -> None:
         losses = 0
@@ -311,20 +310,24 @@ class Connection:
         With `definition`, the hash of what was approved, it runs only while that is what the server lists; `accept`
         notes it as trusted.
         """
-        session = await self._session_for_call()
-        if session is None:
-            return convert.failed(self._not_ready())
         updates = AtlasUpdates(reporter, self._shared.files)
-        same = not definition or self.listed_tools.hashes.get(tool) == definition
-        if not same or (accept and not await self.accept(tool, definition)):
-            return convert.failed(f"{self.config.name}.{tool} {CHANGED}")
-        try:
-            result = await session.call(tool, arguments, updates, meta, call_id)
-        except ConnectionLost as lost:
-            return convert.failed(await self._lost(session, str(lost)))
-        except CallRefused as refused:
-            return convert.failed(str(refused))
-        return await updates.with_artifacts(await convert.converted(result, self._shared.files))
+        for again in (False, True):
+            session = await self._session_for_call()
+            if session is None:
+                return convert.failed(self._not_ready())
+            same = not definition or self.listed_tools.hashes.get(tool) == definition
+            if not same or (accept and not await self.accept(tool, definition)):
+                return convert.failed(f"{self.config.name}.{tool} {CHANGED}")
+            try:
+                result = await session.call(tool, arguments, updates, meta, call_id)
+                return await updates.with_artifacts(await convert.converted(result, self._shared.files))
+            except ConnectionLost as lost:
+                if not again and isinstance(lost, SessionGone):
+                    continue  # it was not run: it goes out once more in a new session
+                return convert.failed(await self._lost(session, str(lost)))
+            except CallRefused as refused:
+                return convert.failed(str(refused))
+        raise AssertionError("the second time ends it")
 
     async def _ready_session(self) -> ServerSession:
         session = await self._session_for_call()
@@ -357,16 +360,14 @@ class Connection:
     @property
     def _just_ended(self) -> bool:
         # The owner hasn't got round to it yet: a call sent now would fail without ever having been sent.
-        return self.state is ServerState.READY and self._session is not None and self._session.ended.is_set()
+        return self.state is ServerState.READY and self._session is not None and self._session.over
 
     async def _lost(self, session: ServerSession, reason: str) -> str:
         """What to tell of a call that was running when the connection ended; waits a moment for the reason."""
         name = self.config.name
         if self._session is session and not self._stopping:
-            try:
+            with suppress(TimeoutError):  # then without a reason
                 await asyncio.wait_for(self._moved.wait(), LOST_SECONDS)
-            except TimeoutError:
-                pass  # then without a reason
         if self._stopping:
             return f"{name} was stopped during the call."
         reason = self.reason or reason

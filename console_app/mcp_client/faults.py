@@ -20,6 +20,10 @@ class ConnectionLost(Exception):
     """The connection ended while a call was waiting for its answer; the text says how, "" where that isn't known."""
 
 
+class SessionGone(ConnectionLost):
+    """The server knows the session no more, so it has not even looked at what was asked."""
+
+
 class CallRefused(Exception):
     """The server answered a call with a protocol error, or with something that doesn't fit the tool. One line."""
 

@@ -22,6 +22,7 @@ from console_app.mcp_client import faults
 from console_app.mcp_client.callback import SignInRefused
 from console_app.mcp_client.lines import LARGEST_LINE
 from console_app.mcp_client.oauth import BearerAuth
+from console_app.mcp_client.own_answer import OwnEvents, own_answer, request_id
 from console_app.mcp_client.shallow import taken_aside, taken_events
 from console_app.mcp_client.sign_in import SIGN_IN_STEP
 from console_app.mcp_client.wire import Streams
@@ -154,22 +155,34 @@ class _LimitedTransport(httpx2.AsyncHTTPTransport):
         if request.extensions.get(SIGN_IN_STEP):
             return await _sign_in_step(super().handle_async_request, request)
         response = await super().handle_async_request(request)
-        return _CheckedResponse(
+        checked = _CheckedResponse(
             response.status_code, headers=response.headers, stream=response.stream, extensions=response.extensions
         )
+        if request.method == "POST" and checked.is_success:
+            checked.answers = request_id(await request.aread())
+        return checked
 
 
 class _CheckedResponse(httpx2.Response):
-    """What is nested too deep for the SDK to read, or is too much, is cut out of it, and the rest is read."""
+    """What is nested too deep for the SDK to read, or is too much, is cut out of it, and the rest is read.
+
+    `answers` is the id of the request that it came for, None where that was none.
+    """
+
+    answers: int | None = None
 
     async def aiter_bytes(self, chunk_size: int | None = None) -> AsyncGenerator[bytes]:
         kind = self.headers.get("content-type", "").lower()
         if kind.startswith("text/event-stream"):
-            async for piece in taken_events(super().aiter_bytes(chunk_size), LARGEST_LINE):
+            events = taken_events(super().aiter_bytes(chunk_size), LARGEST_LINE)
+            if self.answers is not None:
+                events = OwnEvents(self.answers).of(events, LARGEST_LINE)
+            async for piece in events:
                 yield piece
         elif kind.startswith("application/json"):
             whole = b"".join([piece async for piece in self._limited(chunk_size)])
-            yield await taken_aside(whole.removeprefix(codecs.BOM_UTF8))
+            whole = await taken_aside(whole.removeprefix(codecs.BOM_UTF8))
+            yield whole if self.answers is None else await own_answer(whole, self.answers)
         else:
             async for piece in self._limited(chunk_size):
                 yield piece

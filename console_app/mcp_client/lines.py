@@ -6,8 +6,10 @@ a line over the limit is thrown away as it arrives; what is kept of it is enough
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass
+from typing import Any
 
 LARGEST_LINE = 32 * 1024 * 1024  # bytes
 ENDLESS = 8  # times the limit: such a line is taken to have no end
@@ -23,6 +25,18 @@ def find_id(head: bytes, tail: bytes) -> int | None:
     """The id of the request that a line answers, from its two ends; None when neither shows it."""
     match = _ID_FIRST.search(head) or _ID_LAST.search(tail)
     return int(match[1]) if match else None
+
+
+def members(line: bytes) -> list[bytes]:
+    """The messages of a batch, each as a line of its own: 2025-03-26 has them. Empty for what is none."""
+    if not line.lstrip().startswith(b"[") or b'"jsonrpc"' not in line:
+        return []
+    try:
+        listed: Any = json.loads(line)
+        whole = all(isinstance(each, dict) and "jsonrpc" in each for each in listed)
+        return [json.dumps(each).encode() for each in listed] if whole else []
+    except (ValueError, RecursionError):
+        return []
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +82,12 @@ class LineSplitter:
             self._parts, self._size, self._head, self._tail = [], 0, None, b""
         self._add(rest, found)
         return found
+
+    def end(self) -> list[bytes]:
+        """Nothing more comes; gives the JSON object that stands whole on the last line, which no line break ended."""
+        rest = b"" if self._head is not None else b"".join(self._parts)
+        self._parts, self._size = [], 0
+        return [rest] if rest.rstrip().endswith(b"}") else []
 
     def _add(self, piece: bytes, found: list[bytes | Oversized]) -> None:
         if not piece:

@@ -12,7 +12,7 @@ import os
 import signal
 import sys
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, cast
 
@@ -107,13 +107,15 @@ class ServerProcess(asyncio.SubprocessProtocol):
         if fd != 1:
             self._log.write(data)
             return
-        for line in self._splitter.feed(data):
-            self._lines.append(line)
-            self.waiting += weight(line)
+        self._keep(self._splitter.feed(data))
         if self.waiting > READ_AHEAD and not self._paused:
             self._paused = True
             self._stdout().pause_reading()
         self._arrived.set()
+
+    def _keep(self, lines: Sequence[bytes | Oversized]) -> None:
+        self._lines.extend(lines)
+        self.waiting += sum(map(weight, lines))
 
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
         """The server closed one of its ends."""
@@ -128,6 +130,7 @@ class ServerProcess(asyncio.SubprocessProtocol):
         asyncio.get_running_loop().call_later(_LAST_OUTPUT, self._end_output)
 
     def _end_output(self) -> None:
+        self._keep(self._splitter.end())
         self.output_ended = True
         self._arrived.set()
 

@@ -11,7 +11,7 @@ from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequen
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from mcp import Client, MCPError
 from mcp.shared.exceptions import UrlElicitationRequiredError
@@ -40,7 +40,7 @@ from console_app.mcp_client.asking import Asking
 from console_app.mcp_client.callbacks import Callbacks
 from console_app.mcp_client.changes import ChangeNotices, listen
 from console_app.mcp_client.exchange import Exchanges
-from console_app.mcp_client.faults import CallRefused, ConnectionLost
+from console_app.mcp_client.faults import CallRefused, ConnectionLost, SessionGone
 from console_app.mcp_client.offers import Offers, PromptMessage, ResourceContent, ResourceTemplate, ServerPrompt
 from console_app.mcp_client.running_calls import WireCall, current_call
 from console_app.mcp_client.schema_check import check_schema
@@ -49,6 +49,8 @@ from console_app.mcp_client.structured_results import OutputSchemas
 from console_app.mcp_client.wire import Streams, Wire
 
 SESSION_TERMINATED = "Session terminated"  # the SDK's words for a 404 on a session
+LAST_ANSWERS: Final = 2.0  # seconds for those of other calls, once a server knows the session no more
+_NO_SESSION: Final = ("HTTP 404", "HTTP 400")  # how a server refuses one that it doesn't know
 _PAGE_SECONDS = 600.0  # that a call waits for what the user does on a page it can't do without
 T = TypeVar("T")
 
@@ -92,6 +94,7 @@ class ServerSession:
         self._surroundings = surroundings
         self._refusal = refusal
         self._tokens = itertools.count(1)
+        self._gone = False  # the server knows it no more
         self._outputs = OutputSchemas()
         # On the instance, which the SDK looks at: its own judging is not bounded (structured_results).
         client.session.validate_tool_result = self._outputs.validate_tool_result
@@ -250,13 +253,33 @@ class ServerSession:
         except CallRefused:
             return
 
+    @property
+    def over(self) -> bool:
+        """Whether nothing more should be asked: no answer would come."""
+        return self._gone or self.ended.is_set()
+
+    def _end(self) -> None:
+        """It is to be begun anew; what else runs may still have its own answer."""
+        self._gone = True
+        if self._wire.runs_others():
+            asyncio.get_running_loop().call_later(LAST_ANSWERS, self.ended.set)
+        else:
+            self.ended.set()
+
+    def _forgotten(self, error: MCPError) -> bool:
+        """Whether it answered that it has no such session, with a JSON error beside the 404 or 400 that says so."""
+        return self._refusal().startswith(_NO_SESSION) and "session" in error.message.lower()
+
     @contextmanager
     def _plain_errors(self) -> Generator[None]:
         """What the SDK raises of a request, as ConnectionLost or CallRefused."""
         try:
             yield
         except MCPError as error:
-            if error.code == CONNECTION_CLOSED or error.message == SESSION_TERMINATED:
+            if error.message == SESSION_TERMINATED or self._forgotten(error):
+                self._end()
+                raise SessionGone(faults.protocol_reason(error.message)) from error
+            if error.code == CONNECTION_CLOSED:
                 # The owner can't see this of an HTTP connection: listing the tools shows whether it still holds.
                 self.changes.add("tools")
                 raise ConnectionLost(faults.protocol_reason(error.message)) from error
@@ -266,7 +289,7 @@ class ServerSession:
                 f"The server's answer doesn't fit the protocol ({faults.first_problem(error)})."
             ) from error
         except (ValueError, RuntimeError) as error:
-            # A result that doesn't fit the tool's output schema; arguments that JSON can't carry.
+            # Arguments that JSON can't carry.
             raise CallRefused(str(error).partition("\n")[0]) from error
 
 

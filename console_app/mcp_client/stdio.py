@@ -21,7 +21,7 @@ from mcp_types import INTERNAL_ERROR, ErrorData, JSONRPCError, JSONRPCMessage, j
 from console_app.domain.safe_text import one_line
 from console_app.mcp_client import faults
 from console_app.mcp_client.fewer_values import fewer
-from console_app.mcp_client.lines import LARGEST_LINE, Oversized, find_id, weight
+from console_app.mcp_client.lines import LARGEST_LINE, Oversized, find_id, members, weight
 from console_app.mcp_client.process import ServerProcess
 from console_app.mcp_client.progress_flood import ProgressFlood
 from console_app.mcp_client.server_log import ServerLog
@@ -96,6 +96,11 @@ class StdioConversation:
         self._garbage_size += weight(line)
         if isinstance(line, bytes) and len(line) >= LARGE:
             line = await asyncio.to_thread(fewer, line)
+        if isinstance(line, bytes) and line.lstrip().startswith(b"["):
+            batch = await asyncio.to_thread(members, line)
+            for each in batch:
+                await self._pass_on(each, to_sdk, handshake, 0)
+            line = b"" if batch else line
         message = self._oversized(line) if isinstance(line, Oversized) else self._message(line)
         if self._garbage_size > MOST_GARBAGE:
             raise StdioFault(f"wrote more than {MOST_GARBAGE // 2**20} MB in a row that hold no MCP message")

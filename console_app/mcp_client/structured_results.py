@@ -8,6 +8,7 @@ can't be judged within the bound is taken as it is, as a result without a schema
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -61,11 +62,13 @@ class OutputSchemas:
         self._schemas = {tool.name: tool.output_schema for tool in tools if tool.output_schema is not None}
 
     async def validate_tool_result(self, name: str, result: CallToolResult) -> None:
-        """In place of the SDK's method of this name. Raises RuntimeError where the result isn't what was said."""
+        """In place of the SDK's method of this name: a result that isn't what was said is a failure. The call has run,
+        so what it gave is told with that, where the SDK drops it."""
         if (schema := self._schemas.get(name)) is None:
             return
         if result.structured_content is None:
-            raise RuntimeError(f"Tool {name} has an output schema but did not return structured content")
+            _refuse(result, f"Tool {name} has an output schema but did not return structured content.")
+            return
         given = result.structured_content
         if cut_of(given):
             return  # its beginning, with words in place of the rest
@@ -74,7 +77,19 @@ class OutputSchemas:
         else:
             problem = await asyncio.to_thread(judged, schema, given)
         if problem:
-            raise RuntimeError(f"Invalid structured content returned by tool {name}: {problem}")
+            _refuse(result, f"Invalid structured content returned by tool {name}: {problem}")
+
+
+def _refuse(result: CallToolResult, problem: str) -> None:
+    """Makes a failure of a result that came; all of it stands behind what speaks against it."""
+    from mcp_types import TextContent
+
+    given = list(result.content)
+    if result.structured_content is not None and not any(block.type == "text" for block in given):
+        given.append(TextContent(type="text", text=json.dumps(result.structured_content, ensure_ascii=False)))
+    said = f"{problem}\nWhat it gave:" if given else problem
+    result.content = [TextContent(type="text", text=said), *given]
+    result.is_error = True
 
 
 def judged(schema: Mapping[str, Any], value: Any) -> str:

@@ -83,6 +83,11 @@ class Wire:
         """A call has its answer, or nobody waits for it any more."""
         self._calls.close(call, abandoned=abandoned)
 
+    def runs_others(self) -> bool:
+        """Whether calls run beside the one whose task this is."""
+        own = current_call.get()
+        return any(call is not own for call in self._calls.running())
+
     def around(self, transport: AbstractAsyncContextManager[Streams]) -> Transport:
         """The same transport, watched."""
         return cast("Transport", self._around(transport))

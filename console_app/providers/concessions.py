@@ -62,12 +62,14 @@ class Concessions:
         return replace(request, messages=tuple(map(self._message, request.messages)))
 
     def applied(self, body: dict[str, Any]) -> dict[str, Any]:
-        """`body` with the signatures, schemas and the token limit that the endpoint takes; changed in place."""
+        """`body` with the signatures, roles, schemas and the token limit that the endpoint takes; changed in place."""
         if self.refused.unsigned:
             _sign(body)
         if self.refused.no_blanks:
             for message in _blank(body):
                 message["content"] = ""
+        if self.refused.no_system and _system(body):
+            _join_system(body)
         if self.refused.keywords:
             schema_keywords.leave_out(body, self.refused.keywords)
         self._limit(body)
@@ -130,6 +132,9 @@ class Concessions:
             case Refused.BLANK if not refused.no_blanks and _blank(body):
                 refused.no_blanks = True
                 return Concession("answers without text", "with an empty one")
+            case Refused.SYSTEM if not refused.no_system and _system(body):
+                refused.no_system = True
+                return Concession("a system message", "with its words before the first message")
             case Refused.KEYWORD if found := schema_keywords.refused_in(words, body) - refused.keywords:
                 refused.keywords |= found
                 return Concession(f"{', '.join(sorted(found))} in the tools' parameters")
@@ -196,6 +201,26 @@ def _blank(body: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The answers of a chat body that are nothing but calls."""
     messages = [obj(one) for one in arr(body.get("messages"))]
     return [one for one in messages if one.get("role") == "assistant" and one.get("content", "") is None]
+
+
+def _system(body: Mapping[str, Any]) -> bool:
+    """Whether a chat body begins with a message of the system."""
+    return obj(next(iter(arr(body.get("messages"))), None)).get("role") == "system"
+
+
+def _join_system(body: dict[str, Any]) -> None:
+    """The words of the system begin the first message of the user."""
+    system, *rest = map(obj, arr(body["messages"]))
+    if not rest or rest[0].get("role") != "user":
+        body["messages"] = [{"role": "user", "content": system["content"]}, *rest]
+        return
+    words, said = system["content"], rest[0]["content"]
+    joined = f"{words}\n\n{said}" if isinstance(words, str) and isinstance(said, str) else _parts(words) + _parts(said)
+    body["messages"] = [rest[0] | {"content": joined}, *rest[1:]]
+
+
+def _parts(content: Any) -> list[Any]:
+    return arr(content) if isinstance(content, list) else [{"type": "text", "text": content}]
 
 
 def _sign(body: Mapping[str, Any]) -> None:

@@ -73,9 +73,19 @@ class Refused(Enum):
     ID = auto()  # of a call
     BLANK = auto()  # content that is null, of an answer of nothing but calls
     KEYWORD = auto()  # of the tools' schemas
+    SYSTEM = auto()  # a message of the system (Gemma's template, o1-mini)
 
 
 _PARTS: tuple[tuple[Refused, re.Pattern[str]], ...] = (
+    (
+        Refused.SYSTEM,
+        re.compile(
+            r"(system|developer)[ _]?(role|messages?|prompts?|instructions?) (is |are )?not (supported|enabled|allowed)"
+            r"|(not|n't) support .{0,12}system['\"`]?( (role|messages?|prompts?|instructions?)| with|$)"
+            r"|role.{0,6}['\"`]system['\"`] (is )?not (supported|allowed)",
+            re.IGNORECASE,
+        ),
+    ),
     (
         Refused.SIGNATURE,
         re.compile(

@@ -116,7 +116,7 @@ def _by_status(make: _Maker, status: int, line: str, code: str, headers: Mapping
         case 403:
             return make.error(f"refused the request (403){tail}", "The key may lack access to this model or region.")
         case 404:
-            hint = "See `fanout models` for its models; a base URL for OpenAI formats ends in /v1, for Anthropic not."
+            hint = "See /model or `fanout models`; a base URL for OpenAI formats ends in /v1, for Anthropic not."
             knows = f"knows no model {where.model}, or no such path" if where.model else "has no such path"
             return make.error(f"{knows} (404){tail}", hint)
         case 407:

@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
+from console_app.servers.counts import counted
 from console_app.servers.csv_chart import ChartRequest, svg
 from console_app.servers.csv_summary import described, summarize
 from console_app.servers.csv_table import CsvTable, read_table
@@ -53,7 +54,7 @@ async def summarize_multiple_csvs(arguments: Arguments, context: CallContext) ->
     if not summaries:
         raise ToolFailedError("None of the files could be read.\n" + "\n".join(texts))
     rows = sum(summary["rows"] for summary in summaries)
-    texts.append(f"{len(summaries)} of {len(paths)} files read, {rows:,} rows in all.")
+    texts.append(f"{len(summaries)} of {counted(len(paths), 'file')} read, {counted(rows, 'row')} in all.")
     return ToolOutput("\n\n".join(texts), {"files": summaries, "failures": failures})
 
 

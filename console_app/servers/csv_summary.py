@@ -8,6 +8,7 @@ import statistics
 from collections import Counter
 from typing import Any, Final
 
+from console_app.servers.counts import counted
 from console_app.servers.csv_table import SEPARATORS, CsvTable, is_missing
 
 _DATE: Final = re.compile(r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}.*)?")
@@ -30,11 +31,11 @@ def summarize(table: CsvTable) -> dict[str, Any]:
 
 def described(summary: dict[str, Any]) -> str:
     """The summary as text."""
-    size = f"{summary['rows']:,} rows, {summary['column_count']} columns"
+    size = f"{counted(summary['rows'], 'row')}, {counted(summary['column_count'], 'column')}"
     head = f"{summary['file']}: {size}, {summary['separator']}-separated"
     lines = [_line(column) for column in summary["columns"]]
     more = summary["column_count"] - len(lines)
-    return "\n".join((head, *lines, *([f"[{more} more columns]"] if more else [])))
+    return "\n".join((head, *lines, *([f"[{counted(more, 'more column')}]"] if more else [])))
 
 
 def _column(table: CsvTable, name: str) -> dict[str, Any]:

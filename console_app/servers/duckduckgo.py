@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+from console_app.servers.counts import counted
 from console_app.servers.stdio_server import StdioServer
 from console_app.servers.tool import Arguments, CallContext, Tool, ToolFailedError, ToolOutput
 from console_app.servers.web_pages import PageError, PageFetcher
@@ -55,7 +56,7 @@ async def search_and_fetch(arguments: Arguments, context: CallContext) -> ToolOu
     endpoint = os.environ.get(URL_VARIABLE, "")
     context.progress(0, None, f"searching for {query}")
     found = await asyncio.to_thread(_search, query, most, endpoint)
-    context.progress(1, None, f"reading {len(found)} pages")
+    context.progress(1, None, f"reading {counted(len(found), 'page')}")
     fetcher = fetcher_for(os.environ)
     results = await asyncio.gather(*(_read(fetcher, one) for one in found))
     if not results:

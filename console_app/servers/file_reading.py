@@ -10,6 +10,7 @@ import stat
 from dataclasses import dataclass
 from typing import Final, TextIO
 
+from console_app.servers.counts import counted
 from console_app.servers.folders import FolderEntry
 from console_app.servers.tool import ToolFailedError
 
@@ -84,7 +85,7 @@ def _excerpt(text: _Lines, place: FolderEntry, offset: int, limit: int) -> Excer
     for number in range(1, offset):
         if not text.next() or text.given_up:
             text.check()
-            raise ToolFailedError(f"{place.written} has only {number - 1} lines.")
+            raise ToolFailedError(f"{place.written} has only {counted(number - 1, 'line')}.")
     lines: list[str] = []
     size = 0
     while len(lines) < limit and size < MOST_TEXT:
@@ -94,7 +95,7 @@ def _excerpt(text: _Lines, place: FolderEntry, offset: int, limit: int) -> Excer
         lines.append(line)
         size += len(line)
     if not lines and offset > 1:
-        raise ToolFailedError(f"{place.written} has only {offset - 1} lines.")
+        raise ToolFailedError(f"{place.written} has only {counted(offset - 1, 'line')}.")
     return Excerpt("".join(lines), offset, offset + len(lines) - 1, text.has_more())
 
 

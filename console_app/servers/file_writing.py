@@ -10,6 +10,7 @@ import stat
 from dataclasses import dataclass
 from typing import Final
 
+from console_app.servers.counts import counted
 from console_app.servers.file_reading import is_binary
 from console_app.servers.folders import FolderEntry
 from console_app.servers.tool import ToolFailedError
@@ -60,7 +61,8 @@ def write_text(place: FolderEntry, content: str) -> str:
     data = _encoded(content)
     existed = save(place, data, None)
     lines = content.count("\n") + bool(content and not content.endswith("\n"))
-    return f"{'Replaced' if existed else 'Created'} {place.written}: {lines:,} lines, {len(data):,} bytes."
+    size = f"{counted(lines, 'line')}, {counted(len(data), 'byte')}"
+    return f"{'Replaced' if existed else 'Created'} {place.written}: {size}."
 
 
 def edit_text(place: FolderEntry, old: str, new: str, *, every: bool) -> str:
@@ -83,8 +85,7 @@ def edit_text(place: FolderEntry, old: str, new: str, *, every: bool) -> str:
     except EditError as error:
         raise ToolFailedError(f"{place.written}: {error}") from error
     save(place, _encoded(changed), stamp)
-    places = "1 place" if count == 1 else f"{count} places"
-    return f"Changed {places} in {place.written}.\n{_diff(text, changed, place.written)}"
+    return f"Changed {counted(count, 'place')} in {place.written}.\n{_diff(text, changed, place.written)}"
 
 
 def _encoded(text: str) -> bytes:
@@ -97,7 +98,8 @@ def _encoded(text: str) -> bytes:
 def _diff(before: str, after: str, name: str) -> str:
     lines = list(difflib.unified_diff(before.splitlines(), after.splitlines(), name, name, n=2, lineterm=""))
     more = len(lines) - MOST_DIFF_LINES
-    return "\n".join((*lines[:MOST_DIFF_LINES], *([f"[{more} more lines of the change]"] if more > 0 else [])))
+    rest = [f"[{counted(more, 'more line')} of the change]"] if more > 0 else []
+    return "\n".join((*lines[:MOST_DIFF_LINES], *rest))
 
 
 def save(place: FolderEntry, data: bytes, expected: Stamp | None) -> bool:

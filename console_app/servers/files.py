@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from console_app.servers import file_reading, file_writing
+from console_app.servers.counts import counted
 from console_app.servers.folders import FolderEntry, allowed_folders
 from console_app.servers.stdio_server import StdioServer
 from console_app.servers.tool import Arguments, CallContext, Tool, ToolFailedError
@@ -110,7 +111,7 @@ def _found(matches: list[dict[str, Any]], account: dict[str, Any] | None, reques
         lines.append(f"[the first {len(matches)}; there are more: narrow the search, or raise max_results]")
     elif not matches:
         skipped = f", {account['skipped']:,} passed over as binary, too large or unreadable"
-        return f"Nothing found in {account['files']:,} files{skipped if account['skipped'] else ''}."
+        return f"Nothing found in {counted(account['files'], 'file')}{skipped if account['skipped'] else ''}."
     return "\n".join(lines)
 
 

@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
+from console_app.servers.counts import counted
 from console_app.servers.order_store import STATUSES, Order, OrderStore, data_file
 from console_app.servers.stdio_server import StdioServer
 from console_app.servers.tool import Arguments, CallContext, Tool, ToolFailedError, ToolOutput
@@ -50,8 +51,9 @@ async def find_orders(arguments: Arguments, context: CallContext) -> ToolOutput:
 async def revenue_summary(arguments: Arguments, context: CallContext) -> ToolOutput:
     """Sums by customer and status."""
     revenue = await asyncio.to_thread(_store().revenue)
-    lines = [f"Total revenue: {_money(revenue.cents)} from {revenue.orders} orders, cancelled ones left out.", ""]
-    lines += [f"{name}: {_money(cents)} ({count} orders)" for name, count, cents in revenue.by_customer]
+    total = f"{_money(revenue.cents)} from {counted(revenue.orders, 'order')}"
+    lines = [f"Total revenue: {total}, cancelled ones left out.", ""]
+    lines += [f"{name}: {_money(cents)} ({counted(count, 'order')})" for name, count, cents in revenue.by_customer]
     lines += ["", "By status: " + ", ".join(f"{count} {name} ({_money(c)})" for name, count, c in revenue.by_status)]
     data = {
         "total_revenue": _dollars(revenue.cents),

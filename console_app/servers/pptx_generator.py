@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 
+from console_app.servers.counts import counted
 from console_app.servers.saving import file_name, name_from, save_new
 from console_app.servers.stdio_server import StdioServer
 from console_app.servers.tool import Arguments, CallContext, FileLink, Tool, ToolFailedError, ToolOutput
@@ -25,8 +26,7 @@ async def markdown_to_pptx(arguments: Arguments, context: CallContext) -> ToolOu
     wanted_name = arguments.get("file_name") or ""
     name = file_name(wanted_name, SUFFIX) if wanted_name.strip() else ""
     file, count = await asyncio.to_thread(_make, markdown, name)
-    slides = "1 slide" if count == 1 else f"{count} slides"
-    return ToolOutput(f"Saved {file.path} ({slides}).", files=(file,))
+    return ToolOutput(f"Saved {file.path} ({counted(count, 'slide')}).", files=(file,))
 
 
 def _make(markdown: str, name: str) -> tuple[FileLink, int]:

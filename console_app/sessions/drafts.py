@@ -1,7 +1,7 @@
 """What was written and not sent: a small file a session, so that it outlives a crash and a switch of sessions.
 
-A session that has not begun has no id yet; its draft is kept by the working folder, and belongs to the console that
-wrote it as long as that one runs.
+A session that has not begun has no id yet; its draft is kept by the working folder and the process, and belongs to the
+console that wrote it as long as that one runs: two consoles in one folder keep one each.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class PromptDrafts:
     @staticmethod
     def of_new(working_folder: Path) -> str:
         """What stands in place of a session's id before it has one."""
-        return _NEW + hashlib.sha256(str(working_folder).encode()).hexdigest()[:32]
+        return _NEW + hashlib.sha256(os.fsencode(working_folder)).hexdigest()[:32]
 
     def keep(self, session_id: str, draft: PromptDraft) -> None:
         """Keeps it in place of the one before; one without text is forgotten. A full disk is logged. A command that
@@ -65,17 +65,26 @@ class PromptDrafts:
             log.warning("what is being written can't be kept: %s", error)
 
     def read(self, session_id: str) -> PromptDraft | None:
-        """The draft of a session, or None."""
+        """The draft of a session, or None. Of one that has not begun it is the newest whose console runs no more, and
+        this console's from now on."""
         path = self._path(session_id)
         if session_id in self._kept or path is None:
             return self._kept.get(session_id)
-        record = read_record(path)
-        text, cursor, pastes = record.get("text"), record.get("cursor"), record.get("pastes")
-        if not isinstance(text, str) or (session_id.startswith(_NEW) and _runs_elsewhere(record.get("pid"))):
-            return None
-        return PromptDraft(
-            text, _place(cursor), texts(cast("dict[str, Any]", pastes)) if isinstance(pastes, dict) else {}
-        )
+        if not session_id.startswith(_NEW):
+            return _draft_of(read_record(path))
+        for left in sorted(path.parent.glob(f"{session_id}*.json"), key=_written, reverse=True):
+            record = read_record(left)
+            draft, owner = _draft_of(record), left.stem.removeprefix(session_id).removeprefix("-")
+            if draft is None or _runs_elsewhere(int(owner) if owner.isdigit() else record.get("pid")):
+                continue
+            try:
+                left.replace(path)
+            except FileNotFoundError:
+                continue  # another console has just taken it
+            except OSError as error:
+                log.warning("the draft %s can't be taken over: %s", left, error)
+            return draft
+        return None
 
     def forget(self, session_id: str) -> None:
         """It was sent, or taken away."""
@@ -87,13 +96,28 @@ class PromptDrafts:
                 log.warning("the draft %s can't be removed: %s", path, error)
 
     def _path(self, session_id: str) -> Path | None:
-        return None if self._folder is None else self._folder / f"{session_id}.json"
+        owner = f"-{os.getpid()}" if session_id.startswith(_NEW) else ""
+        return None if self._folder is None else self._folder / f"{session_id}{owner}.json"
 
     def _prune(self, folder: Path) -> None:
         files = list(folder.glob("*.json"))
         if len(files) > MOST:
-            for path in sorted(files, key=lambda file: file.stat().st_mtime)[:-MOST]:
+            for path in sorted(files, key=_written)[:-MOST]:
                 path.unlink(missing_ok=True)
+
+
+def _written(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except OSError:  # it has just gone
+        return 0.0
+
+
+def _draft_of(record: Mapping[str, Any]) -> PromptDraft | None:
+    text, cursor, pastes = record.get("text"), record.get("cursor"), record.get("pastes")
+    if not isinstance(text, str):
+        return None
+    return PromptDraft(text, _place(cursor), texts(cast("dict[str, Any]", pastes)) if isinstance(pastes, dict) else {})
 
 
 def _place(cursor: object) -> tuple[int, int]:

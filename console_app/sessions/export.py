@@ -18,6 +18,7 @@ from pathlib import Path
 from console_app.config.paths import PRIVATE_FILE
 from console_app.config.redaction import Redactor
 from console_app.domain import events as ev
+from console_app.domain.amounts import plural
 from console_app.domain.errors import FanoutError
 from console_app.domain.safe_text import one_line, visible
 from console_app.domain.transcript import Transcript
@@ -167,7 +168,10 @@ def _steered(step: StepView) -> list[tuple[str, str]]:
 def _summaries(transcript: Transcript, turn: TurnView) -> list[tuple[str, str]]:
     """(what, text) of the summaries that were made in or after a turn."""
     return [
-        (f"Compacted: from here on the model reads this in place of the oldest {one.covers:,} messages", one.summary)
+        (
+            f"Compacted: from here on the model reads this in place of the oldest {plural(one.covers, 'message')}",
+            one.summary,
+        )
         for one in transcript.compactions
         if one.turn == turn.number
     ]

@@ -56,7 +56,7 @@ def _label(event: ev.MessageAdded) -> str:
     calls = event.tool_calls or ()
     count = f"{len(calls)} call{'' if len(calls) == 1 else 's'}" if calls else ""
     text = one_line(event.content, TITLE)
-    return f"behind: {' · '.join(part for part in (text, count) if part) or 'an empty answer'}"
+    return f"after: {' · '.join(part for part in (text, count) if part) or 'an empty answer'}"
 
 
 def _undone(place: ForkPoint) -> ForkPoint:

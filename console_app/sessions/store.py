@@ -17,6 +17,7 @@ from pathlib import Path
 
 from console_app.domain import events as ev
 from console_app.domain.errors import UsageError
+from console_app.domain.safe_text import encodable
 from console_app.sessions import salvage, tables
 from console_app.sessions.database import DamagedFile, Database, Result, SetAside, StoreError
 from console_app.sessions.repair import closing_events
@@ -46,7 +47,7 @@ class Store:
 
     def __init__(self, path: Path, *, folder: str = "", retry: float = RETRY) -> None:
         self._database = Database(path)
-        self._folder = folder
+        self._folder = encodable(folder)  # its name may hold any bytes, and the file holds text
         self._retry = retry
         self._waiting: list[ev.Event] = []
         self._writing = asyncio.Lock()  # one after the other, in their order
@@ -183,7 +184,8 @@ class Store:
 
     async def newest(self, folder: str | None = None) -> SessionInfo | None:
         """The newest session, of a working folder if one is given."""
-        found = await self._read(lambda db: tables.newest(db, 1, folder), [])
+        named = None if folder is None else encodable(folder)
+        found = await self._read(lambda db: tables.newest(db, 1, named), [])
         return found[0] if found else None
 
     async def find(self, prefix: str) -> SessionInfo:
@@ -257,15 +259,17 @@ class Store:
     async def fork(self, session_id: str, up_to: int | None = None) -> str:
         """A new session with the events of another, all or those up to a `seq`; gives its id.
 
-        A turn that is cut by that, or that still runs elsewhere, is closed in the new session.
+        A turn that is cut by that, or that still runs elsewhere, is closed in the new session. Which models called
+        natively is kept, as it is where turns are undone.
         """
         info = await self.find(session_id)
         new_id = new_session_id()
+        whole = await self.load(session_id)
         events = [
-            event.model_copy(update={"session_id": new_id})
-            for event in await self.load(session_id)
-            if up_to is None or event.seq <= up_to
+            event.model_copy(update={"session_id": new_id}) for event in whole if up_to is None or event.seq <= up_to
         ]
+        if events and isinstance(events[0], ev.SessionStarted):
+            events[0] = events[0].model_copy(update={"native_callers": tuple(sorted(_native_callers(whole)))})
         events += closing_events(events, "Forked here.")
         title = info.title.removesuffix(" (fork)") + " (fork)"
 
@@ -285,6 +289,16 @@ class Store:
                 tables.rename(db, events[0].session_id, title)
 
         await self._database.write(whole)
+
+
+def _native_callers(events: Sequence[ev.Event]) -> set[str]:
+    callers: set[str] = set()
+    for event in events:
+        if isinstance(event, ev.SessionStarted):
+            callers.update(event.native_callers)
+        elif isinstance(event, ev.MessageAdded):
+            callers.update(call.model for call in event.tool_calls or () if call.origin == "native")
+    return callers
 
 
 def new_session_id() -> str:

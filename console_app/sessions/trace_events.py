@@ -22,17 +22,16 @@ MOST_TEXT = 500  # characters of arguments and errors that go along
 
 def as_trace(turns: Sequence[TurnView], now: float, redactor: Redactor | None = None) -> str:
     """The calls of these turns up to `now` as one JSON document, without the secrets that `redactor` knows."""
-    events = list(_events(turns, now))
-    begin = min((event["ts"] for event in events if event["ph"] == "X"), default=0.0)
-    for event in events:
-        if event["ph"] == "X":
-            event["ts"] = round((event["ts"] - begin) * 1e6)
+    calls = [call for turn in turns for step in turn.steps for call in step.batch.calls]
+    begin = min((call.announced_at for call in calls), default=0.0)
+    events = list(_events(turns, begin, now))
     began = datetime.fromtimestamp(begin, UTC).isoformat(timespec="milliseconds")
     document = {"traceEvents": events, "displayTimeUnit": "ms", "otherData": {"producer": "fanout", "began": began}}
-    return json.dumps((redactor or Redactor()).without_known_in(document), indent=1) + "\n"
+    # Perfetto shows an escaped letter as it is written; no text here has what UTF-8 can't hold.
+    return json.dumps((redactor or Redactor()).without_known_in(document), indent=1, ensure_ascii=False) + "\n"
 
 
-def _events(turns: Sequence[TurnView], now: float) -> Iterator[dict[str, Any]]:
+def _events(turns: Sequence[TurnView], begin: float, now: float) -> Iterator[dict[str, Any]]:
     for turn in turns:
         steps = steps_with_calls(turn)
         if not steps:
@@ -44,17 +43,19 @@ def _events(turns: Sequence[TurnView], now: float) -> Iterator[dict[str, Any]]:
                 line += 1
                 yield _named("thread_name", turn.number, line, f"{answer}.{call.index + 1} {one_line(call.label, 80)}")
                 yield {**_named("thread_sort_index", turn.number, line), "args": {"sort_index": line}}
-                yield from (_bar(span, call, turn.number, line) for span in spans_of(call, now))
+                yield from (_bar(span, call, turn.number, line, begin) for span in spans_of(call, now))
 
 
 def _named(what: str, turn: int, line: int, name: str = "") -> dict[str, Any]:
     return {"ph": "M", "name": what, "pid": turn, "tid": line, "args": {"name": name}}
 
 
-def _bar(span: Span, call: CallView, turn: int, line: int) -> dict[str, Any]:
-    """A phase of a call; `ts` is in seconds since the epoch until the first is known."""
+def _bar(span: Span, call: CallView, turn: int, line: int, begin: float) -> dict[str, Any]:
+    """A phase of a call. Both its ends are rounded, not its length: or it would reach a microsecond into the next, and
+    Perfetto drops what lies neither beside nor within another bar."""
+    start, stop = (max(round((at - begin) * 1e6), 0) for at in (span.begin, span.end))
     running = span.phase == "run"
-    facts: dict[str, Any] = {"call": call.id}
+    facts: dict[str, Any] = {"call": one_line(call.id, 80)}
     if running:
         facts |= {
             "arguments": one_line(json.dumps(call.arguments, ensure_ascii=False, default=str), MOST_TEXT),
@@ -68,8 +69,8 @@ def _bar(span: Span, call: CallView, turn: int, line: int) -> dict[str, Any]:
         "ph": "X",
         "name": one_line(call.label, 80) if running else WORDS[span.phase],
         "cat": span.phase,
-        "ts": span.begin,
-        "dur": max(round(span.seconds * 1e6), 1),
+        "ts": start,
+        "dur": stop - start,
         "pid": turn,
         "tid": line,
         "args": facts,

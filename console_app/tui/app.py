@@ -149,6 +149,14 @@ class FanoutApp(StartupApp[int]):
                 signal.signal(number, handler)
         return self.return_code or 0 if result is None else result
 
+    def copy_to_clipboard(self, text: str) -> None:
+        """To the terminal's (OSC 52) and, inside tmux, to tmux's."""
+        super().copy_to_clipboard(text)
+        if not self.is_headless:
+            from console_app.conversation.clipboard import copy_in_tmux  # a program is asked: nothing for the start
+
+            self.run_worker(copy_in_tmux(text, os.environ), group="tmux", exclusive=True)
+
     # -- the end
 
     def exit(self, result: int | None = None, return_code: int = 0, message: RenderableType | None = None) -> None:

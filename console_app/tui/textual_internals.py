@@ -27,6 +27,7 @@ __all__ = [
     "XTermParser",
     "driver_of",
     "end_by_error",
+    "end_work",
     "forget_toasts",
     "give_scroll_bar",
     "keymap_of",
@@ -61,6 +62,9 @@ INTERNALS: Final[dict[str, str]] = {
     ),
     "async textual.screen:Screen._on_update(message)": (
         "tui/main_screen/base.py: a typed letter is painted behind it, without waiting for Textual's own timer"
+    ),
+    "async textual.screen:Screen._message_loop_exit()": (
+        "tui/widgets/dialog.py, tui/main_screen/base.py: ends a screen's work before its widgets go"
     ),
     "textual.screen:Screen._compositor": "lines_of: the whole screen as a recording keeps it",
     "textual.screen:Screen._on_timer_update()": (
@@ -114,6 +118,12 @@ def end_by_error(app: App[Any], error: Exception) -> bool:
         app._exception_event.set()  # pyright: ignore[reportUnknownMemberType]
     app._close_messages_no_wait()
     return first
+
+
+def end_work(screen: Screen[Any]) -> None:
+    """Cancels its workers and those of its widgets. Textual does so once the widgets that they look for are gone."""
+    for node in screen.walk_children(with_self=True):
+        screen.workers.cancel_node(node)  # pyright: ignore[reportUnknownMemberType]
 
 
 def driver_of(app: App[Any]) -> Driver | None:

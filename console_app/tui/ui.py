@@ -46,6 +46,10 @@ class Ui(UiPort, Protocol):
         """Has something done after a while; may be called from any task."""
         ...
 
+    def take_back(self, text: str) -> None:
+        """A line of the opening page that is true no more goes; in a conversation it stays where it was said."""
+        ...
+
     def key_of(self, command: str) -> str:
         """The key that does what a slash command does, or the command itself where none is bound."""
         ...

@@ -306,7 +306,7 @@ def test_a_dry_run_prices_what_is_left_and_touches_no_file(fanout: Inside) -> No
         assert done.out.startswith("openai/test-model: 3 items, about ")
         said = f"2 of 5 items are done ({took:,} tokens: price not known): what is told is of the 3 left."
         assert said in done.err
-        assert batch(fanout, server, names, "--dry-run", "--limit", "1").out.startswith("openai/test-model: 1 items")
+        assert batch(fanout, server, names, "--dry-run", "--limit", "1").out.startswith("openai/test-model: 1 item,")
         other = items(fanout, "another", name="other.jsonl")
         refused = batch(fanout, server, other, "--dry-run")
         assert (refused.code, refused.out) == (2, "")
@@ -329,7 +329,7 @@ def test_a_dry_run_tells_the_price_of_what_is_done_beside_that_of_what_is_left(f
     key = {"OPENAI_API_KEY": "sk-test"}
     told = fanout.run("batch", names, "--dry-run", "-o", "r.jsonl", "-m", "openai/gpt-4o", "--no-mcp", env=key)
     assert "1 of 2 items are done (1,234 tokens: $0.0125): what is told is of the 1 left." in told.err
-    assert told.out.startswith("openai/gpt-4o: 1 items, about ")
+    assert told.out.startswith("openai/gpt-4o: 1 item, about ")
     assert "about $0." in told.out
 
 
@@ -340,7 +340,7 @@ def test_a_dry_run_leaves_out_what_was_cut_short_and_keeps_its_note(fanout: Insi
     notes = notes_of(fanout.cwd / "r.jsonl")
     notes.write_text(json_line(interrupted(item).model_dump(mode="json")) + "\n")
     words = ("batch", names, "--dry-run", "-o", "r.jsonl", "-m", "offline/rehearsal", "--no-mcp")
-    assert fanout.run(*words).out.startswith("offline/rehearsal: 1 items")
+    assert fanout.run(*words).out.startswith("offline/rehearsal: 1 item,")
     assert fanout.run(*words, "--rerun-changes").out.startswith("offline/rehearsal: 2 items")
     assert notes.exists()
 
@@ -413,7 +413,7 @@ def test_a_run_that_ended_can_be_looked_at(fanout: Inside) -> None:
     with WireServer(calculating()) as server:
         assert batch(fanout, server, items(fanout, "a"), "--name", "mine").code == 0
     assert fanout.run("batch", "status").out.startswith("mine: ended · 1/1 done")
-    assert "1 of 1 items done: 1 completed." in fanout.run("batch", "show", "mine").out
+    assert "1 of 1 item done: 1 completed." in fanout.run("batch", "show", "mine").out
     told = json.loads(fanout.run("batch", "status", "mine", "--json").out)
     assert (told["version"], told["state"], told["counts"]) == (1, "ended", {"completed": 1})
     for arguments in (("show", "other"), ("stop", "mine"), ("stop",)):

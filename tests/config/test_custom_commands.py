@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from console_app.config import trust
-from console_app.config.custom_commands import find, read_command
+from console_app.config.custom_commands import MOST_FILES, find, read_command
 from console_app.config.paths import Paths
 from console_app.config.trust_report import ProjectTrust
 from console_app.domain.errors import ConfigError
@@ -83,6 +83,7 @@ def test_a_projects_commands_count_once_trusted_as_they_are(tmp_path: Path) -> N
     found = find(paths, project)
     assert [one.name for one in found.commands] == ["mine"]
     assert not found.problems, "what waits for trust is told for all files of a project together"
+    assert found.untrusted == {"theirs"}
 
     asked = ProjectTrust(paths, project, {})
     assert asked.summary() == "a command of this project waits for your trust"
@@ -110,3 +111,15 @@ def test_of_two_with_one_name_your_own_stands_and_a_bad_file_stops_no_other(tmp_
         "bytes.md",
         "do.md",
     ]
+
+
+def test_more_files_than_are_read_are_told(tmp_path: Path) -> None:
+    folder = tmp_path / "home/commands"
+    for number in range(MOST_FILES):
+        write(folder / f"group{number % 7}/do{number}.md", "Do it.")
+    found = find(paths_in(tmp_path), tmp_path)
+    assert (len(found.commands), found.problems) == (MOST_FILES, ())
+    write(folder / "one-more.md", "Do it.")
+    found = find(paths_in(tmp_path), tmp_path)
+    assert len(found.commands) == MOST_FILES
+    assert [line for line in found.problems if f"only {MOST_FILES} files" in line] == list(found.problems) != []

@@ -331,6 +331,20 @@ async def test_chips_say_what_goes_along_and_what_can_not(folder: Path) -> None:
     assert not (folder.parent / "saved").exists()
 
 
+@pytest.mark.skipif(os.name == "nt", reason="links want a right there")
+async def test_a_chip_says_where_a_link_leads_out_of_the_project(folder: Path) -> None:
+    outside = folder.parent / "private.txt"
+    outside.write_text("x" * 40)
+    (folder / "a.md").write_text("x" * 40)
+    (folder / "notes.md").symlink_to(outside)
+    (folder / "same.md").symlink_to(folder / "a.md")
+    assert await attachments(folder).chips(f"@notes.md @same.md @{outside}") == [
+        Chip("notes.md", f"~10 tokens · links to {outside}"),
+        Chip("same.md", "~10 tokens"),
+        Chip(str(outside), "~10 tokens"),
+    ]
+
+
 async def test_what_was_sent_is_in_the_session_whatever_becomes_of_the_file(folder: Path) -> None:
     name = os.fsdecode(b"caf\xe9.txt")
     (folder / name).write_text("as it was")

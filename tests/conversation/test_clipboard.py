@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+import signal
 from pathlib import Path
 
 import pytest
 
 from console_app.conversation import clipboard
-from console_app.conversation.clipboard import Clip, ClipboardError, read_clipboard
+from console_app.conversation.clipboard import Clip, ClipboardError, copy_in_tmux, read_clipboard
 from tests.conversation.test_attachments import JPEG, png
 from tests.patience import PATIENCE
 
@@ -108,3 +110,28 @@ async def test_a_program_that_never_ends_or_never_stops_is_ended(
     monkeypatch.setattr(clipboard, "PATIENCE", 0.1)
     with pytest.raises(ClipboardError, match=r"xclip gave nothing"):
         await read_clipboard(here, "linux")
+
+
+async def test_tmux_is_given_what_was_copied_and_one_that_cant_take_it_is_no_error(tmp_path: Path) -> None:
+    program(tmp_path, "tmux", '[ "$*" = "load-buffer -w -" ] && cat > {clip}')
+    await copy_in_tmux("wörter\n", environ(tmp_path))
+    assert not (tmp_path / "clip").exists(), "not inside tmux"
+    await copy_in_tmux("wörter\n", environ(tmp_path, TMUX="/tmp/tmux-1/default,1,0"))
+    assert (tmp_path / "clip").read_text(encoding="utf-8") == "wörter\n"
+    program(tmp_path, "tmux", "exit 1")
+    await copy_in_tmux("x" * 1_000_000, environ(tmp_path, TMUX="/tmp/tmux-1/default,1,0"))
+
+
+@pytest.mark.parametrize("script", ["exec yes", "setsid sleep 1000 & echo $! > {clip}.pid; exec sleep 1000"])
+async def test_a_tmux_that_takes_nothing_and_leaves_its_pipes_open_is_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str
+) -> None:
+    """The wait for its end lasted as long as what it had written, or had started, was there."""
+    program(tmp_path, "tmux", script)
+    monkeypatch.setattr(clipboard, "PATIENCE", 0.5)
+    try:
+        async with asyncio.timeout(PATIENCE):
+            await copy_in_tmux("x" * 5_000_000, environ(tmp_path, TMUX="/tmp/tmux-1/default,1,0"))
+    finally:
+        if (pid := tmp_path / "clip.pid").exists():
+            os.kill(int(pid.read_text()), signal.SIGKILL)

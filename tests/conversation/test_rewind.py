@@ -73,7 +73,7 @@ async def test_a_picked_message_comes_back_and_what_was_changed_is_named(tmp_pat
         points = here.sessions.rewind_points()
         assert [(point.prompt, point.turns, len(point.changes)) for point in points] == [
             ("one", 3, 1), ("change it", 2, 1), ("three", 1, 0)]  # fmt: skip
-        here.screen.answers.append("2. change it")
+        here.screen.answers.append("turn 2 · change it")
         await here.sessions.rewind_to()
         assert here.screen.questions == ["Rewind to before"]
         assert here.prompts == ["one"]

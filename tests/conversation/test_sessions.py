@@ -235,7 +235,7 @@ async def test_a_copy_up_to_a_turn_or_a_message_that_you_pick(tmp_path: Path) ->
         await here.sessions.fork("9")
         assert "There is no turn 9" in here.screen.toasts[-1]
         await here.sessions.open(first)
-        here.screen.answers.append("3. before: two")
+        here.screen.answers.append("turn 2 · before: two")
         await here.sessions.fork()
         assert here.prompts == ["one"]
         assert here.screen.field == "two"

@@ -150,6 +150,9 @@ MACHINES: dict[str, Machine] = {
     "indented by a blank": lambda text: "The page says:\n" + _each(" ")(text),
     "indented by two": lambda text: "The page says:\n" + _each("  ")(text),
     "indented from the start": _each("    "),
+    "indented by two from the start": _each("  "),
+    "a template of a wiki": _around("{{quote|\n", "\n}}"),
+    "a long text of Lua": _around("x = [[\n", "\n]]"),
     "indented by blanks that do not break": _each("\u00a0\u00a0"),
     "indented by a wide blank": _each("\u3000"),
     "indented by a tab from the start": _each("\t"),
@@ -296,6 +299,13 @@ MACHINES: dict[str, Machine] = {
     "a text of Rust": _around('r#"\n', '\n"#'),
     "a text of Ruby": _around("%q(\n", "\n)"),
     "a here document without quotation marks": _around("print <<EOT;\n", "\nEOT\n"),
+    "a list that goes on behind it": _around("- The page says\n", "\n- Next\n"),
+    "numbers that go on behind it": _around("1. The page says\n\n", "\n\n2. More"),
+    "rows of a table before and behind it": _around("| a | b |\n|---|---|\n| x | y |\n", "\n| z | w |\n"),
+    "braces before and behind it": _around("function f() {\n", "\n}\n"),
+    "comments before and behind it": _around("// a\n", "\n// b\n"),
+    "a sentence of one's own that goes on behind it": _around("If I wrote\n", "\nthen it would run."),
+    "a sentence of German that goes on behind it": _around("Wir lesen\n", "\nauf der Seite."),
 }  # fmt: skip
 LEADS: dict[str, Machine] = {
     "what a page says": _around("The page says:\n\n", ""),

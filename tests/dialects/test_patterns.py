@@ -1,7 +1,14 @@
-"""The patterns: none is compiled when the package is imported, all of them ahead of the first answer."""
+"""The patterns: none is compiled when the package is imported, all of them ahead of the first answer; the quick one
+finds all that the exact ones do.
+"""
 
 import subprocess
 import sys
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from console_app.dialects.openers import KIND_OF, LABELS, openers
 
 COUNTED = """
 import re
@@ -28,3 +35,16 @@ def test_importing_the_dialects_compiles_next_to_nothing() -> None:
     at_import, prepared = map(int, run.stdout.split())
     assert at_import < 20, "the standard library and safe text have a few"
     assert prepared > at_import + 100
+
+
+PARTS = [*KIND_OF, *LABELS, *"{}[]<>`~ \n\"'/|:(_a1", "read_file", '"name"', "functions."]
+
+
+@given(text=st.lists(st.sampled_from(PARTS), max_size=8).map("".join), cut=st.integers(0, 12))
+def test_where_something_opens_or_may_open_the_quick_search_stops(text: str, cut: int) -> None:
+    text, patterns = text[: len(text) - cut], openers()
+    for at in range(len(text)):
+        if patterns.token.match(text, at):
+            assert patterns.lead.match(text, at), text[at:]
+        if patterns.token.match(text, at) or patterns.held.match(text, at):
+            assert patterns.plain.match(text, at), text[at:]

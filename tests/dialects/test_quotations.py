@@ -121,6 +121,8 @@ def test_a_quoted_call_of_a_tool_that_exists_is_told_of(machine: str) -> None:
         "Now I look.\n\n{}\n\nThat is all.",
         "The tests fail.\n\n{}\n",
         "- one\n- two\n\n{}\n\nThat is all.",
+        "- one\n- two\n{}\nThat is all.",
+        "I'll look\n{}",
         "See src/*.py and vector<int>.\n{}",
         "<answer>\n{}\n</answer>",
         "I'll look it up:\n{}",
@@ -198,7 +200,10 @@ def test_what_is_final_stays_whatever_follows() -> None:
 MARKED = {"hermes_json", "qwen3_coder_xml", "anthropic_invoke", "glm45", "gemma4", "lfm2", "kimi_k2", "mistral_json"}
 
 
-@pytest.mark.parametrize("after", [" and so on.", ". Then it stops.", ", as the page says", " — no"])
+WORDS = [" and so on.", ". Then it stops.", ", as the page says", " — no"]
+
+
+@pytest.mark.parametrize("after", [*WORDS, " <!-- page -->", " <- here", " [1]"])
 @pytest.mark.parametrize("before", ["", "Sure. "])
 @pytest.mark.parametrize("dialect", sorted(MARKED & CALLS.keys()))
 def test_a_marked_call_with_words_after_it_on_its_line_is_part_of_a_sentence(
@@ -211,6 +216,18 @@ def test_a_marked_call_with_words_after_it_on_its_line_is_part_of_a_sentence(
         assert [problem.name for problem in result.problems] == ["read_file"]
         assert "a b" in screen.text
         assert screen.text.endswith(after)
+
+
+UNMARKED = ["bare_json_lines", "bare_json_array", "llama3_json", "openai_shape", "nested_function", "roo_xml"]
+
+
+@pytest.mark.parametrize("after", WORDS)
+@pytest.mark.parametrize("dialect", UNMARKED)
+def test_so_is_an_unmarked_one(dialect: str, after: str) -> None:
+    result, screen, _ = watched(f"{CALLS[dialect]}{after}", TOOLS, [5])
+    assert (result.calls, screen.panels) == ((), {})
+    assert [problem.name for problem in result.problems] == ["read_file"]
+    assert screen.text == f"{CALLS[dialect]}{after}"
 
 
 @pytest.mark.parametrize("dialect", ["gemma4", "lfm2"])
@@ -236,6 +253,14 @@ ASIDES = [
     "Source: x",
     "EOF",
     "---",
+    "# The end",
+    "*Figure 1*",
+    "[source](https://example.org)",
+    "https://example.org/page",
+    "12",
+    "© 2026 Example",
+    "Best regards,\nJane",
+    "is what the page says.",
 ]
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from console_app.dialects.report import UnusableInput, report, report_line, signatures
 from tests.dialects.answers import CORPUS, identical
+from tests.dialects.answers import TOOLS as READERS
 
 TOOLS = [{"name": "ping", "parameters": {"type": "object", "properties": {}}}]
 
@@ -47,3 +48,17 @@ def test_tools_may_be_written_as_openai_or_mcp_do() -> None:
 def test_tools_of_another_form_are_refused_with_a_reason(tools: object) -> None:
     with pytest.raises(UnusableInput):
         signatures(tools)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ('{"path": "a"}\n</tool_call>', "holds none"),
+        ("<functon=read_file><parameter=path>a</parameter></functon>", "not written as in any dialect"),
+        ("A </tool_call> ends a call.", ""),
+    ],
+)
+def test_what_only_seems_to_be_a_call_is_among_the_problems(text: str, told: str) -> None:
+    answer = report(text, READERS)
+    assert answer["calls"] == []
+    assert [told in problem for problem in answer["problems"]] == [True] * bool(told)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from console_app.dialects import parse
+from console_app.dialects import parse, render_calls
 from tests.dialects.answers import TOOLS, called, watched
 
 W = '{"name": "get_weather", "arguments": {"city": "A"}}'
@@ -90,3 +90,12 @@ def test_where_calls_were_taken_out_no_heap_of_blank_lines_stays(size: int) -> N
     result, screen, _ = watched(f"A.\n\n{TAGGED}\n\n{TAGGED}\n{TAGGED}\n\n\nB.\n\n\nC", TOOLS, [size])
     assert len(result.calls) == 3
     assert result.content == screen.text == "A.\n\nB.\n\n\nC"
+
+
+@pytest.mark.parametrize("line", ["// a comment", "}", "]"])
+@pytest.mark.parametrize("dialect", ["mistral_json", "mistral_v11", "granite3", "bare_json_lines", "lfm2", "gemma4"])
+def test_a_line_behind_a_call_is_shown_whatever_it_begins_with(dialect: str, line: str) -> None:
+    call = render_calls(dialect, parse(W, TOOLS).calls, TOOLS)
+    result, screen, _ = watched(f"{call}\n{line}\nDone.", TOOLS, [4])
+    assert len(result.calls) == 1
+    assert (result.content, screen.text.strip()) == (f"{line}\nDone.", f"{line}\nDone.")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from console_app.dialects import Scanner
+from console_app.dialects import Scanner, parse
 from console_app.dialects.leading import ends_block
 from console_app.dialects.position import Structure
 from console_app.dialects.scanner import LOOSE, UNREAD
@@ -24,7 +24,8 @@ MOST_ENDED = 360_000
 
 
 def most_at_once(text: str) -> int:
-    """How many functions one slice of the answer calls at most."""
+    """How many functions one slice of the answer calls at most, the patterns that it needs being compiled."""
+    parse(text, TOOLS, SLICE)
     scanner, most = Scanner(TOOLS), 0
     for start in range(0, len(text), SLICE):
         counted = 0

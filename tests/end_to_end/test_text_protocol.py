@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from console_app.config.mcp_servers import ServerConfig
 from console_app.dialects import DIALECTS, ToolSignature, render_calls
 from console_app.dialects.table import BY_NAME
 from console_app.domain import events as ev
@@ -22,9 +19,8 @@ from console_app.engine.settings import EngineSettings
 from console_app.mcp_client.hub import Hub
 from console_app.providers.factory import open_provider
 from console_app.providers.text_protocol import TextProtocol
-from tests.patience import PATIENCE
-from tests.wire_bytes import Answer, Call, Text
-from tests.wire_server import Reply, WireServer
+from tests.wire_bytes import Answer, Call, Reasoning, Text
+from tests.wire_server import Gate, Reply, WireServer
 
 SUMS = {"355/113": "3.1415929203539825", "sqrt(2)": "1.4142135623730951", "e^pi": "23.140692632779263"}
 TOOL = "calculator_evaluate"
@@ -44,16 +40,6 @@ class Asked:
 
 def written(dialect: str, *expressions: str) -> str:
     return render_calls(dialect, [Asked(expression) for expression in expressions], [SIGNATURE])
-
-
-@pytest.fixture
-async def hub(tmp_path: Path) -> AsyncIterator[Hub]:
-    server = ServerConfig(name="calculator", command="python", args=["-m", "console_app.servers.calculator"])
-    hub = Hub([server], log_dir=tmp_path / "logs", files_dir=tmp_path / "files")
-    await hub.start()
-    await hub.ready(PATIENCE)
-    yield hub
-    await hub.close()
 
 
 def engine(server: WireServer, hub: Hub, mode: Mode, dialect: str | None = None, **settings: Any) -> Engine:
@@ -103,6 +89,32 @@ async def test_all_calls_of_a_text_answer_run_in_parallel(dialect: str, hub: Hub
     assert "tools" not in second, "the tools are in the prompt"
     places = [second["messages"][-1]["content"].index(value) for value in SUMS.values()]
     assert places == sorted(places), "one user turn holds all results in call order"
+
+
+LISTED = ["mistral_json", "jamba_hunyuan_array", "olmo3", "granite3"]
+
+
+@pytest.mark.parametrize("dialect", [*LISTED, "hermes_json", "qwen3_coder_xml", "glm45", "minimax_m2", "mistral_v11"])
+async def test_calls_run_while_the_same_answer_goes_on(dialect: str, hub: Hub) -> None:
+    """With raw values one waits until the next was read, for its last value might go on; the others for nothing."""
+    gate = Gate()
+    begun = written(dialect, *SUMS)
+    held = len(begun) - 12
+    events = Answer(Reasoning("Three sums."), Text(begun[:held], size=5), Text(begun[held:], size=5)).events(
+        "openai-chat"
+    )
+    last = 3 + -(-12 // 5)
+    with WireServer() as server:
+        server.script(Reply([*events[:-last], gate, *events[-last:]]), DONE)
+        asked, finished = engine(server, hub, "text"), list[str]()
+        async with asked.start("Calculate these.") as turn:
+            async for event in turn:
+                if isinstance(event, ev.CallFinished):
+                    finished.append(event.content)
+                    if len(finished) == (2 if BY_NAME[dialect].delimited else 1):
+                        gate.open()
+        await asked.provider.close()
+    assert sorted(finished) == sorted(SUMS.values())
 
 
 async def test_at_least_ten_dialects_are_written_and_read() -> None:

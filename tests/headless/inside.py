@@ -31,6 +31,12 @@ class Inside:
 
     def run(self, *arguments: str, stdin: bytes = b"", env: Mapping[str, str] | None = None) -> Done:
         """Runs one command line to its end."""
+        with self._monkeypatch.context() as patch:
+            patch.chdir(self.cwd)
+            return self.run_here(*arguments, stdin=stdin, env=env)
+
+    def run_here(self, *arguments: str, stdin: bytes = b"", env: Mapping[str, str] | None = None) -> Done:
+        """The same in the working folder of the test."""
         self._capfd.readouterr()
         with self._monkeypatch.context() as patch, _stdin(stdin):
             for name in os.environ:
@@ -38,7 +44,6 @@ class Inside:
                     patch.delenv(name)
             for name, value in {"FANOUT_HOME": str(self.home), **(env or {})}.items():
                 patch.setenv(name, value)
-            patch.chdir(self.cwd)
             try:
                 code = cli.run(arguments)
             except SystemExit as ended:

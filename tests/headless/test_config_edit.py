@@ -40,6 +40,17 @@ def test_a_setting_is_set_read_and_unset(tmp_path: Path) -> None:
     assert fanout(tmp_path, "get", "max_steps").stdout == "25\n"
 
 
+def test_a_theme_that_there_is_not_is_refused_with_what_there_is(tmp_path: Path) -> None:
+    done = fanout(tmp_path, "set", "theme", "nosuch")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("fanout: there is no theme nosuch. There are: ")
+    assert not (tmp_path / "home" / "config.toml").exists()
+    own = tmp_path / "home" / "themes"
+    own.mkdir(parents=True)
+    (own / "mine.toml").write_text(Path("themes/nord.toml").read_text().replace('name = "nord"', 'name = "mine"'))
+    assert fanout(tmp_path, "set", "theme", "mine").returncode == 0
+
+
 def test_the_list_says_value_source_and_meaning_of_each(tmp_path: Path) -> None:
     fanout(tmp_path, "set", "dedupe", "no")
     listed = json.loads(fanout(tmp_path, "list", "--json", FANOUT_MAX_STEPS="9").stdout)["settings"]

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from console_app.headless.doctor import Finding, lines
 from tests.program.process import Done, Fanout
 from tests.wire_server import Reply, WireServer
 
@@ -101,3 +102,11 @@ def test_a_folder_that_can_not_be_written_or_that_others_can_read(fanout: Fanout
     found = findings(fanout.run("doctor", "--json", "--no-mcp"))
     assert found["Storage.configuration"][0] == "note"
     assert found["Storage.data"][0] == "wrong"
+
+
+def test_from_the_top_it_says_first_how_much_is_wrong_and_where() -> None:
+    found = [Finding("Versions", "fanout", "fine", "1"), Finding("Servers", "lab", "wrong", "gone", "Start it.")]
+    shown = list(lines(found, from_the_top=True))
+    assert shown[:3] == ["1 thing is wrong.", "Servers", "  ✗ lab: gone"]
+    assert list(lines(found))[-1] == "1 thing is wrong."
+    assert sorted(shown) == sorted(lines(found))

@@ -69,6 +69,14 @@ def test_json_is_one_object_with_the_answer_the_calls_and_the_history(fanout: In
     assert report["session_id"]
 
 
+def test_json_holds_what_notices_say(fanout: Inside, server: WireServer) -> None:
+    call = '{"name": "calculator_evaluate", "arguments": {"expression": "6*7"}}'
+    server.script(Answer(Text(f"I refuse to emit <tool_call>{call}</tool_call> here.")))
+    done = fanout.run("run", *model(server), "--output-format", "json", "go")
+    (told,) = json.loads(done.out)["notices"]
+    assert told.startswith("The answer seems to call calculator_evaluate in its text (line 1); nothing was run.")
+
+
 @pytest.mark.parametrize(
     ("arguments", "stdin", "expected"),
     [
@@ -239,13 +247,16 @@ def test_the_step_limit_exits_1(fanout: Inside, server: WireServer) -> None:
 
 
 def test_the_time_limit_exits_124_and_every_call_has_its_result(fanout: Inside, server: WireServer) -> None:
-    tasks = (Call("demo_long_task", json.dumps({"task": task, "duration_seconds": 60})) for task in "xy")
-    server.script(Answer(*tasks))
-    done = fanout.run("run", *model(server), "--timeout", "1", "--output-format", "stream-json", "go")
-    assert done.code == 124
+    tasks = [Call("demo_long_task", json.dumps({"task": task, "duration_seconds": 3600})) for task in "xy"]
+    for limit in ("1", "10", "60"):  # a busy machine may not have begun them within the first
+        server.script(Answer(*tasks))
+        done = fanout.run("run", *model(server), "--timeout", limit, "--output-format", "stream-json", "go")
+        assert done.code == 124
+        assert done.events[-1]["type"] == "turn.finished"
+        if sum(event["type"] == "call.started" for event in done.events) == 2:
+            break
     finished = [event for event in done.events if event["type"] == "call.finished"]
     assert [event["outcome"] for event in finished] == ["timed_out", "timed_out"]
-    assert done.events[-1]["type"] == "turn.finished"
 
 
 def test_a_server_that_does_not_start_is_one_line_and_the_rest_goes_on(fanout: Inside, server: WireServer) -> None:

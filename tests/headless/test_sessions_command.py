@@ -150,3 +150,12 @@ def test_a_disk_that_can_not_be_written_is_told_and_the_answer_comes(fanout: Ins
     assert done.out
     assert done.err.startswith("Sessions: ")
     assert "FANOUT_HOME" in done.err
+
+
+def test_a_damaged_session_file_is_said_where_sessions_are_listed(fanout: Inside) -> None:
+    fanout.write("home/data/sessions.db", "what is no database\n" * 50)
+    done = fanout.run("sessions", "list")
+    [aside] = (fanout.home / "data").glob("sessions.damaged-*.db")
+    assert f"The session file was damaged. It was kept as {aside}." in done.err
+    assert aside.read_text().startswith("what is no database")
+    assert fanout.run("sessions", "list").err == "No session was kept yet.\n"

@@ -36,8 +36,8 @@ class Shown:
 
 
 @asynccontextmanager
-async def opened(folder: Path, model: WrittenModel, **more: Any) -> AsyncGenerator[Shown]:
-    tools = Tools({("lab", "do"): echo})
+async def opened(folder: Path, model: WrittenModel, tools: Tools | None = None, **more: Any) -> AsyncGenerator[Shown]:
+    tools = tools or Tools({("lab", "do"): echo})
     made = services(folder, model, tools, gate=ApprovalGate(ApprovalMode.ASK), **more)
     (keys, typing), (reading, out) = os.pipe(), os.pipe()
     output = OutputStreams(out)

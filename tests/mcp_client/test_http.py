@@ -260,6 +260,73 @@ async def test_what_is_nested_too_deep_costs_itself_alone_and_says_so(
         await bench.hub.close()
 
 
+class Forgetful:
+    """A server whose sessions are gone when it was restarted; `how` is its answer to one that it doesn't know."""
+
+    def __init__(self, how: Reply) -> None:
+        self.how = how
+        self.sessions = 0
+        self.ran: list[str] = []
+
+    def restart(self) -> None:
+        self.sessions += 1
+
+    def __call__(self, request: Request) -> Reply:
+        asked = request.body or {}
+        method = asked.get("method")
+        headers: dict[str, str] = {}
+        if method == "initialize":
+            self.sessions += 1
+            headers = {"Mcp-Session-Id": str(self.sessions)}
+            about = {"capabilities": {"tools": {}}, "serverInfo": {"name": "f", "version": "1"}}
+            result: dict[str, object] = {"protocolVersion": "2025-06-18", **about}
+        elif request.method == "POST" and request.headers.get("mcp-session-id") != str(self.sessions):
+            return self.how
+        elif method == "tools/list":
+            result = {"tools": [{"name": name, "inputSchema": {"type": "object"}} for name in ("work", "other")]}
+        elif method == "tools/call":
+            self.ran.append(asked["params"]["name"])
+            result = {"content": [{"type": "text", "text": f"in session {self.sessions}"}]}
+        else:
+            return Reply(status=405 if request.method == "GET" else 202, content_type=None, framing="length")
+        return Reply.json({"jsonrpc": "2.0", "id": asked["id"], "result": result}, 200, headers)
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        Reply([b"Not Found"], 404, {}, "text/plain", "length"),
+        Reply.json({"jsonrpc": "2.0", "error": {"code": -32001, "message": "Session not found"}, "id": None}, 404),
+        Reply.json(
+            {"jsonrpc": "2.0", "id": "server-error", "error": {"code": -32600, "message": "Session not found"}}, 404
+        ),
+        Reply.json(
+            {
+                "jsonrpc": "2.0",
+                "error": {"code": -32000, "message": "Bad Request: No valid session ID provided"},
+                "id": None,
+            },
+            400,
+        ),
+    ],
+    ids=["404", "404 and JSON", "404 and JSON with an id", "400 and JSON"],
+)
+async def test_a_server_that_knows_the_session_no_more_gets_the_calls_in_a_new_one(
+    start_hub: StartHub, monkeypatch: pytest.MonkeyPatch, how: Reply
+) -> None:
+    monkeypatch.setattr("console_app.mcp_client.session.LAST_ANSWERS", PATIENCE)
+    endpoint = Forgetful(how)
+    with WireServer(endpoint) as server:
+        bench = await start_hub(http(f"{server.url}/mcp"))
+        assert (await bench.call("work")).content == "in session 1"
+        endpoint.restart()
+        both = await asyncio.gather(bench.call("work"), bench.call("other"))
+        assert [result.content for result in both] == ["in session 3"] * 2
+        assert sorted(endpoint.ran) == ["other", "work", "work"]
+        assert bench.status().state is ServerState.READY
+        await bench.hub.close()
+
+
 async def test_an_endpoint_that_never_answers_is_given_up_after_its_timeout(start_hub: StartHub) -> None:
     async def silence(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read()

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -112,6 +114,50 @@ async def test_a_lone_surrogate_does_not_lose_the_answer(start_hub: StartHub) ->
 async def test_a_byte_order_mark_is_tolerated(start_hub: StartHub) -> None:
     bench = await start_hub(faulty("bom"))
     assert (await bench.call("work")).content == "work done"
+
+
+async def test_answers_that_come_as_one_batch_reach_their_calls(start_hub: StartHub) -> None:
+    bench = await start_hub(faulty("batch"))
+    first, second = await asyncio.gather(bench.call("work", n=1), bench.call("other", n=2))
+    assert (first.content, second.content) == ("answer to 1", "answer to 2")
+
+
+async def test_an_answer_that_is_the_servers_last_and_ends_without_a_line_break_is_read(start_hub: StartHub) -> None:
+    bench = await start_hub(faulty("last-words"))
+    assert (await bench.call("work")).content == "said at the end"
+
+
+async def test_structured_content_without_any_other_is_a_result(start_hub: StartHub) -> None:
+    bench = await start_hub(faulty("structured-alone"))
+    result = await bench.call("work")
+    assert (result.outcome, result.structured) == (Outcome.SUCCEEDED, {"degrees": 21})
+    assert json.loads(result.content) == {"degrees": 21}
+
+
+WRONG = "Invalid structured content returned by tool work: 'warm' is not of type 'integer'"
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"structuredContent": {"degrees": "warm"}}, WRONG + '\nWhat it gave:\n{"degrees": "warm"}'),
+        (
+            {"content": [{"type": "text", "text": "mail sent"}], "structuredContent": {"degrees": "warm"}},
+            WRONG + "\nWhat it gave:\nmail sent",
+        ),
+        (
+            {"content": [{"type": "text", "text": "mail sent"}]},
+            "Tool work has an output schema but did not return structured content.\nWhat it gave:\nmail sent",
+        ),
+        ({"content": []}, "Tool work has an output schema but did not return structured content."),
+    ],
+)
+async def test_what_a_call_gave_is_told_also_where_it_is_not_what_its_tool_said(
+    start_hub: StartHub, given: dict[str, Any], told: str
+) -> None:
+    bench = await start_hub(faulty("off-schema"))
+    result = await bench.call("work", **given)
+    assert (result.outcome, result.content) == (Outcome.FAILED, f"Tool execution failed: {told}")
 
 
 async def test_stray_lines_on_stdout_go_to_the_servers_log(start_hub: StartHub, tmp_path: Path) -> None:

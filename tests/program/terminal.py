@@ -47,7 +47,8 @@ KEYS = {
     "f1": "\x1bOP",
 } | {f"ctrl+{chr(c)}": chr(c & 0x1F) for c in range(ord("a"), ord("z") + 1)}
 
-# What the program may ask, and what an xterm answers.
+BACKGROUND = re.compile(rb"\x1b\]11;\?\x1b\\")
+# What else the program may ask, and what an xterm answers.
 QUERIES = [
     (re.compile(rb"\x1b\[6n"), b"\x1b[1;1R"),
     (re.compile(rb"\x1b\[0?c"), b"\x1b[?62;22c"),
@@ -77,7 +78,9 @@ class Terminal:
         cwd: Path | None = None,
         controlling: bool = True,
         stderr: int | None = None,
+        answers_after: bytes = b"",
     ) -> None:
+        """`answers_after`: the terminal answers nothing until it was sent these bytes."""
         self.rows, self.columns = rows, columns
         self.screen = pyte.Screen(columns, rows)
         # The emulator knows no kitty keyboard or synchronized-output sequences and would print parts of them.
@@ -85,7 +88,12 @@ class Terminal:
         self.raw = bytearray()
         self._fed = 0
         self._hung_up = False
+        self._answers_after = answers_after
+        light = env.get("COLORFGBG", "").endswith(";15")
+        ground = b"\x1b]11;rgb:%s\x1b\\" % (b"ffff/ffff/ffff" if light else b"1a1a/1b1b/2626")
+        self._queries = [(BACKGROUND, ground), *QUERIES]
         self._more = threading.Condition()
+        self._looks = 0  # of the reader that found nothing to read
         self._master, self._slave = pty.openpty()
         self._set_size()
         self.attributes_before = termios.tcgetattr(self._slave)
@@ -113,10 +121,13 @@ class Terminal:
         fcntl.ioctl(self._master, termios.TIOCSWINSZ, struct.pack("HHHH", self.rows, self.columns, 0, 0))
 
     def _read(self) -> None:
-        tail = b""
+        tail, due = b"", b""
         while not self._closing.is_set():
             try:
                 if not select.select([self._master], [], [], 0.1)[0]:
+                    with self._more:
+                        self._looks += 1
+                        self._more.notify_all()
                     continue
                 data = os.read(self._master, 1 << 16)
             except OSError:
@@ -124,10 +135,14 @@ class Terminal:
             if not data:
                 return
             seen = tail + data
-            for query, answer in QUERIES:
+            for query, answer in self._queries:
                 if any(match.end() > len(tail) for match in query.finditer(seen)):
-                    self.write(answer)
+                    due += answer
             tail = seen[-16:]
+            if due and self._answers_after in seen:
+                self._answers_after = b""
+                self.write(due)
+                due = b""
             with self._more:
                 self.raw += data
                 self._more.notify_all()
@@ -149,6 +164,19 @@ class Terminal:
     def paste(self, text: str) -> None:
         """A bracketed paste."""
         self.write(b"\x1b[200~" + text.encode() + b"\x1b[201~")
+
+    def lose_focus(self) -> None:
+        """Another window has the focus, and the program knows: the frame of the prompt has another colour then."""
+        self.expect("╭")
+        before = self._lowest_frame()
+        self.write(b"\x1b[O")
+        if not self.wait_until(lambda _: self._lowest_frame() != before):
+            raise NotSeen(f"the loss of the focus never showed\n{self.text()}")
+
+    def _lowest_frame(self) -> str:
+        with self._more:
+            rows = [row for row in range(self.rows) if "╭" in self.screen.display[row]]
+            return self.screen.buffer[rows[-1]][self.screen.display[rows[-1]].index("╭")].fg if rows else ""
 
     def resize(self, rows: int, columns: int) -> None:
         """The window changes its size."""
@@ -226,16 +254,21 @@ class Terminal:
     def wait_exit(self) -> int:
         """The exit status, once the program has ended and its last bytes were read."""
         status = self.process.wait(PATIENCE)
-        count = -1
-        while count != len(self.raw):
-            count = len(self.raw)
-            with self._more:
-                self._more.wait_for(lambda: len(self.raw) > count, 0.1)  # noqa: B023
+        with self._more:
+            whole = self._looks + 2  # the look that is under way may have begun before the end
+            self._more.wait_for(lambda: self._looks >= whole or not self._reader.is_alive(), PATIENCE)
         return status
 
     def signal(self, number: signal.Signals) -> None:
         """Sends the program a signal."""
         os.kill(self.process.pid, number)
+
+    def left_to_read(self) -> bytes:
+        """What the next program, the shell, would have as typed."""
+        mode = termios.tcgetattr(self._slave)
+        mode[3] &= ~termios.ICANON
+        termios.tcsetattr(self._slave, termios.TCSANOW, mode)
+        return os.read(self._slave, 1 << 16) if select.select([self._slave], [], [], 0)[0] else b""
 
     def left_changed(self) -> list[str]:
         """What the program did not put back: terminal flags, and modes still on. Empty: as it was found."""

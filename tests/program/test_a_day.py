@@ -143,10 +143,9 @@ def the_next_day(terminal: Terminal) -> None:
     terminal.press("enter")
     terminal.expect_gone("─ Fork ─")
     terminal.type("how are you?\r")
-    terminal.expect("Fine, thanks")
-    terminal.expect("✓ done")
+    terminal.expect("Fine, thanks(?s:.*)✓ done")  # of this turn
     terminal.type("/rewind\r")
-    terminal.expect("2. how are you")
+    terminal.expect("turn 2 · how are you")
     terminal.press("enter")
     terminal.expect("│ how are you")
     terminal.expect_gone("Fine, thanks")

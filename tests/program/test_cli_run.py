@@ -14,7 +14,7 @@ from typing import Any
 import psutil
 import pytest
 
-from tests.patience import PATIENCE, until_there
+from tests.patience import PATIENCE
 from tests.program.process import Fanout
 from tests.program.terminal import Terminal
 from tests.wire_bytes import Answer, Call, Text
@@ -136,17 +136,14 @@ def test_a_signal_while_servers_start_ends_the_process_too(fanout: Fanout) -> No
 
 
 def test_a_run_whose_terminal_goes_is_kept_and_ends_its_servers(fanout: Fanout, server: WireServer) -> None:
-    server.script(Answer(Text("Working."), long_task(3600)))
+    soon = Call("calculator_evaluate", '{"expression": "6*7"}')
+    server.script(Answer(Text("Working."), long_task(3600), soon))
     environment = fanout.environment({"TERM": "xterm-256color"})
     with Terminal(fanout.argv("run", *model(server), "go"), env=environment, cwd=fanout.cwd) as terminal:
-        children: list[psutil.Process] = []
-
-        def call_runs() -> bool:
-            children[:] = psutil.Process(terminal.process.pid).children(recursive=True)
-            return bool(children) and bool(server.requests)
-
-        until_there(call_runs, "the model to be asked")
         terminal.expect("Working")
+        terminal.expect("✓ calculator.evaluate")  # the call before it has come too by then, and runs
+        children = psutil.Process(terminal.process.pid).children(recursive=True)
+        assert children
         terminal.hang_up()
         assert terminal.wait_exit() == 130
     psutil.wait_procs(children, timeout=PATIENCE)
@@ -176,7 +173,7 @@ def test_a_reader_who_stops_reading_does_not_keep_a_signal_from_ending_the_proce
     server.script(Reply([*Answer(Text("x" * 4_000_000, size=100_000)).events("openai-chat")[:-2], Hang()]))
     process = fanout.start("run", "--no-mcp", *model(server), "go")
     assert process.stdout is not None
-    select.select([process.stdout], [], [], 30)  # something has come, and nobody reads it: the pipe fills up
+    select.select([process.stdout], [], [], PATIENCE)  # something has come, and nobody reads it: the pipe fills up
     process.send_signal(signal.SIGTERM)
     assert process.wait(PATIENCE) == 130
     process.communicate()

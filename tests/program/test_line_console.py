@@ -113,8 +113,10 @@ def test_what_was_typed_before_a_question_does_not_decide_it(console: Callable[.
         assert ran(tmp_path) == []
         terminal.type("/approve\n")
         terminal.expect("^Which.*(?s:.*)^Which")
+        again = terminal.expect("Call 1 needs approval, .*spy.do: text one")
+        assert again.count("/approve 1, /deny 1") == 1, "a call is said whole once"
         terminal.type("all\n")
-        terminal.expect("^All decided.$")
+        assert "after 0.0 s" not in terminal.expect("^All decided.$")
         terminal.type("/quit\n")
         assert terminal.wait_exit() == 0
     assert ran(tmp_path) == [{"text": "one"}]
@@ -338,7 +340,7 @@ def rules_and_time(terminal: Terminal) -> None:
     terminal.type("/results\n")
     terminal.expect("^Next done.$(?s:.*)^Done")
     terminal.type("/timeline 2\n")
-    terminal.expect("Call 2, lab.do: at")
+    terminal.expect(r"calls, elapsed (?s:.*)Call 2, lab.do: at .* ran .*, done")
     terminal.type("/permissions\n")
     terminal.expect("allow lab.do")
 

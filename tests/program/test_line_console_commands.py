@@ -98,6 +98,7 @@ def queued(terminal: Terminal) -> None:
 def chosen(terminal: Terminal) -> None:
     """Colours and protocol, and what is none."""
     after(terminal, "/theme nosuch", "there is no theme nosuch")
+    after(terminal, "/config theme nosuch2", "there is no theme nosuch2")
     after(terminal, "/theme nord", "opens with nord")
     after(terminal, "/protocol morse", "there is no protocol morse")
     after(terminal, "/protocol", "1. auto", "4. xml")
@@ -119,7 +120,7 @@ def test_trust_reload_and_go_without_a_server_that_is_slow(fanout: Fanout) -> No
         after(terminal, "no", "^Not trusted")
         after(terminal, "/trust", "would start:", "Type yes or no")
         after(terminal, "yes", "^Trusted", "added lab, asking")
-        after(terminal, "/reload", "nothing that counts has changed")
+        after(terminal, "/reload", "no server has changed")
         project.write_text("{")
         after(terminal, "/reload", "^Error: .*mcp.json")
         terminal.type("/quit\n")

@@ -15,6 +15,7 @@ from textual.binding import Binding
 
 from console_app.tui.transcript_view.panel_keys import KEYS
 from tests.docs.made import live_help
+from tests.patience import until_there
 from tests.program.process import Fanout
 from tests.program.terminal import Terminal
 
@@ -36,6 +37,7 @@ SCREEN_ALONE = {
     "panel.more": "nothing is cut short: /show says all",
     "panel.unfold": "nothing is folded",
     "panel.fold": "nothing is folded",
+    "panel.help": "/help, as everywhere",
     "panel.leave": "you are always in the prompt",
     "panel.previous": "calls are named by number",
     "panel.next": "calls are named by number",
@@ -131,7 +133,8 @@ def test_results_rules_lists_and_settings_by_line(terminal: Terminal, tmp_path: 
         typed(terminal, "/files 1", "^Call 1 has no file")
         typed(terminal, "/files 2", "^Open which file", r"\.png", "^Type a number")
         typed(terminal, ".png", r"^Opened /.*\.png$")
-        assert (tmp_path / "opened").read_text().strip().endswith(".png")
+        told = tmp_path / "opened"  # by a program of its own
+        until_there(lambda: told.exists() and told.read_text().endswith(".png\n"), "the file to be opened")
         typed(terminal, "/files 2", "note://2", "^Type a number")
         typed(terminal, "note://2", "^the note 2$", "^@notes:note://2 in a message attaches it")
         typed(terminal, "/clear", "^Nothing is drawn here")

@@ -108,6 +108,14 @@ def test_a_key_whose_action_fails_is_a_line_and_the_console_goes_on(fanout: Fano
         terminal.expect("still here")
 
 
+def test_an_answer_that_comes_at_once_is_not_echoed(fanout: Fanout) -> None:
+    with console(fanout) as terminal:
+        terminal.expect(READY)
+        keys_are_read = terminal.raw.index(b"\x1b[?25l")  # what is written next, once the terminal echoes nothing
+        assert keys_are_read < terminal.raw.index(b"\x1b]11;?")
+        assert b"^[" not in terminal.raw, "the terminal writes what it is sent while it isn't asked not to"
+
+
 @pytest.mark.parametrize("controlling", [True, False], ids=["hang-up signal", "end of file alone"])
 def test_a_window_that_is_closed_ends_the_program(fanout: Fanout, controlling: bool) -> None:
     with console(fanout, controlling=controlling) as terminal:
@@ -226,6 +234,54 @@ def test_standard_error_may_go_to_a_file(fanout: Fanout, tmp_path: Path) -> None
     assert (tmp_path / "err").read_bytes() == b""
 
 
+OFF = b"\x1b[?1004l"  # reports are switched off: the program leaves
+
+
+@pytest.mark.parametrize(
+    ("arguments", "settings"),
+    [(["-m", "openai/gpt-4o"], ""), (["-r", "nothing-like-it"], ""), ([], "max_tokens = 'many'\n")],
+    ids=["no key", "no such session", "settings that are none"],
+)
+def test_a_terminal_that_answers_late_leaves_nothing_for_the_shell(
+    fanout: Fanout, arguments: list[str], settings: str
+) -> None:
+    fanout.home.mkdir()
+    (fanout.home / "config.toml").write_text(settings)
+    with console(fanout, *arguments, answers_after=OFF) as terminal:
+        assert terminal.wait_exit() == 2
+        assert b"]11;?" in terminal.raw
+        assert "fanout: " in terminal.text()
+        assert terminal.left_to_read() == b""
+        assert b"^[" not in terminal.raw  # nor was any of it echoed
+
+
+@pytest.mark.parametrize("keys", [["ctrl+c", "ctrl+c"], ["ctrl+d"], ["ctrl+z"]], ids=lambda keys: keys[0])
+def test_a_quick_way_out_leaves_nothing_for_the_shell_either(fanout: Fanout, keys: list[str]) -> None:
+    with console(fanout, answers_after=OFF) as terminal:
+        terminal.expect("/ for commands")
+        terminal.press(*keys)
+        if keys == ["ctrl+z"]:
+            until_state(terminal.process.pid, "T")
+        else:
+            assert terminal.wait_exit() == 0
+        assert terminal.left_to_read() == b""
+
+
+def test_a_terminal_that_never_answers_keeps_nobody(fanout: Fanout) -> None:
+    with console(fanout, "-m", "openai/gpt-4o", answers_after=b"never sent") as terminal:
+        assert terminal.wait_exit() == 2
+        assert terminal.left_changed() == []
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["-p", "hello"], ["doctor", "--help"]], ids=lambda words: words[0])
+def test_what_is_no_console_asks_the_terminal_nothing(fanout: Fanout, arguments: list[str]) -> None:
+    with console(fanout, *arguments) as terminal:
+        assert terminal.wait_exit() == 0
+        assert b"\x1b]11" not in terminal.raw
+        assert b"\x1b[0c" not in terminal.raw
+        assert terminal.left_to_read() == b""
+
+
 def test_no_terminal_at_all_says_what_to_use(fanout: Fanout) -> None:
     done = fanout.run()
     assert done.code == 2
@@ -250,8 +306,11 @@ def test_inside_tmux(fanout: Fanout, tmp_path: Path) -> None:
     socket = str(tmp_path / "tmux")
     base = ["tmux", "-S", socket, "-f", os.devnull]
 
+    def run_out(*words: str) -> str:
+        return subprocess.run([*base, *words], capture_output=True, text=True, check=False).stdout
+
     def screen() -> str:
-        return subprocess.run([*base, "capture-pane", "-p"], capture_output=True, text=True, check=False).stdout
+        return run_out("capture-pane", "-p")
 
     def expect(text: str) -> None:
         until_there(lambda: text in screen(), text)
@@ -268,6 +327,13 @@ def test_inside_tmux(fanout: Fanout, tmp_path: Path) -> None:
         subprocess.run([*base, "resize-window", "-x", "60", "-y", "20"], check=True)
         expect("words typed in tmux")
         subprocess.run([*base, "send-keys", "C-c"], check=True)
+        subprocess.run([*base, "send-keys", "-l", "Calculate 12*12"], check=True)
+        subprocess.run([*base, "send-keys", "Enter"], check=True)
+        expect("✓ done ·")
+        subprocess.run([*base, "send-keys", "-l", "/copy answer "], check=True)
+        subprocess.run([*base, "send-keys", "Enter"], check=True)
+        # What tmux keeps back of OSC 52, unless it is told otherwise, is in its buffer all the same.
+        until_there(lambda: "12*12" in run_out("show-buffer"), "what was copied")
         subprocess.run([*base, "send-keys", "C-d"], check=True)
         expect("left with 0")
     finally:

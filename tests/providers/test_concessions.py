@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -430,3 +431,54 @@ async def test_a_picture_that_is_refused_is_only_named_and_the_next_one_is_sent(
     await provider.close()
     assert notices_of(chunks) == ["test refuses a picture: the request is sent again with the words about it alone."]
     assert [json.dumps(one.body).count("iVBORw0K") for one in server.requests] == [1, 0, 1]
+
+
+# -- the message of the system
+
+
+@pytest.mark.parametrize(
+    ("status", "message"),
+    [
+        (400, "System role not supported"),
+        (500, "Jinja Exception: System role not supported"),
+        (400, "Unsupported value: 'messages[0].role' does not support 'system' with this model."),
+        (400, "Developer instruction is not enabled for models/gemma-3-27b-it"),
+        (422, "This model doesn't support system prompts."),
+    ],
+)
+async def test_what_the_system_says_begins_the_first_message_where_its_role_is_refused(
+    server: WireServer, status: int, message: str
+) -> None:
+    request = replace(after("openai-chat", server), system="Be brief.")
+    server.script(refusal(message, status), Answer(Text("4")), Answer(Text("5")))
+    provider = provider_at(server, "openai-chat")
+    chunks, error = await read(provider, request)
+    again, _ = await read(provider, request)
+    await provider.close()
+    assert error is None
+    assert (text_of(chunks), text_of(again)) == ("4", "5")
+    assert notices_of(chunks) == [
+        "test refuses a system message: the request is sent again with its words before the first message."
+    ]
+    assert notices_of(again) == []
+    first, *others = (request.body["messages"] for request in server.requests)
+    assert first[0] == {"role": "system", "content": "Be brief."}
+    for sent in others:
+        assert sent[0] == {"role": "user", "content": "Be brief.\n\nGo."}
+        assert sent[1:] == first[2:]
+
+
+async def test_a_refused_system_message_joins_pictures_too_and_a_history_that_begins_with_an_answer(
+    server: WireServer, tmp_path: Path
+) -> None:
+    picture = tmp_path / "dot.png"
+    picture.write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(16))
+    asked = UserMessage(content="Go.", images=(str(picture),))
+    server.script(refusal("System role not supported"), Answer(Text("4")), Answer(Text("5")))
+    provider = provider_at(server, "openai-chat")
+    await read(provider, ModelRequest((asked,), system="Be brief."))
+    await read(provider, ModelRequest((AssistantMessage(content="Hello."), asked), system="Be brief."))
+    await provider.close()
+    first, second = (request.body["messages"] for request in server.requests[1:])
+    assert [part.get("text") for part in first[0]["content"]][:2] == ["Be brief.", "Go."]
+    assert [message["role"] for message in second] == ["user", "assistant", "user"]

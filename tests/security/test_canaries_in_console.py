@@ -11,7 +11,7 @@ from tests.program.process import Fanout
 from tests.program.terminal import Terminal
 from tests.security.canaries import VARIABLES_SET, files, leaks
 from tests.wire_bytes import Answer, Call, Text
-from tests.wire_server import WireServer
+from tests.wire_server import Gate, Reply, WireServer
 
 SERVERS = "to search servers"
 
@@ -55,13 +55,19 @@ def _timeline(terminal: Terminal, folder: Path) -> None:
 
 def test_no_room_of_the_console_shows_or_writes_a_secret(fanout: Fanout) -> None:
     with WireServer() as server:
-        server.script(Answer(Call("spy_environment", "{}"), Call("spy_fails", "{}")), Answer(Text("All said.")))
+        away = Gate()
+        said = Reply([away, *Answer(Text("All said.")).events("openai-chat")])
+        server.script(Answer(Call("spy_environment", "{}"), Call("spy_fails", "{}")), said)
         loud = {"FANOUT_NOTIFICATIONS": "bell,osc9,osc777", "FANOUT_WINDOW_TITLE": "1", "TERM": "xterm-256color"}
         env = {**VARIABLES_SET, **loud, "OPENAI_BASE_URL": server.base_url("openai-chat")}
         argv = fanout.argv("--debug", "--approval-mode", "yolo", "-m", "openai/m", "--", "go")
         with Terminal(argv, env=fanout.environment(env), cwd=fanout.cwd, rows=60, columns=160) as terminal:
-            terminal.write(b"\x1b[O")  # another window has the focus: the end of the turn is notified
-            terminal.expect("All said")
+            away.wait_reached()
+            assert terminal.wait_until(lambda _: b"\x1b[?1004h" in terminal.raw), "the focus was asked for"
+            terminal.lose_focus()  # the end of the turn is notified then
+            away.open()
+            # What the answer says is seen before its turn is over.
+            assert terminal.wait_until(lambda _: b"\x1b]777;notify;Fanout;" in terminal.raw), "a notification was sent"
             terminal.write(b"\x1b[I")
             _servers(terminal, fanout.cwd)
             _timeline(terminal, fanout.cwd)
@@ -69,7 +75,6 @@ def test_no_room_of_the_console_shows_or_writes_a_secret(fanout: Fanout) -> None
             terminal.wait_exit()
             raw = terminal.whole()
     assert b"\x1b]2;fanout" in raw, "the window was named"
-    assert b"\x1b]777;notify;Fanout;" in raw, "a notification was sent"
     written = files(fanout)
     exported = {path: data for path, data in written.items() if Path(path).name.startswith(("wire-", "timeline-"))}
     assert len(exported) == 4

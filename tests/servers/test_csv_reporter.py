@@ -63,7 +63,7 @@ async def test_files_as_spreadsheets_write_them_are_read(serve: Serve, work: Pat
 
     assert (await lines("german.csv"))[2].startswith("- Preis (number): minimum 1.5, maximum 2.5")
     assert (await lines("old.csv"))[1].startswith("- café (text)")
-    assert (await lines("wide.csv"))[0] == "wide.csv: 1 rows, 2 columns, tab-separated"
+    assert (await lines("wide.csv"))[0] == "wide.csv: 1 row, 2 columns, tab-separated"
     assert (await lines("numbers.csv"))[:2][1].startswith("- column 1 (number): minimum 1, maximum 3")
     odd = await lines("odd.csv")
     assert odd[0] == "odd.csv: 3 rows, 4 columns, comma-separated"
@@ -176,7 +176,7 @@ async def test_a_table_beyond_its_bounds_is_refused_in_words_and_equal_names_cos
     (work / "wide.csv").write_text("a," * 20_001 + "\n")
     bench = await serve("csv_reporter")
     assert (await bench.call("summarize_csv", path="equal.csv")).content.splitlines()[:3] == [
-        "equal.csv: 1 rows, 20000 columns, comma-separated",
+        "equal.csv: 1 row, 20,000 columns, comma-separated",
         "- a (number): minimum 1, maximum 1, mean 1, median 1, deviation 0, sum 1",
         "- a (2) (number): minimum 1, maximum 1, mean 1, median 1, deviation 0, sum 1",
     ]

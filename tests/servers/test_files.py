@@ -222,7 +222,7 @@ async def test_a_file_is_written_whole_with_its_folders_and_its_mode(serve: Serv
     script.write_text("old")
     script.chmod(0o750)
     result = await bench.call("write_file", path="run.sh", content="new")
-    assert result.content == "Replaced run.sh: 1 lines, 3 bytes."
+    assert result.content == "Replaced run.sh: 1 line, 3 bytes."
     assert (script.read_text(), stat.S_IMODE(script.stat().st_mode)) == ("new", 0o750)
     assert "is a folder" in (await bench.call("write_file", path="new", content="x")).content
     assert "is a folder" in (await bench.call("write_file", path=".", content="x")).content

@@ -58,8 +58,8 @@ async def test_every_place_makes_a_whole_session(tmp_path: Path) -> None:
     await store.add(TWO)
     found = places(TWO)
     assert [place.label for place in found] == [
-        *("before: first", "behind: I look. · 1 call", "behind: One."),
-        *("before: second", "behind: I look. · 1 call", "behind: Two."),
+        *("before: first", "after: I look. · 1 call", "after: One."),
+        *("before: second", "after: I look. · 1 call", "after: Two."),
     ]
     last: list[str] = []
     for place in found[1:]:
@@ -81,7 +81,7 @@ def test_an_undone_turn_leaves_the_history_and_can_be_forked_back() -> None:
     assert set(transcript.calls) == {"c1", "c3"}
     labels = [place.label for place in places(undone)]
     assert "before: second (undone)" in labels
-    assert "behind: Two. (undone)" in labels
+    assert "after: Two. (undone)" in labels
     assert folded([*TWO, ev.TurnUndone(undone=1)]).turns[0].number == 1, "only the newest can be undone"
 
 

@@ -16,7 +16,7 @@ from console_app.engine.approval_gate import ApprovalGate
 from console_app.engine.settings import EngineSettings
 from console_app.tui.app import FanoutApp
 from console_app.tui.main_screen.activity_line import ActivityLine
-from tests.tui.parts import NOW, Answer, Tools, WrittenModel, app, calls, chat, say, see, seen, until
+from tests.tui.parts import NOW, Answer, Tools, WrittenModel, app, calls, chat, echo, pass_by, say, see, seen, until
 
 
 class Clock:
@@ -159,3 +159,25 @@ async def test_a_key_that_is_bound_otherwise_is_named_so(tmp_path: Path) -> None
     async with console.run_test(size=(80, 24)) as pilot:
         await pilot.press(*"go", "enter")
         await says(pilot, "f8 stop")
+
+
+async def test_where_escape_goes_back_the_other_key_that_stops_is_named(tmp_path: Path) -> None:
+    tools = Tools({("lab", "write"): echo}, read_only=False)
+    console = app(tmp_path, WrittenModel(calls(("lab_write", "{}"))), tools, gate=ApprovalGate(ApprovalMode.ASK))
+    async with console.run_test(size=(80, 24)) as pilot:
+        await pilot.press(*"go", "enter")
+        await see(pilot, "tab to review")
+        assert line(console).endswith("esc stop")
+        await pilot.press("tab")
+        await see(pilot, "esc decide later")
+        await says(pilot, "ctrl+c stop")
+        await pass_by(pilot)
+        await pilot.press("f")
+        await see(pilot, "Why not?")
+        await until(pilot, lambda: "stop" not in line(console))
+        chat(console).prompt.focus()
+        await says(pilot, "esc stop")
+        await pilot.press("alt+1")
+        await says(pilot, "ctrl+c stop")
+        await pilot.press("ctrl+c")
+        await until(pilot, lambda: line(console) == "")

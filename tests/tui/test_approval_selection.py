@@ -266,3 +266,33 @@ def test_the_risk_is_what_the_server_wrote_itself_or_unknown() -> None:
     assert word(destructive=False) == "changes"
     assert word() == word(idempotent=True) == risk_of(None, {}).word == "unknown"
     assert word({"url": "https://example.org"}) == "network"
+
+
+def test_your_own_way_to_a_row_is_no_change_that_keys_wait_half_a_second_for() -> None:
+    one = person("a", "b", "c")
+    one.wait(0.6)
+    one.press("j")
+    one.wait(0.3)
+    one.press("y")
+    one.wait(1)
+    assert one.approved == ["b"]
+
+
+def test_a_row_that_you_go_to_makes_no_key_count_sooner() -> None:
+    one = person("a", "b")
+    one.wait(0.1)
+    one.press("j")
+    one.wait(0.3)
+    one.press("y")
+    one.wait(1)
+    assert one.approved == []
+
+
+def test_a_word_that_begins_with_a_key_for_rows_decides_nothing() -> None:
+    one = person("a", "b")
+    one.wait(0.6)
+    for key in "jay":
+        one.press(key)
+        one.wait(0.2)
+    one.wait(1)
+    assert one.decided == []

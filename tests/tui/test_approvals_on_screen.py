@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +16,14 @@ from textual.widgets import TextArea
 from console_app.domain.approvals import ApprovalMode
 from console_app.domain.ports.toolset import CallReporter, Invocation
 from console_app.domain.todo import TodoItem
+from console_app.domain.tools import ToolSpec
 from console_app.engine.approval_gate import ApprovalGate, Rule
 from console_app.providers.text_protocol import TextProtocol
 from console_app.tui.approvals.arguments_editor import ArgumentsEditor
 from console_app.tui.approvals.arguments_view import ArgumentsView
 from console_app.tui.approvals.board import ApprovalBoard
 from tests.tui.parts import Tools, WrittenModel, app, calls, chat, decide, echo, pass_by, say, see, seen, until
+from tests.tui.test_reaching_calls import told
 
 THREE = (
     ("files_write", '{"path": "a.md", "content": "# One\\nline two"}'),
@@ -106,6 +108,22 @@ async def test_what_was_typed_ahead_goes_to_the_prompt(tmp_path: Path) -> None:
         assert chat(pilot.app).prompt.text == "yes"
         assert outcomes(pilot) == ["None", "None", "None"]
         assert "tab to review" in seen(pilot.app)
+
+
+async def test_a_letter_that_is_no_key_of_the_board_is_refused_and_none_counts_right_behind_it(tmp_path: Path) -> None:
+    async with waiting(tmp_path) as (pilot, board):
+        await pilot.press("tab")
+        await until(pilot, lambda: board.has_focus)
+        await pass_by(pilot, 0.6)
+        await pilot.press("h")
+        await told(pilot, "h does nothing here now. esc goes to the prompt.")
+        await pass_by(pilot, 0.3)
+        await pilot.press("y")
+        await pass_by(pilot, 0.6)
+        assert (chat(pilot.app).prompt.text, board.has_focus) == ("", True)
+        assert outcomes(pilot) == ["None", "None", "None"]
+        await decide(pilot, "y")
+        await until(pilot, lambda: outcomes(pilot)[0] != "None")
 
 
 async def test_one_is_approved_one_denied_with_words_one_denied(tmp_path: Path) -> None:
@@ -439,3 +457,54 @@ async def test_who_denies_in_words_after_a_comment_goes_on_with_it(tmp_path: Pat
         await see(pilot, "All decided.")
         (call,) = chat(pilot.app).ui.shown.transcript.calls.values()
         assert call.content == "The user denied this call. too soon, ask me"
+
+
+async def test_a_row_has_the_number_of_its_panel_also_when_others_were_decided(tmp_path: Path) -> None:
+    async with waiting(tmp_path) as (pilot, board):
+        await reach(pilot, board)
+        await decide(pilot, "n")
+        await see(pilot, "Approve 1 of 2")
+        rows = [one.strip() for one in seen(pilot.app).splitlines() if "unknown" in one and "files · write" in one]
+        assert [one.strip("┃▸ ").split()[0] for one in rows] == ["2", "3"]
+        await pilot.press("3")
+        await see(pilot, "Approve 2 of 2")
+        await pilot.press("1")
+        await until(pilot, lambda: "No call 1 waits here." in toasts(pilot))
+        assert board.selection.current is not None
+        assert board.selection.current.number == 3
+
+
+@dataclass
+class Closed(Tools):
+    """Whose tools take a path and an old text, and nothing else."""
+
+    def tools(self) -> Sequence[ToolSpec]:
+        names = {name: {"type": "string"} for name in ("path", "old_text")}
+        schema = {
+            "type": "object",
+            "properties": names,
+            "required": ["path", "old_text"],
+            "additionalProperties": False,
+        }
+        return [spec.model_copy(update={"input_schema": schema}) for spec in super().tools()]
+
+
+async def test_what_does_not_fit_the_tool_is_said_before_it_is_allowed(tmp_path: Path) -> None:
+    """Else you allow a call that fails, and see neither that an argument was left out nor that another is missing."""
+    model = WrittenModel(calls(("files_edit", '{"path": "a.md", "oldText": "x"}')), say("Decided."))
+    tools = Closed({("files", "edit"): echo}, read_only=False)
+    console = app(tmp_path, model, tools, gate=ApprovalGate(ApprovalMode.ASK))
+    async with console.run_test(size=(100, 30)) as pilot:
+        await pilot.press(*"go", "enter")
+        await see(pilot, "! it does not fit the tool: “old_text” is required; left out oldText")
+
+
+async def test_a_call_that_fits_its_tool_is_not_warned_of(tmp_path: Path) -> None:
+    model = WrittenModel(calls(("files_edit", '{"path": "a.md", "old_text": "x"}')), say("Decided."))
+    tools = Closed({("files", "edit"): echo}, read_only=False)
+    console = app(tmp_path, model, tools, gate=ApprovalGate(ApprovalMode.ASK))
+    async with console.run_test(size=(100, 30)) as pilot:
+        await pilot.press(*"go", "enter")
+        await see(pilot, "Approve 1 of 1")
+        await see(pilot, "not pre-approved")
+        assert "does not fit" not in seen(pilot.app)

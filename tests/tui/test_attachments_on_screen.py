@@ -6,6 +6,7 @@ import asyncio
 import base64
 import json
 import os
+import threading
 from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
@@ -16,6 +17,7 @@ from textual.events import Paste
 from textual.pilot import Pilot
 
 from console_app.conversation import clipboard
+from console_app.tui.prompt.file_index import FileIndex
 from tests.conversation.test_attachments import png
 from tests.conversation.test_clipboard import X11, copied, environ, program
 from tests.patience import PATIENCE
@@ -74,23 +76,54 @@ async def test_a_name_with_spaces_is_completed_shown_and_sent(
         await see(pilot, "All read.")
         await see(pilot, "▸ a name.txt  ~2.1k tokens")
         assert "+ a name.txt" not in seen(pilot.app)
-        await pilot.press("tab", "o")
+        await pilot.press("alt+pageup", "o")
         await see(pilot, "  what is in it")
     assert "what is in it" in body(server)
     assert 'path=\\"a name.txt\\"' in body(server)
 
 
+async def test_what_fits_better_comes_to_the_top_when_it_is_found_later(
+    console: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "deep" / "file777.txt").write_text("")
+    for number in range(8):
+        (tmp_path / f"file7-7-7-{number}.txt").write_text("")
+    further, folders = threading.Event(), iter((True,))
+
+    def goes_on(_index: FileIndex) -> bool:
+        return next(folders, False) or further.wait(PATIENCE)
+
+    monkeypatch.setattr(FileIndex, "_goes_on", goes_on)  # the walk stands still before the second folder
+    async with console() as pilot:
+        await typed(pilot, "@file777")
+        await see(pilot, "file7-7-7-7.txt")
+        assert "deep/file777.txt" not in seen(pilot.app)
+        further.set()
+        await see(pilot, "deep/file777.txt")
+        await pilot.press("tab")
+        await until(pilot, lambda: chat(pilot.app).prompt.text == "@deep/file777.txt ")
+
+
 async def test_chips_stand_in_one_line_and_count_what_has_no_room(console: Open, tmp_path: Path) -> None:
     for name in ("first", "second", "third", "fourth"):
         (tmp_path / f"{name}-of-them-all.md").write_text("x" * 4000)
+    (tmp_path / "docs/of-the-console").mkdir(parents=True)
+    for name in ("guide", "first-steps"):
+        (tmp_path / f"docs/of-the-console/{name}.md").write_text("x" * 4000)
     (tmp_path / "shot.png").write_bytes(png())
     (tmp_path / "a.bin").write_bytes(b"\0")
+    (tmp_path / "print.py").write_text("print(1)\n" * 50)
     async with console() as pilot:
         prompt = chat(pilot.app).prompt
         prompt.put("@shot.png and @gone.md")
         await see(pilot, "! gone.md · no such file   + shot.png · picture · 68 B")
+        prompt.put("@print.py:3-7 @shot.png")
+        await see(pilot, "+ print.py · ~12 tokens · lines 3-7 of 50   + shot.png · picture · 68 B")
         prompt.put("@first-of-them-all.md:1 @second-of-them-all.md @third-of-them-all.md @fourth-of-them-all.md")
-        await see(pilot, "+ …them-all.md · ~1k tokens · l…   + …f-them-all.md · ~1k tokens   + 2 more")
+        await see(pilot, "+ first-of-them-all.md   + second-of-them-all.md   + 2 more")
+        prompt.put("@docs/of-the-console/guide.md:1 @docs/of-the-console/first-steps.md:1")
+        await see(pilot, "+ …/guide.md · ~1k tokens   + …/first-steps.md · ~1k tokens")
         prompt.put("@a.bin")
         await see(pilot, "! a.bin · is neither text nor a PNG")
         prompt.put("no more")

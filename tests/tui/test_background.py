@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from console_app.tui.app import FanoutApp
 from console_app.tui.main_screen.first_paint import StartupParts
 from console_app.tui.main_screen.screen import ChatScreen
+from console_app.tui.terminal.answers import last_answer
 from console_app.tui.terminal.background import BackgroundAnswer, is_light_by_environment
 from tests.tui.parts import THEMES, services, until
 
@@ -19,10 +20,21 @@ LIGHT = "\x1b]11;rgb:fafa/f4f4/eded\x1b\\"
 DARK = "\x1b]11;rgb:1a/1b/26\x07"
 
 
-@pytest.mark.parametrize(("answer", "light"), [(LIGHT, True), (DARK, False), ("\x1b]11;rgba:f/f/f/f\x07", True)])
+@pytest.mark.parametrize(
+    ("answer", "light"),
+    [
+        (LIGHT, True),
+        (DARK, False),
+        ("\x1b]11;rgba:f/f/f/f\x07", True),
+        ("\x1b]11;#fafafa\x07", True),
+        ("\x1b]11;#101010\x1b\\", False),
+        ("\x1b]11;none of yours\x07", None),
+        ("\x1b]11;\x07", None),
+    ],
+)
 @given(data=st.data())
 def test_the_answer_is_found_wherever_it_is_cut_and_keys_stay_keys(
-    answer: str, light: bool, data: st.DataObject
+    answer: str, light: bool | None, data: st.DataObject
 ) -> None:
     keys = st.text("abc[1;A", max_size=6)
     before, behind = data.draw(keys), data.draw(keys)
@@ -41,7 +53,22 @@ def test_what_is_no_answer_is_passed_on_whole(pieces: list[str]) -> None:
     reader = BackgroundAnswer()
     typed = "".join(reader.without(piece) for piece in pieces)
     typed += "".join(reader.tick() for _ in range(9))
-    assert reader.is_light is not None or typed == "".join(pieces)
+    assert "\x1b]11;" in "".join(pieces) or typed == "".join(pieces)
+
+
+@given(st.lists(st.text("ab\x1b[?1;c", max_size=5), max_size=6))
+def test_nor_is_anything_lost_that_looks_like_the_last_answer(pieces: list[str]) -> None:
+    reader = last_answer()
+    typed = "".join(reader.without(piece) for piece in pieces)
+    typed += "".join(reader.tick() for _ in range(9))
+    assert reader.found is not None or typed == "".join(pieces)
+
+
+def test_the_last_answer_is_taken_wherever_it_is_cut() -> None:
+    whole = "ab\x1b[?62;22cde"
+    for cut in (one for one in range(1, len(whole)) if one != 3):
+        reader = last_answer()
+        assert reader.without(whole[:cut]) + reader.without(whole[cut:]) == "abde"
 
 
 def test_the_environment_says_it_as_rxvt_does() -> None:

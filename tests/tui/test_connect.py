@@ -138,6 +138,10 @@ async def test_a_refused_trial_leaves_everything_to_be_changed(tmp_path: Path) -
             await pilot.press("enter")
             await see(pilot, "model one is gone")
             assert behind.models.name == "offline/rehearsal"
+            await type_in(pilot, "model", "three")
+            await see(pilot, "None of 2 models is called that. Enter tries three.")
+            await pilot.press(*["backspace"] * 5)
+            await see(pilot, "2 models. Enter tries the highlighted one.")
             await pilot.press("down", "enter")
             await until(pilot, lambda: not isinstance(console.screen, ConnectScreen))
             assert behind.models.name.endswith("/two")

@@ -11,6 +11,7 @@ from textual.pilot import Pilot
 from console_app.conversation.copies import as_csv, copies_of_answer
 from console_app.domain.ports.toolset import CallReporter, Invocation
 from console_app.tui.transcript_view.message_blocks import AssistantBlock
+from console_app.tui.transcript_view.user_block import UserBlock
 from tests.tui.parts import Tools, WrittenModel, app, at_rest, calls, chat, say, see, seen, until
 
 ANSWER = """Two ways:
@@ -35,6 +36,10 @@ echo one
 
 async def people(_invocation: Invocation, _reporter: CallReporter) -> str:
     return '[{"name": "Ann", "age": 41}, {"name": "Bo", "age": 7}]'
+
+
+async def page(_invocation: Invocation, _reporter: CallReporter) -> str:
+    return f"# Page\n\n{ANSWER}"
 
 
 def console(folder: Path) -> Any:
@@ -106,6 +111,16 @@ async def test_a_result_its_table_and_its_arguments(tmp_path: Path) -> None:
         assert chat(pilot.app).prompt.text == ""
 
 
+async def test_the_code_and_tables_of_a_result_in_markdown(tmp_path: Path) -> None:
+    model = WrittenModel(calls(("lab_page", "{}")), say("Read."))
+    async with app(tmp_path, model, Tools({("lab", "page"): page})).run_test(size=(100, 30)) as pilot:
+        await said(pilot, "go")
+        await pilot.press("alt+1", "C")
+        await see(pilot, "table 1 as CSV")
+        await pilot.press(*"code 2", "enter")
+        await until(pilot, lambda: pilot.app.clipboard == "echo one")
+
+
 async def test_a_message_that_was_clicked_is_copied_with_c(tmp_path: Path) -> None:
     async with console(tmp_path).run_test(size=(80, 40), notifications=True) as pilot:
         await said(pilot, "how")
@@ -117,6 +132,33 @@ async def test_a_message_that_was_clicked_is_copied_with_c(tmp_path: Path) -> No
         await until(pilot, lambda: pilot.app.clipboard == ANSWER)
         await pilot.press("C")
         await see(pilot, "code 2")
+
+
+@pytest.mark.parametrize("turns", [1, 2, 250])
+async def test_every_message_is_reached_and_copied_by_key(tmp_path: Path, turns: int) -> None:
+    said_of = [(f"question {number}", f"Answer {number}.") for number in range(turns)]
+    async with app(tmp_path, WrittenModel()).run_test(size=(80, 24), notifications=True) as pilot:
+        view = chat(pilot.app).view
+        chat(pilot.app).ui.talking = True
+        for question, answer in said_of:
+            view.add_block(UserBlock(question))
+            view.add_block(AssistantBlock(answer, final=True))
+        texts = [text for one in said_of for text in one]
+        for text in reversed(texts[-8:]):  # from the prompt up, one after the other
+            await pilot.press("alt+up", "c")
+            await until(pilot, lambda text=text: pilot.app.clipboard == text)
+            pilot.app.clear_notifications()  # they stand over the newest lines
+            await see(pilot, text)
+            assert "c copy" in seen(pilot.app).splitlines()[-1]
+        await pilot.press("escape", "h")
+        assert chat(pilot.app).prompt.text == "h"
+        for question, _ in reversed(said_of[-8:]):  # and turn by turn
+            await pilot.press("alt+pageup", "c")
+            await until(pilot, lambda text=question: pilot.app.clipboard == text)
+            pilot.app.clear_notifications()
+            await see(pilot, question)
+        await pilot.press("x", "h")
+        assert chat(pilot.app).prompt.text == "h", "letters are the message's"
 
 
 async def test_what_the_mouse_selects_says_how_it_is_copied(tmp_path: Path) -> None:
@@ -144,3 +186,31 @@ def test_copy_in_pictures(snap_compare: Any, tmp_path: Path, size: tuple[int, in
         await see(pilot, "arguments of people")
 
     assert snap_compare(console(tmp_path), terminal_size=size, run_before=run)
+
+
+async def test_a_list_that_came_in_blocks_of_its_own_is_copied_as_csv(tmp_path: Path) -> None:
+    async def rows(_invocation: Invocation, _reporter: CallReporter) -> str:
+        return '{\n  "name": "Ann",\n  "age": 41\n}\n{\n  "name": "Bo",\n  "age": 7\n}'
+
+    model = WrittenModel(calls(("lab_people", "{}")), say("These two."))
+    async with app(tmp_path, model, Tools({("lab", "people"): rows})).run_test(size=(80, 24)) as pilot:
+        await said(pilot, "who")
+        await pilot.press("alt+1", "C")
+        await see(pilot, "2 rows × 2 columns")
+        await pilot.press(*"csv", "enter")
+        await until(pilot, lambda: pilot.app.clipboard == "name,age\nAnn,41\nBo,7\n")
+
+
+async def test_the_message_of_a_turn_that_was_gone_to_is_copied(tmp_path: Path) -> None:
+    async with console(tmp_path).run_test(size=(80, 24), notifications=True) as pilot:
+        await said(pilot, "how", "who")
+        view = chat(pilot.app).view
+        await pilot.press("alt+1")
+        await until(pilot, lambda: view.has_focus and view.cursor is not None)
+        for words in ("who", "how"):
+            await pilot.press("alt+pageup")
+            await until(pilot, lambda w=words: isinstance(view.cursor, UserBlock) and view.cursor.text == w)
+            await pilot.press("c")
+            await until(pilot, lambda w=words: pilot.app.clipboard == w)
+        await pilot.press("alt+pagedown")
+        await until(pilot, lambda: isinstance(view.cursor, UserBlock) and view.cursor.text == "who")

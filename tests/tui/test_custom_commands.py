@@ -11,7 +11,7 @@ from console_app.config.trust_report import ProjectTrust
 from console_app.domain.approvals import ApprovalMode
 from console_app.engine.approval_gate import ApprovalGate
 from console_app.tui.app import FanoutApp
-from tests.tui.parts import Run, Tools, WrittenModel, app, calls, chat, decide, echo, say, see, until
+from tests.tui.parts import Run, Tools, WrittenModel, app, calls, chat, decide, echo, say, see, seen, until
 
 WRITES: dict[tuple[str, str], Run] = {("files", "write"): echo, ("files", "keep"): echo}
 
@@ -77,17 +77,33 @@ async def test_a_call_that_it_allows_runs_and_the_same_call_of_the_next_turn_ask
 async def test_a_projects_command_is_there_once_trusted_and_none_takes_the_place_of_ours(tmp_path: Path) -> None:
     write(tmp_path / ".fanout/commands/theirs.md", "Do as they say.")
     write(tmp_path / "home/commands/help.md", "Not the help.")
-    async with console_in(tmp_path, WrittenModel(say("Done."))).run_test(size=(100, 30)) as pilot:
+    async with console_in(tmp_path, WrittenModel(say("Done."))).run_test(size=(100, 30), notifications=True) as pilot:
         await see(pilot, "Rename the file.")
         await see(pilot, "a command of this project waits for your trust: alt+t shows it all, and asks.")
         assert chat(pilot.app).commands.get("theirs") is None
-        await pilot.press("alt+t")
+        await pilot.press(*"/theirs", "enter")
+        await see(pilot, "/theirs is a command of this project that waits for your trust")
+        await pilot.press("ctrl+u", "alt+t")
         await see(pilot, "Do as they say.")
         await decide(pilot, "y")
         await until(pilot, lambda: chat(pilot.app).commands.get("theirs") is not None)
         command = chat(pilot.app).commands.get("help")
         assert command is not None
         assert command.about == "keys and commands"
+
+
+async def test_trusting_many_commands_is_one_line_and_what_is_wrong_with_one_is_seen(tmp_path: Path) -> None:
+    for number in range(6):
+        write(tmp_path / f".fanout/commands/theirs{number}.md", "Do as they say.")
+    write(tmp_path / ".fanout/commands/broken.md", "---\ndescription: no end")
+    async with console_in(tmp_path).run_test(size=(100, 30)) as pilot:
+        await see(pilot, "alt+t shows it all, and asks.")
+        await pilot.press("alt+t")
+        await see(pilot, "Do as they say.")
+        await decide(pilot, "y")
+        await see(pilot, "7 files of this project are trusted as they were shown.")
+        await until(pilot, lambda: "its front matter has no end" in " ".join(seen(pilot.app).split()))
+        assert "shows it all, and asks" not in seen(pilot.app), "nothing waits any more"
 
 
 async def test_a_command_whose_model_can_not_answer_is_one_line_and_gives_the_prompt_back(tmp_path: Path) -> None:

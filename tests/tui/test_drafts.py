@@ -156,7 +156,7 @@ async def test_what_is_written_while_a_copy_is_made_is_for_the_copy(tmp_path: Pa
         await pilot.press(*"one")
         first = await talk(pilot, "First.")
         await pilot.press(*"/fork", "enter")
-        await see(pilot, "behind everything")
+        await see(pilot, "after everything")
         await pilot.press("enter", *"two", "enter", *"half")
         kept_in.go.set()
         await see(pilot, "Second.")
@@ -191,22 +191,56 @@ async def test_the_prompt_takes_keys_while_a_slow_disk_is_written_to(tmp_path: P
         await until(pilot, lambda: kept(tmp_path) == ["ab"])
 
 
+GONE = 2**22 + 1  # no process has such a number
+
+
 def test_a_new_sessions_draft_is_the_running_consoles_own_and_the_folder_stays_small(tmp_path: Path) -> None:
-    new = PromptDrafts.of_new(tmp_path)
-    PromptDrafts(tmp_path / "drafts").keep(new, PromptDraft("mine", (0, 2)))
-    path = tmp_path / "drafts" / f"{new}.json"
+    new, folder = PromptDrafts.of_new(tmp_path), tmp_path / "drafts"
+    PromptDrafts(folder).keep(new, PromptDraft("mine", (0, 2)))
+    path = folder / f"{new}-{os.getpid()}.json"
     record = json.loads(path.read_text())
-    assert record["pid"] == os.getpid()
     assert path.stat().st_mode & 0o077 == 0
-    path.write_text(json.dumps(record | {"pid": os.getppid()}))
-    assert PromptDrafts(tmp_path / "drafts").read(new) is None, "another console writes it"
-    path.write_text(json.dumps(record | {"pid": 2**22 + 1, "cursor": "nowhere"}))
-    assert PromptDrafts(tmp_path / "drafts").read(new) == PromptDraft("mine")
+    path.unlink()
+    (folder / f"{new}-{os.getppid()}.json").write_text(json.dumps(record))
+    assert PromptDrafts(folder).read(new) is None, "another console writes it"
+    (folder / f"{new}-{GONE}.json").write_text(json.dumps(record | {"cursor": "nowhere"}))
+    assert PromptDrafts(folder).read(new) == PromptDraft("mine")
     path.write_text("[")
-    assert PromptDrafts(tmp_path / "drafts").read(new) is None
+    assert PromptDrafts(folder).read(new) is None
     for number in range(MOST + 5):
-        PromptDrafts(tmp_path / "drafts").keep(f"s{number}", PromptDraft("x"))
-    assert len(list((tmp_path / "drafts").glob("*.json"))) == MOST
+        PromptDrafts(folder).keep(f"s{number}", PromptDraft("x"))
+    assert len(list(folder.glob("*.json"))) == MOST
+
+
+def test_a_second_console_in_the_folder_takes_nothing_from_the_first(tmp_path: Path) -> None:
+    new, folder = PromptDrafts.of_new(tmp_path), tmp_path / "drafts"
+    folder.mkdir()
+    first = folder / f"{new}-{os.getppid()}.json"
+    first.write_text(json.dumps({"text": "the first's", "cursor": [0, 3], "pastes": {}, "pid": os.getppid()}))
+    second = PromptDrafts(folder)
+    assert second.read(new) is None
+    second.keep(new, PromptDraft(""))
+    second.keep(new, PromptDraft("the second's"))
+    assert kept(tmp_path) == ["the first's", "the second's"]
+    second.forget(new)
+    assert kept(tmp_path) == ["the first's"]
+
+
+def test_each_draft_that_a_killed_console_left_comes_back_the_newest_first(tmp_path: Path) -> None:
+    new, folder = PromptDrafts.of_new(tmp_path), tmp_path / "drafts"
+    folder.mkdir()
+    # The oldest is of a version that kept one file a folder.
+    names = {f"{new}.json": "oldest", f"{new}-{GONE}.json": "older", f"{new}-{GONE + 1}.json": "newest"}
+    for age, (name, text) in enumerate(names.items()):
+        (folder / name).write_text(json.dumps({"text": text, "pid": GONE}))
+        os.utime(folder / name, (age, age))
+    for text in ("newest", "older", "oldest"):
+        drafts = PromptDrafts(folder)
+        assert drafts.read(new) == PromptDraft(text)
+        assert PromptDrafts(folder).read(new) == PromptDraft(text), "not yet sent, it is this console's"
+        drafts.forget(new)
+    assert PromptDrafts(folder).read(new) is None
+    assert kept(tmp_path) == []
 
 
 def test_a_command_that_holds_a_key_is_kept_in_no_file(tmp_path: Path) -> None:

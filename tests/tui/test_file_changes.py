@@ -37,6 +37,7 @@ def folder(tmp_path: Path) -> Path:
         ("write_file", {"path": "a.txt", "content": TEXT.replace("line 20", "LINE 20")}),
         ("edit_file", {"path": "a.txt", "old_text": "line 20", "new_text": "LINE 20"}),
         ("str_replace", {"file_path": "a.txt", "old_string": "line 20\n", "new_string": "LINE 20\n"}),
+        ("edit_file", {"path": "a.txt", "old": "line 20", "new": "LINE 20"}),
         ("edit", {"path": "a.txt", "edits": [{"oldText": "line 20", "newText": "LINE 20"}]}),
     ],
 )
@@ -146,3 +147,28 @@ async def test_a_call_whose_row_says_all_takes_a_line(folder: Path) -> None:
         await see(pilot, "allow once")
         assert chat(console).boards.approvals.region.height <= 9
         assert seen(console).split("Approve 1")[1].count("n=0") == 1, "said once"
+
+
+SIZES = ((60, 15), (80, 24), (120, 40))
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("count", [1, 3, 40])
+async def test_what_an_edit_changes_is_seen_where_it_is_decided_beside_the_counts_and_the_prompt(
+    folder: Path, size: tuple[int, int], count: int
+) -> None:
+    edits = [("files_edit", f'{{"path": "a.txt", "old_text": "{n} ", "new_text": "{n}!"}}') for n in range(10, 50)]
+    (folder / "a.txt").write_text(TEXT.replace("\n", " \n") + "".join(f"line {n} \n" for n in range(41, 60)))
+    console = board(folder, *edits[:count])
+    async with console.run_test(size=size) as pilot:
+        await pilot.press("g", "enter")
+        await see(pilot, f"Approve 1 of {count}")
+        await pilot.press("tab")
+        await until(pilot, lambda: chat(console).boards.approvals.has_focus)
+        await until(pilot, lambda: all(one in seen(console) for one in ("- 10 ", "+ 10 ", "line 10!")), "the change")
+        await until(
+            pilot, lambda: count == 1 or f"{count} calls · {count} need approval" in seen(console), "the counts"
+        )
+        assert "Ask, or / for commands" in seen(console)
+        if size != (60, 15):
+            await until(pilot, lambda: "line 12" in seen(console) and "to scroll" not in seen(console), "all of it")

@@ -19,7 +19,15 @@ from tests.tui.parts import Tools, WrittenModel, app, at_rest, calls, chat, pain
 LONG = "\n".join(f"line {n} of the report" for n in range(900)) + "\nhere is the needle"
 
 
+FAR = "\n".join(f"row {n}" for n in range(20_000)) + "\nhere is the needle"
+WIDE = "straw " * 60_000 + "and the needle"
+
+
 async def report(invocation: Invocation, reporter: CallReporter) -> str:
+    if invocation.arguments.get("far"):
+        return FAR
+    if invocation.arguments.get("wide"):
+        return WIDE
     if invocation.arguments.get("broken"):
         raise RuntimeError("the disk is full")
     return LONG if invocation.arguments.get("long") else '{"found": "a needle", "other": "straw"}'
@@ -131,15 +139,15 @@ async def test_alt_page_up_goes_from_turn_to_turn_and_alt_e_to_what_failed(tmp_p
         await talked(pilot, "hay", "look", "bye")
         view = chat(pilot.app).view
         prompts = [block for block in view.blocks if isinstance(block, UserBlock)]
-        for prompt in reversed(prompts[:2]):
+        for prompt in reversed(prompts):
             await pilot.press("alt+pageup")
-            await until(pilot, lambda at=prompt.index: view.first_visible == at)
+            await until(pilot, lambda block=prompt: view.cursor is block)
+        assert view.first_visible == prompts[0].index
         await pilot.press("alt+pageup")
         await see(pilot, "There is no earlier turn.")
         await pilot.press("alt+pagedown")
-        await until(pilot, lambda: view.first_visible == prompts[1].index)
-        assert chat(pilot.app).prompt.has_focus
-        await pilot.press("alt+e")
+        await until(pilot, lambda: view.cursor is prompts[1] and view.first_visible == prompts[1].index)
+        await pilot.press("escape", "alt+e")
         await until(
             pilot, lambda: isinstance(view.cursor, CallBlock) and view.cursor.call.arguments == {"broken": True}
         )
@@ -188,3 +196,28 @@ async def test_enter_stays_at_a_match_that_is_far_down_in_a_panel(tmp_path: Path
         await until(pilot, lambda: pilot.app.focused is chat(pilot.app).view)
         await at_rest(pilot)
         assert marked(pilot) == ["line 60 of"]
+
+
+@pytest.mark.parametrize("which", ["far", "wide"])
+async def test_a_match_beyond_what_an_open_result_shows_is_gone_to(tmp_path: Path, which: str) -> None:
+    made = WrittenModel(calls(("lab_report", f'{{"{which}": true}}')), say("Read."))
+    async with app(tmp_path, made, TOOLS).run_test(size=(80, 24)) as pilot:
+        await talked(pilot, "look")
+        await pilot.press("ctrl+f")
+        await until(pilot, lambda: pilot.app.focused is chat(pilot.app).query_one(FindBar).query_one(Input))
+        await pilot.press(*"the needle")
+        await until(pilot, lambda: marked(pilot) == ["the needle"])
+        await see(pilot, "1 of 1")
+
+
+async def test_going_to_a_far_match_lays_a_result_out_a_few_times(tmp_path: Path) -> None:
+    """And not once for each page before it, which takes the square of them."""
+    made = WrittenModel(calls(("lab_report", '{"far": true}')), say("Read."))
+    async with app(tmp_path, made, TOOLS).run_test(size=(80, 24)) as pilot:
+        await talked(pilot, "look")
+        panel = next(block for block in chat(pilot.app).view.blocks if isinstance(block, CallBlock))
+        panel.toggle()
+        longer = 0
+        while panel.unfold_match(1, 0, 0) and panel.detail.body.left:
+            longer += 1
+        assert longer < 5

@@ -76,6 +76,20 @@ async def test_a_binding_with_priority_acts_after_what_was_typed_before_it() -> 
         assert app.sent == ["one", "two", ""]
 
 
+async def test_a_key_pressed_before_the_focus_went_does_not_bring_it_back() -> None:
+    app = Writing()
+    async with app.run_test() as pilot:
+        app.typed("f2", *"one")
+        app.post_message(events.AppBlur())
+        await until(pilot, lambda: app.key_under_way or app.box.text == "one")
+        app.thinking.set()
+        await until(pilot, lambda: app.box.text == "one" and not app.key_under_way)
+        assert not app.app_focus
+        app.typed("f2", "x")
+        app.post_message(events.AppFocus())
+        await until(pilot, lambda: app.app_focus)
+
+
 async def test_what_follows_a_binding_is_not_written_before_it_acts() -> None:
     app = Writing()
     async with app.run_test() as pilot:

@@ -12,7 +12,7 @@ from console_app.conversation.permissions import Permissions
 from console_app.domain.approvals import ApprovalMode
 from console_app.engine.approval_gate import ApprovalGate, Rule
 from console_app.engine.engine import Engine
-from console_app.tui.approvals.mode_switch import ModeSwitch
+from console_app.tui.approvals.mode_switch import MODE_NOTES, ModeSwitch
 from console_app.tui.main_screen.status_bar import StatusBar
 from console_app.tui.widgets.settled_keys import ALONE, SETTLE
 from tests.conversation.peers import Screen
@@ -180,3 +180,12 @@ async def test_of_several_modes_only_the_newest_is_told_and_no_error_goes_for_an
         await until(pilot, lambda: "Approvals: auto." not in seen(console))
         await see(pilot, "openai: it is overloaded")
         await see(pilot, "openai: it can't be reached")
+
+
+async def test_what_was_said_of_a_mode_is_taken_back_with_it(tmp_path: Path) -> None:
+    async with app(tmp_path, gate=ApprovalGate(ApprovalMode.ASK)).run_test(size=(80, 24), notifications=True) as pilot:
+        await pass_by(pilot, ALONE)
+        await pilot.press("shift+tab")
+        await see(pilot, MODE_NOTES[ApprovalMode.AUTO][:40])
+        await pilot.press("shift+tab")  # too fast: it is on ask again
+        await see(pilot, MODE_NOTES[ApprovalMode.ASK][:40])

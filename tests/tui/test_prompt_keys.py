@@ -183,6 +183,16 @@ async def test_a_digit_offers_a_prompt_and_typing_on_brings_the_digit_back(tmp_p
         assert prompt.text == "1+1"
 
 
+@pytest.mark.parametrize("typed", ["35", "33", "3 + 4", "12 of them"])
+async def test_what_is_typed_quicker_than_a_prompt_is_offered_stays(tmp_path: Path, typed: str) -> None:
+    async with app(tmp_path).run_test(size=(100, 30)) as pilot:
+        prompt = chat(pilot.app).prompt
+        await until(pilot, lambda: prompt.offering)
+        for char in typed:  # all are there before the first is answered
+            prompt.post_message(events.Key(char, char))
+        await until(pilot, lambda: prompt.text == typed)
+
+
 async def test_a_digit_and_enter_send_an_offered_prompt(tmp_path: Path) -> None:
     model = WrittenModel()
     async with app(tmp_path, model).run_test(size=(100, 30)) as pilot:

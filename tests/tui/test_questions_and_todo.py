@@ -12,6 +12,7 @@ from textual.pilot import Pilot
 
 from console_app.domain import events as ev
 from tests.tui.parts import Answer, Tools, WrittenModel, app, calls, chat, decide, echo, pass_by, say, see, seen, until
+from tests.tui.test_reaching_calls import told
 
 QUESTION = (
     "fanout_ask_followup_question",
@@ -59,6 +60,36 @@ async def test_a_question_is_answered_by_number(tmp_path: Path) -> None:
         await see(pilot, "Good.")
         assert sent(pilot)[-1] == "The user answered:\n[@click=app.quit]x"
         await until(pilot, lambda: chat(pilot.app).prompt.has_focus)
+
+
+async def click_on(pilot: Pilot[Any], words: str) -> None:
+    row, line = next((row, line) for row, line in enumerate(seen(pilot.app).splitlines()) if words in line)
+    await pilot.click(offset=(line.index(words), row))
+
+
+async def test_a_question_is_answered_by_the_mouse_once_it_stood_still(tmp_path: Path) -> None:
+    async with talking(tmp_path, calls(QUESTION), say("Good.")) as pilot:
+        board = chat(pilot.app).boards.questions
+        await see(pilot, "1 Markdown")
+        await click_on(pilot, "Markdown")
+        await until(pilot, lambda: board.has_focus)
+        await pass_by(pilot)
+        assert board.is_asking, "the click that came here answered"
+        await click_on(pilot, "Markdown")
+        await pass_by(pilot)
+        await see(pilot, "Good.")
+        assert sent(pilot)[-1] == "The user answered:\nMarkdown"
+
+
+async def test_the_keys_of_a_question_are_broken_between_two(tmp_path: Path) -> None:
+    async with talking(tmp_path, calls(QUESTION), say("Good."), size=(60, 24)) as pilot:
+        await see(pilot, "1 Markdown")
+        await reach(pilot)
+        await see(pilot, "esc decide later")
+        await click_on(pilot, "no answer")
+        await pass_by(pilot)
+        await see(pilot, "Good.")
+        assert "does not want to answer" in sent(pilot)[-1]
 
 
 async def test_a_question_is_answered_in_your_own_words(tmp_path: Path) -> None:
@@ -180,10 +211,13 @@ async def test_another_session_has_another_list(tmp_path: Path) -> None:
         await see(pilot, "1 of 2 done")
 
 
-async def test_what_is_no_key_of_the_list_is_written(tmp_path: Path) -> None:
+async def test_what_is_no_key_of_the_list_is_refused_and_not_written(tmp_path: Path) -> None:
     async with talking(tmp_path, calls(TODO), say("Planned.")) as pilot:
         await see(pilot, "Planned.")
         await pilot.press(*"/todo", "enter")
         await until(pilot, lambda: chat(pilot.app).boards.todo.has_focus)
         await pilot.press(*"why")
+        assert chat(pilot.app).prompt.text == ""
+        await told(pilot, "y does nothing here now. esc goes to the prompt.")
+        await pilot.press("escape", *"why")
         assert chat(pilot.app).prompt.text == "why"

@@ -64,7 +64,11 @@ async def press(pilot: Pilot[Any], key: str) -> None:
     elif key == WAIT:
         await pass_by(pilot, 0.2)
     else:
+        screen = chat(pilot.app)
+        elsewhere, text = screen.boards.has_focus_within or screen.view.cursor is not None, screen.prompt.text
         await pilot.press(key)
+        if elsewhere:
+            assert screen.prompt.text == text, f"{key} was written into the prompt"
 
 
 async def end(pilot: Pilot[Any], lab: Lab) -> None:

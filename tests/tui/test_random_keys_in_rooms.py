@@ -15,14 +15,11 @@ from textual.widget import Widget
 from textual.widgets import Input, TextArea
 
 from console_app.domain.approvals import ApprovalMode
-from console_app.tui.transcript_view.call_block import CallBlock
-from console_app.tui.transcript_view.fold_block import FoldBlock
-from tests.tui.parts import at_rest, calls, chat, until
+from tests.tui.parts import at_rest, calls, chat, say, until
 from tests.tui.questions.test_boards_pictures import QUESTIONS
 from tests.tui.rooms import AFTER_A_TURN, DIALOGS, QUESTION, Room, focused, furnished, typed
 
 ROOMS = {room.name: room for room in (*DIALOGS, *AFTER_A_TURN, typed("sessions", "/sessions", "", filled=True))}
-del ROOMS["rewind"]  # there is no turn to go back to, or one runs
 LETTERS = [*"abcdefhijklmnoprstvwxyzAENRY0127", "space", "slash", "question_mark", "plus", "minus"]
 OTHER = ["up", "down", "left", "right", "tab", "shift+tab", "backspace", "pagedown", "delete", "enter", "ctrl+s", "f2"]
 MADE = ["toast", "toast", "toast", "smallest", "small", "large"]
@@ -54,16 +51,31 @@ async def board_up(pilot: Pilot[Any], what: str) -> None:
 
 
 def meant_elsewhere(pilot: Pilot[Any], key: str) -> bool:
-    """Whether a letter is for something else than the prompt: another screen, a field, a call that is selected; a board
-    and a list above the prompt have their keys, and what is none of these begins a message."""
+    """Whether a letter is for something else than the prompt: another screen, a field, a panel or message that is
+    selected, a board or the list above the prompt. On a question what was typed ahead of it begins a message."""
     screen = chat(pilot.app)
     if key not in LETTERS or screen.prompt.has_focus:
         return False
     if pilot.app.screen is not screen or isinstance(pilot.app.focused, Input | TextArea):
         return True
     if screen.view.has_focus:
-        return any(block.selected and isinstance(block, CallBlock | FoldBlock) for block in screen.view.blocks)
-    return key in screen.active_bindings
+        return any(block.selected for block in screen.view.blocks)
+    return not screen.boards.questions.has_focus or key in screen.active_bindings
+
+
+async def begin(pilot: Pilot[Any], room: Room) -> None:
+    """Opens the room; going back takes a turn that is over, and is refused while one runs."""
+    screen = chat(pilot.app)
+    if room.name == "rewind" and screen.conversation.busy:
+        command = screen.commands.get("rewind")
+        assert command is not None
+        command.run("")
+        await at_rest(pilot)
+        return
+    if room.name == "rewind" and not screen.ui.shown.transcript.turns:
+        screen.prompt_area.send("go")
+        await until(pilot, lambda: not screen.conversation.busy and bool(screen.ui.shown.transcript.turns))
+    await room.begin(pilot)
 
 
 async def press(pilot: Pilot[Any], room: Room, key: str) -> None:
@@ -97,7 +109,7 @@ async def away(pilot: Pilot[Any], room: Room) -> None:
     for _ in range(9):
         if pilot.app.screen is chat(pilot.app):
             break
-        await pilot.press("escape")
+        await pilot.press("d" if pilot.app.screen.query("#answer-discard") else "escape")  # what is not saved is asked
         await at_rest(pilot)
     assert pilot.app.screen is chat(pilot.app), f"Esc does not leave {room.name}"
     prompt = chat(pilot.app).prompt
@@ -110,14 +122,14 @@ async def away(pilot: Pilot[Any], room: Room) -> None:
 async def play(asked: str, rooms: list[tuple[str, list[str]]]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         async with (
-            furnished(Path(folder), *([asking(asked)] if asked else [])) as console,
+            furnished(Path(folder), asking(asked) if asked else say("Done.")) as console,
             console.run_test(size=(80, 24), notifications=True) as pilot,
         ):
             if asked:
                 await board_up(pilot, asked)
             for name, keys in rooms:
                 room = ROOMS[name]
-                await room.begin(pilot)
+                await begin(pilot, room)
                 for key in (*room.keys, *keys):
                     await press(pilot, room, key)
                 await away(pilot, room)
@@ -130,6 +142,9 @@ async def play(asked: str, rooms: list[tuple[str, list[str]]]) -> None:
 )
 @example("form", [("a call by hand", ["smallest", "toast", "a", "b"]), ("connect", ["toast", "smallest", "a"])])
 @example("", [("settings", ["smallest", "toast", "enter", "a"]), ("sessions", ["toast", "f2", "a", "smallest"])])
+@example("", [("servers", ["space"]), ("servers", ["w", "minus"])])
+@example("", [("rewind", ["a", "toast", "enter", "b"]), ("rewind", ["smallest", "down", "q", "escape"])])
+@example("approval", [("rewind", ["a", "toast", "enter", "N"]), ("rewind", ["enter"])])
 @given(st.sampled_from(ASKED), st.lists(visits, min_size=2, max_size=5))
 def test_letters_stay_in_the_room_and_toasts_beside_what_is_edited(
     asked: str, rooms: list[tuple[str, list[str]]]

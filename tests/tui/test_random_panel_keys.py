@@ -21,7 +21,6 @@ from console_app.domain.ports.toolset import CallReporter, Invocation
 from console_app.domain.tools import Outcome
 from console_app.engine.approval_gate import ApprovalGate
 from console_app.tui.transcript_view.call_block import CallBlock
-from console_app.tui.transcript_view.fold_block import FoldBlock
 from tests.tui.parts import Answer, Tools, WrittenModel, app, at_rest, calls, chat, say, seen, until
 
 LETTERS = ["x", "x", "r", "e", "k", "j", "o", "f", "c", "i", "s", "m", "h", "q", "plus", "space"]
@@ -100,7 +99,7 @@ def selected(pilot: Pilot[Any]) -> tuple[str | None, bool]:
     assert view.has_focus
     block = marked[0]
     if not isinstance(block, CallBlock):
-        return ("", True) if isinstance(block, FoldBlock) else (None, False)  # beside a text, letters are the prompt's
+        return "", True
     shown = [strip.text for strip in view.render_lines(view.size.region)]  # a toast may stand over some of it
     lines = [line for line in shown if line[1:].lstrip().startswith(("▌", "╭", "┏", "│", "╰"))]
     return block.call.id, any(f"n={(block.call.arguments or {}).get('n')}" in line for line in lines) or block.open

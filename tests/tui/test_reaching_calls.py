@@ -339,3 +339,37 @@ async def test_another_window_of_the_terminal_does_not_move_the_selection(tmp_pa
         call = selected(pilot)
         assert call is not None
         assert call.arguments == {"n": 1}
+
+
+async def test_the_question_mark_opens_help_on_a_panel_and_the_filter_is_found_there(tmp_path: Path) -> None:
+    model = WrittenModel(calls(("lab_echo", "{}"), ("lab_echo", '{"n": 1}')), say("Done."))
+    async with app(tmp_path, model, Tools({("lab", "echo"): echo})).run_test(size=(80, 24)) as pilot:
+        await pilot.press(*"go", "enter")
+        await see(pilot, "Done.")
+        await at_rest(pilot)
+        await pilot.press("alt+1")
+        await until(pilot, lambda: chat(pilot.app).view.cursor is not None)
+        await pilot.press("question_mark")
+        await see(pilot, "Type to filter")
+        await pilot.press(*"filter")
+        await see(pilot, "filter by state")
+        await pilot.press("escape")
+        await until(pilot, lambda: chat(pilot.app).view.has_focus)
+        assert chat(pilot.app).prompt.text == ""
+
+
+async def test_the_hints_say_what_o_does_to_the_panel_as_it_is(tmp_path: Path) -> None:
+    bench = Bench()
+    bench.free.set()
+    console = app(tmp_path, WrittenModel(batch("echo", 1, 2), say("Done.")), bench.tools)
+    async with console.run_test(size=(100, 40)) as pilot:
+        await pilot.press("g", "enter")
+        await see(pilot, "Done.")
+        await pilot.press("alt+1")
+        await see(pilot, "o open ")
+        for what in ("close", "open"):
+            await pilot.press("o")
+            await see(pilot, f"o {what} ")
+        console.set_keymap({"panel.toggle": "z"})
+        await pilot.press("z")
+        await see(pilot, "z close ")

@@ -24,6 +24,7 @@ async def test_escape_twice_in_an_empty_prompt_rewinds_the_second_time_too(tmp_p
         await until(pilot, lambda: pilot.app.screen is screen)
         await pilot.press("escape")
         await see(pilot, "Rewind to before")
+        await until(pilot, lambda: "Press Esc again" not in seen(pilot.app))
         assert "undoes 2 turns · 1 call not undone" in seen(pilot.app)
         await pilot.press("down", "enter")
         await until(pilot, lambda: screen.prompt.text == "second")
@@ -38,3 +39,20 @@ async def test_escape_twice_in_an_empty_prompt_rewinds_the_second_time_too(tmp_p
         await pilot.press("enter")
         await until(pilot, lambda: screen.prompt.text == "first")
         assert screen.ui.shown.transcript.turns == []
+
+
+async def test_the_toast_of_a_rewind_hides_no_more_than_its_own_words_and_leaves_nothing_behind(tmp_path: Path) -> None:
+    """What stands left of it, and below it once it went, is the end of the turn before."""
+    model = WrittenModel(*[say("\n\n".join(f"{n} of {word}" for n in range(12))) for word in ("one", "two")])
+    async with app(tmp_path, model, Tools({})).run_test(size=(80, 24), notifications=True) as pilot:
+        screen = chat(pilot.app)
+        for number, prompt in enumerate(("first", "second"), 1):
+            await pilot.press(*prompt, "enter")
+            await until(pilot, lambda n=number: len([t for t in screen.ui.shown.transcript.turns if t.outcome]) == n)
+        await at_rest(pilot)
+        await pilot.press("escape", "escape")
+        await see(pilot, "Rewind to before")
+        await pilot.press("enter")
+        await see(pilot, "The last turn is undone")
+        await until(pilot, lambda: pilot.app.screen is screen)
+        await see(pilot, "✓ done")

@@ -63,10 +63,10 @@ def conversation(pilot: Any) -> str:
     )
 
 
-async def talk(folder: Path, *prompts: str, model: WrittenModel | None = None) -> tuple[str, str]:
+async def talk(folder: Path, *prompts: str, model: WrittenModel | None = None, tools: Tools = TOOLS) -> tuple[str, str]:
     """A whole console: says `prompts`, leaves, and gives the session's id and what was on screen."""
     kept = library(folder)
-    running = console(folder, model, kept)
+    running = console(folder, model, kept, tools)
     async with running.run_test(size=(100, 40)) as pilot:
         for number, prompt in enumerate(prompts, 1):
             await pilot.press(*prompt, "enter")

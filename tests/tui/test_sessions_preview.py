@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from console_app.domain.ports.provider import FinishChunk, TextChunk, UsageChunk
+from console_app.domain.ports.toolset import CallReporter, Invocation
 from console_app.tui.sessions.preview import plain
-from tests.tui.parts import WrittenModel, calls, see, seen
+from tests.tui.parts import Tools, WrittenModel, calls, see, seen
 from tests.tui.test_sessions_on_screen import console, talk
 
 
@@ -27,6 +28,19 @@ async def test_what_was_said_and_called(tmp_path: Path) -> None:
         await pilot.press(*"nowhere")
         await see(pilot, "nothing found")
         assert "Both are warm" not in seen(pilot.app)
+
+
+async def test_of_a_failed_call_its_own_words_stand_behind_failed(tmp_path: Path) -> None:
+    async def fails(_invocation: Invocation, _report: CallReporter) -> str:
+        raise RuntimeError("Error executing tool echo: the disk is full\n  at one")
+
+    await talk(
+        tmp_path, "write it", model=WrittenModel(calls(("lab_echo", "{}"))), tools=Tools({("lab", "echo"): fails})
+    )
+    async with console(tmp_path).run_test(size=(80, 24)) as pilot:
+        await pilot.press(*"/sessions", "enter")
+        await see(pilot, "failed: the disk is full")
+        assert "execut" not in seen(pilot.app)
 
 
 def test_an_answer_is_shown_without_its_marks() -> None:

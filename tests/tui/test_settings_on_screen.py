@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tomllib
 from functools import partial
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any
 
 import pytest
 from textual.pilot import Pilot
-from textual.widgets import OptionList
+from textual.widgets import Input, OptionList
 
 from console_app import wiring
 from console_app.config.layers import load_settings
@@ -105,9 +106,56 @@ async def test_del_goes_back_to_the_default_and_an_unset_text_is_emptied(tmp_pat
         await see(pilot, "Your file does not set max_steps.")
         await pilot.press("escape")
         await opened(pilot, "temperature")
-        await pilot.press("enter", *["backspace"] * 4, "enter")
+        await pilot.press("enter")
+        await see(pilot, "enter save · esc cancel")
+        await pilot.press(*["backspace"] * 4, "enter")
         await see(pilot, "temperature: not set. It holds from the next start on.")
     assert tomllib.loads(file.read_text()) == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "typed", "shown"),
+    [("max_tokens", "400", "400"), ("max_price", "1.5", "1.5"), ("fallback", "a/b", "a/b"), ("groups", "x, y", "x, y")],
+)
+async def test_what_is_not_set_and_has_no_choices_is_written(tmp_path: Path, name: str, typed: str, shown: str) -> None:
+    running, file = console(tmp_path)
+    async with running.run_test(size=(80, 24)) as pilot:
+        await opened(pilot, name)
+        await pilot.press("enter")
+        await see(pilot, "enter save · esc cancel")
+        await pilot.press(*typed, "enter")
+        await see(pilot, f"{name}: {shown}.")
+    assert name in tomllib.loads(file.read_text())
+
+
+async def test_a_file_that_broke_meanwhile_is_one_line_that_stays(tmp_path: Path) -> None:
+    running, file = console(tmp_path)
+    async with running.run_test(size=(80, 24)) as pilot:
+        file.write_text("max_steps = = 1\n")
+        await pilot.press(*"/config", "enter")
+        await see(pilot, "config.toml:1:13")
+        await pilot.press(*"max")
+        await until(pilot, lambda: pilot.app.screen.query_one("#filter", Input).value == "max")
+        await see(pilot, "config.toml:1:13")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="it is about links and modes")
+async def test_a_protected_file_is_left_alone_and_a_link_stays_one(tmp_path: Path) -> None:
+    running, file = console(tmp_path)
+    behind = tmp_path / "kept elsewhere.toml"
+    file.replace(behind)
+    file.symlink_to(behind)
+    async with running.run_test(size=(80, 24)) as pilot:
+        await opened(pilot, "dedupe")
+        behind.chmod(0o400)
+        await pilot.press("enter")
+        await see(pilot, "is write-protected")
+        assert behind.read_text() == MINE
+        behind.chmod(0o600)
+        await pilot.press("enter")
+        await see(pilot, "dedupe: false.")
+    assert file.is_symlink()
+    assert tomllib.loads(behind.read_text())["dedupe"] is False
 
 
 async def test_what_outranks_the_file_is_said(tmp_path: Path) -> None:
@@ -116,7 +164,7 @@ async def test_what_outranks_the_file_is_said(tmp_path: Path) -> None:
         await opened(pilot, "max_steps")
         await see(pilot, "environment")
         await pilot.press("enter", "backspace", "8", "enter")
-        await see(pilot, "the environment says otherwise, and outranks it.")
+        await see(pilot, "Your file is changed, but the environment outranks")
         assert chat(pilot.app).conversation.engine.settings.max_steps != 8
 
 

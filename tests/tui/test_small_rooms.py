@@ -25,6 +25,17 @@ from tests.tui.test_connect import console_of, opened
 KEYS = "enter change · del default · f4 edit the file · esc close"
 
 
+async def test_the_hint_of_a_field_is_cut_so_that_one_sees_it(tmp_path: Path) -> None:
+    console, _ = console_of(tmp_path, {})
+    async with console.run_test(size=(60, 15)) as pilot:
+        await opened(pilot)
+        field = pilot.app.screen.query_one("#address", Input)
+        await until(pilot, lambda: field.placeholder.endswith("…"))
+        await see(pilot, f"{field.placeholder} ")
+        await pilot.resize_terminal(100, 30)
+        await until(pilot, lambda: field.placeholder.endswith("one of the list"))
+
+
 def test_the_key_that_leaves_is_named_while_there_is_room_for_any() -> None:
     assert fitted(KEYS, 80) == KEYS
     assert fitted(KEYS, 45) == "enter change · del default · esc close"
@@ -216,6 +227,25 @@ async def test_a_board_with_its_keys_leaves_the_hints_on_the_page(tmp_path: Path
         await until(pilot, lambda: chat(console).prompt.has_focus)
         await nothing_is_pushed_out(pilot, "tab")
         await until(pilot, lambda: chat(console).prompt.region.height == 3)
+
+
+@pytest.mark.parametrize("key", ["c", "f"])
+async def test_the_words_for_an_edit_that_no_longer_fits_leave_the_hints_on_the_page(tmp_path: Path, key: str) -> None:
+    (tmp_path / "a.txt").write_text("one\n")
+    edit = '{"path": "a.txt", "old_text": "nowhere", "new_text": "two"}'
+    tools = Tools({("lab", "edit"): echo}, read_only=False)
+    model = WrittenModel(calls(("lab_edit", edit), ("lab_edit", edit)))
+    console = app(tmp_path, model, tools, gate=ApprovalGate(ApprovalMode.ASK))
+    async with console.run_test(size=(60, 15)) as pilot:
+        await pilot.press(*"go", "enter")
+        await see(pilot, "not in the file")
+        await pilot.press("tab")
+        await see(pilot, "y allow once")
+        await pass_by(pilot)
+        await pilot.press(key)
+        await nothing_is_pushed_out(pilot, "esc back", "lab · edit")
+        await pilot.press("escape")
+        await nothing_is_pushed_out(pilot, "not in the file", "later")
 
 
 @pytest.mark.parametrize("size", [(60, 15), (60, 19), (80, 24)], ids=str)

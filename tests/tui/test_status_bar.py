@@ -57,6 +57,15 @@ def test_what_does_not_fit_goes_by_importance(width: int) -> None:
     assert "41k" in line
 
 
+def test_an_address_is_whole_where_there_is_room_and_a_context_is_named_at_every_width() -> None:
+    status = Status("qwen3", "local-18765 at localhost:18765", servers_ready=3, tools=20, context=4_800)
+    assert "qwen3 · local-18765 at localhost:18765" in "  ".join(part.plain for part in fitting(status, 110, 3))
+    for width in range(40, 110, 5):
+        parts = [part.plain for part in fitting(status, width, 2)]
+        assert "context 4.8k" in parts
+        assert not any("tokens" in part for part in parts), "tokens are what was spent"
+
+
 @pytest.mark.parametrize("width", [60, 80, 100, 120])
 async def test_model_mode_and_context_are_said_at_every_width(tmp_path: Path, width: int) -> None:
     model = WrittenModel(say("Hi."), model="qwen3-coder")
@@ -104,7 +113,7 @@ async def test_from_the_second_step_on_the_steps_are_counted(tmp_path: Path) -> 
     model = WrittenModel(calls(("lab_echo", "{}")), [going, *say("Done.")])
     async with app(tmp_path, model, Tools({("lab", "echo"): echo})).run_test(size=(60, 30)) as pilot:
         await pilot.press("h", "enter")
-        await see(pilot, "step 2/25 · enter queue · ctrl+s send now")
+        await see(pilot, "step 2/25 · enter queue")
         going.set()
         await see(pilot, "enter send")
 

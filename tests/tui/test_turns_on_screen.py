@@ -207,8 +207,9 @@ async def test_what_is_typed_over_the_conversation_goes_to_the_prompt(tmp_path: 
         screen = chat(pilot.app)
         await pilot.press(*"hi", "enter")
         await see(pilot, "Hi.")
-        await pilot.press("tab")
-        assert screen.focused is screen.view
+        row = next(n for n, line in enumerate(seen(pilot.app).split("\n")) if "Hi." in line)
+        await pilot.click(screen.view, offset=(4, row - screen.view.region.y))
+        await until(pilot, lambda: screen.focused is screen.view)
         await pilot.press("W", "h")
         assert screen.focused is screen.prompt
         assert screen.prompt.text == "Wh"

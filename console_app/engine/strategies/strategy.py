@@ -12,6 +12,7 @@ from typing import Protocol
 from console_app.domain.events import Level, TurnOutcome
 from console_app.domain.messages import ThoughtLabel
 from console_app.domain.ports.provider import FinishReason
+from console_app.domain.safe_text import is_blank
 from console_app.engine.call_execution import CallExecution
 from console_app.engine.settings import EngineSettings, ToolChoice
 
@@ -40,7 +41,7 @@ class StepResult:
     @property
     def empty(self) -> bool:
         """Whether there is nothing in it: no text and no call."""
-        return not self.calls and not self.text.strip()
+        return not self.calls and is_blank(self.text)
 
     @property
     def any_ran(self) -> bool:

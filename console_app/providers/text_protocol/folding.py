@@ -19,21 +19,26 @@ _ESCAPE = re.compile(
 _PERCENT = re.compile(r"%[0-9a-fA-F]{2}")
 _QUOTED_PRINTABLE = re.compile(r"=(?:([0-9A-F]{2})|\r?\n)")
 _TAG = re.compile(
-    r"</?(?:a|abbr|b|big|br|code|del|div|em|font|i|ins|kbd|li|mark|p|s|samp|small|span|strong|sub|sup|td|tr|tt|u|var|wbr)"
-    r"(?:\s[^<>]{0,200})?/?>|<!--[^<>]{0,200}-->"
+    r"</?(?:a|abbr|b|big|br|code|del|div|em|font|i|ins|kbd|li|mark|p|s|samp|small|span|strong|sub|sup|td|tr|tt|u|var|wbr"
+    r"|[a-z]{1,20}-[a-z-]{1,20})(?:\s[^<>]{0,200})?/?>|<!--[^<>]{0,200}-->"
 )
+_BBCODE = re.compile(r"\[/?(?:b|color|font|i|quote|s|size|u|url)(?:=[^\[\]\n]{0,100})?\]")
+_COLOUR = re.compile(r"\x1b\[[0-9;]{0,40}m")
 _NOISE = " \t\r\n\v\f\"'`“”‘’„«»「」\\*>|+"
 _ALIKE = (
-    "аеорсухіѕјһԁԛԝӏαεικνορτυᴀʙᴄᴅᴇꜰɢʜɪᴊᴋʟᴍɴᴏᴘʀꜱᴛᴜᴠᴡʏᴢ",
-    "aeopcyxisjhdqwlaeikvoptuabcdefghijklmnoprstuvwyz",
+    "аеорсухіѕјһԁԛԝӏαεικνορτυᴀʙᴄᴅᴇꜰɢʜɪᴊᴋʟᴍɴᴏᴘʀꜱᴛᴜᴠᴡʏᴢհոսօցյꓮꓐꓚꓓꓰꓝꓖꓧꓲꓙꓗꓡꓟꓠꓳꓑꓣꓢꓔꓴꓦꓪꓫꓬꓜ",
+    "aeopcyxisjhdqwlaeikvoptuabcdefghijklmnoprstuvwyzhnuogjabcdefghijklmnoprstuvwxyz",
 )
 """Letters that look like others, and which."""
+_FRAMED = (0x1F150, 0x1F170, 0x1F1E6)  # letters in black circles and squares, and those of flags
 _NO_SIGNS = str.maketrans("", "", "".join(chr(code) for code in range(128) if not chr(code).isalnum()))
 
 
-def fold(text: str) -> str:
-    """`text` in lower case, without white space and quotation, whatever escapes it was written in."""
-    return "".join(map(_folded, _slices(text))) if len(text) > _AT_ONCE else _folded(text)
+def fold(text: str, *, marks: bool = False) -> str:
+    """`text` in lower case, without white space and quotation, whatever escapes it was written in. `marks`: with what
+    tags and comments of a markup hold, which no reader of its page sees.
+    """
+    return "".join(_folded(one, marks=marks) for one in _slices(text))
 
 
 def _slices(text: str) -> Iterator[str]:
@@ -47,12 +52,12 @@ def _slices(text: str) -> Iterator[str]:
         start = end
 
 
-def _folded(text: str) -> str:
+def _folded(text: str, *, marks: bool) -> str:
     if not text.isascii():
         text = unicodedata.normalize("NFKD", text).translate(_unseen())
     for _ in range(_DEPTH):
         before = text
-        text = _decoded(text)
+        text = _decoded(text, marks=marks)
         if text == before:
             break
     text = text.lower()
@@ -64,9 +69,13 @@ def signless(folded: str) -> str:
     return folded.translate(_NO_SIGNS)
 
 
-def _decoded(text: str) -> str:
-    if "<" in text:
+def _decoded(text: str, *, marks: bool) -> str:
+    if "<" in text and not marks:
         text = _TAG.sub("", text)
+    if "[/" in text and not marks:
+        text = _BBCODE.sub("", text)
+    if "\x1b" in text:
+        text = _COLOUR.sub("", text)
     if "&" in text:
         text = html.unescape(text)
     if "\\" in text:
@@ -99,4 +108,6 @@ def _unseen() -> dict[int, str | None]:
         code: None for code in codes if unicodedata.category(chr(code)) in ("Cf", "Mn", "Me")
     }
     tags = {0xE0000 + code: chr(code) for code in range(32, 127)}
-    return {**unseen, **tags, **{ord(one): other for one, other in zip(*_ALIKE, strict=True)}}
+    blank = dict.fromkeys((0x115F, 0x1160, 0x2800, 0x3164, 0xFFA0))
+    framed = {first + place: chr(ord("a") + place) for first in _FRAMED for place in range(26)}
+    return {**unseen, **blank, **tags, **framed, **{ord(one): other for one, other in zip(*_ALIKE, strict=True)}}

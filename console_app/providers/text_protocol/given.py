@@ -7,12 +7,17 @@ from typing import Any
 
 from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessage
 from console_app.domain.ports.provider import ModelRequest
-from console_app.domain.tools import Outcome, ToolSpec
+from console_app.domain.tools import AVAILABLE, UNKNOWN_TOOL, Outcome, ToolSpec
+from console_app.providers.loose_json import obj, text
 from console_app.providers.text_protocol.provenance import GivenText
 
 _SEAM = 4_000  # characters of two results that follow one another which are looked at together
 _SAID = frozenset({"description", "title", "examples", "example", "default", "$comment", "pattern"})
-"""Keys of a schema whose values are words; what a value has to be, as in `enum`, leads no model astray."""
+"""Keys of a schema whose values are words, however short; what a value has to be, as in `enum`, mostly isn't."""
+_OF_PROVIDER = "a result of the provider's own tool"
+_FOUND = ("content", "output", "outputs", "results", "tools", "citations", "annotations")
+"""Where the blocks that an endpoint wants back hold what a tool of its own found, and what a text cites of it."""
+_WORDS = 30  # characters from which on a name or a value of a schema may say more than what it is
 
 Message = UserMessage | AssistantMessage | ToolMessage
 
@@ -31,26 +36,54 @@ class SaidOfTools:
 
 
 def inputs(request: ModelRequest) -> list[GivenText]:
-    """The instructions, what tools returned, what was attached or pasted, what the user wrote. A result that says what
-    was wrong with a call holds the model's own words. Where a tool gives a long text in parts, a call may stand in two.
+    """The instructions, what tools returned, also those of the provider, what was attached or pasted, what the user
+    wrote. A result that says what was wrong with a call holds the model's own words, but for why there is no such tool:
+    that may be what its server said. Where a tool gives a long text in parts, a call may stand in two.
     """
     given = [GivenText("the instructions", request.system)]
     before: ToolMessage | None = None
     for message in request.messages:
-        if isinstance(message, AssistantMessage) or _is_its_own(message):
+        if isinstance(message, AssistantMessage):
+            given += [found_by_provider(found)] if (found := "\n".join(_found(message))) else []
+            continue
+        if isinstance(message, ToolMessage) and message.outcome is Outcome.INVALID:
+            said = message.content.rpartition(AVAILABLE)[0] if message.content.startswith(UNKNOWN_TOOL) else ""
+            given += [GivenText(_source(message), said)] if said else []
             continue
         given.append(GivenText(_source(message), message.content))
         if isinstance(message, ToolMessage):
-            if before is not None and before.name == message.name:
+            if before is not None:
                 seam = before.content[-_SEAM:] + message.content[:_SEAM]
-                given.append(GivenText(f"two results of {message.name}", seam))
+                of = f" of {message.name}" if before.name == message.name else ""
+                given.append(GivenText(f"two results{of}", seam, again=True))
             before = message
     return given
+
+
+def found_by_provider(content: str) -> GivenText:
+    """What came of a tool that the provider runs itself, which the model reads in the same answer."""
+    return GivenText(_OF_PROVIDER, content)
+
+
+def answers_of_before(request: ModelRequest) -> list[GivenText]:
+    """What the model has said in a conversation that goes on: it may have quoted a text that a summary or a shorter
+    one has taken the place of since, and that whoever reads its next answer has never seen.
+    """
+    messages = (message for message in request.messages if isinstance(message, AssistantMessage))
+    return [GivenText("an earlier answer", message.content) for message in messages if message.content]
 
 
 def stands_for_more(message: Message) -> bool:
     """Whether it may be the summary of a conversation that went before."""
     return isinstance(message, UserMessage) and message.origin == "fanout"
+
+
+def _found(message: AssistantMessage) -> Iterator[str]:
+    for one in message.reasoning:
+        block, cited = obj(one.data.get("block")), obj(one.data.get("text"))
+        ran = text(block.get("type")).endswith(("_result", "_call", "_list_tools"))
+        for key in _FOUND:
+            yield from _strings(block.get(key) if ran else cited.get(key), said=True)
 
 
 def _of_tool(spec: ToolSpec) -> GivenText:
@@ -60,13 +93,15 @@ def _of_tool(spec: ToolSpec) -> GivenText:
 
 def _strings(schema: Any, *, said: bool) -> Iterator[str]:
     if isinstance(schema, str):
-        if said:
+        if said or len(schema) >= _WORDS:
             yield schema
     elif isinstance(schema, list):
         for one in schema:  # pyright: ignore[reportUnknownVariableType]
             yield from _strings(one, said=said)
     elif isinstance(schema, dict):
         for key, one in schema.items():  # pyright: ignore[reportUnknownVariableType]
+            if len(key) >= _WORDS:  # pyright: ignore[reportUnknownArgumentType]
+                yield str(key)  # pyright: ignore[reportUnknownArgumentType]
             yield from _strings(one, said=said or key in _SAID)
 
 
@@ -74,7 +109,3 @@ def _source(message: Message) -> str:
     if isinstance(message, ToolMessage):
         return f"the result of {message.name}" if message.name else "a result"
     return "what you sent" if not stands_for_more(message) else "what Fanout said"
-
-
-def _is_its_own(message: Message) -> bool:
-    return isinstance(message, ToolMessage) and message.outcome is Outcome.INVALID

@@ -18,9 +18,10 @@ from console_app.dialects import ParsedCall
 from console_app.dialects.patterns import any_of
 from console_app.domain.tools import ToolSpec
 from console_app.providers.text_protocol.folding import fold, signless
+from console_app.providers.text_protocol.readings import readings, turned
 
 MOST = 2_000_000
-"""Characters that are compared, the newest; where more was given every call asks. Folding them takes 40 ms."""
+"""Characters that are compared, the newest; where more was given every call asks. To go through them takes 0.2 s."""
 MOST_COMPARED = 500_000_000
 """Characters that are gone through for the calls of one answer, in about 0.2 s; calls beyond them ask."""
 TOO_MUCH = "the model was given more text than calls can be compared with"
@@ -41,10 +42,16 @@ _WORDS = re.compile(r"[_.-]+")
 
 @dataclass(frozen=True, slots=True)
 class GivenText:
-    """A text that the model was given; `source` says what it is, in words."""
+    """A text that the model was given; `source` says what it is, in words; `again`: others hold all of it."""
 
     source: str
     text: str
+    again: bool = False
+
+    @property
+    def size(self) -> int:
+        """Characters that it adds to what is compared."""
+        return 0 if self.again else len(self.text)
 
 
 class _Folded:
@@ -69,15 +76,44 @@ class _Named:
     is_word: bool = False
 
 
+class _Names:
+    """How tools may be named in a text, and which is meant; the patterns are made once for all texts."""
+
+    def __init__(self, tools: Sequence[tuple[str, str, str]] = ()) -> None:
+        self.meant: dict[str, list[_Named]] = {}
+        for name, tool, server in tools:
+            self.meant.setdefault(fold(name), []).append(_Named(name))
+            words = _WORDS.split(fold(tool))
+            for own in {sign.join(words) for sign in "_-."}:
+                if own and own != fold(name):
+                    self.meant.setdefault(own, []).append(_Named(name, fold(server), is_word=len(words) == 1))
+
+    @cached_property
+    def turned(self) -> frozenset[str]:
+        """The names as they stand in a text that is turned."""
+        return frozenset(other for name in self.meant for other in turned(name)) - self.meant.keys()
+
+    @cached_property
+    def plain(self) -> re.Pattern[str]:
+        """A name."""
+        return re.compile(any_of(sorted(self.meant)))
+
+    @cached_property
+    def any_or_turned(self) -> re.Pattern[str]:
+        """A name, turned or not."""
+        return re.compile(any_of(sorted({*self.meant, *self.turned})))
+
+
 class Provenance:
     """What was given in a conversation, kept from request to request so that each text is folded once."""
 
     def __init__(self) -> None:
         self._given: Sequence[GivenText] = ()
         self._earlier: dict[str, GivenText] = {}
-        self._names: dict[str, list[_Named]] = {}
+        self._names = _Names()
         self._tools: tuple[tuple[str, str, str], ...] = ()
-        self._folded: dict[str, _Folded] = {}
+        self._folded: dict[str, Sequence[_Folded]] = {}  # a text as it is, and its other readings that name a tool
+        self._plain: Sequence[_Folded] = ()  # each text as it is
         self._naming: dict[str, list[tuple[GivenText, _Folded]]] | None = None
         self._compared = 0
 
@@ -91,7 +127,12 @@ class Provenance:
         self._given, self._naming, self._compared = given, None, 0
         named = tuple((spec.name, spec.tool, spec.server) for spec in tools)
         if self._tools != named:
-            self._tools, self._names, self._folded = named, _names_of(named), {}
+            self._tools, self._names, self._folded = named, _Names(named), {}
+
+    def add(self, given: GivenText) -> None:
+        """A text that the model was given while it answers."""
+        self._earlier[given.text] = given
+        self._naming = None
 
     def forget(self) -> None:
         """A new conversation begins."""
@@ -113,36 +154,57 @@ class Provenance:
         for one, folded in naming:
             if wanted is not None and self._compared <= MOST_COMPARED and self._stands_in(folded, wanted):
                 return f"it stands in {_place(one, call.name)}"
-        return TOO_MUCH if sum(len(one.text) for one in self._given) > MOST or self._compared > MOST_COMPARED else ""
+        return TOO_MUCH if sum(one.size for one in self._given) > MOST or self._compared > MOST_COMPARED else ""
 
     def _stands_in(self, given: _Folded, wanted: _Wanted) -> bool:
         if not wanted.pieces:
             return wanted.stands_near(given)
         whole = sum(map(len, wanted.pieces))
-        missing = 0
-        for piece in wanted.pieces:
+        left = self._missing(wanted.pieces, given, whole * _ENOUGH)
+        if _size(left) > whole * _ENOUGH:
+            return False
+        for other in self._plain:  # a call may be in parts that others have
+            if _size(left) <= whole * (1 - _ENOUGH):
+                return True
+            left = self._missing(left, other, whole)
+        return _size(left) <= whole * (1 - _ENOUGH)
+
+    def _missing(self, pieces: Sequence[str], given: _Folded, most: float) -> Sequence[str]:
+        """The pieces that a text doesn't hold; not all of them where they are more characters than `most`."""
+        left: list[str] = []
+        size = 0
+        for piece in pieces:
             self._compared += len(given.letters)
+            if self._compared > MOST_COMPARED:
+                return pieces
             if piece not in given.letters:
-                missing += len(piece)
-                if missing > whole * (1 - _ENOUGH):
-                    return False
-        return True
+                left.append(piece)
+                size += len(piece)
+                if size > most:
+                    break
+        return left
 
     def _index(self) -> dict[str, list[tuple[GivenText, _Folded]]]:
         """The texts that name a tool, by its name, the newest first."""
         naming: dict[str, list[tuple[GivenText, _Folded]]] = {}
         left = MOST
-        kept: dict[str, _Folded] = {}
+        kept: dict[str, Sequence[_Folded]] = {}
         for one in chain(reversed(self._given), reversed(self._earlier.values())):
-            left -= len(one.text)
+            left -= one.size
             if left < 0:
                 break
-            folded = kept[one.text] = self._folded.get(one.text) or _indexed(one.text, self._names)
-            for name in folded.places:
-                naming.setdefault(name, []).append((one, folded))
+            kept[one.text] = self._folded.get(one.text) or list(_indexed(one.text, self._names))
+            for folded in kept[one.text]:
+                for name in folded.places:
+                    naming.setdefault(name, []).append((one, folded))
         self._folded = kept
+        self._plain = [readings[0] for readings in kept.values()]
         self._earlier = {text: one for text, one in self._earlier.items() if text in kept}
         return naming
+
+
+def _size(pieces: Sequence[str]) -> int:
+    return sum(map(len, pieces))
 
 
 class _Wanted:
@@ -199,27 +261,27 @@ def _short(name: str, value: Any) -> str:
     return re.escape(fold(name)) + (rf"\W{{0,8}}{written}" if written else r"[:=(<]")
 
 
-def _names_of(tools: Sequence[tuple[str, str, str]]) -> dict[str, list[_Named]]:
-    """How tools may be named in a text, and which it is."""
-    names: dict[str, list[_Named]] = {}
-    for name, tool, server in tools:
-        names.setdefault(fold(name), []).append(_Named(name))
-        words = _WORDS.split(fold(tool))
-        for own in {sign.join(words) for sign in "_-."}:
-            if own and own != fold(name):
-                names.setdefault(own, []).append(_Named(name, fold(server), is_word=len(words) == 1))
-    return names
-
-
-def _indexed(text: str, names: dict[str, list[_Named]]) -> _Folded:
+def _indexed(text: str, names: _Names) -> Iterator[_Folded]:
+    """A text as it is, and its other readings that name a tool."""
     folded = fold(text)
+    found = set(names.any_or_turned.findall(folded)) if names.meant else set[str]()
+    yield _Folded(folded, _places(folded, names) if found else {})
+    for one in turned(folded) if not found.isdisjoint(names.turned) else ():
+        if places := _places(one, names):
+            yield _Folded(one, places)
+    for one in readings(text, folded) if names.meant else ():
+        if places := _places(one, names):
+            yield _Folded(one, places)
+
+
+def _places(folded: str, names: _Names) -> dict[str, list[int]]:
     places: dict[str, list[int]] = {}
-    for found in re.finditer(any_of(sorted(names)), folded) if names else ():
-        for named in names[found.group()]:
+    for found in names.plain.finditer(folded):
+        for named in names.meant[found.group()]:
             known = places.get(named.tool, [])
             if len(known) < _PLACES and (not named.is_word or _is_called(folded, found.start(), found.end(), named)):
                 places.setdefault(named.tool, known).append(found.end())
-    return _Folded(folded, places)
+    return places
 
 
 def _is_called(text: str, start: int, end: int, named: _Named) -> bool:

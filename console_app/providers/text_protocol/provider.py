@@ -33,6 +33,7 @@ from console_app.domain.ports.provider import (
     NoticeChunk,
     ProtocolMode,
     Provider,
+    ProviderCallFinished,
     ReasoningChunk,
     TextChunk,
     effort_for,
@@ -42,7 +43,13 @@ from console_app.domain.ports.provider import (
 )
 from console_app.domain.sampling import Effort
 from console_app.domain.tools import ToolSpec
-from console_app.providers.text_protocol.given import SaidOfTools, inputs, stands_for_more
+from console_app.providers.text_protocol.given import (
+    SaidOfTools,
+    answers_of_before,
+    found_by_provider,
+    inputs,
+    stands_for_more,
+)
 from console_app.providers.text_protocol.pace import LONG, ReadingPace
 from console_app.providers.text_protocol.provenance import Provenance
 from console_app.providers.text_protocol.reading import AnswerReader
@@ -51,6 +58,7 @@ from console_app.providers.text_protocol.rendering import as_text
 DEFAULT = "hermes_json"
 CODE = "qwen3_coder_xml"  # values as they are: code needs no JSON escapes, which small models get wrong
 XML = "roo_xml"
+MUCH = 20_000  # characters that were given since, from which on they are compared in a thread
 AT_ONCE = 64  # chunks of an answer's end that are handed on without a turn for others
 
 
@@ -75,7 +83,8 @@ class TextProtocol:
         self._known = known
         self._at = at
         self._configured = dialect
-        self._called_natively = False  # in the conversation that is going on
+        self._conversation = ""  # the id of the one that is going on
+        self._called_natively = False  # in it
         self._provenance = Provenance()
         self._said_of_tools = SaidOfTools()
         self._unheard = ""  # why the last answer called nothing, where it seemed to
@@ -205,11 +214,10 @@ class TextProtocol:
     async def _read(self, request: ModelRequest, dialect: str | None) -> AsyncGenerator[Chunk]:
         """One request, natively when `dialect` is None; calls are read from the text while no native one came."""
         reader = self._reader(request, dialect)
-        if reader is not None and self._provenance.new() > LONG:
+        if reader is not None and reader.reads_calls and self._provenance.new() > MUCH:
             await asyncio.to_thread(self._provenance.prepare)
-        first = request.messages[0].content if request.messages else ""
-        request = _told(request, self._unheard, self._first) if self._unheard else request
-        self._first = first
+        if reader is not None:
+            request, self._first = self._heard(request), request.messages[0].content if request.messages else ""
         sent = as_text(request, dialect) if dialect is not None else request
         finished = False
         pace = ReadingPace(reader) if reader is not None else None
@@ -236,6 +244,9 @@ class TextProtocol:
                                 yield read
                             reader = None
                             yield chunk
+                        case ProviderCallFinished():
+                            self._provenance.add(found_by_provider(chunk.content))
+                            yield chunk
                         case FinishChunk():
                             finished = True
                             for count, read in enumerate(await self._end(reader, chunk), 1):
@@ -253,9 +264,13 @@ class TextProtocol:
     def _reader(self, request: ModelRequest, dialect: str | None) -> AnswerReader | None:
         if not request.tools or request.tool_choice == "none":
             return None
+        if request.conversation != self._conversation:
+            self._conversation, self._unheard = request.conversation, ""
+            self._forget()
+            for said in answers_of_before(request):
+                self._provenance.add(said)
         if not any(isinstance(message, AssistantMessage) or stands_for_more(message) for message in request.messages):
-            self._called_natively = False  # a new conversation
-            self._provenance.forget()
+            self._forget()
         self._provenance.give([*self._said_of_tools.of(request.tools), *inputs(request)], request.tools)
         if dialect is not None:
             return AnswerReader(request.tools, dialect, provenance=self._provenance)
@@ -263,6 +278,14 @@ class TextProtocol:
         as_is = self._official or self._mode == "native"
         level: ReadingLevel = "none" if as_is or self._called_natively else "marked"
         return AnswerReader(request.tools, None, level, provenance=self._provenance, as_is=as_is)
+
+    def _forget(self) -> None:
+        """A conversation begins, or is another one; what is known of it the request says."""
+        self._called_natively = False
+        self._provenance.forget()
+
+    def _heard(self, request: ModelRequest) -> ModelRequest:
+        return _told(request, self._unheard, self._first) if self._unheard else request
 
     def _stands_called(self, request: ModelRequest) -> bool:
         """Whether the history holds a native call of this model; one of an old session, that names none, is its own."""

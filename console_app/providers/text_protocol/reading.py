@@ -27,6 +27,8 @@ from console_app.dialects import (
 )
 from console_app.dialects.fences import CODE
 from console_app.dialects.scanner import GAVE_UP, IN_REASONING
+from console_app.dialects.unread import ENDS_ALONE, lone_end, seeming_call
+from console_app.domain.amounts import plural
 from console_app.domain.ports.provider import (
     CallBroken,
     CallClosed,
@@ -67,6 +69,7 @@ class AnswerReader:
         self._level: ReadingLevel = level
         self._provenance = provenance
         self._as_is = as_is
+        self._tools = [spec.name for spec in tools]
         self._scanner = Scanner([ToolSignature(spec.name, spec.input_schema) for spec in tools], prefer, level)
         self._raw: list[str] = []
         self.length = 0  # characters that the end looks at, reasoning included
@@ -76,6 +79,11 @@ class AnswerReader:
         """Why an answer without calls called nothing, which the model has to hear; "" where nothing looked like it."""
         self._final_ones: set[int] = set()  # calls that were closed while the answer went on
         self._names: dict[int, str] = {}  # of the calls that are announced now
+
+    @property
+    def reads_calls(self) -> bool:
+        """Whether any call can come of it."""
+        return self._level != "none"
 
     @property
     def raw(self) -> str:
@@ -102,7 +110,7 @@ class AnswerReader:
         """The chunks that the end gives, and whether the answer asked for calls. None: the answer was cut off."""
         result = self._scanner.finish("length" if reason in ("length", None) else reason)
         if self._as_is:
-            left = _left_as_text(result)
+            left = _left_as_text(result) or self._unread()
             self.unheard = "\n".join(one.text for one in left if isinstance(one, NoticeChunk))
             return left, False
         chunks = self._chunks(self._scanner.tail_events, ended=True)
@@ -112,6 +120,8 @@ class AnswerReader:
         notices = [*_notices(result), *_left_as_text(result)]
         if not calls and not result.calls and not notices and not result.content and self.raw.strip():
             notices.append(_empty(result))
+        if not calls and not result.calls and not notices:
+            notices += self._unread()
         self.unheard = (
             "\n".join(one.text for one in notices if isinstance(one, NoticeChunk)) if not result.calls else ""
         )
@@ -197,6 +207,16 @@ class AnswerReader:
                 chunks.append(CallBroken(index, _sentence(problem, result.calls), raw=problem.raw))
         return chunks
 
+    def _unread(self) -> list[Chunk]:
+        """What seems to be a call although the scanner saw no mark of it."""
+        if seeming := seeming_call(self.raw, self._tools):
+            name, at, why = seeming
+            line = self.raw.count("\n", 0, at) + 1
+            return [NoticeChunk(f"{_seems(name, f'text (line {line})')} Not taken as a call: {why}.")]
+        if self._tools and (end := lone_end(self.raw)):
+            return [NoticeChunk(f"{ENDS_ALONE.format(end)}; nothing was run.")]
+        return []
+
     def _must_ask(self, call: ParsedCall) -> str:
         where = self._provenance.where(call) if self._provenance is not None else ""
         if where:
@@ -244,8 +264,11 @@ def _left_as_text(result: ScanResult) -> list[Chunk]:
     ]
     if not left:
         return []
-    first, more = left[0], f" So do {len(left) - 1} more places." if len(left) > 1 else ""
+    first, others = left[0], len(left) - 1
+    more = f" So {'does' if others == 1 else 'do'} {plural(others, 'more place')}." if others else ""
     where = "reasoning" if first.message.startswith(IN_REASONING) else f"text (line {first.line})"
-    return [
-        NoticeChunk(f"The answer seems to call {first.name} in its {where}; nothing was run. {first.message}{more}")
-    ]
+    return [NoticeChunk(f"{_seems(first.name or '', where)} {first.message}{more}")]
+
+
+def _seems(name: str, where: str) -> str:
+    return f"The answer seems to call {name} in its {where}; nothing was run."

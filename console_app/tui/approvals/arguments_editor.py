@@ -15,7 +15,6 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.types import CSSPathType
 from textual.widgets import Input, Static, TextArea
 
@@ -24,6 +23,7 @@ from console_app.tui.forms.check_list import CheckList
 from console_app.tui.forms.choice_line import ChoiceLine
 from console_app.tui.forms.field_widgets import ObjectWidget
 from console_app.tui.forms.fields import form_of
+from console_app.tui.widgets.dialog import Dialog
 from console_app.tui.widgets.dialog_box import DialogBox
 from console_app.tui.widgets.settled_keys import SETTLE
 
@@ -32,7 +32,7 @@ MOST_LISTED = 12  # arguments of the tool that are named beside the text
 Check = Callable[[str], dict[str, Any]]
 
 
-class ArgumentsEditor(ModalScreen[dict[str, Any] | None]):
+class ArgumentsEditor(Dialog[dict[str, Any] | None]):
     """The result is what `check` made of the arguments' JSON, or None when it was left.
 
     `check` raises ValueError with what is wrong, in one sentence; what is wrong can't be accepted.

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from rich.cells import cell_len
 from rich.segment import Segment
 from textual.geometry import Size
+from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
@@ -46,10 +47,16 @@ class ArgumentsView(ScrollView, can_focus=False):
         "arguments--hidden",
     }
 
+    class Resized(Message):
+        """More or fewer rows are in view."""
+
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._lines: list[ArgumentLine] = []
-        self._rows: list[ArgumentRow] = []
+        self._whole: list[ArgumentRow] = []
+        self._rows: list[ArgumentRow] = []  # those of them that are shown, in so many lines
+        self._height = 0
+        self._lead: frozenset[int] = frozenset()  # ids of the lines of a diff that stand before its first change
         self._hunks: list[int] = []  # the lines at which the parts of a diff begin
         self._laid_out_for = 0
 
@@ -63,6 +70,11 @@ class ArgumentsView(ScrollView, can_focus=False):
         if lines == self._lines:
             return
         self._lines = lines
+        self._lead = frozenset()
+        if self._hunks:
+            first = next((n for n in range(self._hunks[0], len(lines)) if lines[n].mark != " "), self._hunks[0])
+            self._lead = frozenset(id(line) for line in lines[self._hunks[0] : first])
+            self._hunks[0] = first
         self._laid_out_for = 0
         self.lay_out(self.scrollable_content_region.width)
         self.scroll_to(y=0, animate=False, immediate=True)
@@ -71,14 +83,24 @@ class ArgumentsView(ScrollView, can_focus=False):
         """Breaks the lines for so many cells; how many rows they take."""
         if width > 0 and width != self._laid_out_for:
             self._laid_out_for = width
-            self._rows = rows(self._lines, width)
-            self.virtual_size = Size(width, len(self._rows))
+            self._whole = rows(self._lines, width)
+            self.fit(self._height)
+        return len(self._whole)
+
+    def fit(self, height: int) -> int:
+        """Where not all fits in so many lines, a diff begins with its first change: that is what is decided. How many
+        rows are left."""
+        self._height = height
+        left_out = self._lead if len(self._whole) > height else ()
+        self._rows = [row for row in self._whole if id(row.line) not in left_out]
+        self.virtual_size = Size(self._laid_out_for, len(self._rows))
         self.refresh()
         return len(self._rows)
 
     def on_resize(self) -> None:
         """The width decides where lines break."""
         self.lay_out(self.scrollable_content_region.width)
+        self.post_message(self.Resized())
 
     @property
     def place(self) -> str:

@@ -21,26 +21,23 @@ from textual.message import Message
 from textual.timer import Timer
 from textual.widgets import Input, Static
 
-from console_app.domain.safe_text import one_line
 from console_app.domain.steady_time import steady_time
+from console_app.tui.approvals import board_lines
 from console_app.tui.approvals.arguments_view import ArgumentsView
 from console_app.tui.approvals.board_keys import KEYS
 from console_app.tui.approvals.board_lines import RowSizes, header, keys, row, row_sizes, rule_lines, says_all
-from console_app.tui.approvals.board_room import room_of, rows_of
+from console_app.tui.approvals.board_room import first_row, room_of, shared
 from console_app.tui.approvals.file_change import FileChanges
 from console_app.tui.approvals.selection import ApprovalDecision, ApprovalSelection, PendingApproval
 from console_app.tui.transcript_view.arguments_text import hidden_characters
+from console_app.tui.widgets.hinted_input import HintedInput
 from console_app.tui.widgets.key_lines import KeyLines
-from console_app.tui.widgets.settled_keys import ALONE, SETTLE
+from console_app.tui.widgets.settled_keys import ALONE, MOVED, SETTLE
 from console_app.tui.widgets.timing import Timing
 from console_app.tui.widgets.too_small import ROOMY
 from console_app.tui.widgets.typed_app import typed_app
 
 BESIDE = 6  # cells of its margin, border and padding
-AIRY = 14  # lines beside which an empty one, between the rows and what is selected, takes nothing away
-WHY_NOT = "Why not? The model reads this. Enter denies, escape goes back."
-COMMENT = "For the model, beside the result. Enter keeps it; then y runs the call, n denies it."
-NOT_THERE = Content.styled("! the text to replace is not in the file as it is now", "bold $warning")
 LINE = 3  # lines of the field for words, with its frame
 LOWEST = 4  # lines, below which nothing can be read and so nothing decided
 
@@ -96,13 +93,14 @@ class ApprovalBoard(Vertical, can_focus=True):
         self,
         *,
         timing: Timing,
+        spare: Callable[[], int],
         folder: Path | None = None,
         replayed: bool = False,
-        id: str | None = None,
         now: Callable[[], float] = steady_time,
     ) -> None:
-        super().__init__(id=id)
+        super().__init__()
         self._timing = timing
+        self._spare = spare  # lines that it may take at most
         self.selection = ApprovalSelection(timing.now, lambda approval: approval.call.id not in self._broken)
         self.rules_path = ""  # where "always" writes its rule; "": nowhere, it holds for the session
         self._now = now
@@ -120,7 +118,7 @@ class ApprovalBoard(Vertical, can_focus=True):
         yield Static(classes="board--header")
         yield ArgumentsView()
         yield Static(classes="board--rule")
-        yield Input(placeholder=WHY_NOT, select_on_focus=False)
+        yield HintedInput(hint=board_lines.HINTS["words"], select_on_focus=False)
         yield KeyLines(self._timing.now, classes="board--keys")
 
     @property
@@ -159,8 +157,12 @@ class ApprovalBoard(Vertical, can_focus=True):
         """A paste decides nothing."""
         if self.has_focus:
             event.stop()
-            self.selection.keys.changed()
-            self._changed_keys()
+            self.begin_anew()
+
+    def begin_anew(self) -> None:
+        """Something else than a decision was typed: half a second passes before a key counts."""
+        self.selection.keys.changed()
+        self._changed_keys()
 
     def action_press(
         self, what: Literal["once", "session", "always", "deny", "words", "comment", "edit", "all", "reads", "none"]
@@ -169,9 +171,8 @@ class ApprovalBoard(Vertical, can_focus=True):
         selection = self.selection
         if not self.has_focus or not self._on_screen():
             return
-        if what in ("session", "always") and selection.current is not None and not selection.current.rules:
-            label = one_line(selection.current.call.label, 60)
-            self.post_message(self.Refused(f"{label} always asks: no rule can change that."))
+        if refusal := selection.refusal(what):
+            self.post_message(self.Refused(refusal))
             return
         held = False
         match what:
@@ -181,8 +182,6 @@ class ApprovalBoard(Vertical, can_focus=True):
                 held = selection.all()
             case "reads":
                 held = selection.reads()
-                if not any(approval.only_reads for approval in selection.waiting):
-                    self.post_message(self.Refused("No waiting call is declared read-only by its server."))
             case "session":
                 held = selection.session()
             case "always":
@@ -193,19 +192,14 @@ class ApprovalBoard(Vertical, can_focus=True):
                 held = selection.deny(every=what == "none")
             case "words" | "comment":
                 if selection.ask_words(what):
-                    self._open_line(COMMENT if what == "comment" else WHY_NOT, selection.comment)
+                    self.add_class("-words")
+                    self.query_one(HintedInput).begin(board_lines.HINTS[what], selection.comment)
             case "edit":
                 if selection.current is not None and selection.may_edit():
                     self.post_message(self.EditRequested(selection.current.call.id))
         if held:
             self._timing.later(self, ALONE, self._meant)
         self._changed_keys()
-
-    def _open_line(self, placeholder: str, words: str) -> None:
-        field = self.query_one(Input)
-        field.placeholder, field.value, field.cursor_position = placeholder, words, len(words)
-        self.add_class("-words")
-        field.focus()
 
     def action_confirm(self) -> None:
         """Enter: only where a rule is shown."""
@@ -218,9 +212,11 @@ class ApprovalBoard(Vertical, can_focus=True):
             self._changed()
 
     def action_go(self, number: int) -> None:
-        """To a row by its number."""
-        if self.selection.go(number - 1):
+        """To a row by the number of its panel."""
+        if self.selection.go_to_number(number):
             self._changed()
+        elif self.selection.stage == "choosing":
+            self.post_message(self.Refused(f"No call {number} waits here."))
 
     def action_scroll_arguments(self, direction: int) -> None:
         """A page of the arguments."""
@@ -238,8 +234,9 @@ class ApprovalBoard(Vertical, can_focus=True):
     def on_click(self, event: events.Click) -> None:
         """A click on a row selects it."""
         rows = self.query_one(".board--rows", Static)
-        if rows.region.contains(event.screen_x, event.screen_y):
-            self.action_go(self._first + event.screen_y - rows.region.y + 1)
+        inside = rows.region.contains(event.screen_x, event.screen_y)
+        if inside and self.selection.go(self._first + event.screen_y - rows.region.y):
+            self._changed()
 
     @on(Input.Submitted)
     def _submit_feedback(self, event: Input.Submitted) -> None:
@@ -300,7 +297,8 @@ class ApprovalBoard(Vertical, can_focus=True):
     def _changed_keys(self) -> None:
         """The keys fade now, and come back once they count again."""
         self._paint_keys()
-        self._timing.later(self, SETTLE + 0.02, self._paint_keys)
+        for pause in (MOVED, SETTLE):
+            self._timing.later(self, pause + 0.02, self._paint_keys)
 
     def _paint(self) -> None:
         approval = self.selection.current
@@ -315,45 +313,48 @@ class ApprovalBoard(Vertical, can_focus=True):
                 Content.styled("This call can't be shown, so it can't be approved here. n denies it.", "$error")
             )
             self.query_one(ArgumentsView).styles.height = 0
+            self._first = self.selection.selected
+            self._paint_rows(1)
 
     def _paint_approval(self, approval: PendingApproval) -> None:
         selection = self.selection
         sizes = self._sizes()
         arguments = approval.call.arguments or {}
         line = LINE if selection.stage in ("words", "comment") else 0
-        room = room_of(self.screen.size.height, self._paint_keys() + line, self.has_focus_within)
+        taken = self._paint_keys() + line
+        room = room_of(self.screen.size.height, taken, self.has_focus_within)
         many = len(selection.waiting) > 1
         change = self._changes.of(approval.call)
-        words = "" if line else selection.comment  # the field has them
-        head = header(approval, hidden_characters(arguments), sizes, words, many=many)
-        if change is not None and change.missing:
-            head.append(NOT_THERE)
+        hidden, words = hidden_characters(arguments), "" if line else selection.comment  # the field has them
+        head = header(approval, hidden, sizes, words, many=many)
+        head += [board_lines.NOT_THERE] if change is not None and change.missing else []
+        while line and len(head) > 1 and room - len(head) < 1 + many:
+            head.pop(0)  # it is back before anything is decided
         room -= len(head)
         self.query_one(".board--header", Static).update(Content("\n").join(head))
         self.query_one(".board--header").display = selection.stage != "rule" or self.screen.size.height >= ROOMY
-        airy = many and room >= AIRY
-        self.query_one(".board--rows", Static).styles.margin = (0, 0, int(airy), 0)
-        room -= airy
-        in_row = many and not approval.changed and change is None
-        in_row = in_row and says_all(approval, sizes, self._now())
-        halves = in_row and selection.stage != "rule"
-        shown = rows_of(len(selection.waiting), room, halves=halves) if many else 0
-        self._first = max(
-            min(self._first, selection.selected, len(selection.waiting) - shown), selection.selected - shown + 1, 0
-        )
-        self.query_one(".board--rows", Static).display = many
-        self._paint_rows(shown)
+        in_row = many and not approval.changed and change is None and says_all(approval, sizes, self._now())
         view = self.query_one(ArgumentsView)
         view.set_class(in_row, "-in-row")
         view.show(arguments, approval.changed, change)
         lines = view.lay_out(sizes.width - 1)
-        view.styles.height = max(min(lines, room - shown), 1)
+        spare = self._spare() - 2 - taken - len(head)
+        edits = change is not None or bool(approval.changed)
+        whole = self.has_focus_within and (edits or (lines <= spare and not many))
+        waiting, rule = len(selection.waiting) if many else 0, selection.stage == "rule"
+        share = shared(room, spare, waiting, lines, whole=whole and not rule, in_row=in_row and not rule)
+        rows = self.query_one(".board--rows", Static)
+        rows.styles.margin = (0, 0, share.gap, 0)
+        rows.display = many
+        self._first = first_row(self._first, selection.selected, waiting, share.rows)
+        self._paint_rows(share.rows)
+        view.styles.height = max(min(view.fit(share.arguments), share.arguments), 1)
         self._compare(approval)
-        if selection.stage == "rule":
+        if rule:
             self.query_one(".board--rule", Static).update(
                 Content("\n").join(rule_lines(approval, selection.rule_choice, self.rules_path, sizes.width))
             )
-        self.call_after_refresh(self._paint_place)
+        self._paint_place()
 
     def _compare(self, approval: PendingApproval) -> None:
         """Looks up, off the event loop, what the selected call would change in a file as that is now."""
@@ -374,7 +375,7 @@ class ApprovalBoard(Vertical, can_focus=True):
         count = shown if shown is not None else rows.size.height
         sizes, now = self._sizes(), self._now()
         visible = list(enumerate(selection.waiting))[self._first : self._first + count]
-        lines = [row(n, approval, n == selection.selected, sizes, now) for n, approval in visible]
+        lines = [row(approval, n == selection.selected, sizes, now) for n, approval in visible]
         rows.update(Content("\n").join(lines))
         title = f"{'Waited' if self._replayed else 'Approve'} {selection.selected + 1} of {len(selection.waiting)}"
         until = selection.waiting[selection.selected].until
@@ -383,6 +384,7 @@ class ApprovalBoard(Vertical, can_focus=True):
     def _sizes(self) -> RowSizes:
         return row_sizes(self.selection.waiting, self._cells, replayed=self._replayed)
 
+    @on(ArgumentsView.Resized)
     def _paint_place(self) -> None:
         if self.is_attached:
             place = self.query_one(ArgumentsView).place

@@ -14,6 +14,11 @@ from console_app.tui.approvals.selection import ApprovalSelection, PendingApprov
 from console_app.tui.transcript_view.json_view import brief_arguments
 from console_app.tui.widgets.key_lines import REPLAYED, key_lines
 
+HINTS = {  # of the field for words
+    "words": "Why not? The model reads this.",
+    "comment": "A note for the model, allowed or denied",
+}
+NOT_THERE = Content.styled("! the text to replace is not in the file as it is now", "bold $warning")
 MOST_OTHERS = 2  # rules that are for another server
 MOST_LABEL = 40  # cells of `server · tool` in a row
 PLAIN = 40  # characters of a text that a row says whole
@@ -66,12 +71,14 @@ def row_sizes(waiting: Sequence[PendingApproval], width: int, *, replayed: bool 
     return RowSizes(width, label, len({approval.call.why for approval in waiting}) == 1, replayed)
 
 
-def row(number: int, approval: PendingApproval, selected: bool, sizes: RowSizes, now: float) -> Content:
+def row(approval: PendingApproval, selected: bool, sizes: RowSizes, now: float) -> Content:
     """One waiting call in a line."""
     call = approval.call
     name = f"{one_line(call.label, MOST_LABEL):<{sizes.label}}"
     why, left = _beside(approval, sizes, now)
-    line = Content.styled(f"{'▸' if selected else ' '} {number + 1:>2} ", "bold $warning" if selected else "$muted")
+    line = Content.styled(
+        f"{'▸' if selected else ' '} {approval.number or '':>2} ", "bold $warning" if selected else "$muted"
+    )
     if not sizes.replayed:
         line += Content.styled(f"{approval.risk.word:<{WORD}}  ", RISK_COLOURS[approval.risk.word])
     line += Content.styled(name, "bold $foreground" if selected else "$foreground")
@@ -137,6 +144,8 @@ def header(
     if approval.changed:
         words = "! not the tool you trusted; approving trusts it as it is"
         lines.append(Content.styled(f"{words}   ", "bold $warning") + marks)
+    if approval.wrong:
+        lines.append(Content.styled(one_line(f"! {approval.wrong}", sizes.width), "bold $warning"))
     if hidden:
         lines.append(
             Content.styled("! holds invisible or direction-changing characters, marked as <U+...>", "bold $error")

@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 MOST_ROWS = 8
+LEAST_ROWS = 3  # that stay beside what needs all the room
 SHARE = 0.6  # of the screen's height that the board may take
 ROWS_AND_MORE = 6  # lines, below which the arguments get most of them
+AIRY = 14  # lines beside which an empty one, between the rows and what is selected, takes nothing away
 BESIDE_IT = 7, 5  # lines of a low screen that it leaves; fewer while it has the keys, and the prompt no frame
+
+
+@dataclass(frozen=True, slots=True)
+class BoardRoom:
+    """Lines of the rows, of an empty one below them, and of the arguments."""
+
+    rows: int
+    gap: int
+    arguments: int
 
 
 def room_of(height: int, taken: int, focused: bool) -> int:
@@ -13,7 +26,21 @@ def room_of(height: int, taken: int, focused: bool) -> int:
     return max(int(height * SHARE) - 3 - taken, min(height - BESIDE_IT[focused] - 2 - taken, ROWS_AND_MORE), 3)
 
 
-def rows_of(waiting: int, room: int, *, halves: bool) -> int:
-    """How many of the rows are shown; of little room the arguments get most, unless `halves`."""
-    share = 2 if halves or room >= ROWS_AND_MORE else ROWS_AND_MORE
-    return min(waiting, MOST_ROWS, max(room // share, 1))
+def shared(room: int, spare: int, waiting: int, lines: int, *, whole: bool, in_row: bool) -> BoardRoom:
+    """How rows and arguments, `lines` of them, share `room`. What is to be seen `whole` may have up to `spare` in its
+    place, and the rows make way; `in_row`: the arguments need no line. A single call has no row."""
+    least = min(waiting, LEAST_ROWS if max(room, spare) > ROWS_AND_MORE else 1)
+    if whole:
+        room = max(room, min(least + lines, spare))
+    gap = int(waiting > 0 and room >= max(AIRY, least + lines + 1 if whole else 0))
+    room -= gap
+    share = 2 if in_row or room >= ROWS_AND_MORE else ROWS_AND_MORE  # of little room the arguments get most
+    rows = min(waiting, MOST_ROWS, max(room // share, 1))
+    if whole:
+        rows = min(rows, max(room - lines, least))
+    return BoardRoom(rows, gap, max(min(lines, room - rows), 1))
+
+
+def first_row(before: int, selected: int, waiting: int, rows: int) -> int:
+    """Which row is at the top, from 0: as before, as far as the selected one is among the rows that are shown."""
+    return max(min(before, selected, waiting - rows), selected - rows + 1, 0)

@@ -26,7 +26,8 @@ class ModeKeys:
 
     def next(self) -> None:
         """Shift+Tab: ask, auto, plan, yolo, ask."""
-        if self.modes.next():
+        said = self.modes.shown
+        if self.modes.next() or self.modes.shown is not said:  # a key that came too fast takes back what was said
             self._ui.toast(MODE_NOTES[self.modes.shown], seconds=2)
         self._ui.changed()
 

@@ -9,7 +9,6 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
@@ -19,7 +18,9 @@ from console_app.domain.rules import parse_rule
 from console_app.domain.safe_text import one_line
 from console_app.engine.approval_gate import Action
 from console_app.tui.approvals.mode_switch import ModeSwitch
+from console_app.tui.widgets.dialog import Dialog
 from console_app.tui.widgets.dialog_box import DialogBox
+from console_app.tui.widgets.hinted_input import HintedInput
 
 _STYLES: dict[str, str] = {"deny": "bold $error", "ask": "bold $warning", "allow": "bold $success"}
 _ACTIONS: dict[str, Action] = {"allow": "allow", "ask": "ask", "deny": "deny"}
@@ -32,7 +33,7 @@ _MODES = {
 KEYS = "a add for this session · A add permanently · d remove · m mode · esc close"
 
 
-class PermissionsScreen(ModalScreen[None]):
+class PermissionsScreen(Dialog[None]):
     """The rules in force. `changed` is called when a rule or the mode has changed."""
 
     CSS_PATH = "../widgets/dialog.tcss"
@@ -68,7 +69,7 @@ class PermissionsScreen(ModalScreen[None]):
             dialog.border_title = "Permissions"
             yield Static(id="mode")
             yield OptionList(markup=False)
-            yield Input(placeholder="allow SERVER.TOOL · deny files.* · ask files.write_file(path=docs/*)")
+            yield HintedInput(hint="allow SERVER.TOOL · deny files.* · ask files.write_file(path=docs/*)")
             yield Static(classes="dialog--note")
 
     def on_mount(self) -> None:

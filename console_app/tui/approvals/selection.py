@@ -14,6 +14,7 @@ from typing import Literal
 from console_app.conversation.permissions import ApprovalDecision, Scope
 from console_app.domain.approvals import Decision
 from console_app.domain.risk import UNKNOWN, Risk
+from console_app.domain.safe_text import one_line
 from console_app.domain.transcript_parts import CallView
 from console_app.engine.approval_gate import OtherServer
 from console_app.tui.widgets.settled_keys import SettledKeys
@@ -33,6 +34,8 @@ class PendingApproval:
     runs: str = ""  # the program or address of its server; "" where that is Fanout itself
     others: tuple[OtherServer, ...] = ()  # rules that would let it run, were its server the one they are bound to
     fingerprint: str | None = None  # of the tool as it is shown; None where it is gone
+    number: int = 0  # of its panel, from 1; 0 where the newest batch is not the one that it is of
+    wrong: str = ""  # why it would fail as it is: its arguments don't fit the tool
 
     @property
     def only_reads(self) -> bool:
@@ -94,8 +97,13 @@ class ApprovalSelection:
         if not 0 <= index < len(self.waiting) or self.stage != "choosing":
             return False
         self.selected = index
-        self.keys.changed()
+        self.keys.moved()
         return True
+
+    def go_to_number(self, number: int) -> bool:
+        """Selects the row of the panel of that number."""
+        found = (index for index, one in enumerate(self.waiting) if one.number == number)
+        return self.go(next(found, -1))
 
     def move(self, delta: int) -> bool:
         """To the next or previous row, round the ends; or among the rules that could be written."""
@@ -112,6 +120,15 @@ class ApprovalSelection:
         self.stage = "choosing"
         self.keys.changed()
         return True
+
+    def refusal(self, what: str) -> str:
+        """Why a key can't do here what it is for; "" where it can."""
+        approval = self.current
+        if what in ("session", "always") and approval is not None and not approval.rules:
+            return f"{one_line(approval.call.label, 60)} always asks: no rule can change that."
+        if what == "reads" and not any(one.only_reads for one in self.waiting):
+            return "No waiting call is declared read-only by its server."
+        return ""
 
     # What keys decide. Each is False when the key does not count now.
 

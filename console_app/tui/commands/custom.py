@@ -41,6 +41,7 @@ class CustomCommandList:
     async def read(self) -> None:
         """Reads the files; what is wrong with one is a line."""
         found = await asyncio.to_thread(self._find)
+        self._registry.untrusted = found.untrusted
         taken = self._registry.customise([self._command(one) for one in found.commands])
         for name in taken:
             path = next(one.path for one in found.commands if one.name == name)

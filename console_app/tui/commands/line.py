@@ -28,7 +28,10 @@ class CommandLine:
 
     def find(self, name: str) -> Command | None:
         """The command of that name; None, and said, where there is none."""
-        if (command := self._commands.get(name)) is None:
+        command = self._commands.get(name)
+        if command is None and name.lower() in self._commands.untrusted:
+            self._toast(f"/{name} is a command of this project that waits for your trust: /trust shows it, and asks.")
+        elif command is None:
             nearest = self._commands.nearest(name)
             meant = f"Did you mean /{nearest}? " if nearest else ""
             self._toast(f"There is no command /{name}. {meant}/help lists them.")

@@ -42,6 +42,7 @@ class CommandRegistry:
         self._commands = {command.name: command for command in commands}
         self._custom: dict[str, Command] = {}
         self._offered: dict[str, Command] = {}
+        self.untrusted: frozenset[str] = frozenset()  # names of a project's commands that wait for trust
 
     def add(self, commands: Iterable[Command]) -> None:
         """More commands of the console, in the order in which they are listed."""

@@ -15,17 +15,19 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.types import CSSPathType
 from textual.widgets import Input, OptionList, Static
 from textual.worker import Worker
 
 from console_app.conversation.connecting import Connecting, Listing
+from console_app.domain.amounts import plural
 from console_app.domain.endpoint import VENDOR_URLS, origin
 from console_app.domain.errors import FanoutError
 from console_app.domain.safe_text import one_line
 from console_app.tui.transcript_view.wording import measured
+from console_app.tui.widgets.dialog import Dialog
 from console_app.tui.widgets.fuzzy import best
+from console_app.tui.widgets.hinted_input import HintedInput
 from console_app.tui.widgets.key_hints import KeyHints
 
 MOST_SHOWN = 200
@@ -46,7 +48,7 @@ VENDORS = (
 )
 
 
-class ConnectScreen(ModalScreen[str | None]):
+class ConnectScreen(Dialog[str | None]):
     """Gives what was kept where, in words; None for Escape. The conversation has the model then."""
 
     CSS_PATH: ClassVar[CSSPathType | None] = ["../widgets/dialog.tcss", "../forms/form.tcss", "connect.tcss"]
@@ -80,13 +82,13 @@ class ConnectScreen(ModalScreen[str | None]):
             with Horizontal(classes="row"):
                 yield Static("Address", classes="label")
                 hint = "http://127.0.0.1:1234/v1, or one of the list"
-                yield Input(id="address", placeholder=hint, select_on_focus=False)
+                yield HintedInput(id="address", hint=hint, select_on_focus=False)
             with Horizontal(classes="row"):
                 yield Static("Key", classes="label")
-                yield Input(id="key", placeholder="where it asks for one", password=True, select_on_focus=False)
+                yield HintedInput(id="key", hint="where it asks for one", password=True, select_on_focus=False)
             with Horizontal(classes="row"):
                 yield Static("Model", classes="label")
-                yield Input(id="model", placeholder="listed once the address answers", select_on_focus=False)
+                yield HintedInput(id="model", hint="listed once the address answers", select_on_focus=False)
             options = OptionList(id="places", markup=False)
             options.can_focus = False
             yield options
@@ -144,6 +146,17 @@ class ConnectScreen(ModalScreen[str | None]):
     def _model_changed(self, event: Input.Changed) -> None:
         event.stop()
         self._fill()
+        if self._listing is not None and not self._busy:
+            self._say(self._listed())
+
+    def _listed(self) -> str:
+        """What the list holds, and what Enter does then."""
+        models = self._listing.models if self._listing is not None else ()
+        typed = self._input("model").value.strip()
+        if self._names:
+            return f"{_amount(models)}. Enter tries the highlighted one."
+        none = f"None of {_amount(models)} is called that." if models else "It lists none."
+        return f"{none} Enter tries {typed}." if typed else f"{none} Type the name of a model; enter tries it."
 
     def _forget(self) -> None:
         """What was listed was listed for other words."""
@@ -230,8 +243,7 @@ class ConnectScreen(ModalScreen[str | None]):
         self._listing = listing
         self._fill()
         self._input("model").focus()
-        lists = f"{_amount(listing.models)}. Enter tries the highlighted one." if listing.models else "It lists none."
-        self._say(lists if listing.models else f"{lists} Type the name of a model; enter tries it.")
+        self._say(self._listed())
 
     def _try(self, listing: Listing) -> None:
         index, typed = self._options.highlighted, self._input("model").value.strip()
@@ -284,8 +296,8 @@ class ConnectScreen(ModalScreen[str | None]):
 
 def _amount(models: Sequence[str] | None) -> str:
     if models is None:
-        return "wants a key"
-    return "1 model" if len(models) == 1 else f"{len(models)} models"
+        return "needs a key"
+    return plural(len(models), "model")
 
 
 def _origin(address: str) -> tuple[str, str, int | None]:

@@ -7,12 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, cast
 
-from textual import getters, on
+from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.types import CSSPathType
 from textual.widgets import Input, Static
 
@@ -23,10 +22,10 @@ from console_app.tui.forms.field_widget import LEFT_OUT, FieldWidget
 from console_app.tui.forms.field_widgets import LinesWidget, ObjectWidget, widget_for
 from console_app.tui.forms.fields import Field, form_of
 from console_app.tui.transcript_view.json_view import brief_arguments
+from console_app.tui.widgets.dialog import Dialog
 from console_app.tui.widgets.key_hints import KeyHints
 from console_app.tui.widgets.pick_list import Choice, PickList
 from console_app.tui.widgets.shortened import Shortened
-from console_app.tui.widgets.typed_app import typed_app
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,14 +36,12 @@ class Filled:
     then: Literal["run", "another"]
 
 
-class CallForm(ModalScreen[Filled | None]):
+class CallForm(Dialog[Filled | None]):
     """The form of one tool. `batch` are calls that wait to be sent with this one; None as the result leaves it."""
 
     CSS_PATH: ClassVar[CSSPathType | None] = ["../widgets/dialog.tcss", "form.tcss", "call_form.tcss"]
     DEFAULT_CLASSES = "dialog form -tall"
     AUTO_FOCUS = "Input, TextArea, ChoiceLine"
-
-    app = getters.app(typed_app)
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+s", "run", "run", tooltip="run the call, and those added before", id="call.run", priority=True),

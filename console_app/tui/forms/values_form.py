@@ -9,12 +9,11 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, ClassVar, cast
 
-from textual import getters, on
+from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.suggester import Suggester
 from textual.types import CSSPathType
 from textual.widgets import Input
@@ -24,9 +23,9 @@ from console_app.mcp_client.offers import PromptArgument
 from console_app.tui.forms.field_widget import FieldWidget
 from console_app.tui.forms.field_widgets import LineWidget, widget_for
 from console_app.tui.forms.fields import form_of
+from console_app.tui.widgets.dialog import Dialog
 from console_app.tui.widgets.key_hints import KeyHints
 from console_app.tui.widgets.shortened import Shortened
-from console_app.tui.widgets.typed_app import typed_app
 
 PAUSE = 0.15  # seconds of no typing before the server is asked
 
@@ -38,14 +37,12 @@ async def _no_proposals(_name: str, _typed: str, _others: dict[str, str]) -> Seq
     return ()
 
 
-class ValuesForm(ModalScreen[dict[str, str] | None]):
+class ValuesForm(Dialog[dict[str, str] | None]):
     """Gives the values that were filled in, those left out left out; None for Escape."""
 
     CSS_PATH: ClassVar[CSSPathType | None] = ["../widgets/dialog.tcss", "form.tcss", "values_form.tcss"]
     DEFAULT_CLASSES = "dialog form"
     AUTO_FOCUS = "Input, TextArea"
-
-    app = getters.app(typed_app)
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+s", "go_on", "go on", id="values.go_on", priority=True),

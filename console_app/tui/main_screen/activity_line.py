@@ -37,6 +37,15 @@ class ActivityLine(Widget):
         self._second = -1  # at which it was made anew
         self._key = ""
 
+    def on_mount(self) -> None:
+        """Where the focus is decides which key stops it."""
+        self.watch(self.screen, "focused", self._name_key, init=False)
+
+    def _name_key(self) -> None:
+        if self._doing is not None and self.screen.is_active and (key := self._stop_key()) != self._key:
+            self._key = key
+            self.refresh()
+
     def look(self, now: float) -> bool:
         """Shows what runs at `now`; whether that changes with time alone."""
         doing = self._at(now)
@@ -58,7 +67,9 @@ class ActivityLine(Widget):
         doing, width = self._doing, self.content_size.width
         if doing is None:
             return Content("")
-        key = Content.styled(self._key, "bold $primary") + Content.styled(f" {doing.stop}", "$foreground")
+        key = Content("")
+        if self._key:
+            key = Content.styled(self._key, "bold $primary") + Content.styled(f" {doing.stop}", "$foreground")
         mark = "$secondary" if doing.moves else "$warning"
         line = Content.styled(f"{self._glyph} ", mark) + Content.styled(
             doing.what, "$foreground" if doing.moves else mark
@@ -72,11 +83,13 @@ class ActivityLine(Widget):
         return line + Content(" " * max(width - line.cell_length - key.cell_length, 2)) + key
 
     def _stop_key(self) -> str:
-        """The key as it is bound now."""
-        for active in self.screen.active_bindings.values():
-            if active.binding.action == "stop":
-                return key_name(active.binding.key)
-        return "esc"
+        """The key as it is bound now. On a board or a panel escape goes back first: there it is the other one,
+        and in a field on a board, which has both for itself, there is none."""
+        bound: dict[str, str] = {}
+        for one in self.screen.active_bindings.values():
+            bound.setdefault(one.binding.action, one.binding.key)
+        key = bound.get("stop") or bound.get("interrupt")
+        return key_name(key) if key else ""
 
 
 def _kind(doing: Doing | None) -> str:

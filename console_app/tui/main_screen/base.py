@@ -13,7 +13,7 @@ from textual.screen import Screen
 from console_app.tui.main_screen.welcome import Welcome
 from console_app.tui.prompt.prompt import Prompt
 from console_app.tui.prompt.prompt_box import PromptBox
-from console_app.tui.textual_internals import update_now
+from console_app.tui.textual_internals import end_work, update_now
 from console_app.tui.widgets.too_small import TooSmall
 from console_app.tui.widgets.typed_app import typed_app
 
@@ -33,8 +33,8 @@ class MainScreen(Screen[None]):
         Binding("escape", "stop", "stop", tooltip="stop the turn", id="chat.stop", show=False),
         Binding("escape", "close", "close what is open", id="chat.close", show=False),
         Binding("ctrl+s", "steer", "send now", tooltip="send into the running turn", id="chat.steer"),
-        Binding("alt+up", "go('panel', -1)", "previous panel", id="chat.panel_up", show=False),
-        Binding("alt+down", "go('panel', 1)", "next panel", id="chat.panel_down", show=False),
+        Binding("alt+up", "go('panel', -1)", "previous panel or message", id="chat.panel_up", show=False),
+        Binding("alt+down", "go('panel', 1)", "next panel or message", id="chat.panel_down", show=False),
         *(
             Binding(f"alt+{n}", f"go('call', {n})", "a call of the newest batch", id=f"chat.call_{n}", show=False)
             for n in range(1, 10)
@@ -42,8 +42,8 @@ class MainScreen(Screen[None]):
         Binding("shift+tab", "cycle_mode", "approvals", tooltip="approval mode: ask, auto, plan, yolo", id="chat.mode"),
         Binding("alt+p", "toggle_plan", "plan mode, and back", id="chat.plan", show=False),
         Binding("ctrl+f", "command('find')", "find", tooltip="find in the conversation", id="chat.find", show=False),
-        Binding("alt+pageup", "go('turn', -1)", "previous turn", id="chat.turn_up", show=False),
-        Binding("alt+pagedown", "go('turn', 1)", "next turn", id="chat.turn_down", show=False),
+        Binding("alt+pageup", "go('turn', -1)", "message of the previous turn", id="chat.turn_up", show=False),
+        Binding("alt+pagedown", "go('turn', 1)", "message of the next turn", id="chat.turn_down", show=False),
         Binding("alt+e", "go('failed', -1)", "scroll to the previous failed call", id="chat.failed_up", show=False),
         Binding(
             "alt+E,alt+shift+e", "go('failed', 1)", "scroll to the next failed call", id="chat.failed_down", show=False
@@ -78,6 +78,15 @@ class MainScreen(Screen[None]):
         """The first time all widgets have their styles from being mounted just before; looking at them takes a fifth of
         the time of the first paint."""
         event.refresh_styles, self._resumed = self._resumed, True
+        self.remove_class("-under-dialog")
+
+    def on_screen_suspend(self) -> None:
+        """A dialog above shows the toasts; seen through it, they would stand there twice."""
+        self.add_class("-under-dialog")
+
+    async def _message_loop_exit(self) -> None:
+        end_work(self)
+        await super()._message_loop_exit()
 
     async def _on_resize(self, event: events.Resize) -> None:
         """A size that is none any more is passed over: to lay out each of two would call for the other, for ever."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from textual import getters, on
+from textual import events, getters, on
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.widget import Widget
@@ -22,6 +22,7 @@ from console_app.tui.prompt.prompt_box import PromptBox
 from console_app.tui.questions.board import HumanBoard
 from console_app.tui.questions.question_board import QuestionBoard
 from console_app.tui.services import ConsoleServices
+from console_app.tui.terminal.key_names import nothing_here, writes_text
 
 
 class BoardArea(Vertical):
@@ -50,15 +51,23 @@ class BoardArea(Vertical):
         self._permissions = permissions
         self._calls = calls
         self._dialogs = dialogs
+        self._had = 0  # lines to spare
 
     def compose(self) -> ComposeResult:
         """Top to bottom."""
         timing = self._services.timing
         yield TodoPane()
         replayed, folder = self._services.replay is not None, self._services.working_folder
-        yield ApprovalBoard(timing=timing, folder=folder, replayed=replayed, now=self._services.clock)
+        clock = self._services.clock
+        yield ApprovalBoard(timing=timing, spare=self._spare, folder=folder, replayed=replayed, now=clock)
         yield HumanBoard(model=lambda: self._services.engine.provider.model, timing=timing)
         yield QuestionBoard(timing=timing, replayed=replayed)
+
+    def _spare(self) -> int:
+        """Lines that nothing else needs but the conversation, which keeps one."""
+        others = [one for one in self.children if one is not self.approvals]
+        others += [one for one in self.screen.children if one is not self and one.id not in ("conversation", "welcome")]
+        return self.screen.size.height - 1 - sum(one.outer_size.height for one in others if one.display)
 
     @property
     def places(self) -> list[tuple[str, Widget]]:
@@ -78,9 +87,29 @@ class BoardArea(Vertical):
         """And has it again; not where the focus only moved on to another part of a board."""
         self.screen.query_one(PromptBox).set_class(self.has_focus_within, "-aside")
 
+    def on_key(self, event: events.Key) -> None:
+        """A letter that is no key there is refused, and none counts right behind it: it must not be written into the
+        prompt, nor what follows decide. A question takes letters for its answer."""
+        if not writes_text(event) or event.key in self.screen.active_bindings:
+            return
+        if self.approvals.has_focus:
+            self.approvals.begin_anew()
+        elif self.human.has_focus:
+            self.human.keys.changed()
+        elif not self.todo.has_focus:
+            return
+        event.stop()
+        self._ui.toast(nothing_here(event))
+
     def on_mount(self) -> None:
-        """Where rules that are to stay are written."""
+        """Where rules that are to stay are written; and the board has the room that others give or take."""
         self.approvals.rules_path = self._permissions.rules_path
+        self.screen.screen_layout_refresh_signal.subscribe(self, self._share_room)  # pyright: ignore[reportUnknownMemberType]
+
+    def _share_room(self, _: object) -> None:
+        if (spare := self._spare()) != self._had:
+            self._had = spare
+            self.approvals.on_resize()
 
     # What waits for an approval
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from console_app.conversation.permissions import helpful_rules
+from console_app.conversation.permissions import helpful_rules, misfit
 from console_app.conversation.question_queue import PendingQuestion, QuestionQueue
 from console_app.domain.risk import risk_of
 from console_app.domain.tools import CallState, ToolSpec
@@ -124,7 +124,14 @@ class WaitingBoards:
             self._engine.runs(spec, call.arguments or {}) if spec else "",
             tuple(self._engine.gate.other_servers(spec, call.arguments or {})) if spec else (),
             fingerprint,
+            self._number(call),
+            misfit(spec, call) if spec else "",
         )
+
+    def _number(self, call: CallView) -> int:
+        """By which its panel is known: the place in the newest batch."""
+        batches = [step.batch.calls for turn in self._transcript.turns[-1:] for step in turn.steps if step.batch.calls]
+        return next((n for n, one in enumerate(batches[-1] if batches else (), 1) if one is call), 0)
 
     def _watch(self) -> None:
         if self._timer is None:

@@ -139,7 +139,7 @@ class ConsoleUi:
             return  # the screen is going away, and the turn with it
         self._show_sent()
         screen.query_one(QueueStrip).show(conversation.waiting, conversation.paused)
-        busy = self._step() + "enter queue · ctrl+s send now"
+        busy = self._step() + "enter queue"
         screen.prompt.border_subtitle = busy if conversation.busy else SENDS
         screen.query_one(ActivityLine).look(self.view.now)
         self.view.wake()
@@ -206,6 +206,12 @@ class ConsoleUi:
             self.view.add_notice(level, text)
         else:
             self._notices.append((level, text))
+            self.tell_notices()
+
+    def take_back(self, text: str) -> None:
+        """See Ui."""
+        if (left := [notice for notice in self._notices if notice[1] != text]) != self._notices:
+            self._notices = left
             self.tell_notices()
 
     def key_of(self, command: str) -> str:
@@ -292,6 +298,6 @@ class ConsoleUi:
         """See Ui (OSC 52: over ssh and tmux too, where the terminal allows it)."""
         self._screen.app.copy_to_clipboard(text)
         lines = text.count("\n") + 1
-        size = f"{lines:,} lines, {len(text):,} characters" if lines > 1 else f"{len(text):,} characters"
+        size = f"{lines:,} lines, " * (lines > 1) + plural(len(text), "character")
         more = " Your terminal may take less: it is long." if len(text) > LONG_COPY else ""
         self.toast(f"Copied {what}: {size}.{more}" if what else f"Copied {size}.{more}")

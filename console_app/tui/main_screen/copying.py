@@ -38,7 +38,8 @@ async def pick(ui: ConsoleUi, copies: Sequence[Copy], words: str = "") -> None:
     """Copies one of `copies`: the only one, the first with all of `words` in its name, or the one that is picked."""
     from console_app.tui.widgets.pick_list import Choice, PickList
 
-    by_name = {f"{number}. {copy.what}": copy for number, copy in enumerate(copies, 1)}
+    digits = len(str(len(copies)))
+    by_name = {f"{number:>{digits}}. {copy.what}": copy for number, copy in enumerate(copies, 1)}
     if words:
         wanted = words.lower().split()
         copy = next((copy for copy in copies if all(word in copy.what.lower() for word in wanted)), None)

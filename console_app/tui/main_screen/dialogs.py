@@ -68,6 +68,7 @@ class Dialogs:
         self._offers = offers
         self._prompt = prompt
         self.commands_changed: Callable[[], Awaitable[None]] | None = None  # reads the commands' files again
+        self._waits = ""  # the line that said what waits for trust
 
     async def help(self, commands: Sequence[Command], places: Sequence[tuple[str, Widget]]) -> None:
         """Keys, by the `places` that have some, and commands."""
@@ -256,7 +257,9 @@ class Dialogs:
         """One line where files of the project wait for trust, with the key that shows them."""
         project = self._services.project_trust
         if project is not None and (waiting := await asyncio.to_thread(project.summary)):
-            self._ui.tell("warning", f"{one_line(waiting, 300)}: {self._ui.key_of('trust')} shows it all, and asks.")
+            self._ui.take_back(self._waits)
+            self._waits = f"{one_line(waiting, 300)}: {self._ui.key_of('trust')} shows it all, and asks."
+            self._ui.tell("warning", self._waits)
 
     async def trust(self) -> None:
         """Shows what of the project waits for trust, and asks; what was agreed to takes effect."""
@@ -271,7 +274,12 @@ class Dialogs:
                 return
             for file in waiting:
                 await asyncio.to_thread(project.trust, file)
+            self._ui.take_back(self._waits)
+            if len(waiting) == 1:
+                file = waiting[0]
                 self._ui.tell("info", one_line(f"{file.path} is trusted as it was shown: {file.summary}.", 600))
+            else:  # they were all read a moment ago; what is wrong with one must not be pushed off the screen
+                self._ui.tell("info", f"{len(waiting):,} files of this project are trusted as they were shown.")
         except FanoutError as error:
             self._ui.tell("error", error.line)
             return

@@ -20,7 +20,8 @@ from console_app.tui.transcript_view.view import ConversationView
 from console_app.tui.widgets.dialog_box import fitted
 
 RECOUNT = 0.5  # seconds between two looks at what came while it is open
-KEYS = "↑↓ other matches · enter go there · esc close"
+OTHERS, GO, CLOSE = "↑↓ other matches", "enter go there", "esc close"
+OTHERS_THERE = "n N other matches"  # once you went there
 WORDS_ROOM = 32  # cells that the words have before the keys: of these, what there is room for is named
 WORDS: dict[Kind, str] = {"turn": "turn", "failed": "call that failed"}
 
@@ -59,11 +60,27 @@ class FindBar(Horizontal):
         yield Static(Content.styled("Find", "bold $primary"))
         yield Input(placeholder="in the whole conversation, results too")
         yield Static(id="found")
-        yield Static(KEYS, id="find-keys")
+        yield Static(id="find-keys")
 
     def on_resize(self) -> None:
         """What is looked for is seen before the keys are."""
-        self.query_one("#find-keys", Static).update(fitted(KEYS, self.size.width - WORDS_ROOM))
+        self._name_keys()
+
+    def on_descendant_focus(self) -> None:
+        """Back from the conversation."""
+        self._name_keys()
+
+    def on_descendant_blur(self) -> None:
+        """Enter, or the mouse: the keys of the field are no longer those that go on."""
+        self._name_keys()
+
+    def _name_keys(self) -> None:
+        """The keys that do something where the focus is."""
+        here = self.has_focus_within
+        finder = self._finder
+        several = [OTHERS if here else OTHERS_THERE] if finder.total - bool(finder.place) else []
+        keys = " · ".join([*several, *([GO] if here and finder.place else []), CLOSE])
+        self.query_one("#find-keys", Static).update(fitted(keys, self.size.width - WORDS_ROOM))
 
     @property
     def is_open(self) -> bool:
@@ -115,16 +132,16 @@ class FindBar(Horizontal):
         self.run_worker(partial(self._step, delta), group="find", exclusive=True)
 
     def jump(self, kind: Kind, delta: int) -> str:
-        """Goes to the turn or the failed call before or behind what is on screen; "" or why that can't be."""
+        """Goes to the turn or the failed call before or behind what is selected; "" or why that can't be."""
         view = self._view
-        at = view.first_visible
-        if kind == "failed":
-            at = len(view.blocks) if view.cursor is None else view.cursor.index
+        at = len(view.blocks) if view.cursor is None else view.cursor.index
+        if kind == "turn" and view.cursor is None and view.top < view.max_scroll_y:
+            at = view.first_visible  # where you scrolled to
         block = neighbour(view.blocks, at, kind, delta)
         if block is None:
             return f"There is no {'earlier' if delta < 0 else 'later'} {WORDS[kind]}."
         if kind == "turn":
-            view.put_on_top(block)
+            view.go_to_turn(block)
         else:
             view.focus()
             view.reveal(block)
@@ -159,3 +176,4 @@ class FindBar(Horizontal):
         else:
             said = Content.styled("nothing found" if finder.words.strip() else "", "$muted")
         self.query_one("#found", Static).update(said)
+        self._name_keys()

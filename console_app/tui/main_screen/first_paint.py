@@ -23,6 +23,7 @@ from textual.widget import Widget
 
 from console_app.tui.main_screen.startup_screen import StartupScreen
 from console_app.tui.terminal.key_order import KeysInOrder
+from console_app.tui.textual_internals import end_work
 
 if TYPE_CHECKING:
     from console_app.tui.main_screen.screen import ChatScreen
@@ -152,6 +153,7 @@ class StartupApp(KeysInOrder[ReturnType]):
         if opened.picked is not None:
             chat.post_message(opened.picked)
         await self.let_go()
+        end_work(opened)  # before its widgets go: a list of files may come just now
         opened.remove_children()  # the screen itself stays below: Textual never takes away the first
 
     def join_loader(self) -> None:

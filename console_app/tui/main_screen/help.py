@@ -12,10 +12,10 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
 from console_app.tui.commands.registry import Command
+from console_app.tui.widgets.dialog import Dialog
 
 MOST_KEYS = 24  # cells of the keys, beyond which what they do stands below
 BESIDE = 96  # cells from which on there are two columns
@@ -31,7 +31,7 @@ class KeySection:
     ids: Sequence[Sequence[str]] = ()  # of each row, by which `[keys]` binds it anew
 
 
-class HelpScreen(ModalScreen[None]):
+class HelpScreen(Dialog[None]):
     """Keys by place, then commands; what is typed filters them."""
 
     CSS_PATH = "../widgets/dialog.tcss"

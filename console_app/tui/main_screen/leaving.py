@@ -39,6 +39,7 @@ class Leaving:
         prompt = screen.prompt
         empty = prompt.has_focus and not prompt.text and bool(self._ui.shown.transcript.turns)
         if empty and now - self._escaped_at < AGAIN:
+            screen.app.clear_notifications()  # the one that asked for the second key
             self._rewind()
         elif empty:
             self._ui.toast("Press Esc again to rewind to a message.", 2)

@@ -19,7 +19,7 @@ class ModelPicker(PickList):
             "Model",
             [Choice(current)] if current else [],
             current=current,
-            hint="type to search, or any PROVIDER/MODEL",
+            hint="type to search",
             note="Loading models…",
             free_text=True,
         )

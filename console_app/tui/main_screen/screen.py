@@ -16,6 +16,7 @@ from console_app.conversation.permissions import Permissions
 from console_app.conversation.readiness import Readiness
 from console_app.conversation.sessions import Sessions
 from console_app.conversation.starting import ConsoleStart
+from console_app.domain.amounts import plural
 from console_app.domain.ports.provider import no_pictures
 from console_app.tui.approvals.mode_keys import ModeKeys
 from console_app.tui.commands.custom import CustomCommandList
@@ -241,7 +242,7 @@ class ChatScreen(MainScreen):
     def on_text_selected(self) -> None:
         """Text was selected with the mouse: how it is copied."""
         if text := self.get_selected_text():
-            self.ui.toast(f"{len(text):,} characters selected. Ctrl+C copies.", 2)
+            self.ui.toast(f"{plural(len(text), 'character')} selected. Ctrl+C copies.", 2)
 
     @on(StatusBar.Clicked)
     def _status_clicked(self, event: StatusBar.Clicked) -> None:

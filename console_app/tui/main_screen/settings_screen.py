@@ -6,11 +6,10 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import ClassVar
 
-from textual import getters, on
+from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.types import CSSPathType
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
@@ -19,10 +18,10 @@ from console_app.config.own_settings import OwnSettings
 from console_app.config.setting_list import Setting
 from console_app.domain.errors import FanoutError
 from console_app.domain.safe_text import one_line
+from console_app.tui.widgets.dialog import Dialog
 from console_app.tui.widgets.dialog_box import DialogBox
 from console_app.tui.widgets.list_keys import list_keys, move_highlight
 from console_app.tui.widgets.pick_list import Choice, PickList
-from console_app.tui.widgets.typed_app import typed_app
 
 NAME, SOURCE = 20, 13  # cells of the columns
 WIDE = 96  # cells from which on the meaning stands in the row
@@ -31,15 +30,13 @@ KEYS = "enter change · del default · f4 edit the file · esc close"
 WRITING = "enter save · esc cancel"
 
 
-class SettingsScreen(ModalScreen[None]):
+class SettingsScreen(Dialog[None]):
     """All settings of `own`. `applied` is awaited with each that was changed and gives when it holds, "" for now;
     `edit` opens a text in the user's editor."""
 
     CSS_PATH: ClassVar[CSSPathType | None] = ["../widgets/dialog.tcss", "settings.tcss"]
     DEFAULT_CLASSES = "dialog -tall"
     AUTO_FOCUS = "#filter"
-
-    app = getters.app(typed_app)
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "leave", "close", id="settings.close"),
@@ -122,8 +119,8 @@ class SettingsScreen(ModalScreen[None]):
             self.run_worker(self._write("false" if setting.value else "true"), group="write")
         elif setting.kind == "table":
             self._note(f"{setting.name} is a table: f4 opens the file it is in.")
-        elif options := [*([UNSET] if setting.optional else []), *(setting.choices or self._choices(setting.name))]:
-            self.run_worker(self._pick(setting, options), group="write")
+        elif choices := setting.choices or self._choices(setting.name):
+            self.run_worker(self._pick(setting, [*([UNSET] if setting.optional else []), *choices]), group="write")
         else:
             self._write_in_field(setting)
 
@@ -240,8 +237,10 @@ class SettingsScreen(ModalScreen[None]):
         try:
             self._all = await asyncio.to_thread(self._own.read)
         except FanoutError as error:
+            self._fill()
             self._note(error.line, wrong=True)
-        self._fill()
+        else:
+            self._fill()
 
     def _fill(self, *, first: bool = False) -> None:
         words = self.query_one("#filter", Input).value.lower().split()
@@ -252,16 +251,19 @@ class SettingsScreen(ModalScreen[None]):
         options = self.query_one(OptionList)
         at = 0 if first or before is None else next((n for n, s in enumerate(self._shown) if s.name == before.name), 0)
         width = max(options.size.width - 4, 40)
-        options.set_options(Option(_row(one, width)) for one in self._shown)
+        source = max((len(_source(one)) for one in self._all), default=0)
+        options.set_options(Option(_row(one, width, source)) for one in self._shown)
         if self._shown:
             options.highlighted = at
-        else:
-            self._note("Nothing is called that." if self._all else "")
+        elif self._all:
+            self._note("Nothing is called that.")
 
     def _explain(self, setting: Setting) -> None:
         text = setting.meaning
         if setting.source != "default":
             text += f" · set by {setting.source}"
+            if setting.source != str(self._own.path):
+                text += ", which outranks your file"
         if setting.waiting:
             text += f" · this project, not trusted, would set {one_line(setting.waiting, 40)}"
         self._note(text)
@@ -272,18 +274,22 @@ class SettingsScreen(ModalScreen[None]):
         self.query_one(".dialog--note", Static).update(Content.styled(text, "$error" if wrong else "$muted"))
 
 
-def _row(setting: Setting, width: int) -> Content:
-    """Name, value and who set it; the meaning where there is room."""
+def _row(setting: Setting, width: int, sources: int) -> Content:
+    """Name, value and who set it, which takes at most `sources` cells; the meaning where there is room."""
     about = width >= WIDE
-    room = 22 if about else max(width - NAME - SOURCE - 4, 10)
+    room = 22 if about else max(width - NAME - sources - 4, 10)
     value = one_line(setting.shown, room)
     style = "$foreground" if setting.source != "default" else "$muted"
-    source = f"{_who(setting)}{' !' if setting.waiting else ''}"
+    source = _source(setting)
     row = Content(f"{setting.name:<{NAME}}  ") + Content.styled(f"{value:<{room}}", style)
     row += Content.styled(f"  {source:<{SOURCE if about else 0}}", "$warning" if setting.waiting else "$muted")
     if about:
         row += Content.styled(f"  {one_line(setting.meaning, max(width - NAME - SOURCE - room - 6, 10))}", "$muted")
     return row
+
+
+def _source(setting: Setting) -> str:
+    return f"{_who(setting)}{' !' if setting.waiting else ''}"
 
 
 def _who(setting: Setting) -> str:

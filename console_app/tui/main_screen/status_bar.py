@@ -25,6 +25,7 @@ USUAL_STRATEGY, USUAL_POLICY = "agentic", "parallel"
 USUAL_PROTOCOLS = ("native", "offline")
 PART = "status part"  # in the style of what can be clicked
 NAME_CELLS = 28  # of a model's or provider's name
+WHOLE_CELLS = 60  # of a provider's name and address where nothing else needs the room
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,7 @@ class Status:
 class Room:
     """Which parts there is room for; they go in the order of `NARROWER`."""
 
+    address: bool = True  # the provider's whole
     how: bool = True  # strategy and policy
     words: bool = True  # `servers`, `context`
     protocol: bool = True
@@ -71,7 +73,8 @@ def pieces(status: Status, room: Room | None = None) -> list[Content]:
     parts = [NAME] if room.name else []
     if status.storage:
         parts.append(Content.styled(f"! {status.storage}", "bold $warning"))
-    parts += [_model(status, provider=room.provider), _part(_line(_mode(status.mode)), "mode")]
+    cells = (WHOLE_CELLS if room.address else NAME_CELLS) if room.provider else 0
+    parts += [_model(status, cells), _part(_line(_mode(status.mode)), "mode")]
     if room.how and (how := _how(status)):
         parts.append(how)
     if room.servers:
@@ -105,9 +108,10 @@ def _part(content: Content, name: str) -> Content:
     return content.stylize(Style.from_meta({PART: name}))
 
 
-def _model(status: Status, *, provider: bool = True) -> Content:
-    name, host = one_line(status.model, NAME_CELLS), one_line(status.provider, NAME_CELLS)
-    model = _line((name, "$foreground"), *(((f" · {host}", "$muted"),) if host and provider else ()))
+def _model(status: Status, cells: int) -> Content:
+    """The model, and its provider in as many cells."""
+    name, host = one_line(status.model, NAME_CELLS), one_line(status.provider, cells) if cells else ""
+    model = _line((name, "$foreground"), *(((f" · {host}", "$muted"),) if host else ()))
     model = _part(model, "model")
     if not status.effort:
         return model
@@ -157,10 +161,11 @@ def _servers(status: Status, *, words: bool = True) -> Content:
 
 
 def _context(status: Status, *, words: bool = True, bar: bool = True) -> Content:
-    name = (("context ", "$foreground"),) if words else ()
     window = status.context_window
+    # Without a limit the number alone would read as what was spent, which other lines say in tokens.
+    name = (("context ", "$foreground"),) if words or not window else ()
     if not window:
-        return _line(*name, (f"{tokens(status.context)}{'' if words else ' tokens'}", "$muted"))
+        return _line(*name, (tokens(status.context), "$muted"))
     share = min(status.context / window, 1.0)
     filled = min(BAR_CELLS, round(share * BAR_CELLS) or (1 if status.context else 0))
     colour = "$error" if share > 0.9 else "$warning" if share > 0.75 else "$secondary"

@@ -35,6 +35,7 @@ MODULES = (  # in the order in which a session is likely to need them
     "console_app.tui.main_screen.model_picker",
     "console_app.tui.connect.screen",
     "console_app.tui.servers.open_files",
+    "console_app.conversation.clipboard",
     "console_app.tui.prompt.desktop_clipboard",
     "console_app.tui.prompt.editor",
     "console_app.tui.servers.using",

@@ -49,6 +49,13 @@ class FileIndex:
                 return hits
             await asyncio.wait({self._walk}, timeout=LOOK_AGAIN)
 
+    async def grown(self) -> bool:
+        """When the walk that goes on is done: whether there is more by now than the last `find` saw."""
+        if self._walk is not None:
+            await asyncio.wait({self._walk})
+        _, paths, known, _ = self._narrowed
+        return paths is not self._paths or known < len(paths)
+
     def _refresh(self) -> None:
         if self._walk is not None or self._closed or time.monotonic() - self._walked_at <= FRESH_FOR:
             return

@@ -106,6 +106,7 @@ class Prompt(TextArea):
         self._clock = clock
         self.pastes = Pastes()
         self._typed_for_offer: str | None = None
+        self._awaits_offer = ""  # the digit that was typed, until what it stands for is shown
 
     def render_line(self, y: int) -> Strip:
         """One line. In a window of no width there is none: the text area would divide its placeholder by zero."""
@@ -115,7 +116,7 @@ class Prompt(TextArea):
 
     def put(self, text: str) -> None:
         """Replaces the text, with the cursor at its end."""
-        self._typed_for_offer = None
+        self._typed_for_offer, self._awaits_offer = None, ""
         self.load_text(visible(text))
         self.move_cursor(self.document.end)
 
@@ -128,8 +129,9 @@ class Prompt(TextArea):
 
     def offer(self, text: str, typed: str) -> None:
         """Shows `text` as if written, in place of the key `typed`: typing on brings back that key in its place."""
-        self.put(text)
-        self._typed_for_offer = typed
+        if self._awaits_offer == typed:  # else more was typed meanwhile
+            self.put(text)
+            self._typed_for_offer = typed
 
     def expanded(self) -> str:
         """The text with pastes written out."""
@@ -162,14 +164,15 @@ class Prompt(TextArea):
         if event.is_printable and not writes_text(event):
             event.prevent_default()  # the text area would write it
             return
-        if self.offering and not self.text and key in ("1", "2", "3")[: self.offers]:
+        if self.offering and not self.text and not self._awaits_offer and key in ("1", "2", "3")[: self.offers]:
             event.stop()
             event.prevent_default()
+            self._awaits_offer = key
             self.post_message(self.ExampleRequested(number=int(key)))
             return
         if event.is_printable:
-            if self._typed_for_offer is not None:
-                self.put(self._typed_for_offer)
+            if digit := self._typed_for_offer or self._awaits_offer:
+                self.put(digit)
             self.sent.leave()
         self._typed_for_offer = None
 
@@ -177,6 +180,8 @@ class Prompt(TextArea):
         event.stop()
         event.prevent_default()
         self.touched_at = self._clock()
+        if self._awaits_offer:
+            self.put(self._awaits_offer)
         self._typed_for_offer = None
         if not event.text:
             self.action_paste()

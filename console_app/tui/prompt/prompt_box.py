@@ -196,6 +196,11 @@ class PromptBox(Vertical):
         self._show(fitting, token)
 
     async def _find(self, token: Token) -> None:
+        await self._list(token)
+        if token.kind == "file" and await self._files.grown():
+            await self._list(token)  # what fits best may have come last
+
+    async def _list(self, token: Token) -> None:
         paths = await self._files.find(token.query) if token.kind == "file" else []
         files = [Completion(path, f"@{written_path(path)}" + ("" if path.endswith("/") else " ")) for path in paths]
         async for found in self._later(token):

@@ -17,7 +17,7 @@ from textual.widgets import Input, Static
 from console_app.domain.safe_text import one_line, visible
 from console_app.domain.transcript_parts import CallView
 from console_app.tui.terminal.key_names import writes_text
-from console_app.tui.widgets.key_lines import REPLAYED
+from console_app.tui.widgets.key_lines import REPLAYED, KeyLines, key_lines, pressing
 from console_app.tui.widgets.settled_keys import ALONE, SETTLE, SettledKeys
 from console_app.tui.widgets.timing import Timing
 from console_app.tui.widgets.typed_app import typed_app
@@ -80,9 +80,9 @@ class QuestionBoard(Vertical, can_focus=True):
     def compose(self) -> ComposeResult:
         """The question, its answers, a line for other words, the keys."""
         yield Static(classes="question--text")
-        yield Static(classes="question--options")
+        yield KeyLines(self._timing.now, classes="question--options")
         yield Input(placeholder="Your own words", select_on_focus=False)
-        yield Static(classes="question--keys")
+        yield KeyLines(self._timing.now, classes="question--keys")
 
     @property
     def is_asking(self) -> bool:
@@ -169,6 +169,10 @@ class QuestionBoard(Vertical, can_focus=True):
         if event.value.strip() and self._calls:
             self.post_message(self.Answered(self._calls[0].id, event.value.strip()))
 
+    def on_resize(self) -> None:
+        """The keys take as many lines as they need."""
+        self._paint_keys()
+
     def _meant(self) -> None:
         self.app.call_later(self.call_later, self._choose)
 
@@ -184,19 +188,22 @@ class QuestionBoard(Vertical, can_focus=True):
         text = "\n".join(visible(call.question).splitlines()[:MOST_LINES])
         self.query_one(".question--text", Static).update(Content.styled(text, "bold $foreground"))
         lines = [
-            Content.styled(f" {n} ", "bold $accent") + Content.styled(one_line(option, 300), "$foreground")
+            pressing(
+                str(n), Content.styled(f" {n} ", "bold $accent") + Content.styled(one_line(option, 300), "$foreground")
+            )
             for n, option in enumerate(call.options, 1)
         ]
-        options = self.query_one(".question--options", Static)
+        options = self.query_one(".question--options", KeyLines)
         options.display = bool(lines)
-        options.update(Content("\n").join(lines))
+        options.name_keys(lines)
         self._paint_keys()
 
     def _paint_keys(self) -> None:
         if not self.is_attached or not self._calls:
             return
+        keys = self.query_one(".question--keys", KeyLines)
         if self._replayed:
-            self.query_one(".question--keys", Static).update(Content.styled(REPLAYED, "$muted"))
+            keys.name_keys([Content.styled(REPLAYED, "$muted")])
             return
         if self.query_one(Input).has_focus:
             pairs = [("enter", "answers"), ("esc", "back")]
@@ -207,8 +214,7 @@ class QuestionBoard(Vertical, can_focus=True):
         else:
             pairs = [("tab", "to answer")]
         settled = self.keys.settled or not self.has_focus
-        key, word = ("bold $accent", "$foreground") if settled else ("$muted", "$muted")
-        pieces = [Content.styled(k, key) + Content.styled(f" {w}", word) for k, w in pairs]
-        self.query_one(".question--keys", Static).update(Content("   ").join(pieces))
+        width = max(self.content_size.width, 20)
+        keys.name_keys(key_lines(pairs, width, accent="$accent", counts=settled, clicks=self.has_focus))
         if not settled:
             self._timing.later(self, SETTLE + 0.02, self._paint_keys)

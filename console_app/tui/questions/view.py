@@ -13,6 +13,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from console_app.conversation.question_queue import PendingQuestion, Reply
+from console_app.domain.amounts import plural
 from console_app.domain.safe_text import visible
 
 MOST_OF_A_MESSAGE = 4000  # characters of what a server says that are shown
@@ -91,5 +92,5 @@ def message_of(text: str) -> Content:
     shown = visible(text.strip()[:MOST_OF_A_MESSAGE])
     content = Content.styled(shown, "bold $foreground")
     if len(text) > MOST_OF_A_MESSAGE:
-        content += Content.styled(f"\n… {len(text) - MOST_OF_A_MESSAGE:,} more characters", "$muted")
+        content += Content.styled(f"\n… {plural(len(text) - MOST_OF_A_MESSAGE, 'more character')}", "$muted")
     return content

@@ -9,6 +9,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Sequence
 
+from console_app.domain.amounts import plural
 from console_app.domain.errors import FanoutError
 from console_app.domain.safe_text import one_line
 from console_app.mcp_client.hub import Hub
@@ -65,7 +66,7 @@ class ServerCompletion:
             counts[one.server] = counts.get(one.server, 0) + 1
         servers = {typed[name]: name for name in counts if name in typed}
         found = [
-            Completion(f"{key}:", f"@{key}:", f"{counts[servers[key]]:,} resources")
+            Completion(f"{key}:", f"@{key}:", plural(counts[servers[key]], "resource"))
             for key in best(query, servers, MOST_BESIDE_FILES)
         ]
         if query:

@@ -7,9 +7,6 @@ from collections.abc import Coroutine
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from textual import getters
-from textual.screen import ModalScreen
-
 from console_app.domain.errors import FanoutError
 from console_app.domain.safe_text import one_line
 from console_app.tui.servers.server_form import ServerForm
@@ -19,17 +16,15 @@ from console_app.tui.servers.tree_view import ServerTree, identity
 from console_app.tui.terminal.key_names import key_name
 from console_app.tui.textual_internals import own_bindings
 from console_app.tui.widgets.confirm import Confirm, ConfirmChoice
+from console_app.tui.widgets.dialog import Dialog
 from console_app.tui.widgets.text_dialog import TextDialog
-from console_app.tui.widgets.typed_app import typed_app
 
 if TYPE_CHECKING:
     from console_app.tui.servers.workbench import Workbench
 
 
-class ServerKeys(ModalScreen[bool]):
+class ServerKeys(Dialog[bool]):
     """Actions over the attributes that the screen sets."""
-
-    app = getters.app(typed_app)
 
     _switches: ServerSwitches
     _tree: ServerTree

@@ -29,5 +29,6 @@ class ServerNews:
 def _line(server: ServerView) -> str:
     name = one_line(server.name, 40)
     if server.state == "failed":
-        return f"Server {name} failed: {one_line(server.reason, 200).rstrip('.')}. Ctrl+L shows all servers."
+        why = one_line(server.reason, 200).rstrip(".")
+        return f"Server {name} failed: {why}{'' if why.endswith('…') else '.'} Ctrl+L shows all servers."
     return f"Server {name} needs you to sign in: s on it in the servers (Ctrl+L), or fanout mcp auth {name}."

@@ -91,7 +91,7 @@ class PromptScreen(TreeDialog[str]):
 
     def _what_it_makes(self) -> Node:
         characters = sum(len(one.text) + sum(len(part.text) for part in one.contents) for one in self._made)
-        words = f"~{max(characters // CHARACTERS_A_TOKEN, 1):,} tokens in {plural(len(self._made), 'message')}"
+        words = f"~{plural(max(characters // CHARACTERS_A_TOKEN, 1), 'token')} in {plural(len(self._made), 'message')}"
         nodes = [node for message in self._made for node in self._message(message)]
         return Node(
             lambda palette: [("What it makes", palette.heading), (f"  {words}, once sent", palette.muted)],

@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar, Literal
 
-from textual import getters
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.types import CSSPathType
 from textual.widgets import Static
 
-from console_app.domain.amounts import CHARACTERS_A_TOKEN
+from console_app.domain.amounts import CHARACTERS_A_TOKEN, plural
 from console_app.domain.errors import FanoutError
 from console_app.domain.messages import Attachment
 from console_app.domain.safe_text import one_line
@@ -27,24 +25,22 @@ from console_app.tui.servers.prompt_screen import rendered
 from console_app.tui.servers.watching import Watching
 from console_app.tui.transcript_view.results.kind import kind_of
 from console_app.tui.transcript_view.wording import size
+from console_app.tui.widgets.dialog import Dialog
 from console_app.tui.widgets.folding_tree import FoldingTree
 from console_app.tui.widgets.key_hints import KeyHints
 from console_app.tui.widgets.text_view import TextView
-from console_app.tui.widgets.typed_app import typed_app
 
 LARGEST_RENDERED = 200_000  # characters: more is shown as it came
 MOST_SHOWN = 1_000_000  # characters: laying out more would be felt at the keyboard
 LOOK = 0.3  # seconds between two looks at whether it has changed
 
 
-class ResourceScreen(ModalScreen[Literal["attach"] | None]):
+class ResourceScreen(Dialog[Literal["attach"] | None]):
     """Gives "attach" when it is to go into the prompt."""
 
     CSS_PATH: ClassVar[CSSPathType | None] = ["../widgets/dialog.tcss", "resource.tcss"]
     DEFAULT_CLASSES = "dialog -tall"
     AUTO_FOCUS = "TextView"
-
-    app = getters.app(typed_app)
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("a,enter", "attach", "attach", tooltip="name it in the prompt", id="resource.attach"),
@@ -129,7 +125,8 @@ class ResourceScreen(ModalScreen[Literal["attach"] | None]):
         """The line above the text: the newest thing to know, then what it is."""
         mark = self._watching.mark(self._server, self._uri)
         uses = uses_of(self._hub.traffic(self._server), "resources/read", self._uri)
-        cost = [f"~{max(len(self._text) // CHARACTERS_A_TOKEN, 1):,} tokens when attached"] if self._text else []
+        tokens = plural(max(len(self._text) // CHARACTERS_A_TOKEN, 1), "token")
+        cost = [f"~{tokens} when attached"] if self._text else []
         facts = Content.styled(" · ".join([*map(_facts, self._parts), *cost, in_brief(uses)]), "$muted")
         if self._reading:
             line = Content.styled("reading …  esc cancel", "$secondary")

@@ -24,10 +24,10 @@ _LIMITS = {
     "exclusiveMinimum": "more than {}",
     "exclusiveMaximum": "less than {}",
     "multipleOf": "a multiple of {}",
-    "minLength": "at least {} characters",
-    "maxLength": "at most {} characters",
-    "minItems": "at least {} items",
-    "maxItems": "at most {} items",
+    "minLength": "at least {} character",
+    "maxLength": "at most {} character",
+    "minItems": "at least {} item",
+    "maxItems": "at most {} item",
     "pattern": "matches {}",
     "format": "{}",
     "contentEncoding": "{}",
@@ -171,8 +171,13 @@ def limits(schema: Mapping[str, Any]) -> list[str]:
         listed = cast("list[Any]", choices)
         more = f" and {len(listed) - MOST_CHOICES:,} more" if len(listed) > MOST_CHOICES else ""
         found.append(" | ".join(_brief(one) for one in listed[:MOST_CHOICES]) + more)
-    found += [words.format(_brief(schema[key])) for key, words in _LIMITS.items() if key in schema]
+    found += [_limit(words, schema[key]) for key, words in _LIMITS.items() if key in schema]
     return [*found, *(word for key, word in _MARKS.items() if schema.get(key))]
+
+
+def _limit(words: str, value: Any) -> str:
+    several = "s" if words.endswith(("character", "item")) and value != 1 else ""
+    return words.format(_brief(value)) + several
 
 
 def _brief(value: Any) -> str:

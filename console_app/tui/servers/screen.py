@@ -19,6 +19,7 @@ from console_app.tui.servers.tree import ItemRow, NoteRow, Row, ServerRow, Switc
 from console_app.tui.servers.tree_view import Details, ServerTree, identity
 from console_app.tui.terminal.key_names import writes_text
 from console_app.tui.widgets.confirm import Confirm, ConfirmChoice
+from console_app.tui.widgets.hinted_input import HintedInput
 from console_app.tui.widgets.key_hints import KeyHints
 from console_app.tui.widgets.row_list import RowList
 
@@ -84,7 +85,7 @@ class ServersScreen(ServerKeys):
         """The search, the tree, what the cursor is on, the keys."""
         with Vertical(id="box") as dialog:
             dialog.border_title = "Servers"
-            yield Input(placeholder="/ to search servers, tools and descriptions", id="search")
+            yield HintedInput(hint="/ to search servers, tools and descriptions", id="search")
             yield self._tree
             yield self._details
             yield KeyHints()

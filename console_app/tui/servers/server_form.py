@@ -11,16 +11,17 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.types import CSSPathType
 from textual.widgets import Input, Static, TextArea
 
 from console_app.config.typed_server import Typed, explained, fields_of, problems, typed_from
 from console_app.domain.safe_text import is_safe, one_line, visible
+from console_app.tui.widgets.dialog import Dialog
+from console_app.tui.widgets.hinted_input import HintedInput
 from console_app.tui.widgets.key_hints import KeyHints
 
 
-class ServerForm(ModalScreen[tuple[str, dict[str, Any]] | None]):
+class ServerForm(Dialog[tuple[str, dict[str, Any]] | None]):
     """Gives (name, entry for mcp.json), or None for Escape. The name of a server that is there can't be changed."""
 
     CSS_PATH: ClassVar[CSSPathType | None] = ["../widgets/dialog.tcss", "../forms/form.tcss"]
@@ -57,10 +58,10 @@ class ServerForm(ModalScreen[tuple[str, dict[str, Any]] | None]):
             )
             yield Static(classes="problem", id="name-problem")
             yield Static("Command or address", classes="label")
-            yield Input(
+            yield HintedInput(
                 self._first.target,
                 id="target",
-                placeholder="npx -y some-server   or   https://example.org/mcp",
+                hint="npx -y some-server   or   https://example.org/mcp",
                 select_on_focus=False,
             )
             yield Static(classes="problem", id="target-problem")

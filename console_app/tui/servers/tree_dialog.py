@@ -5,32 +5,29 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import ClassVar, TypeVar
 
-from textual import getters, on
+from textual import on
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.types import CSSPathType
 
 from console_app.domain.safe_text import one_line
+from console_app.tui.widgets.dialog import Dialog
 from console_app.tui.widgets.folding_tree import FoldingTree
 from console_app.tui.widgets.key_hints import KeyHints
 from console_app.tui.widgets.row_list import RowList
-from console_app.tui.widgets.typed_app import typed_app
 
 LOOK = 0.5  # seconds between two looks
 
 Result = TypeVar("Result")
 
 
-class TreeDialog(ModalScreen[Result | None]):
+class TreeDialog(Dialog[Result | None]):
     """Of what a server calls `name`. Gives None when it was left."""
 
     CSS_PATH: ClassVar[CSSPathType | None] = ["../widgets/dialog.tcss", "servers.tcss"]
     DEFAULT_CLASSES = "dialog -tall workbench"
     AUTO_FOCUS = "FoldingTree"
-
-    app = getters.app(typed_app)
 
     def __init__(self, server: str, name: str) -> None:
         super().__init__()

@@ -9,8 +9,8 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
 
+from console_app.tui.widgets.dialog import Dialog
 from console_app.tui.widgets.settled_keys import ALONE, SETTLE, SettledKeys
 from console_app.tui.widgets.text_dialog import TextDialog
 from console_app.tui.widgets.text_view import TextView
@@ -19,7 +19,7 @@ from console_app.tui.widgets.timing import Timing
 QUESTION = "Trust this project's files?"
 
 
-class TrustScreen(ModalScreen[bool]):
+class TrustScreen(Dialog[bool]):
     """Gives whether `text`, which is shown whole, was agreed to."""
 
     CSS_PATH = TextDialog.CSS_PATH

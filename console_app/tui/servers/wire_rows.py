@@ -81,13 +81,14 @@ def paint_row(message: RawMessage, width: int, palette: Palette, redact: Redact,
         (one_line(message.method or "?", METHOD), palette.strong if chosen else palette.base),
         (kind, palette.error if message.kind == "error" else palette.success),
     ]
-    gap = 17 + METHOD + 7 - pieces_width(left)
+    room = min(17 + METHOD + 7, width - 23)  # what stands behind it is left whole
+    gap = room - pieces_width(left)
     if width < WIDE and gap > SUBJECT and (about := one_line(redact(subject(message)), gap - 1)):
         left.append((f" {about}", palette.muted))
-        gap = 17 + METHOD + 7 - pieces_width(left)
+        gap = room - pieces_width(left)
     if gap > 0:
         left.append((" " * gap, palette.base))
-    left = crop(left, 17 + METHOD + 7)
+    left = crop(left, room)
     left += [(f" {id:<6}", palette.muted), (f"{took:>7}", palette.base), (f" {size(message.size):>7}", palette.muted)]
     if width >= WIDE:
         left.append((f"  {one_line(brief(message, redact), width)}", palette.muted))

@@ -8,12 +8,11 @@ import time
 from pathlib import Path
 from typing import ClassVar
 
-from textual import getters, on
+from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.types import CSSPathType
 from textual.widgets import Input, Static
 
@@ -24,13 +23,14 @@ from console_app.mcp_client.traffic import RawMessage, Traffic
 from console_app.tui.servers.schema_tree import json_nodes
 from console_app.tui.servers.wire_rows import WireRows, paint_row
 from console_app.tui.transcript_view.wording import measured, plural, size
+from console_app.tui.widgets.dialog import Dialog
 from console_app.tui.widgets.folding_tree import FoldingTree
+from console_app.tui.widgets.hinted_input import HintedInput
 from console_app.tui.widgets.key_hints import KeyHints
 from console_app.tui.widgets.lines import Line
 from console_app.tui.widgets.palette import Palette
 from console_app.tui.widgets.pick_list import Choice, PickList
 from console_app.tui.widgets.row_list import RowList
-from console_app.tui.widgets.typed_app import typed_app
 
 LOOK = 0.2  # seconds between two looks at what passed
 ALL = "all methods"
@@ -60,14 +60,12 @@ class WireList(RowList):
         return paint_row(self._wire.rows[row], width, palette, self._redact, chosen=row == self.cursor)
 
 
-class WireScreen(ModalScreen[None]):
+class WireScreen(Dialog[None]):
     """Of one server. Exports go to `folder`."""
 
     CSS_PATH: ClassVar[CSSPathType | None] = ["../widgets/dialog.tcss", "servers.tcss"]
     DEFAULT_CLASSES = "dialog -tall workbench"
     AUTO_FOCUS = "WireList"
-
-    app = getters.app(typed_app)
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "open", "open", tooltip="open a message as a tree", id="wire.open"),
@@ -95,7 +93,7 @@ class WireScreen(ModalScreen[None]):
         """The filter, the messages, what was kept, the keys."""
         with Vertical(id="box") as dialog:
             dialog.border_title = Content(f"Wire of {one_line(self._server, 60)}")  # pyright: ignore[reportAttributeAccessIssue]
-            yield Input(placeholder="/ to filter: words in the method or the message", id="search")
+            yield HintedInput(hint="/ to filter: words in the method or the message", id="search")
             yield self._list
             yield Static(id="facts")
             yield KeyHints()
@@ -227,14 +225,12 @@ class WireScreen(ModalScreen[None]):
         return not typing or action in ("leave", "next_place")
 
 
-class MessageScreen(ModalScreen[None]):
+class MessageScreen(Dialog[None]):
     """One message as a folding tree."""
 
     CSS_PATH: ClassVar[CSSPathType | None] = ["../widgets/dialog.tcss", "servers.tcss"]
     DEFAULT_CLASSES = "dialog -tall workbench"
     AUTO_FOCUS = "FoldingTree"
-
-    app = getters.app(typed_app)
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("c", "copy", "copy", tooltip="copy its JSON", id="message.copy"),

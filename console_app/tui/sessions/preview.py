@@ -9,8 +9,12 @@ from typing import Any
 from textual.content import Content
 
 from console_app.conversation.copies import parser
+from console_app.conversation.shown_results import own_error
+from console_app.domain.amounts import plural
 from console_app.domain.events import MessageAdded
 from console_app.domain.safe_text import one_line
+from console_app.domain.tools import Outcome
+from console_app.engine.results import without_remarks
 from console_app.sessions.tables import SessionInfo
 
 _WHO = {"user": ("▌ ", "$primary"), "assistant": ("▎ ", "$secondary"), "tool": ("  ", "$muted")}
@@ -21,7 +25,7 @@ def preview_lines(
 ) -> list[Content]:
     """At most `height` lines of `width` cells; of more messages than fit the middle is left out."""
     calls, cost = counts
-    facts = [f"{info.turns} turn{'' if info.turns == 1 else 's'}", f"{calls} call{'' if calls == 1 else 's'}"]
+    facts = [plural(info.turns, "turn"), plural(calls, "call")]
     facts += [f"${cost:.2f}"] if cost else []
     facts += [f"{info.provider}/{info.model}" if info.provider else info.model, info.id[:8], info.folder]
     lines = [Content.styled(one_line(" · ".join(part for part in facts if part), width), "$muted")]
@@ -39,7 +43,8 @@ def _lines(message: MessageAdded, width: int) -> list[Content]:
     text = message.source or message.content
     if message.role == "tool":
         outcome = "" if message.outcome is None else message.outcome.value.replace("_", " ")
-        return [_line(mark, style, f"{outcome}: {text[:400]}", width, "$muted")]
+        said = text if message.outcome is Outcome.SUCCEEDED else own_error(without_remarks(text))
+        return [_line(mark, style, f"{outcome}: {said[:400]}", width, "$muted")]
     shown = plain(text[:1000]) if message.role == "assistant" else text[:400]
     lines = [_line(mark, style, shown, width, "$foreground")] if shown.strip() else []
     for call in message.tool_calls or ():
@@ -48,13 +53,14 @@ def _lines(message: MessageAdded, width: int) -> list[Content]:
 
 
 def plain(markdown: str) -> str:
-    """Its words, without the marks that a conversation shows as styles."""
+    """Its words, without the marks that a conversation shows as styles; of nothing but marks, these."""
     words: list[str] = []
     for token in parser().parse(markdown):
         for part in token.children or [token]:
             words.append(" " if part.type in ("softbreak", "hardbreak") else part.content)
         words.append(" ")
-    return "".join(words)
+    text = "".join(words)
+    return text if text.strip() else markdown
 
 
 def _line(mark: str, style: str, text: str, width: int, ink: str) -> Content:

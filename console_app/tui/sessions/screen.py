@@ -17,17 +17,19 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.types import CSSPathType
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
+from console_app.domain.amounts import plural
 from console_app.domain.safe_text import one_line
 from console_app.sessions.database import StoreError
 from console_app.sessions.store import SearchHit, Store
 from console_app.sessions.tables import SessionInfo
 from console_app.tui.sessions.preview import preview_lines
+from console_app.tui.widgets.dialog import Dialog
 from console_app.tui.widgets.dialog_box import DialogBox
+from console_app.tui.widgets.hinted_input import HintedInput
 from console_app.tui.widgets.list_keys import list_keys, move_highlight
 
 MOST_SHOWN = 200
@@ -43,7 +45,7 @@ class Picked:
     query: str
 
 
-class SessionsScreen(ModalScreen[Picked | None]):
+class SessionsScreen(Dialog[Picked | None]):
     """The result says what to do; nothing is changed here."""
 
     CSS_PATH: ClassVar[CSSPathType | None] = ["../widgets/dialog.tcss", "sessions.tcss"]
@@ -75,7 +77,7 @@ class SessionsScreen(ModalScreen[Picked | None]):
         """The field, the list, and a line of how many there are."""
         with DialogBox("enter open · f2 rename · f4 fork · f5 export · f8 delete · esc close") as dialog:
             dialog.border_title = "Sessions"
-            yield Input(self._query, placeholder="type to search titles and everything said")
+            yield HintedInput(self._query, hint="type to search titles and everything said")
             options = OptionList(markup=False)
             options.can_focus = False
             yield options
@@ -179,9 +181,10 @@ def _summary(words: str, shown: int, count: int) -> str:
 
 def _row(found: SearchHit, width: int, now: float, current: str) -> Content:
     info = found.info
-    turns = f"{info.turns} turn{'' if info.turns == 1 else 's'}"
+    turns = plural(info.turns, "turn")
     wide = f" · {one_line(info.model, 20)}" if width >= 90 else ""
-    facts = f"{when(info.updated_at, now)} · {turns}{wide} · {folder(info.folder, 24 if width >= 90 else 14)}"
+    where = f" · {folder(info.folder, 24 if width >= 90 else 14)}" if info.folder else ""
+    facts = f"{when(info.updated_at, now)} · {turns}{wide}{where}"
     room = max(width - len(facts) - 4, 12)
     mark = Content.styled("● ", "$primary") if info.id == current else Content("  ")
     row = mark + Content(f"{one_line(info.title, room):<{room}}") + Content.styled(f"  {facts}", "$muted")

@@ -9,43 +9,26 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from console_app.tui.terminal.answers import ExpectedAnswer
+
 QUESTION = "\x1b]11;?\x1b\\"
-_PART = "([0-9a-fA-F]{1,4})"
-_ANSWER = re.compile(rf"\x1b\]11;rgba?:{_PART}/{_PART}/{_PART}(?:/[0-9a-fA-F]{{1,4}})?(?:\x07|\x1b\\)")
-_BEGINNING = re.compile(r"\x1b(?:\](?:1(?:1(?:;[rgba:0-9A-Fa-f/]{0,32}\x1b?)?)?)?)?\Z")
-_PATIENCE = 5  # ticks (a tenth of a second) for the rest of an answer that came in pieces
+_PART, _PAIR = "([0-9a-fA-F]{1,4})", "([0-9a-fA-F]{2})"
+_COLOUR = rf"rgba?:{_PART}/{_PART}/{_PART}(?:/[0-9a-fA-F]{{1,4}})?|#{_PAIR}{_PAIR}{_PAIR}"
+# One that says no colour is an answer all the same: as keys, its end would be Ctrl+G.
+_ANSWER = re.compile(rf"\x1b\]11;(?:{_COLOUR}|[^\x00-\x1f]{{0,64}})(?:\x07|\x1b\\)")
+_BEGINNING = re.compile(r"\x1b(?:\](?:1(?:1(?:;[^\x00-\x1f]{0,64}\x1b?)?)?)?)?\Z")
 
 
-class BackgroundAnswer:
-    """Takes the one answer out of the input; before and behind it everything is passed on as it came."""
+class BackgroundAnswer(ExpectedAnswer):
+    """The answer to `QUESTION`."""
 
     def __init__(self) -> None:
-        self.is_light: bool | None = None  # once it came
-        self._held = ""
-        self._ticks = 0
+        super().__init__(_ANSWER, _BEGINNING)
 
-    def without(self, text: str) -> str:
-        """What of `text` is the user's; a piece that may begin the answer is held back."""
-        if self.is_light is not None:
-            return text
-        text, self._held, self._ticks = self._held + text, "", 0
-        if (answer := _ANSWER.search(text)) is not None:
-            self.is_light = _is_light(answer)
-            return text[: answer.start()] + text[answer.end() :]
-        # A lone Escape is a key: only more than that is held.
-        if (begun := _BEGINNING.search(text)) is not None and len(begun[0]) > 1:
-            text, self._held = text[: begun.start()], begun[0]
-        return text
-
-    def tick(self) -> str:
-        """What was held and is no answer, since nothing followed."""
-        if not self._held:
-            return ""
-        self._ticks += 1
-        if self._ticks < _PATIENCE:
-            return ""
-        text, self._held = self._held, ""
-        return text
+    @property
+    def is_light(self) -> bool | None:
+        """None until the answer came, and where it says no colour."""
+        return None if self.found is None else _is_light(self.found)
 
 
 def is_light_by_environment(environ: Mapping[str, str]) -> bool:
@@ -53,6 +36,8 @@ def is_light_by_environment(environ: Mapping[str, str]) -> bool:
     return environ.get("COLORFGBG", "").rpartition(";")[2] in ("7", "15")
 
 
-def _is_light(answer: re.Match[str]) -> bool:
-    red, green, blue = (int(part, 16) / (16 ** len(part) - 1) for part in answer.groups())
-    return 0.299 * red + 0.587 * green + 0.114 * blue > 0.5
+def _is_light(answer: re.Match[str]) -> bool | None:
+    parts = [int(part, 16) / (16 ** len(part) - 1) for part in answer.groups() if part]
+    return (
+        sum(weight * part for weight, part in zip((0.299, 0.587, 0.114), parts, strict=True)) > 0.5 if parts else None
+    )

@@ -4,7 +4,8 @@ Input: one byte that is no UTF-8 would end the program, and so would a key code 
 character by character (seven seconds for 5 MB); Alt+Enter, as a plain terminal sends it, arrives as Enter, and an Enter
 typed while the program still started as a new line. Output: everything passes `terminal_edge`, in UTF-8 whatever the
 locale, and a terminal that stops reading or goes away stops nothing (`terminal_writer`). End: every mode that was
-switched on is switched off, also where the event loop hangs; and then Ctrl+C, pressed again, ends the program.
+switched on is switched off, also where the event loop hangs; and then Ctrl+C, pressed again, ends the program. What the
+terminal was asked and has not answered yet is read first, or the shell would have it as typed.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ import selectors
 import signal
 import sys
 import termios
+import threading
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -28,6 +31,7 @@ from textual.message import Message
 
 from console_app.config.browser_page import page_in_use
 from console_app.config.web_browser import start_browser
+from console_app.tui.terminal.answers import LAST_QUESTION, last_answer
 from console_app.tui.terminal.attention import RESTORE_TITLE, SAVE_TITLE
 from console_app.tui.terminal.background import QUESTION, BackgroundAnswer
 from console_app.tui.terminal.edge import cleaned
@@ -52,10 +56,11 @@ RESPELT = {
 }
 # Off: mouse, focus, paste, in-band resize, synchronized output; then wrap on, keyboard, screen and cursor as before.
 PIXELS_OFF = "\x1b[?1016l\x1b[?2048l\x1b[?2026l"
-RESTORE = (
-    "\x1b[?1000l\x1b[?1003l\x1b[?1015l\x1b[?1006l\x1b[?1004l\x1b[?2004l"
-    f"{PIXELS_OFF}\x1b[?7h\x1b[0m\x1b[<u\x1b[?1049l\x1b[?25h"
-)
+REPORTS_OFF = "\x1b[?1000l\x1b[?1003l\x1b[?1015l\x1b[?1006l\x1b[?1004l\x1b[?2004l"
+RESTORE = f"{REPORTS_OFF}{PIXELS_OFF}\x1b[?7h\x1b[0m\x1b[<u\x1b[?1049l\x1b[?25h"
+
+# Seconds that the end waits for answers, and how long after the questions there is still hope of any.
+ANSWERS, HOPE = 1.5, 10.0
 
 log = logging.getLogger(__name__)
 
@@ -113,6 +118,9 @@ class ConsoleDriver(LinuxDriver):
         self._writer: TerminalWriter | None = None
         self._drawing = False  # modes are on, and have to be switched off whatever happens
         self._background: BackgroundAnswer | None = None
+        self._last = last_answer()
+        self._asked = 0.0  # when, as `time.monotonic` has it
+        self._answered = threading.Event()  # all that was asked, or nobody will
 
     # -- output
 
@@ -122,10 +130,14 @@ class ConsoleDriver(LinuxDriver):
         self._writer.start()
         self._drawing = True
         self.write(SAVE_TITLE)
-        if self._background is None and getattr(self._app, "asks_background", False):
+        asks = self._background is None and getattr(self._app, "asks_background", False)
+        if asks:
             self._background = BackgroundAnswer()
-            self._writer.write(QUESTION)
+        self._last, self._asked = last_answer(), time.monotonic()
+        self._answered.clear()
         super().start_application_mode()
+        # Not before: until it reads key by key, the terminal writes on the screen what it answers.
+        self._writer.write((QUESTION if asks else "") + LAST_QUESTION)
         signal.signal(signal.SIGWINCH, self._window_changed)
         if (page := page_in_use()) is not None:
             page.when_taken_over(self._loop, self._draw_anew)
@@ -166,6 +178,14 @@ class ConsoleDriver(LinuxDriver):
         self.write(RESTORE_TITLE)
         super().stop_application_mode()
         self._drawing = False
+
+    def disable_input(self) -> None:
+        """Stops reading, once the terminal has answered: a program that ends at once is quicker than some."""
+        if not self._answered.is_set() and time.monotonic() < self._asked + HOPE:
+            self.write(REPORTS_OFF)
+            self._answered.wait(ANSWERS)
+        self._answered.set()
+        super().disable_input()
 
     def close(self) -> None:
         """Writes what is left, and ends the writer."""
@@ -222,6 +242,12 @@ class ConsoleDriver(LinuxDriver):
 
     def run_input_thread(self) -> None:
         """Reads the terminal until the driver stops or the terminal is gone."""
+        try:
+            self._read()
+        finally:
+            self._answered.set()
+
+    def _read(self) -> None:
         decode = codecs.getincrementaldecoder("utf-8")(errors="replace").decode
         feed = InputFeed(XTermParser(self._debug))
         ahead = self._typed_ahead()
@@ -241,21 +267,24 @@ class ConsoleDriver(LinuxDriver):
                     hangs.typed(data)
                     for message in feed.feed(self._typed(decode(data))):
                         self.process_message(message)
-                elif self._background is not None and (held := self._background.tick()):
+                elif held := "".join(answer.tick() for answer in (self._background, self._last) if answer is not None):
                     for message in feed.feed(held):
                         self.process_message(message)
                 for message in feed.tick():
                     self.process_message(message)
 
     def _typed(self, text: str) -> str:
-        """`text` without what the terminal says of its background, which the app is told."""
+        """`text` without what the terminal says of itself; of its background the app is told."""
         answer = self._background
-        if answer is None or answer.is_light is not None:
-            return text
-        typed = answer.without(text)
-        if answer.is_light is not None:
-            self._app.call_later(self._app.background_is, answer.is_light)  # pyright: ignore[reportAttributeAccessIssue, reportUnknownArgumentType, reportUnknownMemberType]  (who asks has it)
-        return typed
+        if answer is not None and answer.found is None:
+            text = answer.without(text)
+            if answer.is_light is not None:
+                self._app.call_later(self._app.background_is, answer.is_light)  # pyright: ignore[reportAttributeAccessIssue, reportUnknownArgumentType, reportUnknownMemberType]  (who asks has it)
+        if self._last.found is None:
+            text = self._last.without(text)
+            if self._last.found is not None:
+                self._answered.set()
+        return text
 
     def _end_hanging(self) -> None:
         self.restore_now()

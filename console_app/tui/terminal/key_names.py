@@ -5,6 +5,10 @@ from __future__ import annotations
 from textual import events
 from textual.keys import key_to_character
 
+from console_app.domain.safe_text import one_line
+
+LEAVES = "esc goes to the prompt"
+
 _NAMES = {
     "escape": "esc",
     "pageup": "pgup",
@@ -32,3 +36,8 @@ def writes_text(event: events.Key) -> bool:
     """Whether a key writes its character. Most terminals send Alt and a letter as Escape and the letter, so that such a
     key has a character too: it is a command, or nothing."""
     return event.is_printable and not event.key.startswith("alt+")
+
+
+def nothing_here(event: events.Key) -> str:
+    """What is said of a key that means nothing where it was pressed."""
+    return f"{one_line(event.character or '', 20) or event.key} does nothing here now. {LEAVES}."

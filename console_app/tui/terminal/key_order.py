@@ -8,6 +8,9 @@ only where there is a field for it; elsewhere it is a command like any other key
 
 No key waits for ever: its action may take long, its widget may be gone. How long is counted in rounds of the event loop
 as well as in time, since on a busy machine a key that is well on its way takes longer than any time one would choose.
+
+That the terminal lost its focus is kept in the same order: Textual takes a key for a sign that the focus is here, and
+one that was pressed before it went would say so to whoever has to be called.
 """
 
 from __future__ import annotations
@@ -44,7 +47,7 @@ class KeysInOrder(App[ReturnType]):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
-        self._held: deque[events.Key | events.Paste] = deque()
+        self._held: deque[events.Key | events.Paste | events.AppBlur | events.AppFocus] = deque()
         self.longest_hold = LONGEST
         self._under_way = 0  # the number of the key that others wait for; 0: none
         self._numbered = 0
@@ -60,8 +63,8 @@ class KeysInOrder(App[ReturnType]):
 
     @property
     def held(self) -> list[events.Key | events.Paste]:
-        """What waits, oldest first."""
-        return list(self._held)
+        """The keys that wait, oldest first."""
+        return [event for event in self._held if isinstance(event, events.Key | events.Paste)]
 
     @property
     def key_under_way(self) -> bool:
@@ -78,14 +81,17 @@ class KeysInOrder(App[ReturnType]):
 
     async def on_event(self, event: events.Event) -> None:
         """Passes a key on, or keeps it until those before it are done."""
-        if not isinstance(event, events.Key | events.Paste) or event.is_forwarded:
+        if not isinstance(event, events.Key | events.Paste | events.AppBlur | events.AppFocus) or event.is_forwarded:
             await super().on_event(event)
         elif self._under_way:
             self._held.append(event)
         else:
             await self._pass_on(event)
 
-    async def _pass_on(self, event: events.Key | events.Paste) -> None:
+    async def _pass_on(self, event: events.Key | events.Paste | events.AppBlur | events.AppFocus) -> None:
+        if isinstance(event, events.AppBlur | events.AppFocus):
+            await super().on_event(event)
+            return
         if self.must_wait(event):
             self.hold_keys()
             self._held.appendleft(event)

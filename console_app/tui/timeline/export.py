@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 from xml.sax.saxutils import escape
@@ -127,12 +127,18 @@ def as_svg(turn: TurnView, now: float) -> str:
         else:
             parts.append(_text(8, y + 15, f"Answer {row.number}", weight="bold"))
     x = 8
-    for phase in PHASES:
+    for colour, word in _legend([row.call for row in rows if isinstance(row, CallRow)]):
         y = TOP + ROW * len(rows) + 14
-        parts.append(f'<rect x="{x}" y="{y}" width="12" height="12" rx="2" fill="{COLOURS[phase]}"/>')
-        parts.append(_text(x + 18, y + 11, WORDS[phase], fill="muted"))
-        x += 40 + 8 * len(WORDS[phase])
+        parts.append(f'<rect x="{x}" y="{y}" width="12" height="12" rx="2" fill="{colour}"/>')
+        parts.append(_text(x + 18, y + 11, word, fill="muted"))
+        x += 40 + 8 * len(word)
     return "\n".join([*parts, "</svg>"]) + "\n"
+
+
+def _legend(calls: Sequence[CallView]) -> list[tuple[str, str]]:
+    """Colours and what they mean: the phases, and of runs how those ended that are drawn."""
+    runs = dict.fromkeys((_colour("run", call), state_of(call)[1]) for call in calls if call.started_at is not None)
+    return [*((COLOURS[phase], WORDS[phase]) for phase in PHASES if phase != "run"), *runs]
 
 
 def _svg_call(call: CallView, label: str, window: Window, bar: int, y: int, now: float) -> list[str]:

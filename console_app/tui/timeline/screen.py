@@ -6,12 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import ClassVar, Literal
 
-from textual import getters, on
+from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.strip import Strip
 from textual.timer import Timer
 from textual.types import CSSPathType
@@ -28,17 +27,18 @@ from console_app.tui.timeline.axis import Window
 from console_app.tui.timeline.chart import CallRow, ChartColumns, Labels, Row
 from console_app.tui.transcript_view.call_group import brief_of
 from console_app.tui.transcript_view.wording import measured, state_of
+from console_app.tui.widgets.dialog import Dialog
 from console_app.tui.widgets.key_hints import KeyHints
 from console_app.tui.widgets.lines import Line, Piece, crop, fit, pieces_width
 from console_app.tui.widgets.motion import CALM, is_still
 from console_app.tui.widgets.palette import Palette
 from console_app.tui.widgets.row_list import RowList
-from console_app.tui.widgets.typed_app import typed_app
 
 FRAME = 0.1  # seconds between two looks while the turn runs
 REST = 0.5  # seconds between two looks for a new turn while none does
 SPAN = 3  # pieces of what is said of one span
 PAN = 0.25  # of what is shown
+SHORTEST = 0.001  # seconds of a span that is named, unless there is no longer one
 WIDE = 110  # cells from which one line holds all of the call under the cursor
 HIGH = 20  # lines from which there is room for two
 
@@ -112,14 +112,12 @@ class Lines(Widget):
         return self._paint(self.size.width, self._chart.palette)
 
 
-class TimelineScreen(ModalScreen[TimelineResult | None]):
+class TimelineScreen(Dialog[TimelineResult | None]):
     """Opens on the newest turn that called something. Gives the call to go to, or None."""
 
     CSS_PATH: ClassVar[CSSPathType | None] = ["../widgets/dialog.tcss", "timeline.tcss"]
     DEFAULT_CLASSES = "dialog -tall"
     AUTO_FOCUS = "TimelineChart"
-
-    app = getters.app(typed_app)
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "go('open')", "panel", tooltip="go to the call's panel", id="timeline.open"),
@@ -201,8 +199,10 @@ class TimelineScreen(ModalScreen[TimelineResult | None]):
         if turn is None:
             dialog.border_title = "Timeline"
         else:
-            place = f" ({turns.index(turn) + 1} of {len(turns)})" if len(turns) > 1 else ""
-            room = max(self.size.width - 34, 10)
+            earlier = turns.index(turn)
+            beside = ((earlier, "earlier"), (len(turns) - 1 - earlier, "later"))
+            place = "".join(f" · {count} {where}" for count, where in beside if count)
+            room = max(self.size.width - 34 - len(place), 10)
             # As Content: a title given as text is read as markup, and the prompt is no text of ours.
             title = f"Timeline · turn {turn.number}{place} · {one_line(turn.prompt, room)}"
             dialog.border_title = Content(title)  # pyright: ignore[reportAttributeAccessIssue]  (Textual takes both)
@@ -244,12 +244,16 @@ class TimelineScreen(ModalScreen[TimelineResult | None]):
     def _spent(self, width: int, palette: Palette) -> Line:
         """Where one line is too short: what the call's time went into."""
         call = self._chart.call
-        pieces = self._spans(call, width, palette)[1:] if call is not None else []
+        pieces = self._spans(call, width, palette) if call is not None else []
+        while pieces_width(pieces) + 2 > width and len(pieces) > SPAN:
+            del pieces[:SPAN]
+        pieces = pieces[1:]
         return fit(crop([("   ", palette.base), *pieces], width), width, palette.base)
 
     def _spans(self, call: CallView, width: int, palette: Palette) -> list[Piece]:
         pieces: list[Piece] = []
-        for span in spans_of(call, self._chart.now):
+        spans = spans_of(call, self._chart.now)
+        for span in [one for one in spans if one.seconds >= SHORTEST] or spans:
             again = " (before)" if span.superseded else ""
             pieces += [
                 (" · ", palette.faint),

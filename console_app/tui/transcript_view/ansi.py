@@ -15,7 +15,7 @@ from rich.style import Style
 from console_app.tui.widgets.lines import Piece, clean
 from console_app.tui.widgets.palette import Palette
 
-_SGR = re.compile(r"\x1b\[([0-9;:]*)m")
+SGR = re.compile(r"\x1b\[([0-9;:]*)m")
 _EMPHASIS = {1: "bold", 2: "dim", 3: "italic", 4: "underline", 7: "reverse", 9: "strike"}
 _STYLES = {name: Style.parse(name) for name in _EMPHASIS.values()}
 _ENDS = {21: ("bold",), 22: ("bold", "dim"), 23: ("italic",), 24: ("underline",), 27: ("reverse",), 29: ("strike",)}
@@ -38,7 +38,7 @@ class AnsiPainter:
             return [(clean(text), self._style)] if text else []
         pieces: list[Piece] = []
         at = 0
-        for match in _SGR.finditer(text):
+        for match in SGR.finditer(text):
             if match.start() > at:
                 pieces.append((clean(text[at : match.start()]), self._style))
             self._apply(match.group(1))
@@ -47,10 +47,29 @@ class AnsiPainter:
             pieces.append((clean(text[at:]), self._style))
         return pieces
 
+    def copy(self) -> AnsiPainter:
+        """One that goes on from here by itself."""
+        other = AnsiPainter(self._base, self._palette)
+        other._emphasis, other._ink, other._ground = set(self._emphasis), self._ink, self._ground
+        other._style = self._style
+        return other
+
+    def skip(self, text: str) -> None:
+        """Takes over the style behind text that is not shown."""
+        for match in SGR.finditer(text, max(text.rfind("\x1b[0m"), text.rfind("\x1b[m"), 0)):
+            self._read(match.group(1))
+        self._restyle()
+
     def _apply(self, parameters: str) -> None:
+        self._read(parameters)
+        self._restyle()
+
+    def _read(self, parameters: str) -> None:
         codes = iter([int(part) if part.isdigit() and len(part) < 4 else 0 for part in re.split("[;:]", parameters)])
         for code in codes:
             self._code(code, codes)
+
+    def _restyle(self) -> None:
         style = self._base + Style(color=self._ink, bgcolor=self._ground)
         for emphasis in self._emphasis:
             style += _STYLES[emphasis]

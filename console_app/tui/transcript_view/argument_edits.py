@@ -12,7 +12,13 @@ from console_app.tui.transcript_view.arguments_text import ArgumentLine
 MOST_COMPARED = 4000  # lines that differ, beyond which all of them are said to be replaced
 AROUND = 2  # lines shown before and behind a change
 FOLD = "⋯"
-_PAIRS = (("old_text", "new_text"), ("oldText", "newText"), ("old_string", "new_string"), ("old_str", "new_str"))
+_PAIRS = (
+    ("old_text", "new_text"),
+    ("oldText", "newText"),
+    ("old_string", "new_string"),
+    ("old_str", "new_str"),
+    ("old", "new"),
+)
 
 
 def edits_of(arguments: Mapping[str, Any]) -> tuple[list[tuple[str, str]], frozenset[str]]:

@@ -50,7 +50,7 @@ class BatchBlock(Block):
             head = [(f"{len(self.group.calls)} calls", palette.strong)]
             for count, word in counts:
                 head += [(" · ", palette.faint), (counted(count, word), self._ink(word, palette))]
-            if pieces_width(head) + sum(map(pieces_width, times[:2])) <= room:
+            if pieces_width(head) <= room:  # times go before a name does
                 break
         for pieces in times:
             if pieces_width(head) + pieces_width(pieces) > room:

@@ -11,6 +11,8 @@ from collections.abc import Iterable, Sequence
 
 from console_app.domain.safe_text import one_line
 from console_app.domain.tools import Artifact
+from console_app.tui.transcript_view.passages import Passage, passage_of
+from console_app.tui.widgets.joined import Joined
 from console_app.tui.widgets.lines import Line, Piece, Row, fit
 from console_app.tui.widgets.palette import Palette
 
@@ -42,7 +44,7 @@ class Block:
         self.measured = False  # whether its height in the view is that of its lines
         self.selected = False  # whether the cursor is on it
         self.open = False
-        self.lines: list[Line] = []  # as last painted
+        self.lines: Sequence[Line] = []  # as last painted
         self._version = 0
         self._key: object = None
 
@@ -71,14 +73,19 @@ class Block:
         """How many of them are seen whole while it is folded."""
         return 0
 
-    def searchable(self) -> Iterable[tuple[int, int, int]]:
-        """Where in the painted lines those texts stand: the line, its first character and the one past the last."""
-        return ((number, line.start, line.end) for number, line in enumerate(self.lines))
+    def searchable(self) -> Iterable[Passage]:
+        """Those texts as the painted lines show them."""
+        return (passage_of(self.lines),)
 
     def unfold_match(self, expected: int, shown: int, wanted: int) -> bool:
         """Open, it shows `shown` of the matches that its texts have, and number `wanted` is gone to: whether it now
         shows more of itself."""
         return False
+
+    @property
+    def kept(self) -> int:
+        """How many painted lines it keeps."""
+        return len(self.lines)
 
     @property
     def files(self) -> Sequence[Artifact]:
@@ -113,7 +120,7 @@ class Block:
         self._key = None
         self.lines = []
 
-    def render(self, width: int, palette: Palette, now: float = 0.0) -> list[Line]:
+    def render(self, width: int, palette: Palette, now: float = 0.0) -> Sequence[Line]:
         """Its lines, each exactly `width` cells, the empty ones above included. The same list while nothing changed."""
         beat = int(now * LIVE_RATE) if self.live else 0
         key = (width, palette, self._version, self.selected, self.open, beat, *self.look())
@@ -123,7 +130,8 @@ class Block:
             except Exception as error:
                 body = self._unpainted(error, max(width, 1), palette)
             above = self.gap if body else 0
-            self.lines = [*([fit([], max(width, 1), palette.base)] * above), *body] if above else body
+            blank = [fit([], max(width, 1), palette.base)] * above
+            self.lines = [*blank, *body] if isinstance(body, list) else Joined([blank, body])
             self._key = key
         return self.lines
 
@@ -141,7 +149,7 @@ class Block:
         """About how many lines it takes, without painting it."""
         return 1 + self.gap
 
-    def paint(self, width: int, palette: Palette, now: float) -> list[Line]:
+    def paint(self, width: int, palette: Palette, now: float) -> Sequence[Line]:
         """Its lines without the empty ones above. Called when nothing kept fits."""
         raise NotImplementedError
 

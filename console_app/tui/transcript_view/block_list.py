@@ -103,12 +103,12 @@ class BlockList:
             index += 1
         return found
 
-    def paint(self, block: Block, palette: Palette, now: float) -> list[Line]:
+    def paint(self, block: Block, palette: Palette, now: float) -> Sequence[Line]:
         """The block's lines, painted now if something of it changed. Its height may change with it: see `measure`."""
         lines = block.render(self.width, palette, now)
         self._cool(block)
-        self._warm[block] = len(lines)
-        self._warm_lines += len(lines)
+        self._warm[block] = block.kept
+        self._warm_lines += block.kept
         return lines
 
     def measure(self, block: Block, palette: Palette, now: float) -> int:

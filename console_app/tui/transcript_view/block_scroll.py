@@ -51,7 +51,7 @@ class BlockScroll(ScrollView):
         super().__init__(id=id)
         self.following = True
         self._list = BlockList()
-        self._stuck = StuckLine(self._list)
+        self._stuck = StuckLine(self._list, lambda: self.has_focus)
         self._clock = clock
         self._palette: Palette | None = None
         self.frames = FrameClock(self, self.paint_frame)
@@ -194,7 +194,7 @@ class BlockScroll(ScrollView):
                 old = block.lines
                 delta = self._list.measure(block, palette, now)
                 if delta:
-                    self._refresh_from(begin + min(first_difference(old, block.lines), end - begin))
+                    self._refresh_from(begin + first_difference(old, block.lines, max(top - begin, 0), end - begin))
                 elif block.lines is not old:
                     self._refresh_changes(begin, old, block.lines)
             moved = moved or delta != 0
@@ -386,7 +386,7 @@ class BlockScroll(ScrollView):
         """The selected text as it is seen, without borders and gutters."""
         now = self._clock()
 
-        def lines_of(index: int) -> list[Line]:
+        def lines_of(index: int) -> Sequence[Line]:
             block = self.blocks[index]
             lines = block.lines if block.measured and block.lines else self._list.paint(block, self.palette, now)
             self._list.drop_cold(())

@@ -19,8 +19,10 @@ from console_app.tui.transcript_view.call_group import FRAMED_HEIGHT, CallGroup,
 from console_app.tui.transcript_view.call_lane import lane, state_style
 from console_app.tui.transcript_view.call_news import news
 from console_app.tui.transcript_view.call_row import TIME_WIDTH, badge_pieces, label_pieces, row, took
-from console_app.tui.transcript_view.panel_frame import PanelFrame
+from console_app.tui.transcript_view.panel_frame import MOST_FRAMED, FramedRows, PanelFrame
+from console_app.tui.transcript_view.passages import LinesPassage, Passage, passages_in
 from console_app.tui.transcript_view.wording import state_of
+from console_app.tui.widgets.joined import Joined
 from console_app.tui.widgets.lines import Line, Piece, Row, clean, pieces_width
 from console_app.tui.widgets.palette import Palette
 
@@ -40,7 +42,7 @@ class CallBlock(Panel):
         super().__init__(call)
         self.group = group
         self.detail = CallDetail(call)
-        self._framed: tuple[object, dict[int, tuple[Row, Line]]] = (None, {})  # the rows inside, by what they are
+        self._inside: FramedRows | None = None  # the detail, as last painted
 
     @property
     def live(self) -> bool:
@@ -106,22 +108,22 @@ class CallBlock(Panel):
     def searched_folded(self) -> int:
         return 1
 
-    def searchable(self) -> Iterable[tuple[int, int, int]]:
-        lines = list(super().searchable())
-        if not self.open or len(lines) < FRAMED_HEIGHT:
-            return lines
-        title, start, end = lines[self.gap]
-        name = clean(self.call.label)
-        at = self.lines[title].text.find(name, start, end)
-        label = [(title, at, at + len(name))] if at >= 0 else []
-        inside = lines[self.gap + 2 : -1]
-        first = min((start for _, start, _ in inside), default=0)  # of titles, which are not searched
-        return [*label, *(line for line in inside if line[1] > first)]
+    @property
+    def kept(self) -> int:
+        return min(len(self.lines), MOST_FRAMED)
+
+    def searchable(self) -> Iterable[Passage]:
+        if not self.open or self._inside is None or len(self.lines) < FRAMED_HEIGHT:
+            return super().searchable()
+        title, name = self.lines[self.gap], clean(self.call.label)
+        at = title.text.find(name, title.start, title.end)
+        label = LinesPassage([(self.gap, at, name, "")] if at >= 0 else [])
+        return [label, *passages_in(self._inside.rows, self._inside, self.gap + 2)]
 
     def unfold_match(self, expected: int, shown: int, wanted: int) -> bool:
         body = self.detail.body
-        if shown <= wanted and body.left > 0:
-            return self.detail.press("more")
+        if shown <= wanted and body.show_far():
+            return True
         # Rendered as what it is it may say less than it does, or otherwise: as it came it says what was searched.
         return shown != expected and not self.detail.raw and self.finished and self.detail.press("raw")
 
@@ -138,7 +140,7 @@ class CallBlock(Panel):
 
     def forget(self) -> None:
         super().forget()
-        self._framed = (None, {})
+        self._inside = None
         self.detail.forget()
 
     def estimate(self, width: int) -> int:
@@ -148,7 +150,7 @@ class CallBlock(Panel):
             return len(self.lines) or self.gap + FRAMED_HEIGHT + 12
         return self.gap + (1 if self.group.compact or width < MIN_FRAMED else FRAMED_HEIGHT)
 
-    def paint(self, width: int, palette: Palette, now: float) -> list[Line]:
+    def paint(self, width: int, palette: Palette, now: float) -> Sequence[Line]:
         if self.folded:
             return []
         if width < MIN_FRAMED or (self.group.compact and not self.open):
@@ -156,26 +158,15 @@ class CallBlock(Panel):
         left = gutter_of(width)
         waiting = self.call.waits_for_you
         frame = PanelFrame(width, left, margin_of(width), palette, self._edge(palette), heavy=waiting)
-        lines = [
+        head = [
             frame.top(self._title(palette, now, frame.inner), self._number(max(left - 2, 0))),
             frame.row(self._middle(frame.inner, palette, now)),
         ]
-        if self.open:
-            lines += self._inside(frame, palette)
-        return [*lines, frame.bottom(self._hints(palette) if self.selected else ())]
-
-    def _inside(self, frame: PanelFrame, palette: Palette) -> list[Line]:
-        """The detail in its frame. A row that is still there is not painted again."""
-        look = (frame.look, palette)
-        before = self._framed[1] if self._framed[0] == look else {}
-        painted: dict[int, tuple[Row, Line]] = {}
-        lines: list[Line] = []
-        for one in self.detail.rows(frame.inner, palette):
-            known = before.get(id(one)) or (one, frame.row(one))
-            painted[id(one)] = known
-            lines.append(known[1])
-        self._framed = (look, painted)
-        return lines
+        foot = [frame.bottom(self._hints(palette) if self.selected else ())]
+        if not self.open:
+            return head + foot
+        self._inside = FramedRows(frame, palette, self.detail.rows(frame.inner, palette), self._inside)
+        return Joined([head, self._inside, foot])
 
     def _edge(self, palette: Palette) -> Style:
         if self.selected and not self.call.waits_for_you:
@@ -198,9 +189,9 @@ class CallBlock(Panel):
         return title
 
     def _middle(self, room: int, palette: Palette, now: float) -> Row:
-        """Lane, time and news. The lane is a drawing: it is not copied."""
+        """Lane, time and news. The lane is a drawing: it is not copied. A call that ended and never ran has neither."""
         pieces: list[Piece] = []
-        size = lane_width(room)
+        size = 0 if self.finished and self.call.started_at is None else lane_width(room)
         if size:
             pieces += [*lane(self.call, size, self.group.scale(now), now, palette), (" ", palette.base)]
         time = took(self.call, now)

@@ -5,25 +5,27 @@ Each part is laid out once for a width and palette; a result of megabytes only a
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 from console_app.conversation.shown_results import facts_of, shown_text
-from console_app.domain.safe_text import one_line
+from console_app.domain.safe_text import one_line, visible
 from console_app.domain.tools import CallOrigin, CallState, Outcome
 from console_app.domain.transcript_parts import CallView
 from console_app.engine.results import without_remarks
 from console_app.tui.transcript_view import json_view
-from console_app.tui.transcript_view.ansi import AnsiPainter
+from console_app.tui.transcript_view.ansi import SGR, AnsiPainter
 from console_app.tui.transcript_view.call_arguments import argument_rows, arguments_text, arrived_lines
-from console_app.tui.transcript_view.results.body import INDENT, ResultBody, indented
+from console_app.tui.transcript_view.results.body import ResultBody
 from console_app.tui.transcript_view.results.json_tree import JsonTree, Path
 from console_app.tui.transcript_view.results.kind import ResultKind, kind_of
 from console_app.tui.transcript_view.results.picture import MOST_DRAWN, PictureView
 from console_app.tui.transcript_view.results.records import records_of
 from console_app.tui.transcript_view.results.saying_the_same import says_the_same
+from console_app.tui.transcript_view.results.windows import INDENT, indented
 from console_app.tui.transcript_view.text_page import FIRST_PAGE, TextPage
 from console_app.tui.transcript_view.wording import plural, seconds, size
+from console_app.tui.widgets.joined import Joined
 from console_app.tui.widgets.lines import Piece, Row, chop, clean, wrap
 from console_app.tui.widgets.palette import Palette
 
@@ -42,8 +44,8 @@ class CallDetail:
 
     def __init__(self, call: CallView) -> None:
         self._call = call
-        self._sections: dict[str, tuple[object, list[Row]]] = {}
-        self._rows: tuple[object, list[Row]] = (None, [])
+        self._sections: dict[str, tuple[object, Sequence[Row]]] = {}
+        self._rows: tuple[object, Joined[Row]] = (None, Joined(()))
         self._bodies: tuple[str, ResultBody, ResultBody | None] | None = None
         self._source: tuple[str, TextPage] | None = None
         self._pictures: dict[str, PictureView] = {}  # by path
@@ -54,7 +56,9 @@ class CallDetail:
         """The keys that show something of the result now."""
         if self._call.state is not CallState.FINISHED:
             return frozenset()
-        other = self.body.found.kind != "text" or self._is_said or self._text != without_remarks(self._call.content)
+        found = self.body.found
+        other = found.kind != "text" or ("\x1b[" in found.text and SGR.search(found.text) is not None)
+        other = other or self._is_said or self._text != without_remarks(self._call.content)
         able = {"more": self.body.left > 0, "raw": self.raw or other,
                 "fold": bool(self._trees), "unfold": bool(self._trees)}  # fmt: skip
         return frozenset(key for key in RESULT_KEYS if able[key])
@@ -97,7 +101,7 @@ class CallDetail:
     def forget(self) -> None:
         """Drops what was laid out, but not how far it was opened."""
         self._sections.clear()
-        self._rows = (None, [])
+        self._rows = (None, Joined(()))
         self._source = None
         self._pictures.clear()
         if self._bodies is not None:
@@ -128,16 +132,17 @@ class CallDetail:
         shown = call.log if call.state is CallState.FINISHED else call.log[-LIVE_LOG:]
         found += [entry.text for entry in shown]
         if call.state is CallState.FINISHED:
-            found.append(call.content if self.raw else self._text)
+            found.append(visible(call.content) if self.raw else SGR.sub("", self._text))
             found += [f"{artifact.name} {artifact.path or artifact.uri or ''}" for artifact in call.artifacts]
         return found
 
-    def rows(self, width: int, palette: Palette) -> list[Row]:
-        """All parts, as rows of at most `width` cells."""
+    def rows(self, width: int, palette: Palette) -> Joined[Row]:
+        """All parts, as rows of at most `width` cells; those of a long result are made when they are looked at."""
         call = self._call
         look = (width, palette)
         arguments = (call.ready_at, call.edited, len(call.arguments_text), call.arguments is None)
-        parts = [self._part("arguments", (*look, *arguments), lambda: self._arguments(width, palette))]
+        parts: list[Sequence[Row]] = []
+        parts.append(self._part("arguments", (*look, *arguments), lambda: self._arguments(width, palette)))
         if call.raw or call.repaired:
             parts.append(self._part("source", (*look, call.ready_at), lambda: self._written(width, palette)))
         if call.log:
@@ -151,10 +156,10 @@ class CallDetail:
         drawn = [part for part in parts if part]
         key = (width, palette, *(id(part) for part in drawn[:-1]))
         if key != self._rows[0]:
-            self._rows = (key, [row for part in drawn for row in (Row([]), *part)])
+            self._rows = (key, Joined(one for part in drawn for one in ([Row([])], part)))
         return self._rows[1]
 
-    def _part(self, name: str, key: object, build: Callable[[], list[Row]]) -> list[Row]:
+    def _part(self, name: str, key: object, build: Callable[[], Sequence[Row]]) -> Sequence[Row]:
         built = self._sections.get(name)
         if built is None or built[0] != key:
             built = self._sections[name] = (key, build())
@@ -184,12 +189,12 @@ class CallDetail:
     def _kind(self) -> ResultKind:
         call = self._call
         if self.raw:
-            return ResultKind("text", call.content)
+            return ResultKind("text", call.content, styled=False)
         text = self._text
         found = kind_of(text, call.arguments)
         if call.outcome is Outcome.SUCCEEDED or found.kind == "json":
             return found
-        return ResultKind("text", call.content)
+        return ResultKind("text", text)
 
     def _structured(self) -> ResultBody | None:
         call = self._call
@@ -245,24 +250,26 @@ class CallDetail:
                 rows += indented(wrap([lead, *painter.line(line.rstrip("\r"))], max(width - INDENT, 1)), palette)
         return rows
 
-    def _results(self, width: int, palette: Palette) -> list[Row]:
+    def _results(self, width: int, palette: Palette) -> Sequence[Row]:
         call, body = self._call, self.body
-        rows: list[Row] = []
+        parts: list[Sequence[Row]] = []
         failed = call.outcome is not None and call.outcome.is_error
         if call.error and len(call.error) > 60 and call.error.strip() not in call.content:
-            rows += wrap([(clean(" ".join(call.error.split())), palette.error if failed else palette.muted)], width)
+            parts.append(
+                wrap([(clean(" ".join(call.error.split())), palette.error if failed else palette.muted)], width)
+            )
         if body.page.count:
             raw = " · as it came" if self.raw else ""
-            rows.append(_title(f"{'error' if failed else 'result'} · {body.measure}{raw}", palette))
-            rows += body.rows(width, palette, palette.error if failed else palette.base)
-            rows += _left_out(body.left, palette, more=True)
+            parts.append([_title(f"{'error' if failed else 'result'} · {body.measure}{raw}", palette)])
+            parts.append(body.rows(width, palette, palette.error if failed else palette.base))
+            parts.append(_left_out(body.left, palette, more=True))
         elif call.outcome is Outcome.SUCCEEDED and not call.artifacts:
-            rows.append(_title("result: empty", palette))
+            parts.append([_title("result: empty", palette)])
         if (beside := self.beside) is not None:
-            rows.append(_title(f"structured · {beside.measure}", palette))
-            rows += beside.rows(width, palette, palette.base)
-            rows += _left_out(beside.left, palette)
-        return rows + self._files(width, palette)
+            parts.append([_title(f"structured · {beside.measure}", palette)])
+            parts.append(beside.rows(width, palette, palette.base))
+            parts.append(_left_out(beside.left, palette))
+        return Joined([*parts, self._files(width, palette)])
 
     def _files(self, width: int, palette: Palette) -> list[Row]:
         """The files by name and place, and the first pictures among them."""

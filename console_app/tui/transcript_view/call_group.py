@@ -26,14 +26,13 @@ NUMBERED = 9  # calls that a key reaches by their number
 @dataclass(frozen=True, slots=True)
 class Widths:
     """Cells that the widest of the calls takes: the word of its state, its name with and without the server, its
-    arguments. `one_server`: they all are of one. `timed`: one has started, so that there are times and lanes."""
+    arguments. `one_server`: they all are of one."""
 
     word: int
     label: int
     tool: int
     brief: int
     one_server: bool
-    timed: bool
 
 
 class Panel(Block):
@@ -185,8 +184,7 @@ class CallGroup:
         if not brief:  # else a badge stands in the room of its own arguments, and no row moves
             label, tool = label + badge, tool + badge
         one_server = len(self.calls) > 1 and len({call.server for call in self.calls}) == 1
-        timed = any(call.started_at is not None for call in self.calls)
-        return Widths(word, label, tool, min(brief, MAX_BRIEF), one_server, timed)
+        return Widths(word, label, tool, min(brief, MAX_BRIEF), one_server)
 
 
 def lane_start(call: CallView) -> float:

@@ -7,7 +7,7 @@ import re
 from rich.cells import cell_len
 from rich.style import Style
 
-from console_app.conversation.shown_results import pictures_in_words
+from console_app.conversation.shown_results import own_error, pictures_in_words
 from console_app.domain.safe_text import one_line
 from console_app.domain.tools import CallState, Outcome
 from console_app.domain.transcript_parts import CallView
@@ -23,13 +23,16 @@ ENDING_IN = 30.0  # seconds that are left without news, below which they are cou
 METER = 5
 SAYING = 16  # cells of the newest line that say something
 USUAL_WHY = "not pre-approved"  # why most calls ask, which the state says already
+RUNNING = "running…"  # where nothing newer is known
 _FULL, _EMPTY = "▰", "▱"
 _PULSE_RATE = 5
 _BRIEF_SOURCE = 4000  # characters of a result that its one line is made from
 
 
-def news(call: CallView, room: int, palette: Palette, now: float, detail: CallDetail, *, opened: bool) -> list[Piece]:
-    """The line as pieces that take at most `room` cells."""
+def news(
+    call: CallView, room: int, palette: Palette, now: float, detail: CallDetail, *, opened: bool, named: bool = False
+) -> list[Piece]:
+    """The line as pieces that take at most `room` cells. `named`: the word of its state stands before it."""
     match call.state:
         case CallState.ANNOUNCED:
             pieces = _arriving(call, palette)
@@ -39,10 +42,10 @@ def news(call: CallView, room: int, palette: Palette, now: float, detail: CallDe
         case CallState.QUEUED:
             pieces = [(one_line(call.why, 200) or "in line", palette.muted)]
         case CallState.RUNNING if call.asks:
-            pieces = [("asks you", palette.warning), _joined(call.question, palette)]
+            pieces = _asking(call.question, palette, named=named)
         case CallState.RUNNING if call.asked:
             more = f" · and {len(call.asked) - 1} more" if len(call.asked) > 1 else ""
-            pieces = [("asks you", palette.warning), _joined(call.asked[0], palette), (more, palette.muted)]
+            pieces = [*_asking(call.asked[0], palette, named=named), (more, palette.muted)]
         case CallState.RUNNING:
             pieces = _running(call, room, palette, now)
         case CallState.FINISHED:
@@ -50,8 +53,11 @@ def news(call: CallView, room: int, palette: Palette, now: float, detail: CallDe
     return crop(pieces, room)
 
 
-def _joined(text: str, palette: Palette) -> Piece:
-    return (f" · {one_line(text, 200)}" if text else "", palette.muted)
+def _asking(question: str, palette: Palette, *, named: bool) -> list[Piece]:
+    words = one_line(question, 200)
+    if named and words:
+        return [(words, palette.muted)]
+    return [("asks you", palette.warning), (f" · {words}" if words else "", palette.muted)]
 
 
 def _arriving(call: CallView, palette: Palette) -> list[Piece]:
@@ -77,7 +83,7 @@ def _running(call: CallView, room: int, palette: Palette, now: float) -> list[Pi
     elif message:
         pieces += message
     else:
-        pieces.append(("running…", palette.muted))
+        pieces.append((RUNNING, palette.muted))
     if call.dropped and room >= 2 * SAYING:
         note = f"  {call.dropped:,} {'lines too fast to keep' if room >= 4 * SAYING else 'dropped'}"
         pieces = [*crop(pieces, room - len(note)), (note, palette.muted)]
@@ -144,7 +150,7 @@ def _brief(
     """The result or the error in one line, and how much more there is. An error's line is worth more than that."""
     if call.outcome is not Outcome.SUCCEEDED:
         source = (call.error or _in_your_words(call) or call.content)[:_BRIEF_SOURCE]
-        line = next((part for part in source.split("\n") if part.strip()), "")
+        line = own_error(source)
         said = AnsiPainter(style, palette).line(line.strip()[:600])
         return said, [] if line == _in_your_words(call) else _rest(
             call, max(room - pieces_width(said), 0), palette, detail

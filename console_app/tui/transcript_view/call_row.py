@@ -15,7 +15,7 @@ from console_app.domain.transcript_parts import CallView
 from console_app.tui.transcript_view.call_detail import CallDetail
 from console_app.tui.transcript_view.call_group import CallGroup, Widths, badges, label_of
 from console_app.tui.transcript_view.call_lane import lane, state_style
-from console_app.tui.transcript_view.call_news import news
+from console_app.tui.transcript_view.call_news import RUNNING, news
 from console_app.tui.transcript_view.wording import measured, seconds, state_of
 from console_app.tui.widgets.lines import Piece, crop, pieces_width
 from console_app.tui.widgets.palette import Palette
@@ -36,14 +36,13 @@ class Columns:
     label: int
     brief: int
     lane: int
-    time: int
 
 
 def columns(room: int, widths: Widths) -> Columns:
-    """The columns of rows of `room` cells."""
-    time = TIME_WIDTH + 2 if widths.timed else 0
-    left = room - room // 3 - time - 2  # with the gap behind the arguments
-    named, drawn = not widths.one_server, MIN_LANE + 1 if time else 0
+    """The columns of rows of `room` cells. Times have theirs from the start: the first call that runs would move all
+    others, under the eye."""
+    left = room - room // 3 - TIME_WIDTH - 4  # with the gaps behind the times and the arguments
+    named, drawn = not widths.one_server, MIN_LANE + 1
     ways = ((True, True, drawn), (named, True, drawn), (named, True, 0), (named, False, 0), (False, False, 0))
     word, server, label, spare, beside = 0, False, 0, 0, 0
     for server, with_word, beside in ways:
@@ -55,8 +54,8 @@ def columns(room: int, widths: Widths) -> Columns:
     if spare < 0:
         label, spare = max(label + spare, SHORTEST), 0
     brief = min(widths.brief, spare - beside) if spare >= min(widths.brief, SHORTEST) else 0
-    size = min(spare - brief - 1, int(room * LANE_SHARE), MAX_LANE) if time else 0
-    return Columns(word, server, label, brief, size if size >= MIN_LANE else 0, time)
+    size = min(spare - brief - 1, int(room * LANE_SHARE), MAX_LANE)
+    return Columns(word, server, label, brief, size if size >= MIN_LANE else 0)
 
 
 def row(call: CallView, group: CallGroup, room: int, palette: Palette, now: float, detail: CallDetail) -> list[Piece]:
@@ -78,13 +77,15 @@ def row(call: CallView, group: CallGroup, room: int, palette: Palette, now: floa
         pieces += _filled([*brief, *marks], wide.brief, palette)
     if wide.lane:
         pieces += [*lane(call, wide.lane, group.scale(now), now, palette), (" ", palette.base)]
-    if wide.time:
-        pieces.append((f"{took(call, now):>{wide.time - 2}}  ", palette.base))
+    pieces.append((f"{took(call, now):>{TIME_WIDTH}}  ", palette.base))
     said: list[Piece] = [] if beside is None or marks else [(f"{beside[0].strip()} ", beside[1])]
     if not wide.word and (call.waits_for_you or call.outcome not in (None, Outcome.SUCCEEDED)):
         said += [(word, state_style(call, palette)), (" · ", palette.faint)]
     left = room - pieces_width([*pieces, *said])
-    newest = news(call, left, palette, now, detail, opened=False) if left > 0 else []
+    named = bool(wide.word or call.waits_for_you)
+    newest = news(call, left, palette, now, detail, opened=False, named=named) if left > 0 else []
+    if wide.word:  # which says it already
+        newest = [piece for piece in newest if piece[0] != RUNNING]
     if not any(text for text, _ in newest):
         return crop([*pieces, *(said[:-1] if said and said[-1][0] == " · " else said)], room)
     return [*pieces, *said, *newest]

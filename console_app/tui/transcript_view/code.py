@@ -8,7 +8,7 @@ short one. A construct without a state of its own (a block comment of some lexer
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -21,6 +21,9 @@ logger = logging.getLogger(__name__)
 
 SLICE = 24  # lines coloured together; the open slice is coloured again each frame
 LONGEST = 2000  # characters of a line beyond which it is shown plain
+RUN_UP = 8  # slices above one that is come to from far away, from which its colours are found
+MOST_SLICES = 100  # that are kept coloured
+_ROOT = ("root",)
 _Inks = list[tuple[str, str]]  # pieces of one line: text, name of its ink
 
 
@@ -77,7 +80,7 @@ class Code:
         self.tail = ""
         self._slices: list[list[_Inks]] = []
         self._open: list[str] = []
-        self._state: tuple[str, ...] = ("root",)
+        self._state: tuple[str, ...] = _ROOT
         self.version = 0
 
     def add(self, lines: list[str]) -> None:
@@ -85,7 +88,7 @@ class Code:
         for line in lines:
             self._open.append(clean(line))
             if len(self._open) >= SLICE:
-                inks, self._state = self._colour(self._open)
+                inks, self._state = coloured(self.language, self._open, self._state)
                 self._slices.append(inks)
                 self._open = []
         self.version += 1
@@ -97,27 +100,56 @@ class Code:
 
     def slice_pieces(self, number: int, palette: Palette) -> list[list[Piece]]:
         """The lines of a closed slice, as pieces."""
-        return [_paint(line, palette) for line in self._slices[number]]
+        return [paint_inks(line, palette) for line in self._slices[number]]
 
     def open_pieces(self, palette: Palette) -> list[list[Piece]]:
         """The lines that are not yet part of a closed slice, and the line still being written."""
         lines = [*self._open, clean(self.tail)] if self.tail else self._open
         if not lines:
             return []
-        inks, _ = self._colour(lines)
-        return [_paint(line, palette) for line in inks]
+        inks, _ = coloured(self.language, lines, self._state)
+        return [paint_inks(line, palette) for line in inks]
 
-    def _colour(self, lines: list[str]) -> tuple[list[_Inks], tuple[str, ...]]:
-        lexer = find_lexer(self.language)
-        if lexer is None or any(len(line) > LONGEST for line in lines):
-            return [[(line, "")] if line else [] for line in lines], self._state
-        text = "\n".join(lines) + "\n"
-        try:
-            tokens, state = _lex(lexer, text, self._state)
-        except Exception as error:  # a lexer's bug costs the colours, nothing else
-            logger.warning("could not colour %s: %r", self.language, error)
-            return [[(line, "")] if line else [] for line in lines], self._state
-        return _split_lines(tokens, len(lines)), state
+
+class CodeLines:
+    """The lines of code that is whole, coloured by the slice when they are asked for. A slice that is come to from far
+    away is read from some slices above it on: what begins before these and is still open there may lose its colour."""
+
+    def __init__(self, language: str, lines: Sequence[str]) -> None:
+        self._language = language
+        self._lines = lines
+        self._slices: dict[int, list[_Inks]] = {}
+        self._states: dict[int, tuple[str, ...]] = {0: _ROOT}  # before a slice, as far as they are known
+
+    def pieces(self, number: int, palette: Palette) -> list[Piece]:
+        """One line, by its place."""
+        at, inside = divmod(number, SLICE)
+        if at not in self._slices:
+            self._colour(at)
+        return paint_inks(self._slices[at][inside], palette)
+
+    def _colour(self, wanted: int) -> None:
+        first = next((at for at in range(wanted, max(wanted - RUN_UP, 0) - 1, -1) if at in self._states), None)
+        if len(self._slices) >= MOST_SLICES:
+            self._slices.clear()
+        for at in range(max(wanted - RUN_UP, 0) if first is None else first, wanted + 1):
+            lines = [clean(line) for line in self._lines[at * SLICE : (at + 1) * SLICE]]
+            self._slices[at], after = coloured(self._language, lines, self._states.get(at, _ROOT))
+            self._states.setdefault(at + 1, after)
+
+
+def coloured(language: str, lines: list[str], state: tuple[str, ...]) -> tuple[list[_Inks], tuple[str, ...]]:
+    """Lines in a lexer's state, and the state behind them."""
+    lexer = find_lexer(language)
+    if lexer is None or any(len(line) > LONGEST for line in lines):
+        return [[(line, "")] if line else [] for line in lines], state
+    text = "\n".join(lines) + "\n"
+    try:
+        tokens, state = _lex(lexer, text, state)
+    except Exception as error:  # a lexer's bug costs the colours, nothing else
+        logger.warning("could not colour %s: %r", language, error)
+        return [[(line, "")] if line else [] for line in lines], state
+    return _split_lines(tokens, len(lines)), state
 
 
 def _lex(lexer: Any, text: str, state: tuple[str, ...]) -> tuple[list[tuple[Any, str]], tuple[str, ...]]:
@@ -129,7 +161,7 @@ def _lex(lexer: Any, text: str, state: tuple[str, ...]) -> tuple[list[tuple[Any,
             # The plain lexer keeps its state to itself; this sibling runs the same rules and hands it over.
             found: Iterator[Any] = ExtendedRegexLexer.get_tokens_unprocessed(lexer, context=context)  # pyright: ignore[reportUnknownMemberType, reportArgumentType]
             tokens = [(kind, value) for _, kind, value in found]
-            return tokens, tuple(context.stack) or ("root",)
+            return tokens, tuple(context.stack) or _ROOT
         except TypeError:  # a callback that takes no context
             pass
     return [(kind, value) for _, kind, value in lexer.get_tokens_unprocessed(text)], state
@@ -148,7 +180,8 @@ def _split_lines(tokens: list[tuple[Any, str]], count: int) -> list[_Inks]:
     return lines[:count]
 
 
-def _paint(line: _Inks, palette: Palette) -> list[Piece]:
+def paint_inks(line: _Inks, palette: Palette) -> list[Piece]:
+    """A line of inks as pieces."""
     inks, plain = palette.syntax, palette.base
     pieces: list[Piece] = []
     previous: Style | None = None

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from console_app.domain.events import HistoryCompacted
 from console_app.tui.transcript_view.notice_blocks import NoticeBlock
+from console_app.tui.transcript_view.passages import Passage, passage_of
 from console_app.tui.transcript_view.wording import plural
 from console_app.tui.widgets.lines import Line
 from console_app.tui.widgets.palette import Palette
@@ -29,9 +30,9 @@ class CompactionBlock(NoticeBlock):
     def searched(self) -> Sequence[str]:
         return (self.event.summary,)
 
-    def searchable(self) -> Iterable[tuple[int, int, int]]:
-        lines = list(super().searchable())
-        return lines[next((n for n, line in enumerate(self.lines[1:], 1) if n > 1 and not line.content), 0) :]
+    def searchable(self) -> Iterable[Passage]:
+        first = next((n for n, line in enumerate(self.lines[1:], 1) if n > 1 and not line.content), 0)
+        return (passage_of(self.lines, first),)
 
     def paint(self, width: int, palette: Palette, now: float) -> list[Line]:
         event = self.event

@@ -23,6 +23,8 @@ from console_app.tui.transcript_view.message_blocks import AssistantBlock
 from console_app.tui.transcript_view.results.kind import Table
 from console_app.tui.transcript_view.user_block import UserBlock
 
+MOST_MARKDOWN = 100_000  # characters of a result that is parsed for its code blocks and tables while a key waits
+
 
 def copies_of(block: Block) -> list[Copy]:
     """Everything of a block that can be copied by itself, first what a plain copy takes."""
@@ -40,6 +42,9 @@ def _of_call(block: CallBlock) -> Iterator[Copy]:
     call = block.call
     if block.finished:
         yield result_copy(call)
+        body = block.detail.body
+        if body.found.kind == "markdown" and len(body.found.text) <= MOST_MARKDOWN:
+            yield from copies_of_answer(body.found.text)[1:]
         for body in (block.detail.body, block.detail.beside):
             if body is not None and body.found.kind == "table":
                 table = cast("Table", body.found.value)

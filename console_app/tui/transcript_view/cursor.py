@@ -20,28 +20,31 @@ class Cursor:
     def __init__(self, blocks: Callable[[], Sequence[Block]]) -> None:
         self._blocks = blocks
         self.at: Block | None = None
-        self._among_panels = False
+        self._letters = False
 
     @property
     def takes_letters(self) -> bool:
-        """Whether letters are keys of panels: from when a panel is selected until the focus leaves the view, even
-        where the panel went away under the hand. They would be written into the prompt else."""
-        return self._among_panels
+        """Whether letters are keys of what is selected: from when a panel is, or a message by key, until the focus
+        leaves the view, even where the block went away under the hand. They would be written into the prompt else."""
+        return self._letters
 
-    def put(self, block: Block | None) -> Block | None:
-        """Selects a block, or none; gives the one before."""
+    def put(self, block: Block | None, *, by_key: bool = False) -> Block | None:
+        """Selects a block, or none; gives the one before. A message that was clicked, or that a match is in, leaves
+        letters to the prompt."""
         before, self.at = self.at, block
-        self._among_panels = self._among_panels if block is None else isinstance(block, CallBlock | FoldBlock)
+        if block is not None:
+            again = block is before and self._letters
+            self._letters = by_key or again or isinstance(block, CallBlock | FoldBlock)
         return before
 
     def leave(self) -> None:
         """The focus went elsewhere: nothing is selected, and letters are nobody's."""
-        self.at, self._among_panels = None, False
+        self.at, self._letters = None, False
 
     def entry(self, delta: int) -> Block | None:
         """Where keys from elsewhere arrive: the newest batch, at a call that runs, else one that waits for you, else
         one that is open, else at its end. `delta` says which of several: the last one going up, the first going down.
-        Without a call, the last block that can be selected."""
+        Without a call, the last block that can be selected: the newest message."""
         calls = self.newest_calls()
         if not calls:
             return next((block for block in reversed(self._blocks()) if block.is_stop), None)
@@ -85,7 +88,7 @@ class Cursor:
             case "call":
                 return isinstance(block, CallBlock) and block.allows(str(parameters[0]))
             case "toggle_block":
-                return block is not None and block.opens
+                return block is not None and block.opens and block.open is (parameters[0] == "close")
             case "copy":
                 return block is not None
             case "files":

@@ -79,10 +79,11 @@ class FoldBlock(Fold):
         room = max(width - gutter - margin_of(width), 1)
         counts = ", ".join(counted(count, word) for word, count in self._folded())
         only = self.group.only
-        head: list[Piece] = [(f"only {only} · ", ink.warning)] if only else []
+        none = only and all(counted_as(call) != only for call in self.group.calls)
+        head: list[Piece] = [(f"only {only}{': none now' if none else ''} · ", ink.warning)] if only else []
         head.append((f"+ {counts}" if counts else "all calls are shown", ink.muted))
         keys: list[Piece] = [("t", ink.strong), (" next state  ", ink.muted)] if only else []
-        keys += [("o", ink.strong), (" show" if counts else " fold", ink.muted)]
+        keys += [("o", ink.strong), (" show all" if only else " show" if counts else " fold", ink.muted)]
         gap = room - pieces_width(head) - pieces_width(keys)
         if gap > 1:
             head += [(" " * gap, ink.base), *keys]
@@ -100,13 +101,14 @@ class FoldBlock(Fold):
         return not group.ended and group.compact and 0 < group.room < len(group.calls) + 2
 
     def _chosen(self) -> frozenset[str]:
-        """As many as the view has room for: what runs, then what waits for you, failed, or still arrives."""
+        """As many as the view has room for: what runs, then what waits for you, failed, or still arrives. None where
+        the counts and this line take it all: a row behind them would be neither seen nor counted."""
         ranks: tuple[list[str], ...] = ([], [], [], [])
         for call in self.group.calls:
             if (rank := _rank(call)) is not None:
                 ranks[rank].append(call.id)
         ranks[2].reverse()  # of failures the newest
-        return frozenset(list(chain.from_iterable(ranks))[: max(self.group.room - AROUND, 1)])
+        return frozenset(list(chain.from_iterable(ranks))[: max(self.group.room - AROUND, 0)])
 
     def _folded(self) -> tuple[tuple[str, int], ...]:
         """How many calls of each word are folded."""

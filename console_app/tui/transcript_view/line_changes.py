@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from console_app.tui.widgets.lines import Line
 
 
-def first_difference(old: Sequence[Line], new: Sequence[Line]) -> int:
-    """The first line that is not as it was."""
-    for y, (one, other) in enumerate(zip(old, new, strict=False)):
-        if one is not other and one != other:
+def first_difference(old: Sequence[Line], new: Sequence[Line], start: int, stop: int) -> int:
+    """The first line from `start` to before `stop` that is not as it was; `stop`, or what both have, where none is."""
+    for y in range(start, past := min(stop, len(old), len(new))):
+        if old[y] is not new[y] and old[y] != new[y]:
             return y
-    return min(len(old), len(new))
+    return past
 
 
 def differences(old: Sequence[Line], new: Sequence[Line], start: int, stop: int) -> Iterator[tuple[int, int]]:

@@ -22,7 +22,7 @@ from console_app.tui.transcript_view.markdown_rows import (
     language_of,
 )
 from console_app.tui.transcript_view.markdown_tail import mend
-from console_app.tui.widgets.lines import Line, Row
+from console_app.tui.widgets.lines import Line, Row, clean, wrap
 from console_app.tui.widgets.palette import Palette
 
 Frame = Callable[[Row], Line]  # gives a row its place on screen
@@ -107,8 +107,12 @@ class _Fence:
         self._lines, self._open = [], []
 
     def _strip(self, line: str) -> str:
-        spaces = len(line) - len(line.lstrip(" "))
-        return line[min(spaces, self._indent) :]
+        """The line without the fence's own indent, of which a tab may be a part (CommonMark 2.2)."""
+        at = column = 0
+        while column < self._indent and line[at : at + 1] in (" ", "\t"):
+            column += 1 if line[at] == " " else 4 - column % 4
+            at += 1
+        return " " * max(0, column - self._indent) + line[at:]
 
 
 class MarkdownStream:
@@ -135,6 +139,11 @@ class MarkdownStream:
         if len(self._text) > 1:
             self._text = ["".join(self._text)]
         return self._text[0] if self._text else ""
+
+    @property
+    def is_blank(self) -> bool:
+        """Whether there is nothing but white space so far."""
+        return not self.text or self.text.isspace()
 
     def append(self, text: str) -> None:
         """More text at the end."""
@@ -183,7 +192,11 @@ class MarkdownStream:
             self._tail_dirty, self._tail_key = False, key
         if out and self._tail_lines and not self._tail_tight:
             out.append(frame(Row([])))
-        return out + self._tail_lines
+        out += self._tail_lines
+        if self._final and not self.is_blank and not any(line.content.strip() for line in out):
+            # Definitions of links alone, an entity that is a blank: it stands as it was written.
+            return [frame(row) for line in self.text.split("\n") for row in wrap([(clean(line), palette.base)], width)]
+        return out
 
     def _absorb(self) -> None:
         text = "".join(self._pending)
@@ -191,8 +204,8 @@ class MarkdownStream:
         if text.endswith("\r") and not self._final:
             text = text[:-1]
             self._pending.append("\r")  # half a line break, perhaps
-        self._tail += text.replace("\r\n", "\n").replace("\r", "\n")
-        if self._final and _DEFINITION.search(self.text):
+        self._tail += text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "\u2400")
+        if self._final and _DEFINITION.search(self.text.replace("\r", "\n")):
             environment: dict[str, Any] = {}
             parser().parse(self.text, environment)
             self._references = environment.get("references", {})

@@ -12,7 +12,7 @@ from console_app.tui.widgets.lines import Piece, Row, pieces_width, wrap
 from console_app.tui.widgets.palette import Palette
 
 MIN_COLUMN = 4
-_GAP = " │ "
+GAP = " │ "
 
 
 @dataclass(slots=True)
@@ -28,7 +28,7 @@ def column_widths(table: MarkdownTable, width: int) -> list[int] | None:
     """Cells for each column; None where there is no room for columns."""
     columns = len(table.rows[0])
     wanted = [max((pieces_width(row[n]) for row in table.rows if n < len(row)), default=0) for n in range(columns)]
-    return _shares([max(size, 1) for size in wanted], width - len(_GAP) * (columns - 1))
+    return _shares([max(size, 1) for size in wanted], width - len(GAP) * (columns - 1))
 
 
 def table_rows(table: MarkdownTable, width: int, palette: Palette, widths: list[int] | None = None) -> list[Row]:
@@ -41,7 +41,7 @@ def table_rows(table: MarkdownTable, width: int, palette: Palette, widths: list[
         return _as_list(table, width, palette)
     out: list[Row] = []
     for number, cells in enumerate(table.rows):
-        out += _line(cells, widths, table.align, palette)
+        out += table_line(cells, widths, table.align, palette)
         if number == 0:
             rule = "─┼─".join("─" * size for size in widths)
             out.append(Row([(rule, palette.faint)]))
@@ -67,14 +67,17 @@ def _shares(wanted: Sequence[int], room: int) -> list[int] | None:
     return widths
 
 
-def _line(cells: Sequence[list[Piece]], widths: Sequence[int], align: Sequence[str], palette: Palette) -> list[Row]:
+def table_line(
+    cells: Sequence[list[Piece]], widths: Sequence[int], align: Sequence[str], palette: Palette
+) -> list[Row]:
+    """A row of cells, each wrapped in its column."""
     wrapped = [wrap(cells[n], size) if n < len(cells) else [Row([])] for n, size in enumerate(widths)]
     out: list[Row] = []
     for parts in zip_longest(*wrapped):
         pieces: list[Piece] = []
         for n, part in enumerate(parts):
             if n:
-                pieces.append((_GAP, palette.faint))
+                pieces.append((GAP, palette.faint))
             content: list[Piece] = part.pieces if part is not None else []
             pieces += _aligned(content, widths[n], align[n] if n < len(align) else "left", palette.base)
         while pieces and pieces[-1][0].isspace():

@@ -10,6 +10,7 @@ from rich.style import Style
 from console_app.domain.safe_text import one_line
 from console_app.tui.transcript_view.block import Block, estimate_text, framed, gutter_of, margin_of
 from console_app.tui.transcript_view.markdown_stream import MarkdownStream
+from console_app.tui.transcript_view.passages import Passage, passage_of
 from console_app.tui.transcript_view.wording import seconds, spinner
 from console_app.tui.widgets.lines import Line, Piece, Row, crop
 from console_app.tui.widgets.palette import Palette
@@ -35,6 +36,10 @@ class AssistantBlock(Block):
         super().__init__()
         self.markdown = MarkdownStream(text, final=final)
         self.interrupted = False
+
+    @property
+    def is_stop(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return not self.markdown.is_blank
 
     @property
     def copy_text(self) -> str:
@@ -72,8 +77,8 @@ class AssistantBlock(Block):
 
     def paint(self, width: int, palette: Palette, now: float) -> list[Line]:
         room = max(width - gutter_of(width) - margin_of(width), 1)
-        style = palette.primary if self.selected else palette.secondary
-        left = bar(width, "▎", style, palette.base)
+        edge, style = ("█", palette.primary) if self.selected else ("▎", palette.secondary)
+        left = bar(width, edge, style, palette.base)
         lines = self.markdown.lines(
             room, palette, lambda row: framed(row, width, palette, left), (width, palette, self.selected)
         )
@@ -107,8 +112,8 @@ class ReasoningBlock(Block):
     def searched(self) -> Sequence[str]:
         return (self.markdown.text,)
 
-    def searchable(self) -> Iterable[tuple[int, int, int]]:
-        return list(super().searchable())[self.gap + 1 :]  # behind its head
+    def searchable(self) -> Iterable[Passage]:
+        return (passage_of(self.lines, self.gap + 1),)  # behind its head
 
     def append(self, text: str) -> None:
         """More reasoning."""

@@ -11,6 +11,7 @@ from console_app.domain.events import Level, TurnOutcome
 from console_app.domain.safe_text import one_line
 from console_app.domain.transcript_parts import CallView
 from console_app.tui.transcript_view.block import Block, estimate_text, framed, gutter_of, margin_of
+from console_app.tui.transcript_view.passages import Passage, passage_of
 from console_app.tui.transcript_view.wording import counted, counted_as, number, seconds
 from console_app.tui.widgets.lines import Line, Piece, clean, wrap
 from console_app.tui.widgets.palette import Palette
@@ -74,8 +75,8 @@ class TurnEndBlock(Block):
     def searched(self) -> Sequence[str]:
         return (one_line(self.error or ""),)
 
-    def searchable(self) -> Iterable[tuple[int, int, int]]:
-        return list(super().searchable())[self.gap + 1 :]  # behind how it ended
+    def searchable(self) -> Iterable[Passage]:
+        return (passage_of(self.lines, self.gap + 1),)  # behind how it ended
 
     def estimate(self, width: int) -> int:
         return self.gap + estimate_text(self.error or "", width)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import overload
 
 from rich.style import Style
 
+from console_app.tui.transcript_view.results.window import RowWindow
+from console_app.tui.widgets.joined import Joined
 from console_app.tui.widgets.lines import Line, Piece, Row, crop, fit, pieces_width
 from console_app.tui.widgets.palette import Palette
 
 _ROUND = "╭─╮│╰╯"
 _HEAVY = "┏━┓┃┗┛"
+MOST_FRAMED = 500  # lines that are kept once they were framed
 
 
 class PanelFrame:
@@ -73,3 +77,43 @@ class PanelFrame:
 
     def _indent(self) -> list[Piece]:
         return [(" " * self._left, self._palette.base)] if self._left else []
+
+
+class FramedRows(Sequence[Line]):
+    """Rows between the sides of a frame, each framed when it is looked at. A row that `before` framed is not again."""
+
+    def __init__(self, frame: PanelFrame, palette: Palette, rows: Joined[Row], before: FramedRows | None) -> None:
+        self.rows = rows
+        self._frame = frame
+        self._look = (frame.look, palette)
+        self._framed: dict[int, tuple[Row, Line]] = {}  # by the id of the row
+        if before is not None and before._look == self._look:
+            self._framed = before._framed
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[Line]:
+        return map(self._line, self.rows)
+
+    @overload
+    def __getitem__(self, index: int) -> Line: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Line]: ...
+    def __getitem__(self, index: int | slice) -> Line | list[Line]:
+        if isinstance(index, slice):
+            return [self._line(row) for row in self.rows[index]]
+        return self._line(self.rows[index])
+
+    def said(self, index: int) -> tuple[str, str] | None:
+        """What a line of a long result says, and what stands before it when lines are copied; None: it is another's."""
+        part, place = self.rows.part_at(index)
+        return part.said(place) if isinstance(part, RowWindow) else None
+
+    def _line(self, row: Row) -> Line:
+        known = self._framed.get(id(row))
+        if known is None:
+            if len(self._framed) >= MOST_FRAMED:
+                self._framed.clear()
+            known = self._framed[id(row)] = (row, self._frame.row(row))
+        return known[1]

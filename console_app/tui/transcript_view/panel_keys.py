@@ -5,7 +5,8 @@ from __future__ import annotations
 from textual.binding import Binding, BindingType
 
 KEYS: list[BindingType] = [
-    Binding("o,space,enter", "toggle_block", "open", id="panel.toggle"),
+    Binding("o,space,enter", "toggle_block('open')", "open", id="panel.toggle"),
+    Binding("o,space,enter", "toggle_block('close')", "close", id="panel.toggle"),
     Binding("x", "call('cancel')", "cancel", id="panel.cancel"),
     Binding("r", "call('retry')", "retry", id="panel.retry"),
     Binding("R", "call('retry_all')", "retry all cut off", tooltip="run what was cut off again", id="panel.retry_all"),
@@ -20,7 +21,7 @@ KEYS: list[BindingType] = [
     Binding("plus", "call('extend')", "more time", id="panel.extend"),
     Binding("s", "call('send')", "send partial results", id="panel.send"),
     Binding("f", "files", "files", tooltip="open a file or a link of a result", id="panel.files"),
-    Binding("t", "filter", "state", tooltip="only the calls of one state, the next, or all", id="panel.filter"),
+    Binding("t", "filter", "filter", tooltip="filter by state: one, the next, then all", id="panel.filter"),
     Binding("exclamation_mark", "failed", "next failed", tooltip="select the next failed call", id="panel.failed"),
     Binding("m", "result('more')", "more", id="panel.more"),
     Binding("v", "result('raw')", "raw", tooltip="a result as it came, or as what it is", id="panel.raw"),
@@ -28,9 +29,10 @@ KEYS: list[BindingType] = [
         "right", "result('unfold')", "unfold", tooltip="open a result's tree one level", id="panel.unfold", show=False
     ),
     Binding("left", "result('fold')", "fold", tooltip="fold a result's tree one level", id="panel.fold", show=False),
+    Binding("question_mark", "screen.command('help')", "help", id="panel.help", show=False),
     Binding("escape", "leave", "back", tooltip="back to the prompt", id="panel.leave"),
-    Binding("alt+up,k", "cursor(-1)", "previous panel", id="panel.previous", show=False),
-    Binding("alt+down,j", "cursor(1)", "next panel", id="panel.next", show=False),
+    Binding("alt+up,k", "cursor(-1)", "previous panel or message", id="panel.previous", show=False),
+    Binding("alt+down,j", "cursor(1)", "next panel or message", id="panel.next", show=False),
     Binding("up", "line(-1)", "line up", id="conversation.up", show=False),
     Binding("down", "line(1)", "line down", id="conversation.down", show=False),
     Binding("pageup", "page(-1)", "page up", id="conversation.page_up", show=False),

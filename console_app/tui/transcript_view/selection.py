@@ -9,6 +9,8 @@ from rich.style import Style
 from textual.selection import Selection
 from textual.strip import Strip
 
+from console_app.tui.transcript_view.panel_frame import FramedRows
+from console_app.tui.widgets.joined import Joined
 from console_app.tui.widgets.lines import Line
 
 ROWS_A_BLOCK = 1 << 24  # a selection's y is the block's position times this, plus the line in the block
@@ -53,10 +55,15 @@ def selected_text(selection: Selection, count: int, lines_of: Callable[[int], Se
     last = selection.end.y // ROWS_A_BLOCK if selection.end is not None else count - 1
     out: list[str] = []
     for index in range(max(first, 0), min(last, count - 1) + 1):
-        for place, line in enumerate(lines_of(index)):
-            y = index * ROWS_A_BLOCK + place
-            if selection.get_span(y) is None:
+        lines, top = lines_of(index), index * ROWS_A_BLOCK
+        low = selection.start.y - top if selection.start is not None and index == first else 0
+        high = selection.end.y - top + 1 if selection.end is not None and index == last else len(lines)
+        for place in range(max(low, 0), min(high, len(lines))):
+            y = top + place
+            if out and selection.get_span(y) == (0, -1) and (said := _said(lines, place)) is not None:
+                out += said
                 continue
+            line = lines[place]
             span = span_in(line, selection, y)
             if span is None and line.end > line.start and line.joint == "\n" and not out:
                 continue
@@ -67,3 +74,14 @@ def selected_text(selection: Selection, count: int, lines_of: Callable[[int], Se
             out.append(line.text[span[0] : span[1]].rstrip() if span and line.joint == "\n" else
                        line.text[span[0] : span[1]] if span else "")  # fmt: skip
     return "".join(out)
+
+
+def _said(lines: Sequence[Line], place: int) -> tuple[str, str] | None:
+    """What stands before a line of a long result, and its text, without painting it; None: it is not such a line."""
+    if not isinstance(lines, Joined):
+        return None
+    part, inside = lines.part_at(place)
+    if not isinstance(part, FramedRows) or (said := part.said(inside)) is None:
+        return None
+    text, joint = said
+    return joint, text.rstrip() if joint == "\n" else text

@@ -3,17 +3,21 @@ beyond which its own place is. It covers one line of what scrolls."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from console_app.tui.transcript_view.block import Block
 from console_app.tui.transcript_view.block_list import BlockList
 
-LOWEST_VIEW = 4  # lines of a view that can spare one
+LOWEST_VIEW = 4  # lines of a view that can spare one while something in it is selected
 
 
 class StuckLine:
-    """Which block has its line at an edge, and in which line of the view. Told of blocks that may stick by `watch`."""
+    """Which block has its line at an edge, and in which line of the view. Told of blocks that may stick by `watch`.
+    `is_in_use` is whether the view has the keys."""
 
-    def __init__(self, blocks: BlockList) -> None:
+    def __init__(self, blocks: BlockList, is_in_use: Callable[[], bool]) -> None:
         self._list = blocks
+        self._is_in_use = is_in_use
         self._watched: dict[Block, None] = {}
         self.block: Block | None = None
         self.row = 0
@@ -25,7 +29,7 @@ class StuckLine:
     def row_at(self, top: int, height: int) -> int | None:
         """The line of the view that would be covered if `top` were its first; None: its own place is in view."""
         block = self._candidate()
-        if block is None or height < LOWEST_VIEW:
+        if block is None or height < (LOWEST_VIEW if self._is_in_use() else 1):
             return None
         line = self._list.top_of(block) + block.gap
         return 0 if line < top else height - 1 if line >= top + height else None

@@ -56,8 +56,10 @@ class ThoughtBlock(Block):
         return [framed(row, width, palette, [*left, pad if n else name]) for n, row in enumerate(rows)]
 
     def _rows(self, room: int, palette: Palette) -> list[Row]:
-        """As Markdown; a text so long that it is no thought any more as it is written."""
-        if len(self.text) > LONG:
-            return [row for line in self.text.split("\n") for row in wrap([(clean(line), palette.muted)], room)]
-        text = mend(self.text) if self._growing else self.text
-        return MarkdownRows(room, palette.quiet).render(parser().parse(text))
+        """As Markdown; a text so long that it is no thought any more, or of nothing but marks, as it is written."""
+        if len(self.text) <= LONG:
+            text = mend(self.text) if self._growing else self.text
+            rows = MarkdownRows(room, palette.quiet).render(parser().parse(text))
+            if self._growing or any(piece.strip() for row in rows for piece, _ in row.pieces):
+                return rows
+        return [row for line in self.text.split("\n") for row in wrap([(clean(line), palette.muted)], room)]

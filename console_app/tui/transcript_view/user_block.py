@@ -24,6 +24,8 @@ WHILE_IT_RAN = "while it ran: "
 class UserBlock(Block):
     """A message of the user. Long ones are folded; attachments open with it."""
 
+    is_stop = True
+
     def __init__(self, text: str, *, steered: bool = False) -> None:
         super().__init__()
         self.text = text
@@ -37,7 +39,6 @@ class UserBlock(Block):
         """The message as it was sent: `source` is the command that had a server write the text."""
         self.text, self.attachments, self.source = text, attachments, source
         self.opens = _is_long(text) or bool(attachments)
-        self.is_stop = bool(attachments or source)
         self.touch()
 
     @property
@@ -82,7 +83,8 @@ class UserBlock(Block):
         if self.steered and rows:
             first = [(WHILE_IT_RAN, ground.muted), *rows[0].pieces]
             rows[0] = Row(first, rows[0].joint, rows[0].gutter + len(WHILE_IT_RAN))
-        left = bar(width, "▌", ground.secondary if self.selected else ground.primary, ground.base)
+        edge, style = ("█", ground.secondary) if self.selected else ("▌", ground.primary)
+        left = bar(width, edge, style, ground.base)
         for row in rows:
             row.fill = ground.base
         return [framed(row, width, palette, left) for row in rows]

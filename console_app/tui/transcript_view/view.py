@@ -12,11 +12,10 @@ from textual.geometry import Offset
 from textual.message import Message
 
 from console_app.domain.events import Level
-from console_app.domain.safe_text import one_line
 from console_app.domain.steady_time import steady_time
 from console_app.domain.tools import Artifact
 from console_app.domain.transcript_parts import CallView
-from console_app.tui.terminal.key_names import writes_text
+from console_app.tui.terminal.key_names import LEAVES, nothing_here, writes_text
 from console_app.tui.transcript_view.block import Block
 from console_app.tui.transcript_view.block_scroll import BlockScroll
 from console_app.tui.transcript_view.call_block import PROVIDERS_OWN, CallBlock
@@ -29,7 +28,6 @@ from console_app.tui.transcript_view.panel_keys import KEYS
 from console_app.tui.transcript_view.results.json_tree import FOLD_META
 
 Action = Literal["cancel", "retry", "edit", "inspect", "extend", "send", "retry_all"]
-ESCAPE = "esc goes to the prompt"
 
 
 class ConversationView(BlockScroll, can_focus=True):
@@ -151,8 +149,10 @@ class ConversationView(BlockScroll, can_focus=True):
         if not self._is_seen(at := self._list.top_of(block) + line):
             self._scroll_by_hand(at - self.size.height // 3)
 
-    def put_on_top(self, block: Block) -> None:
-        """Scrolls a block's first line to the top, as far as there is something below it."""
+    def go_to_turn(self, block: Block) -> None:
+        """Takes the focus and selects the message that a turn begins with, its first line at the top, as far as there
+        is something below it."""
+        self._enter(block)
         self._scroll_by_hand(self._list.top_of(block) + block.gap)
 
     def _is_seen(self, line: int) -> bool:
@@ -166,15 +166,15 @@ class ConversationView(BlockScroll, can_focus=True):
         self._select(block)
         return True
 
-    def _select(self, block: Block | None) -> None:
+    def _select(self, block: Block | None, *, by_key: bool = True) -> None:
         if block is not None:
-            self._put_cursor(block)
+            self._put_cursor(block, by_key=by_key)
             if self._list.width:
                 self._flush()  # folded, it had no line
                 self._show(block)
 
-    def _put_cursor(self, block: Block | None) -> None:
-        for one in (self._cursor.put(block), block):
+    def _put_cursor(self, block: Block | None, *, by_key: bool = False) -> None:
+        for one in (self._cursor.put(block, by_key=by_key), block):
             if one is not None:
                 self._mark(one)
         self.refresh_bindings()
@@ -247,7 +247,7 @@ class ConversationView(BlockScroll, can_focus=True):
         """What is selected is forgotten when the focus goes, unless only the terminal's window lost it."""
         super().watch_has_focus(value)
         if value:
-            self._select(self.cursor)
+            self._select(self.cursor, by_key=False)
             self.call_later(self._arrive)  # behind the mouse press that may have brought the focus
             return
         if self.cursor is not None:
@@ -268,9 +268,9 @@ class ConversationView(BlockScroll, can_focus=True):
             return
         event.stop()
         if self.cursor is None:
-            why = f"Nothing is selected. alt+up goes to the newest calls, {ESCAPE}."
+            why = f"Nothing is selected. alt+up goes to the newest calls, {LEAVES}."
         else:
-            why = f"{one_line(event.character or event.key, 20)} does nothing here now. {ESCAPE}."
+            why = nothing_here(event)
             if isinstance(self.cursor, CallBlock) and self.cursor.call.origin == "provider":
                 why = f"{PROVIDERS_OWN} {why}"
         self.post_message(self.Refused(why))
@@ -281,7 +281,7 @@ class ConversationView(BlockScroll, can_focus=True):
 
     # ---------------------------------------------------------------- actions
 
-    def action_toggle_block(self) -> None:
+    def action_toggle_block(self, _: str) -> None:
         """Opens or folds the block under the cursor."""
         if (block := self._acts_on()) is not None and block.opens:
             self.turn_block(block)

@@ -12,10 +12,10 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Button, Static
 
 from console_app.domain.safe_text import one_line
+from console_app.tui.widgets.dialog import Dialog
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class ConfirmChoice:
     value: str
 
 
-class Confirm(ModalScreen[str | None]):
+class Confirm(Dialog[str | None]):
     """Asks `question`; gives the value of an answer, or None for Escape."""
 
     CSS_PATH = Path(__file__).with_name("dialog.tcss")  # whole: subclasses stand in other folders

@@ -47,7 +47,7 @@ class KeyHints(Widget):
     def _shown(self) -> Sequence[tuple[str, Binding]]:
         """One entry an action: several keys of one binding show the first of them. Under a dialog they stand as they
         were: what an action of the screen means is asked of the screen that is in front."""
-        if not self.screen.is_current:
+        if not self.screen.is_active:
             return self._last
         seen: dict[str, tuple[str, Binding]] = {}
         for active in self.screen.active_bindings.values():

@@ -58,7 +58,7 @@ def key_lines(
     key, word = (f"bold {accent}", "$foreground") if counts else ("$muted", "$muted")
     pieces = [Content.styled(k, key) + Content.styled(f" {w}", word) for k, w in pairs]
     if clicks:
-        pieces = [_pressing(k, piece) for (k, _), piece in zip(pairs, pieces, strict=True)]
+        pieces = [pressing(k, piece) for (k, _), piece in zip(pairs, pieces, strict=True)]
     total = sum(piece.cell_length for piece in pieces)
     gap = GAP if total + GAP * (len(pieces) - 1) <= width else 2
     lines: list[Content] = []
@@ -70,7 +70,7 @@ def key_lines(
     return lines
 
 
-def _pressing(key: str, piece: Content) -> Content:
-    """The piece with its key; what stands for several keys presses none."""
+def pressing(key: str, piece: Content) -> Content:
+    """The piece with the key that a click on it presses; what stands for several keys presses none."""
     name = key if len(key) == 1 else NAMED.get(key)
     return piece.stylize(Style.from_meta({KEY: name})) if name else piece

@@ -12,11 +12,11 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from console_app.domain.safe_text import one_line
+from console_app.tui.widgets.dialog import Dialog
 from console_app.tui.widgets.fuzzy import best
 from console_app.tui.widgets.list_keys import list_keys, move_highlight
 
@@ -31,7 +31,7 @@ class Choice:
     about: str = ""
 
 
-class PickList(ModalScreen[str | None]):
+class PickList(Dialog[str | None]):
     """Typing filters, arrows move, Enter picks, Escape leaves with None.
 
     With `free_text` what was typed is a result of its own where nothing fits; with `told` what is said of a choice is

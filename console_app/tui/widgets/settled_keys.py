@@ -2,7 +2,8 @@
 
 A key that decides something counts when nothing has changed for half a second, and no other key comes right behind it.
 So what is typed in one go, repeated by a held key or pasted by a terminal decides nothing, and each key that came too
-early begins the half second anew: a key held for a minute approves what it was pressed for, and nothing after.
+early begins the half second anew: a key held for a minute approves what it was pressed for, and nothing after. Your own
+way from row to row takes half of that: enough that `ja` typed as a word allows nothing.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Callable
 from typing import Generic, TypeVar
 
 SETTLE = 0.5  # seconds without a change before a key counts
+MOVED = 0.25  # seconds after you went to another row: slower than words are typed, faster than rows are read
 ALONE = 0.15  # seconds without another key behind it: slower than held keys repeat, faster than people answer
 
 T = TypeVar("T")
@@ -39,6 +41,11 @@ class SettledKeys(Generic[T]):
     def changed(self) -> None:
         """What is to be decided has changed: no key of before counts for it."""
         self._since = self._clock()
+        self._held = None
+
+    def moved(self) -> None:
+        """You went to another row, where nothing changed but what is selected."""
+        self._since = max(self._since, self._clock() - SETTLE + MOVED)
         self._held = None
 
     def pressed(self) -> None:

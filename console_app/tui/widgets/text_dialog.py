@@ -6,25 +6,21 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import ClassVar
 
-from textual import getters
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
 
+from console_app.tui.widgets.dialog import Dialog
 from console_app.tui.widgets.text_view import TextView
-from console_app.tui.widgets.typed_app import typed_app
 
 
-class TextDialog(ModalScreen[None]):
+class TextDialog(Dialog[None]):
     """Shows what `read` gives, from the end on with `at_end`; with `every` it is read again each so many seconds."""
 
     CSS_PATH = Path(__file__).with_name("dialog.tcss")  # whole: subclasses stand in other folders
     DEFAULT_CLASSES = "dialog -tall"
     AUTO_FOCUS = "TextView"
-
-    app = getters.app(typed_app)
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q", "leave", "close", id="text.close"),

@@ -66,7 +66,7 @@ async def test_files_of_a_resource_that_was_attached_open_too(
         await shown.put("look at @notes:note://picture")
         await shown.pilot.press("enter")
         await shown.see("image/png · 8 B · saved")
-        await shown.pilot.press("tab", "f")
+        await shown.pilot.press("alt+pageup", "f")
         await shown.until(lambda: log.exists() and log.read_text().strip().endswith("picture.png"))
 
 

@@ -127,7 +127,7 @@ async def test_what_changed_is_asked_about_and_only_that_starts_again(tmp_path: 
         assert [choice.path for choice in place.reloaded] == [place.file]
 
         await place.reload()  # the second time there is nothing to do
-        await place.reads("nothing that counts has changed")
+        await place.reads("no server has changed")
         assert place.begun("two") == 2
 
 
@@ -199,6 +199,6 @@ async def test_what_is_written_from_here_is_no_news(tmp_path: Path) -> None:
         await place.pilot.press("escape")
         await until(place.pilot, lambda: len(place.pilot.app.screen_stack) == 1)
         await place.reload()
-        await place.reads("nothing that counts has changed")
+        await place.reads("no server has changed")
         assert "/reload reads it." not in place.text
         assert place.begun("five") <= 1

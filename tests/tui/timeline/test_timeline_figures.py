@@ -128,6 +128,9 @@ def test_the_files_say_what_the_screen_says(tmp_path: Path) -> None:
     assert (first.name, export.write(turn, START + 9, "svg", tmp_path).name) == ("timeline-1.svg", "timeline-1-2.svg")
     drawing = ElementTree.fromstring(first.read_text())
     assert sum("runs 2.8 s" in (title.text or "") for title in drawing.iter("{http://www.w3.org/2000/svg}title")) == 1
+    bars = [one for one in drawing.iter("{http://www.w3.org/2000/svg}rect") if len(one)]
+    squares = [one for one in drawing.iter("{http://www.w3.org/2000/svg}rect") if one.get("width") == "12"]
+    assert {bar.get("fill") for bar in bars} <= {square.get("fill") for square in squares}, "the legend has each colour"
 
 
 def test_what_tells_calls_apart_comes_before_what_is_common() -> None:

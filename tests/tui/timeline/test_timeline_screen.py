@@ -52,6 +52,20 @@ async def test_wall_and_summed_time_and_each_phase_are_told(tmp_path: Path) -> N
         await see(pilot, "no news for 2 s")
 
 
+async def test_at_80_columns_how_long_it_ran_is_said_whole_and_what_took_no_time_is_not(tmp_path: Path) -> None:
+    told = Told()
+    told.begin(0, "Look")
+    call = told.call("weather.forecast", {"city": "Oslo"}, 1.0, 1.076)
+    told.wait(call, 1.0764, 6.2)
+    told.run(call, 6.2004, 9.3)
+    told.end(10)
+    async with console(tmp_path, told).run_test(size=(80, 24)) as pilot:
+        await pilot.press("ctrl+t")
+        await see(pilot, "arguments 76 ms · ")
+        await see(pilot, "run 3.1 s")
+        assert "queue 0 ms" not in seen(pilot.app)
+
+
 async def test_zoom_and_pan_stay_within_the_turn(tmp_path: Path) -> None:
     console_app = console(tmp_path, weather())
     async with console_app.run_test(size=(120, 24)) as pilot:
@@ -71,9 +85,9 @@ async def test_earlier_turns_are_a_key_away(tmp_path: Path) -> None:
     console_app = console(tmp_path, told, 30)
     async with console_app.run_test(size=(120, 24)) as pilot:
         await pilot.press("ctrl+t")
-        await see(pilot, "turn 2 (2 of 2) · and the ferries?")
+        await see(pilot, "turn 2 · 1 earlier · and the ferries?")
         await pilot.press("left_square_bracket")
-        await see(pilot, "turn 1 (1 of 2)")
+        await see(pilot, "turn 1 · 1 later")
         await pilot.press("right_square_bracket", "right_square_bracket")
         await see(pilot, "· next")
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rich.style import Style
 
 from console_app.domain.tools import Artifact, CallState, Outcome
 from console_app.domain.transcript_parts import BatchView, CallView, GrowingText, LogLine
@@ -24,6 +25,7 @@ from console_app.tui.transcript_view.notice_blocks import NoticeBlock, TurnEndBl
 from console_app.tui.transcript_view.text_page import TextPage
 from console_app.tui.transcript_view.thought_block import ThoughtBlock
 from console_app.tui.transcript_view.user_block import UserBlock
+from console_app.tui.widgets.lines import crop
 from console_app.tui.widgets.palette import build_palette, contrast
 from tests.tui.transcript_view.scenes import PALETTE, START, text_of
 
@@ -92,6 +94,13 @@ def test_what_you_declined_is_neutral_and_what_failed_is_in_the_error_colour(out
 
     assert PALETTE.error in inks(Outcome.FAILED)
     assert PALETTE.error not in inks(outcome)
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_of_a_framed_call_that_never_ran_its_line_begins_with_what_came_of_it(width: int) -> None:
+    call = a_call(CallState.FINISHED, outcome=Outcome.DENIED, content="The user denied this call.")
+    call.started_at, call.error = None, None
+    assert re.search(r"│ by you +│", shown(panel(call), width))
 
 
 def test_a_running_panel_shows_percent_count_and_newest_line() -> None:
@@ -452,6 +461,23 @@ def test_rows_are_told_apart_and_the_result_has_a_third(
             assert text.count("x") >= (width - 5) // 3 - 1, "the result"
 
 
+@pytest.mark.parametrize("width", [60, 80, 120, 200])
+def test_the_first_call_that_runs_moves_no_column_of_the_others(width: int) -> None:
+    calls = [a_call(CallState.WAITING) for _ in range(6)]
+    for n, call in enumerate(calls):
+        call.id, call.server, call.started_at = f"call_{n}", ("files", "workshop")[n % 2], None
+        call.arguments = {"i": n, "text": "x" * 40}
+    group = CallGroup(BatchView(calls))
+    group.room = 6
+    waits = CallBlock(calls[1], group)
+    before = shown(waits, width)
+    assert "needs approval" in before
+    calls[0].state, calls[0].started_at = CallState.RUNNING, START
+    group.changed()
+    waits.touch()
+    assert shown(waits, width).rstrip(" ╍┈─") == before.rstrip(" ╍┈─")
+
+
 def test_what_waits_for_a_person_is_not_counted_as_saved() -> None:
     calls = [a_call(CallState.FINISHED, outcome=Outcome.SUCCEEDED) for _ in range(3)]
     for call in calls:  # each asks you for a minute and a half while it runs, all at the same time
@@ -459,3 +485,9 @@ def test_what_waits_for_a_person_is_not_counted_as_saved() -> None:
         call.waits.append((START + 1, START + 91))
     group = CallGroup(BatchView(calls, wall_ms=92_000, summed_ms=276_000))
     assert shown(BatchBlock(group), 120).strip() == "3 calls · 3 done · 2.0 s · 4.0 s faster than sequential"
+
+
+def test_what_was_cut_before_is_not_cut_with_a_second_ellipsis() -> None:
+    plain = Style()
+    assert crop([("abcd… and more", plain)], 6) == [("abcd…", plain)]
+    assert crop([("abc…", plain), ("def", plain)], 4) == [("abc", plain), ("…", plain)]

@@ -40,12 +40,42 @@ def test_a_text_ends_the_same_however_it_was_cut_into_tokens(text: str, cuts: li
     assert text_of(pieces) == text_of(markdown_lines(MarkdownStream(text, final=True), width))
 
 
+@pytest.mark.parametrize("text", ["```\na\0b\n```\nc\0d\n", "a\n\r[x]: http://y.z\n\n[x]", " ```\n\tn\n```\ne"])
+def test_what_once_ended_otherwise_ends_the_same_however_it_was_cut(text: str) -> None:
+    whole = text_of(markdown_lines(MarkdownStream(text, final=True)))
+    assert text_of(markdown_lines(fed(text, [1] * len(text), 60))) == whole
+
+
 @settings(max_examples=200, deadline=None)
 @given(documents, st.integers(1, 30))
 def test_every_line_has_its_width_and_nothing_that_steers_a_terminal(text: str, width: int) -> None:
     for line in markdown_lines(fed(text, [5] * 8, width), width):
         assert sum(segment.cell_length for segment in line) == width
         assert not [char for char in line.text if unicodedata.category(char) in ("Cc", "Cs") or char == "\u202e"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[x]: https://y.z",
+        "[^1]: foot",
+        "&nbsp;",
+        "#",
+        ">",
+        "```\n```",
+        "[a]: b\n[c]: d",
+        "<!-- no -->",
+        "\u200b",
+        "***",
+    ],
+)
+def test_an_answer_of_nothing_but_marks_is_seen_as_it_was_written(text: str) -> None:
+    seen = text_of(markdown_lines(fed(text, [1] * 40, 60), 60))
+    assert seen.strip()
+    assert seen == text_of(markdown_lines(MarkdownStream(text, final=True), 60))
+    for hidden in ("https://y.z", "foot", "&nbsp;", "b", "d"):
+        assert hidden not in text or hidden in seen
+    assert not text_of(markdown_lines(MarkdownStream(" \n\n", final=True), 60)).strip()
 
 
 @pytest.mark.parametrize(

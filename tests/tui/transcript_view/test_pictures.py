@@ -244,7 +244,7 @@ async def test_it_comes_by_itself_and_again_in_another_width(tmp_path: Path, mon
         told(app, "chart.png")
         app.view.focus()
         await painted(pilot)
-        await pilot.press("alt+up", "o")
+        await pilot.press("alt+pageup", "o")
         await until(pilot, lambda: "▀" * 53 in "\n".join(screen_lines(app)))
         await pilot.resize_terminal(48, 40)
         await until(pilot, lambda: max(line.count("▀") for line in screen_lines(app)) in range(30, 42))
@@ -264,7 +264,7 @@ async def test_no_color_draws_nothing(tmp_path: Path, monkeypatch: pytest.Monkey
         told(app, "chart.png")
         app.view.focus()
         await painted(pilot)
-        await pilot.press("alt+up", "o")
+        await pilot.press("alt+pageup", "o")
         if colours:
             await until(pilot, lambda: "▀" in "\n".join(screen_lines(app)))
         await until(pilot, lambda: ("f opens it" in "\n".join(screen_lines(app))) is not colours)
@@ -306,7 +306,7 @@ def test_a_picture_of_a_drawn_picture(snap_compare: object, tmp_path: Path, monk
         told(app, "chart.png")
         app.view.focus()
         await painted(pilot)
-        await pilot.press("alt+up", "o")
+        await pilot.press("alt+pageup", "o")
         await until(pilot, lambda: "▀" * 53 in "\n".join(screen_lines(app)))
         await painted(pilot)
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from console_app.domain.tools import CallState, Outcome
 from console_app.tui.transcript_view.call_block import CallBlock
+from console_app.tui.transcript_view.copies import copies_of
 from console_app.tui.transcript_view.results.diff import diff_stat
 from console_app.tui.transcript_view.results.kind import kind_of
 from console_app.tui.transcript_view.results.saying_the_same import says_the_same
@@ -56,6 +57,15 @@ def ink_of(block: CallBlock, part: str, width: int = 100) -> Any:
         ("Wrote 40 bytes to main.py\nand made its folder", {"path": "main.py", "content": PYTHON}, "text"),
         (PYTHON, {}, "text"),
         (json.dumps(RECORDS), {}, "table"),
+        (
+            "\n".join(json.dumps(one, indent=2) for one in RECORDS),
+            {},
+            "table",
+        ),  # a list, a block of text for each of it
+        ("\n".join(json.dumps(one) for one in RECORDS) + "\n", {"path": "things.jsonl"}, "table"),
+        ('{"a": {"deep": 1}}\n{"a": 2}', {}, "json"),
+        ('{"a": 1} and more', {}, "text"),
+        ('{"a": 1}\n[2]', {}, "text"),
         (json.dumps({"columns": ["a", "b"], "rows": [[1, 2]]}), {}, "table"),
         (json.dumps({"items": [1, 2, {"deep": [3]}]}), {}, "json"),
         ("id,name,price\n1,nut,0.5\n2,bolt,0.7\n", {}, "table"),
@@ -168,6 +178,15 @@ def test_an_error_shows_its_first_line_whole() -> None:
     content = f"Tool execution failed: {error}\n  at one\n  at two\n"
     block = finished(content, outcome=Outcome.FAILED, error=error)
     assert error in shown(block, 110)
+    block.toggle()
+    assert "Tool execution failed" not in shown(block, 110), "that is told the model"
+
+
+def test_of_an_error_its_own_words_are_shown_not_those_before_every_error() -> None:
+    error = "Error executing tool report: the disk is full"
+    text = shown(finished(f"Tool execution failed: {error}", outcome=Outcome.FAILED, error=error), 80)
+    assert "the disk is full" in text
+    assert "executing" not in text
 
 
 def test_json_folds_by_key_and_every_node_by_itself() -> None:
@@ -289,3 +308,17 @@ async def test_keys_and_clicks_fold_and_show_raw() -> None:
         await until(pilot, lambda: any("as it came" in line for line in screen_lines(app)))
         await pilot.press("v")
         await until(pilot, lambda: not any("as it came" in line for line in screen_lines(app)))
+
+
+def test_a_coloured_result_shows_its_escapes_raw() -> None:
+    """The raw key is there for it, the marks are seen, and what is found in it is what is seen either way."""
+    block = opened("\x1b[31mred\x1b[0m 31")
+    assert "red 31" in shown(block)
+    assert "raw" in block.detail.keys
+    assert block.detail.texts()[-1] == "red 31"
+    block.detail.press("raw")
+    block.touch()
+    assert "␛[31mred␛[0m 31" in shown(block)
+    assert block.detail.texts()[-1] == "␛[31mred␛[0m 31"
+    assert copies_of(block)[0].about.endswith("red 31")
+    assert "\x1b[31m" in copies_of(block)[0].text

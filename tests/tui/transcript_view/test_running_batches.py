@@ -101,6 +101,45 @@ async def test_as_many_are_counted_as_folded_whatever_room_there_is() -> None:
             assert f"+ {60 - shown} running" in text, text
 
 
+async def test_nothing_is_unaccounted_for_in_a_view_of_a_few_lines() -> None:
+    """As a large board leaves it: what the counts would stand on is counted under them."""
+    app = TinyApp()
+    async with app.run_test(size=(80, 24)) as pilot:
+        ids = many(app, 8, running=2)
+        app.story.finish(ids[0], 1.0)
+        heights: set[int] = set()
+        for height in range(12, 2, -1):
+            await pilot.resize_terminal(80, height)
+            await painted(pilot)
+            text = seen(app)
+            heights.add(app.view.size.height)
+            assert "8 calls · 1 running" in text
+            if fold := re.search(r"\+ (.*)  o show", text):
+                counts = [int(count) for count in re.findall(r"(\d+) [a-z]", fold[1])]
+                assert sum(counts) + len(re.findall(r"\bi=\d", text)) == 8, text
+        assert {1, 2, 3} < heights
+
+
+async def test_a_state_that_nothing_is_in_any_more_says_so_and_how_all_are_seen() -> None:
+    app = TinyApp()
+    async with app.run_test(size=(80, 24)) as pilot:
+        ids = many(app, 3, running=3)
+        await painted(pilot)
+        app.view.focus()
+        await pilot.press("end", "t")
+        await painted(pilot)
+        assert "only running · all calls are shown" in seen(app)
+        for call_id in ids:
+            app.story.finish(call_id, 1.0)
+        app.story.send(ev.BatchFinished, 1, calls=3, wall_ms=1000, summed_ms=3000)
+        await painted(pilot)
+        assert re.search("only running: none now · .*3 done|only running: none now · .*2 done", seen(app)), seen(app)
+        assert "o show all" in seen(app)
+        await pilot.press("t")
+        await painted(pilot)
+        assert "only" not in seen(app)
+
+
 async def test_failed_calls_stay_in_sight_and_done_ones_are_counted() -> None:
     app = TinyApp()
     async with app.run_test(size=(100, 24)) as pilot:
@@ -267,3 +306,28 @@ async def test_a_batch_that_ended_before_it_could_be_seen_is_as_one_that_was(kin
             await painted(pilot)
             assert "12 calls · 12 done" in seen(app)
             assert all(f"i={number} " in seen(app) for number in range(12))
+
+
+async def test_the_line_above_names_what_became_of_calls_before_it_says_what_was_saved() -> None:
+    app = TinyApp()
+    async with app.run_test(size=(80, 24)) as pilot:
+        app.story.turn()
+        ids = [app.story.call(n, started=0.0, i=n) for n in range(8)]
+        ends = (Outcome.FAILED, Outcome.INVALID, Outcome.CANCELLED, Outcome.DENIED)
+        for call_id, outcome in zip(ids, ends, strict=False):
+            app.story.finish(call_id, 5.0, outcome=outcome)
+        for call_id in ids[4:]:
+            app.story.finish(call_id, 5.0)
+        app.story.send(ev.BatchFinished, 6, calls=8, wall_ms=6000, summed_ms=17000)
+        await painted(pilot)
+        head = next(line for line in screen_lines(app) if "8 calls" in line)
+        assert "4 done · 1 failed · 1 invalid · 1 cancelled · 1 denied" in head
+
+
+async def test_a_row_that_says_running_in_a_word_says_it_once() -> None:
+    app = TinyApp()
+    async with app.run_test(size=(120, 40)) as pilot:
+        many(app, 12, running=12)
+        await painted(pilot)
+        rows = [line for line in screen_lines(app) if "i=3" in line]
+        assert [row.count("running") for row in rows] == [1], rows

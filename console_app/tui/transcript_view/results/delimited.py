@@ -5,16 +5,18 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice
 from pathlib import PurePosixPath
 
 _SUFFIXES = {".csv": ",;", ".tsv": "\t", ".tab": "\t"}
 _LOOKED_AT = 20  # lines that decide what it is
+_FEW = 2000  # rows up to which no more is read than is asked for
 _LONGEST_NAME = 40  # characters of a column's name
 _MOST_COLUMNS = 40
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Delimited:
     """A text, and what stands between its fields."""
 
@@ -28,14 +30,22 @@ class Delimited:
 
     @property
     def count(self) -> int:
-        """How many rows there are under the first line; a field of several lines counts as so many."""
+        """How many rows there are under the first line."""
+        if '"' in self.text:  # a field may have several lines
+            return max(len(self._all) - 1, 0)
         return max(self.text.rstrip("\n").count("\n"), 0)
 
     def rows(self, first: int, last: int) -> list[list[str]]:
         """Cells of rows `first` to before `last`."""
         return self._read(first + 1, last + 1)
 
+    @cached_property
+    def _all(self) -> list[list[str]]:
+        return list(csv.reader(_lines(self.text.rstrip("\n")), delimiter=self.mark))
+
     def _read(self, first: int, last: int) -> list[list[str]]:
+        if last > _FEW:
+            return self._all[first:last]
         return list(islice(csv.reader(_lines(self.text), delimiter=self.mark), first, last))
 
 

@@ -89,21 +89,17 @@ def stat_pieces(stat: DiffStat, palette: Palette) -> list[Piece]:
     return [(f"+{stat.added:,}", palette.success), (" ", palette.base), (f"-{stat.removed:,}", palette.error)]
 
 
-def diff_rows(reader: DiffReader, lines: list[str], width: int, palette: Palette) -> list[Row]:
-    """The next lines that a reader goes through, as rows; the number before a line is not copied."""
-    rows: list[Row] = []
+def diff_row(kind: str, number: int, line: str, width: int, palette: Palette) -> list[Row]:
+    """A line that a reader said this of, as rows; the number before it is not copied."""
     inks: dict[str, Style] = {"+": palette.success, "-": palette.error, "@": palette.secondary, "#": palette.muted}
-    numbered = width >= 40
-    for line in lines:
-        kind, number = reader.read(line)
-        ink = inks.get(kind, palette.base)
-        if kind == "#" and line.startswith(("+++ ", "diff ")):
-            ink = palette.strong
-        pieces: list[Piece] = [(clean(line), ink)] if line else []
-        if not numbered:
-            rows += chop(pieces, max(width, 1))
-            continue
-        for place, row in enumerate(chop(pieces, max(width - NUMBER - 1, 1))):
-            lead = f"{number or '':>{NUMBER}} " if place == 0 else " " * (NUMBER + 1)
-            rows.append(Row([(lead, palette.muted), *row.pieces], row.joint, NUMBER + 1))
+    ink = inks.get(kind, palette.base)
+    if kind == "#" and line.startswith(("+++ ", "diff ")):
+        ink = palette.strong
+    pieces: list[Piece] = [(clean(line), ink)] if line else []
+    if width < 40:
+        return chop(pieces, max(width, 1))
+    rows: list[Row] = []
+    for place, row in enumerate(chop(pieces, max(width - NUMBER - 1, 1))):
+        lead = f"{number or '':>{NUMBER}} " if place == 0 else " " * (NUMBER + 1)
+        rows.append(Row([(lead, palette.muted), *row.pieces], row.joint, NUMBER + 1))
     return rows

@@ -106,24 +106,27 @@ class JsonTree:
         yield TreeLine(f"{'  ' * len(path)}{end}{comma}")
 
 
-def tree_rows(tree: JsonTree, limit: int, width: int, palette: Palette) -> list[Row]:
-    """The first lines of a tree as rows. The marks stand left of it and are not copied; a click on a line that has one
-    turns it."""
-    rows: list[Row] = []
-    for line in tree.lines[:limit]:
-        text = line.text
-        if len(text) > LONGEST_LINE:
-            text = f"{text[:LONGEST_LINE]} … {size(len(text) - LONGEST_LINE)} more on this line"
-        pieces = json_view.paint(text, palette)
-        mark, ink = "  ", palette.muted
-        if line.path is not None:
-            mark = _MARKS[line.open]
-            meta = Style(meta={FOLD_META: (tree.name, line.path)})
-            ink = palette.accent + meta
-            pieces = [(part, style + meta) for part, style in pieces]
-        for place, row in enumerate(chop(pieces, max(width - 2, 1))):
-            rows.append(Row([(mark if place == 0 else "  ", ink), *row.pieces], row.joint, 2))
-    return rows
+def shown_text(line: TreeLine) -> str:
+    """The text of a line, cut where it is too long."""
+    text = line.text
+    if len(text) <= LONGEST_LINE:
+        return text
+    return f"{text[:LONGEST_LINE]} … {size(len(text) - LONGEST_LINE)} more on this line"
+
+
+def tree_rows(tree: JsonTree, line: TreeLine, width: int, palette: Palette) -> list[Row]:
+    """A line of a tree as rows. The mark left of it is not copied; a click on a line that has one turns it."""
+    pieces = json_view.paint(shown_text(line), palette)
+    mark, ink = "  ", palette.muted
+    if line.path is not None:
+        mark = _MARKS[line.open]
+        meta = Style(meta={FOLD_META: (tree.name, line.path)})
+        ink = palette.accent + meta
+        pieces = [(part, style + meta) for part, style in pieces]
+    return [
+        Row([(mark if place == 0 else "  ", ink), *row.pieces], row.joint, 2)
+        for place, row in enumerate(chop(pieces, max(width - 2, 1)))
+    ]
 
 
 def _children(value: Any) -> list[Any]:

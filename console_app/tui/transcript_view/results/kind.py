@@ -24,6 +24,7 @@ _STARTS = ("offset", "start", "start_line", "startline", "line_start", "from_lin
 _NUMBERED = re.compile(r"\s*\d+[\t│|:→][^\n]*\n\s*\d+[\t│|:→]")
 _FENCED = re.compile(r"\s*(`{3,})([\w+#.-]*)[^\n`]*\n(.*?)\n?\1\s*\Z", re.DOTALL)
 _RESOURCE = re.compile(r"\[resource (\S+)\]\n")
+_SPACE = re.compile(r"\s+")
 _HEADING = re.compile(r"^#{1,4} \S", re.MULTILINE)
 _FENCE = re.compile(r"^(```|~~~)", re.MULTILINE)
 _MARKS = (  # beside headings and fences, what prose in Markdown has
@@ -40,7 +41,7 @@ _TABLE = _MARKS[-1]
 class ResultKind:
     """What a text is. `text` is it without what only wraps it; `language` is pygments' name for it, `name` for people;
     `value` is what JSON came to, or the rows of a table; `first` the number of a source's first line, 0 where its lines
-    have none of ours."""
+    have none of ours; `styled` whether escapes are its colours, or are seen."""
 
     kind: KindName
     text: str
@@ -48,6 +49,7 @@ class ResultKind:
     title: str = ""
     value: Any = None
     first: int = 1
+    styled: bool = True
 
 
 def kind_of(content: str, arguments: Mapping[str, Any] | None) -> ResultKind:
@@ -98,8 +100,30 @@ def _json(text: str) -> Any:
         return None
     try:
         return json.loads(text)
+    except json.JSONDecodeError as error:
+        return _objects(text) if error.msg == "Extra data" else None
     except (ValueError, RecursionError):
         return None
+
+
+def _objects(text: str) -> list[Any] | None:
+    """JSON objects one behind the other, as a tool's list comes in blocks of its own, and a file of JSON lines."""
+    decoder, found, at = json.JSONDecoder(), list[Any](), 0
+    try:
+        while at < len(text):
+            value, end = decoder.raw_decode(text, _blank(text, at))
+            if not isinstance(value, dict):
+                return None
+            found.append(value)
+            at = _blank(text, end)
+    except (ValueError, RecursionError):
+        return None
+    return found
+
+
+def _blank(text: str, at: int) -> int:
+    found = _SPACE.match(text, at)
+    return at if found is None else found.end()
 
 
 def _path_read(content: str, arguments: Mapping[str, Any] | None) -> str:

@@ -1,0 +1,128 @@
+"""What else a text says to whoever decodes it, as a page may ask for: its letters apart, numbered, coded or turned."""
+
+from __future__ import annotations
+
+import re
+from base64 import b32decode, urlsafe_b64decode
+from codecs import encode
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+
+from console_app.providers.text_protocol.folding import fold
+
+_AT_ONCE = 100_000  # characters: no other thread runs while a pattern searches them
+_SEAM = 4_000  # characters behind them that are looked at with them
+_LAYERS = 2  # of codes in codes
+_FEWEST = 20  # digits of a text from which on its numbers are looked at
+_NUMBER = re.compile(
+    r"(?m)^[ \t]*(?:[\w./-]{1,80}[:-])?[\[(L]{0,2}(?:\d{1,7}|[0-9a-f]{8})[\])]?[ \t]*[:.|→│-]?(?:[ \t]|(?<=\W))"
+)
+_RUN = re.compile(r"(?<![^\W_])(?:[^\W_][\W_]{1,12}){5,}[^\W_]?")
+_GAP = re.compile(r"[\W_]+")
+_NUMBERS = re.compile(
+    r"(?:(?:\b|(?<=u))(?:0[xob]|u\+|(?:chr|char|chr\$)\()?[0-9a-f]{2,8}\b[^0-9a-z]{1,4}){7,}(?:0[xob]|u\+|chr\()?[0-9a-f]{2,8}\b",
+    re.IGNORECASE,
+)
+_DIGITS = re.compile(r"(?:0[xob]|u\+)?([0-9a-f]{2,8})\b", re.IGNORECASE)
+_BYTES = re.compile(r"(?<![0-9A-Za-z])[0-9a-fA-F]{16,}(?![0-9A-Za-z])")
+_BITS = re.compile(r"(?<![\w+/-])[A-Za-z0-9+/_-]{16,}")
+_FIFTHS = re.compile(r"(?<!\w)[A-Z2-7]{24,}")
+_SHIFTED = re.compile(r"\+([A-Za-z0-9+/]{2,})-?")
+_SELECTORS = re.compile(r"[\ufe00-\ufe0f\U000e0100-\U000e01ef]{8,}")
+_SHAPE = bytes(ord("a") if chr(code).isascii() and chr(code).isalnum() else ord(".") for code in range(256))
+_SPELLED = tuple((b"a" + b"." * gap) * 5 for gap in (1, 2, 3, 4, 5))
+_NO_DIGITS = bytes(code for code in range(256) if not 48 <= code < 58)
+
+
+def turned(folded: str) -> tuple[str, str]:
+    """Folded text with each letter moved by thirteen, and backwards: to do it again gives it back."""
+    return encode(folded, "rot13"), folded[::-1]
+
+
+def readings(text: str, folded: str) -> Iterator[str]:
+    """The other ways to read `text`, folded; `folded` is the plain one."""
+    if (whole := fold(text, marks=True)) != folded:
+        yield whole
+    for start in range(0, len(text), _AT_ONCE):
+        for one in _decoded(text[start : start + _AT_ONCE + _SEAM], _LAYERS):
+            yield fold(one)
+
+
+def _decoded(text: str, layers: int) -> Iterator[str]:
+    plain = _NUMBER.sub("", text)
+    if plain != text:
+        yield plain
+    plain = plain.replace("\\n", "\n").replace("\\/", "/")
+    shape = plain.encode("ascii", "replace")
+    if any(one in shape.translate(_SHAPE) for one in _SPELLED):
+        yield _RUN.sub(_joined, plain)
+    if "+A" in plain:
+        yield _SHIFTED.sub(lambda found: _text(_of_base64(found[1]), "utf-16-be") or found[0], plain)
+    if not plain.isascii():
+        yield "".join(_text(bytes(map(_selected, run))) for run in _SELECTORS.findall(plain))
+    coded = [_codes(_BITS.findall(plain), _of_base64), _codes(_FIFTHS.findall(plain), _of_base32)]
+    if len(shape.translate(None, _NO_DIGITS)) >= _FEWEST:
+        coded += [_codes(_BYTES.findall(plain), _of_hexadecimal), *_numbers(plain)]
+    for one in filter(None, coded):
+        yield one
+        if layers > 1:
+            yield from _decoded(one, layers - 1)
+
+
+def _joined(run: re.Match[str]) -> str:
+    """Letters without what stands between most of them."""
+    usual = Counter(_GAP.findall(run[0])).most_common(1)[0][0]
+
+    def between(gap: re.Match[str]) -> str:
+        sign = gap[0].removeprefix(usual).removesuffix(usual)
+        return sign.replace(usual, "") or sign[:1]
+
+    return _GAP.sub(between, run[0])
+
+
+def _codes(found: Sequence[str], decode: Callable[[str], bytes]) -> str:
+    """What the coded words of a text say, each alone and, as lines may break anywhere, all together."""
+    alone = "".join(_text(decode(one)) for one in found)
+    return "\n".join(dict.fromkeys(filter(None, (alone, _text(decode("".join(found))) if len(found) > 1 else ""))))
+
+
+def _numbers(text: str) -> Iterator[str]:
+    """Numbers that stand for letters, to each base that may be meant."""
+    runs = [_DIGITS.findall(run) for run in _NUMBERS.findall(text)]
+    if runs:
+        yield "".join(_text(_of_hexadecimal("".join(run))) for run in runs)
+    for base in (10, 8, 2):
+        yield "".join(_text(bytes(_codes_to(base, run))) for run in runs)
+
+
+def _codes_to(base: int, run: Sequence[str]) -> Iterator[int]:
+    for digits in run:
+        try:
+            yield min(int(digits, base), 255)
+        except ValueError:
+            yield 255
+
+
+def _text(coded: bytes, charset: str = "latin-1") -> str:
+    """What is written in bytes, "" where they are no text."""
+    said = coded.decode(charset, "ignore").replace("\0", "")
+    seen = "".join(char for char in said if char.isprintable() or char == "\n")
+    return seen if said and len(seen.encode("ascii", "ignore")) >= 0.9 * len(said) else ""
+
+
+def _selected(selector: str) -> int:
+    """The byte that a variation selector, which is not seen, can stand for."""
+    return (ord(selector) - 0xFE00) if ord(selector) < 0xFFFF else ord(selector) - 0xE0100 + 16
+
+
+def _of_base64(word: str) -> bytes:
+    whole = word[: len(word) - (len(word) % 4 == 1)].replace("+", "-").replace("/", "_")
+    return urlsafe_b64decode(whole + "=" * (-len(whole) % 4))
+
+
+def _of_base32(word: str) -> bytes:
+    return b32decode(word[: len(word) // 8 * 8])
+
+
+def _of_hexadecimal(word: str) -> bytes:
+    return bytes.fromhex(word[: len(word) // 2 * 2])

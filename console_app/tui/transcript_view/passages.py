@@ -1,0 +1,155 @@
+"""Text that find looks in, and where it stands in the painted lines of a block, whether they are painted yet or not."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
+from typing import Protocol
+
+from console_app.tui.transcript_view.results.window import RowWindow
+from console_app.tui.widgets.joined import Joined
+from console_app.tui.widgets.lines import Line, Row
+
+Span = tuple[int, int, int]  # a line of a block, and the characters from and to in it
+TextLine = tuple[int, int, str, str]  # a line of a block, its first character, its text, and what joins it to the last
+
+
+class Passage(Protocol):
+    """A text over lines of a block."""
+
+    @property
+    def text(self) -> str:
+        """All of it."""
+        ...
+
+    def line_at(self, offset: int) -> int:
+        """The line of the block on which a character of the text stands."""
+        ...
+
+    def place(self, line: int) -> tuple[int, int, int] | None:
+        """From where to where in the text a line of the block goes, and the character of the line at which that stands;
+        None where it shows nothing of this text."""
+        ...
+
+
+class LinesPassage:
+    """Lines that are there, in order."""
+
+    def __init__(self, lines: Sequence[TextLine]) -> None:
+        joints = ["", *(joint for _, _, _, joint in lines[1:])]
+        self.text = "".join(part for one, joint in zip(lines, joints, strict=False) for part in (joint, one[2]))
+        behind = list(accumulate(len(one[2]) + len(joint) for one, joint in zip(lines, joints, strict=False)))
+        self._begins = [past - len(one[2]) for past, one in zip(behind, lines, strict=True)]
+        self._lines = lines
+        self._by_line = {one[0]: number for number, one in enumerate(lines)}
+
+    def line_at(self, offset: int) -> int:
+        return self._lines[max(bisect_right(self._begins, offset) - 1, 0)][0]
+
+    def place(self, line: int) -> tuple[int, int, int] | None:
+        number = self._by_line.get(line)
+        if number is None:
+            return None
+        begin, (_, column, text, _) = self._begins[number], self._lines[number]
+        return begin, begin + len(text), column
+
+
+class WindowPassage:
+    """The rows of a window, the first of them in line `first` of the block and all from character `column` on."""
+
+    def __init__(self, window: RowWindow, first: int, column: int) -> None:
+        self._window, self._first, self._column = window, first, column
+
+    @property
+    def text(self) -> str:
+        return self._window.text
+
+    def line_at(self, offset: int) -> int:
+        window = self._window
+        number = max(bisect_right(window.begins, offset, hi=len(window.lines)) - 1, 0)
+        row = window.top_of(number)
+        while row + 1 < window.past(number) and window.begins[number] + window.span(row)[2] <= offset:
+            row += 1
+        return self._first + row
+
+    def place(self, line: int) -> tuple[int, int, int] | None:
+        row = line - self._first
+        if not 0 <= row < len(self._window):
+            return None
+        number, start, end = self._window.span(row)
+        begin = self._window.begins[number]
+        return begin + start, begin + end, self._column
+
+
+def passage_of(lines: Sequence[Line], first: int = 0, past: int | None = None) -> LinesPassage:
+    """Painted lines from `first` on."""
+    past = len(lines) if past is None else past
+    return LinesPassage(
+        [(at, (line := lines[at]).start, line.text[line.start : line.end], line.joint) for at in range(first, past)]
+    )
+
+
+def passages_in(rows: Joined[Row], lines: Sequence[Line], first: int) -> list[Passage]:
+    """Those of framed rows, the first of which is line `first` of the block; titles, which stand left of what they are
+    above, are not searched."""
+    edge = lines[0].start
+    found: list[Passage] = []
+    plain: list[TextLine] = []
+    for begin, part in rows.begins():
+        if isinstance(part, RowWindow):
+            found += [LinesPassage(plain), WindowPassage(part, first + begin, edge + part[0].gutter)]
+            plain = []
+            continue
+        painted = ((at, lines[at]) for at in range(begin, begin + len(part)))
+        plain += [(first + at, one.start, one.content, one.joint) for at, one in painted if one.start > edge]
+    return [*found, LinesPassage(plain)]
+
+
+class Matches:
+    """Where a pattern stands in a block, in order."""
+
+    def __init__(self, passages: Iterable[Passage], pattern: re.Pattern[str]) -> None:
+        self._found = [(one, [found.span() for found in pattern.finditer(one.text)]) for one in passages]
+
+    def __len__(self) -> int:
+        return sum(len(spans) for _, spans in self._found)
+
+    def __getitem__(self, number: int) -> list[Span]:
+        """A match; one that goes over a line's end has several spans."""
+        for passage, spans in self._found:
+            if number < len(spans):
+                return _over_lines(passage, *spans[number])
+            number -= len(spans)
+        raise IndexError(number)
+
+    def on(self, line: int) -> list[tuple[int, int, int]]:
+        """The matches on a line: the number of each, and the characters from and to."""
+        out: list[tuple[int, int, int]] = []
+        before = 0
+        for passage, spans in self._found:
+            place = passage.place(line) if spans else None
+            if place is not None:
+                begin, past, column = place
+                at = bisect_left(spans, begin, key=lambda span: span[1])
+                while at < len(spans) and spans[at][0] < past:
+                    start, end = max(spans[at][0], begin), min(spans[at][1], past)
+                    if start < end:
+                        out.append((before + at, column + start - begin, column + end - begin))
+                    at += 1
+            before += len(spans)
+        return out
+
+
+def _over_lines(passage: Passage, start: int, end: int) -> list[Span]:
+    spans: list[Span] = []
+    line = passage.line_at(start)
+    last = passage.line_at(max(end - 1, start))
+    for at in range(line, last + 1):
+        if (place := passage.place(at)) is not None:
+            begin, past, column = place
+            low, high = max(start, begin), min(end, past)
+            if low < high:
+                spans.append((at, column + low - begin, column + high - begin))
+    return spans

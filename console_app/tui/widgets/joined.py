@@ -1,0 +1,49 @@
+"""Sequences one behind the other, seen as one: what is in a part is asked of it only when it is looked at."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate
+from typing import Generic, TypeVar, overload
+
+T = TypeVar("T")
+
+
+class Joined(Sequence[T], Generic[T]):
+    """The items of all parts. A part that is such a sequence itself is taken apart."""
+
+    def __init__(self, parts: Iterable[Sequence[T]]) -> None:
+        flat: list[Sequence[T]] = []
+        for part in parts:
+            flat += part.parts if isinstance(part, Joined) else [part] if len(part) else []
+        self.parts = flat
+        self._begins = [0, *accumulate(map(len, flat))]
+
+    def __len__(self) -> int:
+        return self._begins[-1]
+
+    def __iter__(self) -> Iterator[T]:
+        for part in self.parts:
+            yield from part
+
+    @overload
+    def __getitem__(self, index: int) -> T: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[T]: ...
+    def __getitem__(self, index: int | slice) -> T | list[T]:
+        if isinstance(index, slice):
+            return [self[at] for at in range(*index.indices(len(self)))]
+        part, place = self.part_at(index + len(self) if index < 0 else index)
+        return part[place]
+
+    def part_at(self, index: int) -> tuple[Sequence[T], int]:
+        """The part in which an item is, and its place there."""
+        if not 0 <= index < len(self):
+            raise IndexError(index)
+        number = bisect_right(self._begins, index) - 1
+        return self.parts[number], index - self._begins[number]
+
+    def begins(self) -> Iterator[tuple[int, Sequence[T]]]:
+        """Each part, and the index of its first item."""
+        return zip(self._begins, self.parts, strict=False)

@@ -1,0 +1,152 @@
+"""Of a long result only the rows that are looked at are made, whatever it is: find and copying need none."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from textual.geometry import Offset
+from textual.selection import Selection
+
+from console_app.tui.transcript_view.call_block import CallBlock
+from console_app.tui.transcript_view.found import Found
+from console_app.tui.transcript_view.panel_frame import FramedRows
+from console_app.tui.transcript_view.passages import Matches, passage_of
+from console_app.tui.transcript_view.results.window import RowWindow
+from console_app.tui.transcript_view.selection import selected_text
+from console_app.tui.widgets.joined import Joined
+from console_app.tui.widgets.lines import chop_count, chop_ends, cut
+from tests.tui.transcript_view.scenes import PALETTE, START, TinyApp, painted, screen_lines
+from tests.tui.transcript_view.test_results import finished, opened
+
+COUNT = 6_000
+LONG: dict[str, tuple[str, dict[str, Any]]] = {
+    "plain": ("\n".join(f"row {n} of many" for n in range(COUNT)), {}),
+    "wrapped": ("\n".join(f"文字 é row {n} of many " * 7 for n in range(COUNT)), {}),
+    "ansi": ("\n".join(f"\x1b[3{n % 8}mrow\t{n}\x1b[0m of many" for n in range(COUNT)), {}),
+    "diff": ("--- a/x.py\n+++ b/x.py\n@@ -1,9 +1,9 @@" + "".join(f"\n \trow {n} of many" for n in range(COUNT)), {}),
+    "source": ("\n".join(f"def row_{n}() -> str:  # row {n} of many" for n in range(COUNT)), {"path": "a.py"}),
+    "json": (json.dumps([f"row {n} of many" for n in range(COUNT)]), {}),
+    "table": ("id,name\n" + "\n".join(f"{n},row {n} of many" for n in range(COUNT)), {"path": "a.csv"}),
+}  # fmt: skip
+
+
+def whole(kind: str) -> CallBlock:
+    """A long result, opened, all of its lines asked for."""
+    block = opened(*LONG[kind])
+    if block.detail.body.tree is not None:
+        block.detail.press("unfold")
+    while block.detail.body.show_far():
+        pass
+    block.touch()
+    block.render(100, PALETTE, START)
+    return block
+
+
+def window_of(block: CallBlock) -> RowWindow:
+    """The rows of its result."""
+    return next(one for one in block.detail.rows(93, PALETTE).parts if isinstance(one, RowWindow))
+
+
+def inside_of(block: CallBlock) -> FramedRows:
+    assert isinstance(block.lines, Joined)
+    return next(one for one in block.lines.parts if isinstance(one, FramedRows))
+
+
+@pytest.mark.parametrize("kind", LONG)
+def test_only_the_rows_that_are_looked_at_are_made(kind: str) -> None:
+    """Opening, finding, the last match, its marks, a screen in the middle, copying all: some hundred rows of 6,000."""
+    block = whole(kind)
+    found, lines = Found(), block.lines
+    found.look_for("of many")
+    matches = found.matches(block)
+    assert len(matches) >= COUNT
+    assert len(lines) >= COUNT
+    last = matches[len(matches) - 1][0][0]
+    assert last > COUNT - 200
+    for top in (last - 40, len(lines) // 2):
+        seen = [lines[y] for y in range(top, top + 40)]
+        assert "of many" in "".join(line.text for line in seen)
+        assert all(line.text[start:end] for line, y in zip(seen, range(top, top + 40), strict=True)
+                   for _, start, end in matches.on(y))  # fmt: skip
+    everything = selected_text(Selection(Offset(0, 0), Offset(9, len(lines) - 1)), 1, lambda _: lines)
+    assert everything.count("of many") >= COUNT
+    assert window_of(block).made < 400
+
+
+@pytest.mark.parametrize("kind", LONG)
+def test_what_is_said_of_a_row_before_it_is_made_is_what_it_shows(kind: str) -> None:
+    block = whole(kind)
+    inside = inside_of(block)
+    for index in [*range(min(len(inside), 400)), *range(len(inside) - 60, len(inside))]:
+        if (said := inside.said(index)) is not None:
+            assert said == (inside[index].content, inside[index].joint), index
+
+
+@pytest.mark.parametrize("kind", LONG)
+def test_matches_are_where_the_painted_lines_have_them(kind: str) -> None:
+    block = whole(kind)
+    found = Found()
+    found.look_for("59 of many")
+    matches = found.matches(block)
+    assert len(matches) >= COUNT / 100
+    for number in (0, len(matches) // 2, len(matches) - 1):
+        spans = matches[number]
+        words = "".join(block.lines[y].text[start:end] for y, start, end in spans)
+        assert words == "59 of many"
+        for y, start, end in spans:
+            assert (number, start, end) in matches.on(y)
+
+
+def test_matches_of_painted_lines_go_over_their_ends() -> None:
+    block = opened("one word and one more, then wo", {"path": "x"})
+    lines = block.render(40, PALETTE, START)
+    pattern = re.compile(r"arguments\s+path")
+    matches = Matches([passage_of(lines)], pattern)
+    assert [len(matches), len(matches[0])] == [1, 2]
+    with pytest.raises(IndexError):
+        matches[1]
+
+
+@settings(max_examples=200)
+@given(st.text(st.sampled_from("a b\u00e9\u0301文字한│\u200d👩💻ー・—“"), max_size=60), st.integers(1, 20))
+def test_rows_end_where_a_cell_by_cell_cut_ends_them(text: str, width: int) -> None:
+    ends, start = list[int](), 0
+    while start < len(text):
+        start += cut(text[start : start + width + 64], width) or 1
+        ends.append(start)
+    assert chop_ends(text, width) == (ends or chop_ends("", width))
+    assert chop_count(text, width) == max(len(ends), 1)
+
+
+async def test_a_long_result_is_scrolled_resized_and_themed_by_what_is_on_screen() -> None:
+    """To its end and back, at another width and in another theme: the place is shown, and little is made for it."""
+    app = TinyApp()
+    async with app.run_test(size=(100, 30)) as pilot:
+        view = app.view
+        block = finished(LONG["plain"][0])
+        view.add_block(block)
+        await painted(pilot)
+        view.turn_block(block)
+        while block.detail.body.show_far():
+            pass
+        block.touch()
+        view.changed(block)
+        await painted(pilot)
+        for place in (COUNT, COUNT // 2):
+            view.scroll_to(y=place, animate=False)
+            await painted(pilot)
+            assert any("of many" in line for line in screen_lines(app))
+        assert window_of(block).made < 400
+        before = next(line for line in screen_lines(app) if "of many" in line).strip(" │")
+        await pilot.resize_terminal(90, 30)
+        await painted(pilot)
+        assert before in "\n".join(screen_lines(app))
+        app.theme = "textual-light"
+        await painted(pilot)
+        assert before in "\n".join(screen_lines(app))
+        assert len(inside_of(block)) > COUNT
