@@ -38,6 +38,21 @@ def test_no_function_is_too_long_to_be_read_at_once(trees: dict[Path, ast.Module
     assert long == []
 
 
+def test_work_is_handed_over_before_it_is_made(trees: dict[Path, ast.Module]) -> None:
+    """A worker that is cancelled before it begins leaves a coroutine behind that nobody ever awaits."""
+    made = [
+        f"{path.relative_to(CODE)}:{node.lineno}"
+        for path, tree in trees.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr in {"run_worker", "open_beside"}
+        and isinstance(node.args[0], ast.Call)
+        and ast.unparse(node.args[0].func) != "partial"
+    ]
+    assert made == []
+
+
 def test_no_two_floors_have_a_class_of_the_same_name(trees: dict[Path, ast.Module]) -> None:
     places: defaultdict[str, list[str]] = defaultdict(list)
     for path, tree in trees.items():

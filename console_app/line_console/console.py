@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import signal
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
+from functools import partial
 
 from console_app.conversation.attachments import Attachments
 from console_app.conversation.calls import Calls
@@ -191,11 +192,11 @@ class LineConsole:
             meant = f"Did you mean /{near[0]}? " if near else ""
             self.dialogue.say(f"There is no command /{one_line(asked[0], 40)}. {meant}/help lists them.")
         else:
-            self._command = asyncio.create_task(self._run(command.run(asked[1])))
+            self._command = asyncio.create_task(self._run(partial(command.run, asked[1])))
 
-    async def _run(self, doing: object) -> None:
+    async def _run(self, doing: Callable[[], Awaitable[object]]) -> None:
         try:
-            await doing  # type: ignore[misc]
+            await doing()
         except FanoutError as error:
             self.dialogue.say(f"Error: {error.line}")
         except Exception as error:

@@ -155,7 +155,7 @@ class FanoutApp(StartupApp[int]):
         if not self.is_headless:
             from console_app.conversation.clipboard import copy_in_tmux  # a program is asked: nothing for the start
 
-            self.run_worker(copy_in_tmux(text, os.environ), group="tmux", exclusive=True)
+            self.run_worker(partial(copy_in_tmux, text, os.environ), group="tmux", exclusive=True)
 
     # -- the end
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine
-from typing import Protocol, TypeVar
+from typing import ParamSpec, Protocol, TypeVar
 
 from textual.app import App
 from textual.screen import Screen
 
 from console_app.conversation.ui_port import UiPort
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 
@@ -38,8 +39,8 @@ class Ui(UiPort, Protocol):
         """Runs what opens dialogs, in place of another such."""
         ...
 
-    def open_beside(self, work: Coroutine[object, object, None]) -> None:
-        """Runs what asks nobody, beside whatever is open."""
+    def open_beside(self, work: Callable[P, Coroutine[object, object, None]], *args: P.args, **named: P.kwargs) -> None:
+        """Runs what asks nobody, beside whatever is open: called once it begins, as the console may end before."""
         ...
 
     def later(self, seconds: float, act: Callable[[], None]) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import warnings
 from pathlib import Path
 
 from textual.app import App, ComposeResult
@@ -12,8 +14,10 @@ from textual.worker import WorkerState
 
 import console_app
 from console_app.tui.prompt.prompt_box import PromptBox
+from console_app.tui.textual_internals import end_work
 from console_app.tui.widgets.dialog import Dialog
 from tests.patience import until_so
+from tests.tui.parts import WrittenModel, app, chat
 from tests.tui.test_first_paint import Slow
 
 
@@ -90,3 +94,22 @@ def test_every_modal_screen_is_a_dialog() -> None:
     root = Path(console_app.__file__).parent / "tui"
     named = {path.name for path in root.rglob("*.py") if ModalScreen.__name__ in path.read_text()}
     assert named == {"dialog.py"}
+
+
+async def test_work_that_is_cancelled_before_it_begins_leaves_nothing_behind(tmp_path: Path) -> None:
+    begun: list[str] = []
+
+    async def work(name: str) -> None:
+        begun.append(name)
+
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        async with app(tmp_path, WrittenModel()).run_test() as pilot:
+            screen = chat(pilot.app)
+            screen.ui.open_beside(work, "beside")
+            screen.ui.open(work, "dialog")
+            screen._begin()  # pyright: ignore[reportPrivateUsage]  # what the first page does last
+            end_work(screen)
+        gc.collect()
+    assert begun == []
+    assert [str(one.message) for one in told if issubclass(one.category, RuntimeWarning)] == []

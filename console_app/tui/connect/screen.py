@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 from textual import on
@@ -99,7 +100,7 @@ class ConnectScreen(Dialog[str | None]):
         """Looks at this machine while you may type already."""
         self._fill()
         self._say("Looking for models on this machine …")
-        self.run_worker(self._look(), group="look")
+        self.run_worker(self._look, group="look")
 
     async def _look(self) -> None:
         found = await self._connecting.local()
@@ -229,7 +230,7 @@ class ConnectScreen(Dialog[str | None]):
         address, key = self._listed_for = self._typed
         self._begin(f"Asking {address} for its models …")
         self._given_for = address if key else ""
-        self._work = self.run_worker(self._ask(address, key), group="work", exclusive=True)
+        self._work = self.run_worker(partial(self._ask, address, key), group="work", exclusive=True)
 
     async def _ask(self, address: str, key: str) -> None:
         try:
@@ -252,7 +253,7 @@ class ConnectScreen(Dialog[str | None]):
             self._say("Type the name of a model.", "-wrong")
             return
         self._begin(f"Trying {model} with one short request …")
-        self._work = self.run_worker(self._keep(listing, model), group="work", exclusive=True)
+        self._work = self.run_worker(partial(self._keep, listing, model), group="work", exclusive=True)
 
     async def _keep(self, listing: Listing, model: str) -> None:
         try:

@@ -140,7 +140,7 @@ class CallForm(Dialog[Filled | None]):
 
     def action_earlier(self) -> None:
         """Ctrl+R: an earlier call's arguments."""
-        self.run_worker(self._take_earlier(), exclusive=True)
+        self.run_worker(self._take_earlier, exclusive=True)
 
     async def _take_earlier(self) -> None:
         if not self._earlier:

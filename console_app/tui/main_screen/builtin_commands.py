@@ -184,7 +184,7 @@ def session_commands(
         if form not in EXPORTS_ABOUT:
             path, suffix = rest, Path(rest).suffix.removeprefix(".")
             form = suffix if suffix in EXPORTS_ABOUT else "md"
-        ui.open_beside(sessions.export(form, path.strip()))  # a command right behind it must not end it
+        ui.open_beside(sessions.export, form, path.strip())  # a command right behind it must not end it
 
     return [
         Command("new", "start a new session; the model forgets this one", new),

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
-from typing import TypeVar
+from typing import ParamSpec, TypeVar
 
 from textual.app import App
 from textual.screen import Screen
@@ -38,6 +38,7 @@ MOST_UNPAINTED = 2**16  # characters of an answer that one frame may have to pai
 LONGEST_FRAME = 1.0  # seconds that an answer waits for one
 LONG_COPY = 70_000  # characters, of which some terminals take less than they are sent
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 
@@ -286,9 +287,9 @@ class ConsoleUi:
         """See Ui."""
         self._screen.run_worker(partial(dialog, *arguments), group="dialog", exclusive=True)
 
-    def open_beside(self, work: Coroutine[object, object, None]) -> None:
+    def open_beside(self, work: Callable[P, Coroutine[object, object, None]], *args: P.args, **named: P.kwargs) -> None:
         """See Ui."""
-        self._screen.run_worker(work)
+        self._screen.run_worker(partial(work, *args, **named))
 
     def later(self, seconds: float, act: Callable[[], None]) -> None:
         """See Ui: a task of a server's own knows nothing of the app that a timer needs."""

@@ -239,7 +239,7 @@ class Dialogs:
             self._ui.toast("There are no servers in a replay.")
             return
         if self._offers.file is not None:
-            self._ui.open_beside(self._offers.file.look())  # the keys behind this one are for the dialog
+            self._ui.open_beside(self._offers.file.look)  # the keys behind this one are for the dialog
         if await self._ui.push(ServersScreen(switches, clock, name, self._offers)):
             self._ui.changed()
 

@@ -30,7 +30,7 @@ class ModelPicker(PickList):
     def on_mount(self) -> None:
         """Asks in the background."""
         super().on_mount()
-        self.run_worker(self._ask(), exclusive=True)
+        self.run_worker(self._ask, exclusive=True)
 
     async def _ask(self) -> None:
         note = "Not listed? Type provider/model"

@@ -120,7 +120,7 @@ class PromptArea(Vertical):
             self.screen.query_one(ConversationView).action_scroll_end()
         self._conversation.send(text, typed=typed, around=around)
         if self._offers.file is not None:
-            self._ui.open_beside(self._offers.file.look())
+            self._ui.open_beside(self._offers.file.look)
 
     def take(self, text: str, typed: str | None = None, taken: Callable[[], None] = lambda: None) -> bool:
         """Sends what was written, or runs the command that it is; calls `taken` before that, if it can be, and says
@@ -145,7 +145,7 @@ class PromptArea(Vertical):
         if text := prompt.expanded().strip():
             sent = prompt.hand_over()
             prompt.remember(sent)
-            self._ui.open_beside(self._conversation.steer(text, typed=sent.shown))
+            self._ui.open_beside(self._conversation.steer, text, typed=sent.shown)
 
     def stop(self) -> bool:
         """Stops what runs. A message whose turn has not begun goes back to the prompt, or to the queue while something

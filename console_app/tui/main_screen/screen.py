@@ -91,7 +91,7 @@ class ChatScreen(MainScreen):
         self.calls = Calls(self.conversation, ui)
         self.readiness = Readiness(services.server_statuses, services.connect)
         self._start = ConsoleStart(
-            services, self.readiness, ui, lambda: ui.open_beside(self.prompt_area.drafts.opening_is_over())
+            services, self.readiness, ui, lambda: ui.open_beside(self.prompt_area.drafts.opening_is_over)
         )
         self.activity = ActivityStatus(self.conversation, self.readiness, lambda: ui.shown.transcript)
         self._keys = KeysThatGo(self, ui)
@@ -176,10 +176,10 @@ class ChatScreen(MainScreen):
         await self.dialogs.say_what_waits()
 
     def _begin(self) -> None:
-        self.run_worker(self._read_project(), name="project")
-        self.run_worker(self._start.run(self.sessions), name="start")
+        self.run_worker(self._read_project, name="project")
+        self.run_worker(partial(self._start.run, self.sessions), name="start")
         if not self.services.resume and self.services.replay is None:
-            self.ui.open_beside(self.prompt_area.drafts.restore())
+            self.ui.open_beside(self.prompt_area.drafts.restore)
         if self._first_prompt:
             self.prompt_area.send(self._first_prompt)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import ClassVar
 
 from textual import on
@@ -112,15 +113,17 @@ class SettingsScreen(Dialog[None]):
         """Enter: turns, picks, or has you write a value; in the field it is taken."""
         setting = self._setting
         if self._changing:
-            self.run_worker(self._write(self.query_one("#value", Input).value), group="write")
+            self.run_worker(partial(self._write, self.query_one("#value", Input).value), group="write")
         elif setting is None:
             pass
         elif setting.kind == "bool":
-            self.run_worker(self._write("false" if setting.value else "true"), group="write")
+            self.run_worker(partial(self._write, "false" if setting.value else "true"), group="write")
         elif setting.kind == "table":
             self._note(f"{setting.name} is a table: f4 opens the file it is in.")
         elif choices := setting.choices or self._choices(setting.name):
-            self.run_worker(self._pick(setting, [*([UNSET] if setting.optional else []), *choices]), group="write")
+            self.run_worker(
+                partial(self._pick, setting, [*([UNSET] if setting.optional else []), *choices]), group="write"
+            )
         else:
             self._write_in_field(setting)
 
@@ -129,7 +132,7 @@ class SettingsScreen(Dialog[None]):
         if self._changing:
             self.query_one("#value", Input).action_delete_right()
         elif (setting := self._setting) is not None:
-            self.run_worker(self._remove(setting), group="write")
+            self.run_worker(partial(self._remove, setting), group="write")
 
     def action_edit(self) -> None:
         """F4: the user's file in the editor."""

@@ -10,6 +10,7 @@ import asyncio
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
@@ -189,7 +190,9 @@ class Prompt(TextArea):
         start, text = min(self.selection), self.pastes.take(event.text)
         self.write(text)
         if looks_dropped(event.text):
-            self.run_worker(self._attach_dropped(event.text, text, start, self.cursor_location), group="dropped")
+            self.run_worker(
+                partial(self._attach_dropped, event.text, text, start, self.cursor_location), group="dropped"
+            )
 
     async def _attach_dropped(self, pasted: str, shown: str, start: Location, end: Location) -> None:
         """What names the files takes the place of a paste that is their paths, where it still stands. No key waits for

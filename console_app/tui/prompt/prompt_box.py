@@ -119,7 +119,7 @@ class PromptBox(Vertical):
     @on(Prompt.PasteRequested)
     def _paste_asked_for(self, event: Prompt.PasteRequested) -> None:
         event.stop()
-        self.run_worker(self._paste(), group="paste")
+        self.run_worker(self._paste, group="paste")
 
     async def _paste(self) -> None:
         """The desktop's clipboard: a picture as its file's name, or a text; without either what was copied here."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ParamSpec
 
 from console_app.domain.errors import FanoutError
 from console_app.domain.safe_text import one_line
@@ -21,6 +21,8 @@ from console_app.tui.widgets.text_dialog import TextDialog
 
 if TYPE_CHECKING:
     from console_app.tui.servers.workbench import Workbench
+
+P = ParamSpec("P")
 
 
 class ServerKeys(Dialog[bool]):
@@ -46,21 +48,21 @@ class ServerKeys(Dialog[bool]):
     def action_wire(self) -> None:
         """w."""
         if self._bench is not None:
-            self.run_worker(self._bench.wire(self._server), exclusive=True)
+            self.run_worker(partial(self._bench.wire, self._server), exclusive=True)
 
     def action_about(self) -> None:
         """i."""
         if self._bench is not None:
-            self.run_worker(self._bench.about(self._server), exclusive=True)
+            self.run_worker(partial(self._bench.about, self._server), exclusive=True)
 
     def action_ping(self) -> None:
         """p."""
         if self._bench is not None:
-            self._work(self._bench.ping(self._server))
+            self._work(self._bench.ping, self._server)
 
     def action_rest(self) -> None:
         """h."""
-        self._work(self._switches.rest(self._server))
+        self._work(self._switches.rest, self._server)
 
     def action_help(self) -> None:
         """F1: every key of this screen, those too that the hints have no room for."""
@@ -73,12 +75,12 @@ class ServerKeys(Dialog[bool]):
 
     def action_reconnect(self) -> None:
         """r."""
-        self._work(self._switches.reconnect(self._server))
+        self._work(self._switches.reconnect, self._server)
 
     def action_sign_in(self) -> None:
         """s."""
         self.notify(f"Sign in to {one_line(self._server, 40)} in your browser.", markup=False)
-        self._work(self._switches.sign_in(self._server))
+        self._work(self._switches.sign_in, self._server)
 
     def action_log(self) -> None:
         """l."""
@@ -93,11 +95,11 @@ class ServerKeys(Dialog[bool]):
 
     def action_add(self) -> None:
         """a."""
-        self.run_worker(self._edit(""), exclusive=True)
+        self.run_worker(partial(self._edit, ""), exclusive=True)
 
     def action_edit(self) -> None:
         """e."""
-        self.run_worker(self._edit(self._server), exclusive=True)
+        self.run_worker(partial(self._edit, self._server), exclusive=True)
 
     async def _edit(self, name: str) -> None:
         taken = {status.name for status in self._tree.switches.statuses}
@@ -108,7 +110,7 @@ class ServerKeys(Dialog[bool]):
             return
         made = await self.app.push_screen_wait(ServerForm(name, written, taken - {name}, self._switches.file))
         if made is not None:
-            self._work(self._put(*made))
+            self._work(self._put, *made)
 
     async def _put(self, name: str, fields: dict[str, Any]) -> None:
         before = identity(self._tree.row)
@@ -120,21 +122,21 @@ class ServerKeys(Dialog[bool]):
 
     def action_remove(self) -> None:
         """d."""
-        self.run_worker(self._ask_and_remove(self._server), exclusive=True)
+        self.run_worker(partial(self._ask_and_remove, self._server), exclusive=True)
 
     async def _ask_and_remove(self, name: str) -> None:
         question = f"Take {one_line(name, 40)} out of {self._switches.file}? It is ended at once."
         answer = await self.app.push_screen_wait(Confirm("Remove", question, [ConfirmChoice("y", "remove", "yes")]))
         if answer == "yes":
-            self._work(self._switches.remove(name))
+            self._work(self._switches.remove, name)
 
-    def _work(self, work: Coroutine[Any, Any, None]) -> None:
+    def _work(self, work: Callable[P, Coroutine[Any, Any, None]], *args: P.args, **named: P.kwargs) -> None:
         """Runs what takes a while; its error is one line. Of the app, as it may outlive this screen."""
-        self.app.run_worker(self._report_errors(work), name="servers")
+        self.app.run_worker(partial(self._report_errors, partial(work, *args, **named)), name="servers")
 
-    async def _report_errors(self, work: Coroutine[Any, Any, None]) -> None:
+    async def _report_errors(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
         try:
-            await work
+            await work()
         except FanoutError as error:
             self._fail(error)
 

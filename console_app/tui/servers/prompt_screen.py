@@ -66,7 +66,7 @@ class PromptScreen(TreeDialog[str]):
     def action_run(self) -> None:
         """Enter, r."""
         if not self._is_asked:
-            self.run_worker(self._ask(), exclusive=True)
+            self.run_worker(self._ask, exclusive=True)
 
     async def _ask(self) -> None:
         prompt = self._prompt

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import ClassVar, Literal
 
 from textual.app import ComposeResult
@@ -84,7 +85,7 @@ class ResourceScreen(Dialog[Literal["attach"] | None]):
         """r."""
         self._reading = True
         self._tell()
-        self.run_worker(self._read(), exclusive=True, group="read")
+        self.run_worker(self._read, exclusive=True, group="read")
 
     async def _read(self) -> None:
         try:
@@ -153,11 +154,13 @@ class ResourceScreen(Dialog[Literal["attach"] | None]):
         """f."""
         files = [Artifact(name=one.name, mime=one.mime, path=one.path, size=one.size) for one in self._parts]
         saved = [one for one in files if one.path]
-        self.run_worker(choose_and_open(self.app, saved, lambda text: self.notify(text, markup=False)), group="open")
+        self.run_worker(
+            partial(choose_and_open, self.app, saved, lambda text: self.notify(text, markup=False)), group="open"
+        )
 
     def action_watch(self) -> None:
         """w."""
-        self.run_worker(self._watch(), exclusive=True, group="watch")
+        self.run_worker(self._watch, exclusive=True, group="watch")
 
     async def _watch(self) -> None:
         try:

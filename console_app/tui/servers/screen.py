@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import events, on
@@ -226,7 +227,7 @@ class ServersScreen(ServerKeys):
     def action_use(self) -> None:
         """Enter on a tool, a prompt or a resource: it is opened, read, or goes into the prompt."""
         if isinstance(row := self._tree.row, ItemRow):
-            self.run_worker(self._use(row.item), exclusive=True)
+            self.run_worker(partial(self._use, row.item), exclusive=True)
 
     async def _use(self, item: Offered) -> None:
         assert self._offers is not None
@@ -255,11 +256,11 @@ class ServersScreen(ServerKeys):
     def action_save(self) -> None:
         """Ctrl+S."""
         if self._tree.switches.changes:
-            self._work(self._save())
+            self._work(self._save)
 
     def action_save_and_close(self) -> None:
         """Enter with something to save."""
-        self._work(self._save(close=True))
+        self._work(self._save, close=True)
 
     async def _save(self, *, close: bool = False) -> None:
         selection = self._tree.switches.selection
@@ -281,7 +282,7 @@ class ServersScreen(ServerKeys):
         elif self.focused is self._search:
             self._tree.focus()
         elif self._tree.switches.changes:
-            self.run_worker(self._ask_and_leave(), exclusive=True)
+            self.run_worker(self._ask_and_leave, exclusive=True)
         else:
             self.dismiss(self._saved)
 

@@ -50,7 +50,7 @@ class ServerLogDialog(TextDialog):
 
     def action_level(self) -> None:
         """v."""
-        self.run_worker(self._choose(), exclusive=True)
+        self.run_worker(self._choose, exclusive=True)
 
     async def _choose(self) -> None:
         choices = [Choice(level, _ABOUT.get(level, "")) for level in LEVELS]

@@ -174,7 +174,7 @@ class WireScreen(Dialog[None]):
 
     def action_method(self) -> None:
         """m."""
-        self.run_worker(self._pick_method(), exclusive=True)
+        self.run_worker(self._pick_method, exclusive=True)
 
     async def _pick_method(self) -> None:
         counted = self._rows.methods()
@@ -190,7 +190,7 @@ class WireScreen(Dialog[None]):
 
     def action_export(self) -> None:
         """x."""
-        self.run_worker(self._export(), exclusive=True, group="export")
+        self.run_worker(self._export, exclusive=True, group="export")
 
     async def _export(self) -> None:
         rows = list(self._rows.rows)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import ClassVar, Literal
 
@@ -126,7 +127,7 @@ class SessionsScreen(Dialog[Picked | None]):
         self.dismiss(Picked(self._shown[index].info, action, self.query_one(Input).value))
 
     def _look(self) -> None:
-        self.run_worker(self._find(self.query_one(Input).value.strip()), group="find", exclusive=True)
+        self.run_worker(partial(self._find, self.query_one(Input).value.strip()), group="find", exclusive=True)
 
     async def _find(self, words: str) -> None:
         try:
