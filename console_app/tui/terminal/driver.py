@@ -54,7 +54,7 @@ RESPELT = {
     **{f"\x1b{sign}": f"\x1b[{ord(sign)};3u" for sign in "0123456789-="},
     **{f"\x1b[27;3;{ord(sign)}~": f"\x1b[{ord(sign)};3u" for sign in "0123456789-="},
 }
-# Esc and then Tab, read at once, as tmux sends them where half a second is between them: to the parser that is Shift+Tab,
+# Esc and then Tab, read at once, as tmux sends them where half a second is between them: to the parser it is Shift+Tab,
 # which it is on Linux' own console alone, and the approval mode would change.
 ESCAPE_TAB = {"\x1b\t": "\x1b[27u\t"}
 # Off: mouse, focus, paste, in-band resize, synchronized output; then wrap on, keyboard, screen and cursor as before.
