@@ -10,7 +10,7 @@ from rich.style import Style
 
 from console_app.tui.transcript_view.markdown_stream import Frame, MarkdownStream
 from console_app.tui.transcript_view.results.diff import LARGEST, DiffStat, diff_stat
-from console_app.tui.transcript_view.results.json_tree import JsonTree
+from console_app.tui.transcript_view.results.json_tree import DEEPEST, JsonTree
 from console_app.tui.transcript_view.results.kind import ResultKind, Table
 from console_app.tui.transcript_view.results.table_rows import rows_of_table
 from console_app.tui.transcript_view.results.windows import (
@@ -111,6 +111,10 @@ class ResultBody:
             self.limit = self.count
             return True
         return self.found.kind == "text" and self.page.show_longer()
+
+    def unfold_all(self) -> bool:
+        """Opens every node of a tree; False where none is folded."""
+        return self.tree is not None and self.tree.deepen(DEEPEST)
 
     def forget(self) -> None:
         """Drops what was laid out."""
