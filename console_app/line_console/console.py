@@ -137,9 +137,9 @@ class LineConsole:
         self._code = code
         self._left.set()
 
-    async def read_commands(self) -> None:
+    async def read_commands(self) -> str:
         """Reads the commands that people wrote, again too."""
-        await self.custom.read(self.commands)
+        return await self.custom.read(self.commands)
 
     def send(self, text: str, *, around: Around = nullcontext) -> None:
         """A message to the model, now or behind what runs; `around`: see Conversation."""

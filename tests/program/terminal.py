@@ -45,6 +45,7 @@ KEYS = {
     "pageup": "\x1b[5~",
     "pagedown": "\x1b[6~",
     "f1": "\x1bOP",
+    "f4": "\x1bOS",
 } | {f"ctrl+{chr(c)}": chr(c & 0x1F) for c in range(ord("a"), ord("z") + 1)}
 
 BACKGROUND = re.compile(rb"\x1b\]11;\?\x1b\\")
