@@ -216,7 +216,7 @@ class Dialogs:
 
         picked = await self._ui.push(HistorySearch(self._prompt().sent.entries))
         if picked is not None:
-            self._ui.put(picked)
+            self._prompt().recall(picked)
 
     async def editor(self) -> None:
         """The prompt in your editor."""
