@@ -8,7 +8,6 @@ from console_app.dialects.json_body import lists_calls
 from console_app.dialects.literals import UNQUOTED_KEY, decode_json
 from console_app.dialects.model import Unreadable, is_list, is_object
 from console_app.dialects.openers import openers
-from console_app.dialects.panels import HALF_NAMED, NAMED
 from console_app.dialects.patterns import lazily
 from console_app.dialects.python_body import PythonBody
 from console_app.dialects.region import Region
@@ -16,7 +15,9 @@ from console_app.dialects.scan_state import ScanState
 from console_app.dialects.shapes import (
     ARGUMENT_KEYS,
     CALL_KEYS,
+    HALF_NAMED,
     LIST_KEYS,
+    NAMED,
     NO_CALL,
     SAID,
     WRAPPER_KEYS,
@@ -61,7 +62,7 @@ def read_object(state: ScanState, key: str) -> Reading[None]:
             state.output.note(start, src.at, f"not taken as a call: {why}", tool)
         return
     draft = state.new_draft("bare_json_lines")
-    span = yield from frame(src, JSON, draft.panels.follow)
+    span = yield from frame(src, JSON, draft.follow)
     if span.state == "closed":
         _decode(state, draft, span, tool)
         yield from _after(state)

@@ -46,7 +46,7 @@ class JsonBody:
             src.pos = lead.end()
         while True:
             settler = self._settler(src, draft) if draft.early and src.buf.startswith("[", src.pos) else None
-            span = yield from frame(src, JSON, draft.panels.follow, settler)
+            span = yield from frame(src, JSON, draft.follow, settler)
             good = yield from self._take(src, region, draft, span)
             if not good:
                 return

@@ -102,7 +102,7 @@ class PythonBody:
         return False
 
     def _take(self, src: Source, draft: Draft, written: str, begin: int, at: int) -> None:
-        name, _ = draft.name_of(written)
+        name = draft.name_of(written)
         text = src.text(at, src.at)
         try:
             arguments, repaired = read_arguments(text, name, draft.tools)

@@ -137,7 +137,7 @@ class ScanState:
         elif not draft.attempts:
             self.output.show(self.src.at)
         elif self.blocked:
-            draft.discard()
+            draft.keep_settled()
             self.output.note(self.output.mark, self.src.at, "a call that follows results the model made up")
             self.output.drop(self.src.at)
         else:

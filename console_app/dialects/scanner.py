@@ -87,7 +87,7 @@ class Scanner:
         if not state.held:
             state.output.show(state.src.at)
         elif state.draft is not None:
-            state.draft.panels.look(state.draft.dialect)
+            state.draft.look()
         return state.flush()
 
     def work(self, chunk: str) -> Literal["none", "some", "much"]:

@@ -146,7 +146,7 @@ class _Call:
         self.src = src
         self.region = region
         self.draft = draft
-        self.name = name = draft.name_of(written)[0]
+        self.name = name = draft.name_of(written)
         self.begin = begin
         self.arguments: Arguments = {}
         self.repaired: dict[str, None] = {}
