@@ -171,15 +171,13 @@ class Draft:
             return self.tools.resolve(mapped.group(1)) if mapped else None
         return self.tools.resolve(found.group(1)) or (found.group(1).strip() if self.marked else None)
 
-    def done(
-        self, written: str, arguments: Arguments, start: int, end: int, repaired: tuple[str, ...] = (), at: int = -1
-    ) -> None:
-        """A call was read whole, from `start` to `end`; its arguments began at `at`."""
+    def done(self, written: str, arguments: Arguments, start: int, end: int, repaired: tuple[str, ...] = ()) -> None:
+        """A call was read whole, from `start` to `end`."""
         place, name = len(self.attempts), self.name_of(written)
         panel = self._panels.get(place)
         if panel is None or panel.name != name:
             self._retract_from(place)
-            self._open(place, name, start if at < 0 else at)
+            self._open(place, name, start)
         self._feed(place, end, complete=True)
         known = name in self.tools
         done = CallAttempt(name, start, end, self.dialect, arguments, repaired, known, marked=self.marked)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import takewhile
+from typing import ClassVar
 
 from console_app.dialects.draft import Draft
 from console_app.dialects.framing import JSON, Frame, frame
@@ -31,6 +32,7 @@ class JsonBody:
     off when a token limit ended the answer.
     """
 
+    grammar: ClassVar[str] = "JSON"
     named_map: bool = False
     arrays_only: bool = False
     lead_in: str = ""

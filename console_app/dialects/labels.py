@@ -92,7 +92,7 @@ def _recipient(state: ScanState, shown: str = "") -> Reading[None]:
         state.last_row = row
     elif chosen:
         state.last_row = row
-        state.conclude((yield from state.read_body(row, Region(start, (), (), pretty=True))), shown=shown)
+        state.conclude((yield from state.read_body(row, Region(start, pretty=True))), shown=shown)
     elif (half := _HALF_RECIPIENT.match(src.tail() or "")) and state.tools.begins(half[1]):
         state.cut_off(row.name, "before the arguments", start, half[1], shown)
     else:

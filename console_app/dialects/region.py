@@ -3,22 +3,23 @@ failed.
 """
 
 import re
-from collections.abc import Sequence
+from dataclasses import dataclass
 
 from console_app.dialects.draft import Draft
 from console_app.dialects.framing import Frame
-from console_app.dialects.patterns import CHAT_TOKEN, any_of, compiled, lazily, partly
+from console_app.dialects.patterns import any_of, compiled, lazily, partly
 from console_app.dialects.source import Reading, Source
+from console_app.dialects.vocabulary import CHAT_TOKENS
 
 
+@dataclass(frozen=True, slots=True)
 class Region:
-    """One region being read: where it began and the tokens that close it."""
+    """One region being read: where it began, the tokens around it; `pretty`: on lines of their own."""
 
-    def __init__(self, start: int, opens: Sequence[str], closes: Sequence[str], pretty: bool) -> None:
-        self.start = start
-        self.closes = tuple(closes)
-        self.opens = tuple(opens)
-        self._pretty = pretty
+    start: int
+    opens: tuple[str, ...] = ()
+    closes: tuple[str, ...] = ()
+    pretty: bool = False
 
     def at_close(self, src: Source) -> Reading[bool]:
         """Whether a closing token, or the end of a fence before it, stands here; `pos` stays."""
@@ -61,7 +62,7 @@ class Region:
         elif at_opening and self.opens and (yield from src.match(compiled(rf"\s*{any_of(self.opens)}"), 96)):
             draft.fail("invalid", why, begin, src.at)
             return
-        line, opening = r"\n" if self._pretty else "", any_of(self.opens) or "(?!)"
+        line, opening = r"\n" if self.pretty else "", any_of(self.opens) or "(?!)"
         stop = compiled(rf"(?P<close>{line}\s*{any_of(self.closes) or '(?!)'})|\n(?=\s*{opening})")
         found = yield from src.find(stop, "\n<[｜`")
         if found and found.lastgroup == "close":
@@ -96,7 +97,7 @@ def close_region(src: Source, region: Region, draft: Draft, *, required: bool = 
 
 _HALF_TAG = lazily(r"<[^<>\n]*")
 _FENCE_END = lazily(r"\s*```")
-_TURN_END = lazily(rf"\s*{CHAT_TOKEN}")
+_TURN_END = lazily(rf"\s*{any_of(CHAT_TOKENS)}")
 
 
 def _close(closes: tuple[str, ...]) -> re.Pattern[str]:
