@@ -324,8 +324,8 @@ class ScanOutput:
         if not any(attempt.failure is None for attempt in attempts):
             self._notice(tools, level)
         calls, problems = concluded(attempts, self._notes, self._src.text(0, self._src.length))
-        # an answer that was cut off is that, whatever else is wrong with it
-        error: ErrorKind | None = max((one.failure for one in attempts if one.failure), default=None)
+        failed = {one.failure for one in attempts}
+        error: ErrorKind | None = "truncated" if "truncated" in failed else "invalid" if "invalid" in failed else None
         return ScanResult(calls, content, reasoning, error, calls[0].dialect if calls else None, problems)
 
     def _judge_quoted(self, level: ReadingLevel, unasked: bool) -> None:
