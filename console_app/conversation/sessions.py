@@ -312,18 +312,22 @@ class Sessions:
         ) == "delete":
             await library.delete(info.id)
 
-    async def export(self, form: str = "", path: str = "", session_id: str = "") -> None:
-        """Writes this session, or another one, to a file; asks for the form where there is none."""
-        from console_app.sessions.export import export, write_new
+    async def export(self, words: str = "", session_id: str = "") -> None:
+        """Writes this session, or another one, to a file, `words` being [FORM] [PATH]; without them it asks."""
+        from console_app.sessions.export import MOVING, export, form_and_path, write_new
 
         if (library := self.stored(begun=not session_id)) is None:
             return
-        form = form or await self._ui.choose("Export as", EXPORTS_ABOUT) or ""
-        if form not in EXPORTS_ABOUT:
-            if form:
-                self._ui.toast(f"A session can't be exported as {one_line(form, 20)}: {', '.join(EXPORTS_ABOUT)} can.")
-            return
         session_id = session_id or library.session_id
+        form, path = form_and_path(words) if words else (await self._ui.choose("Export as", EXPORTS_ABOUT) or "", "")
+        if form in MOVING:
+            self._ui.toast(f"The shell makes that: fanout sessions export {session_id[:8]} -o talk.{form}", seconds=8)
+        elif words and not form:
+            self._ui.toast(
+                f"Not exported as {one_line(words, 30)}: {', '.join(EXPORTS_ABOUT)}, or a name that ends so."
+            )
+        if form not in EXPORTS_ABOUT:
+            return
         try:
             info, events = await library.store.find(session_id), await library.store.load(session_id)
             text = await asyncio.to_thread(export, events, form, info.title, library.redactor)

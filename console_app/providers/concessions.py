@@ -70,6 +70,9 @@ class Concessions:
                 message["content"] = ""
         if self.refused.no_system and _system(body):
             _join_system(body)
+        if self.refused.no_stream:
+            body["stream"] = False
+            body.pop("stream_options", None)
         if self.refused.keywords:
             schema_keywords.leave_out(body, self.refused.keywords)
         self._limit(body)
@@ -135,6 +138,13 @@ class Concessions:
             case Refused.SYSTEM if not refused.no_system and _system(body):
                 refused.no_system = True
                 return Concession("a system message", "with its words before the first message")
+            case Refused.UNTHOUGHT if not refused.thoughts_wanted and _has_answers(request):
+                refused.thoughts_wanted = True
+                refused.fields.pop("messages.reasoning_content", None)
+                return Concession("older answers without their reasoning", "with it, or a blank where there is none")
+            case Refused.STREAM if not refused.no_stream and body.get("stream"):
+                refused.no_stream = True
+                return Concession("to stream its answer", "for the whole of it at once")
             case Refused.KEYWORD if found := schema_keywords.refused_in(words, body) - refused.keywords:
                 refused.keywords |= found
                 return Concession(f"{', '.join(sorted(found))} in the tools' parameters")
@@ -186,6 +196,10 @@ def _reasoning(request: ModelRequest) -> Iterable[Reasoning]:
 
 def _has_calls(request: ModelRequest) -> bool:
     return any(isinstance(message, AssistantMessage) and message.tool_calls for message in request.messages)
+
+
+def _has_answers(request: ModelRequest) -> bool:
+    return any(isinstance(message, AssistantMessage) for message in request.messages)
 
 
 def _size(body: Mapping[str, Any]) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -258,17 +259,26 @@ async def test_a_session_is_renamed_exported_and_deleted(tmp_path: Path) -> None
         here.screen.answers += ["md", None]
         await here.sessions.export()
         await here.sessions.export()
-        await here.sessions.export("jsonl", "kept.jsonl")
-        await here.sessions.export("jsonl", "kept.jsonl")
+        await here.sessions.export("jsonl kept.jsonl")
+        await here.sessions.export("kept.jsonl")
+        await here.sessions.export("calls.trace.json")
         await here.sessions.export("pdf")
-        await here.sessions.export("md", "~nobody-is-called-so/x.md")
-        await here.sessions.export("md", "no/such/folder/x.md")
-        assert sorted(path.name for path in tmp_path.iterdir() if path.suffix in {".md", ".jsonl"}) == [
+        await here.sessions.export("talk.json")
+        await here.sessions.export("svg talk.svg")
+        await here.sessions.export("talk.svg")
+        await here.sessions.export("~nobody-is-called-so/x.md")
+        await here.sessions.export("md no/such/folder/x.md")
+        assert sorted(path.name for path in tmp_path.iterdir() if ".db" not in path.name and path.is_file()) == [
+            "calls.trace.json",
             f"fanout-{first[:8]}.md",
             "kept-2.jsonl",
             "kept.jsonl",
         ]
-        assert "as pdf" in here.screen.toasts[-3]
+        assert "traceEvents" in json.loads((tmp_path / "calls.trace.json").read_text())
+        assert "as pdf" in here.screen.toasts[-6]
+        assert "as talk.json" in here.screen.toasts[-5]
+        makes = f"The shell makes that: fanout sessions export {first[:8]} -o talk.svg"
+        assert here.screen.toasts[-4:-2] == [makes, makes]
         here.screen.answers.append("delete")
         with pytest.raises(SessionInUse):
             await here.sessions.delete(info)

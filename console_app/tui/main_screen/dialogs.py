@@ -86,7 +86,7 @@ class Dialogs:
             for one in registry
             if one.name not in ("keys", "tools")
         ]
-        picked = await self._ui.push(PickList("Commands", choices, hint="Search for commands", told=True))
+        picked = await self._ui.push(PickList("Commands", choices, hint="Search for commands"))
         if picked is not None and (command := registry.get(picked.removeprefix("/"))) is not None:
             command.run("")
 

@@ -55,7 +55,16 @@ def ink_of(block: CallBlock, part: str, width: int = 100) -> Any:
         (f"[resource file:///app/main.py]\n{PYTHON}", {}, "source"),
         (f"```python\n{PYTHON}```", {}, "source"),
         ("Wrote 40 bytes to main.py\nand made its folder", {"path": "main.py", "content": PYTHON}, "text"),
-        (PYTHON, {}, "text"),
+        (PYTHON, {}, "source"),
+        (PYTHON, {"path": "notes.txt"}, "text"),
+        (PYTHON, {"path": "main"}, "source"),
+        (f"```\n{PYTHON}```", {}, "source"),
+        ("size: 120\ncreated: Fri Jan 02 2026\nisFile: true\n", {"path": "main.py"}, "text"),
+        ("Nuts and bolts of all sizes.\nAsk for them in the shop.\n", {"url": "https://parts.rs/"}, "text"),
+        ("Nuts and bolts of all sizes.\nAsk for them in the shop.\n", {"url": "https://x.org/wiki/Node.js"}, "text"),
+        (MARKDOWN, {"url": "https://x.org/index.html?q=1"}, "markdown"),
+        ("<!doctype html>\n<p>Nuts</p>\n", {"url": "https://x.org/index.php"}, "source"),
+        (PYTHON, {"url": "https://x.org/raw/main.py"}, "source"),
         (json.dumps(RECORDS), {}, "table"),
         (
             "\n".join(json.dumps(one, indent=2) for one in RECORDS),
@@ -118,13 +127,26 @@ def test_source_has_the_colours_of_its_language_and_is_copied_without_numbers() 
         ({}, PYTHON, "    1 import os"),
         ({"offset": 40, "limit": 5}, PYTHON, "   40 import os"),
         ({"tail": 5}, PYTHON, "│   import os"),
-        ({}, "  1\timport os\n  2\timport re\n", "│     1 import os"),
+        ({}, "  1\timport os\n  2\timport re\n", "    1 import os"),
+        ({"view_range": [7, 8]}, " 7→import os\n 8→import re\n", "    7 import os"),
+        ({}, "9 | import os\n10 |\n11 | import re\n", "    9 import os"),
+        ({}, "Here is what `cat -n` gives of a.py:\n     3\timport os\n     4\timport re\n", "    3 import os"),
+        ({}, "3:import os\n9:import re\n", "│   3:import os"),
     ],
 )
 def test_lines_of_source_have_the_numbers_that_they_have_in_the_file(
     arguments: dict[str, Any], content: str, first: str
 ) -> None:
     assert first in shown(opened(content, {"path": "a.py", **arguments}), 100)
+
+
+def test_numbers_that_a_tool_printed_are_neither_coloured_nor_copied_with_lines() -> None:
+    block = opened("     1\tdef main() -> None:\n     2\t    return None\n")
+    assert "result · Python · 2 lines" in shown(block, 100)
+    assert ink_of(block, "def") == PALETTE.syntax["keyword"]
+    line = next(line for line in block.render(100, PALETTE, START) if "return None" in line.text)
+    assert line.content == "    return None"
+    assert copies_of(block)[0].text.startswith("     1\tdef main"), "the result is copied as it came"
 
 
 def test_a_table_has_columns_and_says_its_size() -> None:
