@@ -33,8 +33,7 @@ _REST_OF_LINE = lazily(r"[^\n]*")
 _PRINTED = lazily(r"[ \t]*\r?\n\s*print\(\s*\w+\s*\)")
 """What code in a fence does with the result that it named."""
 _SEPARATOR = lazily(r"\s*[,;|](?=\s*[{\[])")
-_WORDS = lazily(r"[ \t]*(?:[,;|][ \t]*)?[^\s<\[{},;|]")
-_NO_WORDS = lazily(r"[ \t]*(?:[,;|][ \t]*)?(?:[<\[{}]|\r?\n)")
+_BEHIND = lazily(r"[ \t]*(?:[,;|][ \t]*)?(?:(?P<words>[^\s<\[{},;|])|[<\[{}]|\r?\n)")
 _CALL_KEY = lazily(
     rf"\s*\[?\s*\{{\s*(?:[\"']type[\"']\s*:\s*[\"']function[\"']\s*,\s*)?"
     rf"[\"']?(?:{'|'.join((*LIST_KEYS, *WRAPPER_KEYS, *ARGUMENT_KEYS))})[\"']?\s*:"
@@ -81,7 +80,8 @@ def _after(state: ScanState) -> Reading[None]:
     src, output = state.src, state.output
     if state.structure.floor != src.at:
         return
-    if (yield from src.match_first((_WORDS, _NO_WORDS))) == 0:
+    behind = yield from src.match(_BEHIND)
+    if behind and behind["words"]:
         output.doubt_last()
         return
     if (yield from src.peek()) == "}":

@@ -25,7 +25,8 @@ class Region:
         """Whether a closing token, or the end of a fence before it, stands here; `pos` stays."""
         if not self.closes:
             return False
-        return (yield from src.match_first((_close(self.closes), _no_close(self.closes)))) == 0
+        found = yield from src.match(_close_or_not(self.closes))
+        return found is not None and found["close"] is not None
 
     def at_turn_end(self, src: Source) -> Reading[bool]:
         """Whether the model ended its turn here, or the answer ended within a tag."""
@@ -84,8 +85,8 @@ def close_region(src: Source, region: Region, draft: Draft, *, required: bool = 
     if not region.closes:
         return
     if char and any(token.startswith(char) for token in region.closes):
-        close, other = _close(region.closes), _no_close(region.closes)
-        if (yield from src.match_first((close, other))) == 0 and (found := close.match(src.buf, src.pos)):
+        found = yield from src.match(_close_or_not(region.closes))
+        if found and found["close"]:
             src.pos = found.end()
             return
         rest = src.tail()
@@ -100,10 +101,7 @@ _FENCE_END = lazily(r"\s*```")
 _TURN_END = lazily(rf"\s*{any_of(CHAT_TOKENS)}")
 
 
-def _close(closes: tuple[str, ...]) -> re.Pattern[str]:
-    return compiled(rf"\s*(?:```\s*)?{any_of(closes)}")
-
-
-def _no_close(closes: tuple[str, ...]) -> re.Pattern[str]:
-    """What can't become a closing token any more, so that a call is done before much more has come."""
-    return compiled(rf"\s*(?=[^\s`])(?!{any_of(closes)}|{partly(closes)}\Z)")
+def _close_or_not(closes: tuple[str, ...]) -> re.Pattern[str]:
+    """A closing token, or what can't become one any more, so that a call is done before much more has come."""
+    close = any_of(closes)
+    return compiled(rf"(?P<close>\s*(?:```\s*)?{close})|\s*(?=[^\s`])(?!{close}|{partly(closes)}\Z)")
