@@ -72,6 +72,7 @@ web: $(VENV)/.dev ## the console in a real Chromium (chromium, chromium-driver; 
 bench: $(VENV)/.dev ## the benchmarks, on this machine
 	$(BIN)/python -m benchmarks
 	$(BIN)/python -m benchmarks.bench_conversation
+	$(BIN)/python -m benchmarks.bench_results
 	$(BIN)/python -m benchmarks.bench_decoding
 	$(BIN)/python -m benchmarks.bench_dialects
 	$(BIN)/python -m benchmarks.bench_cache

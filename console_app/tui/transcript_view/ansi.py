@@ -47,18 +47,16 @@ class AnsiPainter:
             pieces.append((clean(text[at:]), self._style))
         return pieces
 
-    def copy(self) -> AnsiPainter:
-        """One that goes on from here by itself."""
+    def behind(self, text: str) -> AnsiPainter:
+        """One that goes on by itself, in the style behind a text that is not shown. Of sequences that are alike only
+        the last is read, as none depends on what stands before it."""
         other = AnsiPainter(self._base, self._palette)
         other._emphasis, other._ink, other._ground = set(self._emphasis), self._ink, self._ground
-        other._style = self._style
+        found = SGR.findall(text, max(text.rfind("\x1b[0m"), text.rfind("\x1b[m"), 0))
+        for parameters in reversed(dict.fromkeys(reversed(found))):
+            other._read(parameters)
+        other._restyle()
         return other
-
-    def skip(self, text: str) -> None:
-        """Takes over the style behind text that is not shown."""
-        for match in SGR.finditer(text, max(text.rfind("\x1b[0m"), text.rfind("\x1b[m"), 0)):
-            self._read(match.group(1))
-        self._restyle()
 
     def _apply(self, parameters: str) -> None:
         self._read(parameters)

@@ -28,7 +28,7 @@ def column_widths(table: MarkdownTable, width: int) -> list[int] | None:
     """Cells for each column; None where there is no room for columns."""
     columns = len(table.rows[0])
     wanted = [max((pieces_width(row[n]) for row in table.rows if n < len(row)), default=0) for n in range(columns)]
-    return _shares([max(size, 1) for size in wanted], width - len(GAP) * (columns - 1))
+    return shares(wanted, width)
 
 
 def table_rows(table: MarkdownTable, width: int, palette: Palette, widths: list[int] | None = None) -> list[Row]:
@@ -48,8 +48,10 @@ def table_rows(table: MarkdownTable, width: int, palette: Palette, widths: list[
     return out
 
 
-def _shares(wanted: Sequence[int], room: int) -> list[int] | None:
-    """A width for each column: what it wants where that fits, else a fair share; None when there is no room at all."""
+def shares(wanted: Sequence[int], width: int) -> list[int] | None:
+    """Cells for each column: what it wants where that fits, else a fair share; None when there is no room at all."""
+    wanted = [max(size, 1) for size in wanted]
+    room = width - len(GAP) * (len(wanted) - 1)
     if sum(wanted) <= room:
         return list(wanted)
     if room < MIN_COLUMN * len(wanted):

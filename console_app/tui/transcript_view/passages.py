@@ -64,13 +64,14 @@ class WindowPassage:
 
     @property
     def text(self) -> str:
-        return self._window.text
+        return self._window.shown.text
 
     def line_at(self, offset: int) -> int:
         window = self._window
-        number = max(bisect_right(window.begins, offset, hi=len(window.lines)) - 1, 0)
+        begins = window.shown.begins
+        number = max(bisect_right(begins, offset, hi=len(begins) - 1) - 1, 0)
         row = window.top_of(number)
-        while row + 1 < window.past(number) and window.begins[number] + window.span(row)[2] <= offset:
+        while row + 1 < window.past(number) and begins[number] + window.span(row)[2] <= offset:
             row += 1
         return self._first + row
 
@@ -79,7 +80,7 @@ class WindowPassage:
         if not 0 <= row < len(self._window):
             return None
         number, start, end = self._window.span(row)
-        begin = self._window.begins[number]
+        begin = self._window.shown.begins[number]
         return begin + start, begin + end, self._column
 
 

@@ -7,8 +7,10 @@ also knows which of its characters are content, so that a copied selection leave
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from rich.cells import cell_len, split_graphemes
 from rich.segment import Segment
@@ -16,17 +18,12 @@ from rich.style import Style
 from textual.strip import Strip
 
 from console_app.domain.safe_text import visible
+from console_app.tui.widgets.cells import widths
 
 Piece = tuple[str, Style]
 
 TAB_SIZE = 4
 _WORD = re.compile(r"\S+\s*|\s+")
-# Characters that stand each for itself, in one cell and in two: where rows end is then counted without parting a text.
-_TWO_CELLS = "\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fff\uac00-\ud7a3\uff01-\uff60"
-_ONE_CELL = "\x20-\x7e\xa1-\xac\xae-\u02ff\u0400-\u0482\u048a-\u052f\u2010-\u2015\u2018-\u201f\u2500-\u259f"
-_WIDE = re.compile(f"[{_TWO_CELLS}]")
-_NARROW = re.compile(f"[{_ONE_CELL}]*")
-_SIMPLE = re.compile(f"[{_ONE_CELL}{_TWO_CELLS}]*")
 
 
 class Line(Strip):
@@ -215,33 +212,14 @@ def chop_ends(text: str, width: int) -> list[int]:
     size = len(text)
     if text.isascii():
         return [*range(width, size, width), size]
+    cells = widths(text)
+    edges = [0, *accumulate(cells if width > 1 else cells.replace(b"\2", b"\1"))]
     ends: list[int] = []
-    start = 0
-    if width > 1 and is_simple(text):
-        cells, at = _WIDE.sub("\0\1", text), 0
-        while at < len(cells):
-            past = min(at + width, len(cells))
-            past -= past < len(cells) and cells[past] == "\1"  # half of a character is no row's end
-            start += past - at - cells.count("\1", at, past)
-            ends.append(start)
-            at = past
-        return ends
-    while start < size:
-        start += cut(text[start : start + width + 64], width) or 1
-        ends.append(start)
-    return ends
-
-
-def is_simple(text: str) -> bool:
-    """Whether each of its characters is known to stand for itself: it is safe, and takes one cell or two."""
-    return _SIMPLE.fullmatch(text) is not None
-
-
-def chop_count(text: str, width: int) -> int:
-    """How many rows `chop_ends` makes; in a time that does not show for ten thousands of lines."""
-    if text.isascii() or _NARROW.fullmatch(text):
-        return max(-(-len(text) // max(width, 1)), 1)
-    return max(len(chop_ends(text, width)), 1)
+    past = width
+    while past < edges[-1]:
+        ends.append(bisect_right(edges, past) - 1)
+        past = edges[ends[-1]] + width
+    return [*ends, size]
 
 
 def chop(pieces: Sequence[Piece], width: int) -> list[Row]:

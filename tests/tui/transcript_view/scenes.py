@@ -34,6 +34,7 @@ PALETTE = build_palette(
         "error": "#ff8095",
     }
 )
+PAPER = build_palette({"background": "#ffffff", "foreground": "#202020", "primary": "#0055aa", "error": "#aa0000"})
 START = 1_000_000.0
 
 

@@ -9,18 +9,23 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rich.cells import split_graphemes
 from textual.geometry import Offset
 from textual.selection import Selection
 
+from console_app.tui.transcript_view.ansi import AnsiPainter
 from console_app.tui.transcript_view.call_block import CallBlock
 from console_app.tui.transcript_view.found import Found
 from console_app.tui.transcript_view.panel_frame import FramedRows
 from console_app.tui.transcript_view.passages import Matches, passage_of
 from console_app.tui.transcript_view.results.window import RowWindow
+from console_app.tui.transcript_view.results.windows import TERMINAL_TAB, TextLines, indented
 from console_app.tui.transcript_view.selection import selected_text
+from console_app.tui.widgets.cells import cells_of, rows_of, widths
 from console_app.tui.widgets.joined import Joined
-from console_app.tui.widgets.lines import chop_count, chop_ends, cut
-from tests.tui.transcript_view.scenes import PALETTE, START, TinyApp, painted, screen_lines
+from console_app.tui.widgets.lines import chop, chop_ends, cut
+from console_app.tui.widgets.palette import Palette
+from tests.tui.transcript_view.scenes import PALETTE, PAPER, START, TinyApp, painted, screen_lines
 from tests.tui.transcript_view.test_results import finished, opened
 
 COUNT = 6_000
@@ -31,6 +36,9 @@ LONG: dict[str, tuple[str, dict[str, Any]]] = {
     "diff": ("--- a/x.py\n+++ b/x.py\n@@ -1,9 +1,9 @@" + "".join(f"\n \trow {n} of many" for n in range(COUNT)), {}),
     "source": ("\n".join(f"def row_{n}() -> str:  # row {n} of many" for n in range(COUNT)), {"path": "a.py"}),
     "json": (json.dumps([f"row {n} of many" for n in range(COUNT)]), {}),
+    "wide": ("名,id\n" + "\n".join(f"文字列,{n}{' of many' * (1 + n % 30)}" for n in range(COUNT)), {"path": "a.csv"}),
+    "list": (",".join(f"c{n}" for n in range(30)) + "".join(f"\n文{n} of many{',1' * 29}" for n in range(COUNT)),
+             {"path": "a.csv"}),
     "table": ("id,name\n" + "\n".join(f"{n},row {n} of many" for n in range(COUNT)), {"path": "a.csv"}),
 }  # fmt: skip
 
@@ -112,15 +120,55 @@ def test_matches_of_painted_lines_go_over_their_ends() -> None:
         matches[1]
 
 
-@settings(max_examples=200)
-@given(st.text(st.sampled_from("a b\u00e9\u0301文字한│\u200d👩💻ー・—“"), max_size=60), st.integers(1, 20))
+SIGNS = "a 1é\u0301文字한│\u200d\ufe0f👩💻❤🏽🇩नि्ー・“"
+
+
+@settings(max_examples=300)
+@given(st.text(st.sampled_from(SIGNS)) | st.text(st.characters(exclude_characters="\n")))
+def test_characters_take_as_many_cells_as_they_are_measured_to_take(text: str) -> None:
+    cells = widths(text)
+    assert [sum(cells[start:end]) for start, end, _ in split_graphemes(text)[0]] == [
+        size for _, _, size in split_graphemes(text)[0]
+    ]
+    assert [sum(widths(line)) for line in text.split(" ")] == [len(line) for line in cells_of(text.replace(" ", "\n"))]
+
+
+@settings(max_examples=300)
+@given(st.text(st.sampled_from(SIGNS), max_size=60), st.integers(2, 20))
 def test_rows_end_where_a_cell_by_cell_cut_ends_them(text: str, width: int) -> None:
     ends, start = list[int](), 0
     while start < len(text):
-        start += cut(text[start : start + width + 64], width) or 1
+        start += cut(text[start:], width)
         ends.append(start)
     assert chop_ends(text, width) == (ends or chop_ends("", width))
-    assert chop_count(text, width) == max(len(ends), 1)
+    assert rows_of(cells_of(text)[0], width) == max(len(ends), 1)
+
+
+PARTS = [*SIGNS, *"bcdefgh\t\u200b", "\x1b[31m", "\x1b[1;4m", "\x1b[22m", "\x1b[0m"]
+LINES = st.lists(st.lists(st.sampled_from(PARTS), max_size=40).map("".join), min_size=1, max_size=40)
+LOOKS = st.lists(st.tuples(st.integers(1, 40), st.sampled_from([PALETTE, PAPER])), min_size=1, max_size=4)
+
+
+@settings(max_examples=60, deadline=None)
+@given(LINES, st.integers(1, 40), LOOKS, st.data())
+def test_rows_made_when_they_are_seen_are_those_of_the_whole(
+    lines: list[str], times: int, looks: list[tuple[int, Palette]], data: st.DataObject
+) -> None:
+    """Whatever the text, widths, themes, and the order in which its rows are looked at."""
+    lines = lines * times
+    page = TextLines(lines, styled=True)
+    for width, palette in looks:
+        painter = AnsiPainter(palette.base, palette)
+        parts = [chop(painter.line(line.expandtabs(TERMINAL_TAB)), width) for line in lines]
+        rows = [row for part in parts for row in indented(part, palette)]
+        window = page.rows(width, palette, palette.base)
+        assert len(window) == len(rows)
+        for at in data.draw(st.lists(st.integers(0, len(rows) - 1), max_size=8)):
+            assert window[at] == rows[at]
+            number, _ = window.line_at(at)
+            assert window.top_of(number) == sum(map(len, parts[:number]))
+            text = "".join(part for part, _ in rows[at].pieces)[rows[at].gutter :]
+            assert window.said(at) == (text, rows[at].joint)
 
 
 async def test_a_long_result_is_scrolled_resized_and_themed_by_what_is_on_screen() -> None:

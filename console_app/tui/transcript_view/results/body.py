@@ -4,28 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, assert_never, cast
+from typing import Any, assert_never
 
 from rich.style import Style
 
-from console_app.tui.transcript_view.markdown_stream import Frame, MarkdownStream
 from console_app.tui.transcript_view.results.diff import LARGEST, DiffStat, diff_stat
 from console_app.tui.transcript_view.results.json_tree import DEEPEST, JsonTree
 from console_app.tui.transcript_view.results.kind import ResultKind, Table
-from console_app.tui.transcript_view.results.table_rows import rows_of_table
+from console_app.tui.transcript_view.results.table_rows import TableLines
 from console_app.tui.transcript_view.results.windows import (
     INDENT,
     DiffLines,
+    MarkdownLines,
     SourceLines,
     TextLines,
-    indented,
-    tree_window,
+    TreeLines,
 )
 from console_app.tui.transcript_view.text_page import FIRST_PAGE, LONGEST_LINE, TextPage
 from console_app.tui.transcript_view.wording import plural, size
 from console_app.tui.widgets.lines import Row
 from console_app.tui.widgets.palette import Palette
 
+ResultLines = TextLines | DiffLines | SourceLines | MarkdownLines | TreeLines | TableLines
 GROWTH = 400  # how many more lines the next page has at least
 MOST_MARKDOWN = 2000  # lines of Markdown that are laid out at once
 
@@ -38,7 +38,8 @@ class ResultBody:
         self.page = TextPage(found.text)
         self.limit = FIRST_PAGE
         self.tree = JsonTree(found.value, name) if found.kind == "json" else None
-        self._layout: _Layout | None = None
+        self._read: tuple[object, ResultLines] | None = None  # the page, and which it is
+        self._rows: tuple[object, Sequence[Row]] = (None, ())
 
     @property
     def count(self) -> int:
@@ -118,68 +119,44 @@ class ResultBody:
 
     def forget(self) -> None:
         """Drops what was laid out."""
-        self._layout = None
+        self._read, self._rows = None, (None, ())
 
     def rows(self, width: int, palette: Palette, ink: Style) -> Sequence[Row]:
         """The page as rows of at most `width` cells, indented; `ink` is that of plain text."""
-        look = (width, palette, ink, self.page.longest, self.tree.version if self.tree is not None else 0)
-        if self._layout is None or self._layout.look != look:
-            self._layout = _Layout(self, look, max(width - INDENT, 1), palette, ink)
-        return self._layout.rows(self.limit)
+        look = (self.version, width, palette, ink)
+        if self._rows[0] != look:
+            self._rows = (look, self._laid_out(max(width - INDENT, 1), palette, ink))
+        return self._rows[1]
+
+    def _laid_out(self, width: int, palette: Palette, ink: Style) -> Sequence[Row]:
+        if self._read is None or self._read[0] != self.version:
+            self._read = (self.version, self._lines())
+        return self._read[1].rows(width, palette, ink)
+
+    def _lines(self) -> ResultLines:
+        found = self.found
+        if self.tree is not None:
+            return TreeLines(self.tree, self.limit)
+        if found.kind == "table":
+            return TableLines(self._table, self.limit)
+        lines, _ = self.page.first(self.limit)
+        match found.kind:
+            case "text" | "json":
+                return TextLines(lines, styled=found.styled)
+            case "diff":
+                return DiffLines(lines)
+            case "source":
+                return SourceLines(found.language, lines, found.first)
+            case "markdown":
+                known = self._read[1] if self._read is not None else None
+                return (known if isinstance(known, MarkdownLines) else MarkdownLines()).grown(lines)
+            case _:
+                assert_never(found.kind)
 
     @property
     def _table(self) -> Table:
         table: Table = self.found.value
         return table
-
-
-class _Layout:
-    """The rows of a body in one look."""
-
-    def __init__(self, body: ResultBody, look: object, width: int, palette: Palette, ink: Style) -> None:
-        self.look = look
-        self._body = body
-        self._width = width
-        self._palette = palette
-        self._ink = ink
-        self._limit = 0
-        self._rows: Sequence[Row] = ()
-        self._markdown = MarkdownStream()
-
-    def rows(self, limit: int) -> Sequence[Row]:
-        """The rows of so many lines."""
-        if limit > self._limit:
-            begin, self._limit = self._limit, limit
-            self._rows = self._laid_out(begin)
-        return self._rows
-
-    def _laid_out(self, begin: int) -> Sequence[Row]:
-        found, width, palette = self._body.found, self._width, self._palette
-        match found.kind:
-            case "text":
-                return TextLines(self._lines(), width, palette, self._ink, styled=found.styled).window()
-            case "diff":
-                return DiffLines(self._lines(), width, palette).window()
-            case "source":
-                return SourceLines(found.language, self._lines(), width, palette, found.first).window()
-            case "markdown":
-                self._markdown.append("".join(f"{line}\n" for line in self._lines()[begin:]))
-                # The stream keeps what it is given for each row: here the row itself, indented.
-                frame = cast("Frame", self._in_place)
-                return cast("list[Row]", self._markdown.lines(width, palette, frame, self.look))
-            case "json":
-                tree = self._body.tree
-                return [] if tree is None else tree_window(tree, self._limit, width, palette)
-            case "table":
-                return rows_of_table(found.value, self._limit, width, palette)
-            case _:
-                assert_never(found.kind)
-
-    def _in_place(self, row: Row) -> Row:
-        return indented([row], self._palette)[0]
-
-    def _lines(self) -> list[str]:
-        return self._body.page.first(self._limit)[0]
 
 
 def table_size(table: Table) -> str:

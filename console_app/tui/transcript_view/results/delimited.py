@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from io import StringIO
 from itertools import islice
 from pathlib import PurePosixPath
 
@@ -41,12 +42,12 @@ class Delimited:
 
     @cached_property
     def _all(self) -> list[list[str]]:
-        return list(csv.reader(_lines(self.text.rstrip("\n")), delimiter=self.mark))
+        return list(csv.reader(StringIO(self.text.rstrip("\n"), newline="\n"), delimiter=self.mark))
 
     def _read(self, first: int, last: int) -> list[list[str]]:
         if last > _FEW:
             return self._all[first:last]
-        return list(islice(csv.reader(_lines(self.text), delimiter=self.mark), first, last))
+        return list(islice(csv.reader(StringIO(self.text, newline="\n"), delimiter=self.mark), first, last))
 
 
 def delimiter_of(text: str, name: str) -> str:
@@ -83,11 +84,3 @@ def _is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _lines(text: str) -> Iterator[str]:
-    at = 0
-    while at < len(text):
-        end = text.find("\n", at) + 1 or len(text)
-        yield text[at:end]
-        at = end

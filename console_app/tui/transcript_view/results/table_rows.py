@@ -1,91 +1,164 @@
-"""A table as rows: up to some size its cells wrap, beyond it each record is one row that is made when it is seen."""
+"""The rows of a table: up to some size its cells wrap, beyond it each record is one row, made when it is seen."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import zip_longest
+from itertools import islice, zip_longest
 from typing import overload
 
+from rich.cells import cell_len
 from rich.style import Style
 
-from console_app.tui.transcript_view.markdown_table import GAP, MarkdownTable, column_widths, table_line, table_rows
+from console_app.domain.safe_text import is_safe
+from console_app.tui.transcript_view.markdown_table import GAP, MarkdownTable, shares, table_line, table_rows
 from console_app.tui.transcript_view.results.kind import Table
-from console_app.tui.transcript_view.results.window import RowWindow
+from console_app.tui.transcript_view.results.window import RowWindow, ShownLines
 from console_app.tui.transcript_view.results.windows import indented
+from console_app.tui.widgets.cells import cells_of
 from console_app.tui.widgets.joined import Joined
 from console_app.tui.widgets.lines import Piece, Row, clean, crop, pieces_width
 from console_app.tui.widgets.palette import Palette
 
 MEASURED = 1000  # rows that a table's columns are measured by, and whose cells are wrapped
 LONGEST_CELL = 200  # characters of a table's cell
+_RULE = "─" * 8  # between two records where there is no room for columns
 
 
-def rows_of_table(found: Table, limit: int, width: int, palette: Palette) -> Sequence[Row]:
+class TableLines:
     """The first rows of a table, its head above them; the columns are as wide as these, or more of its beginning, make
     them."""
-    sample = found.rows(0, MEASURED)
-    align = ["right" if _all_numbers(sample, n) else "left" for n in range(len(found.columns))]
-    head = MarkdownTable(align, [[[(in_a_line(name), palette.strong)] for name in found.columns]])
-    styled = _styled(sample, palette)
-    records = found.rows(0, limit) if limit > MEASURED else sample
-    longest = [_piece(max(column, key=len), palette) for column in zip_longest(*records[MEASURED:], fillvalue="")]
-    widths = column_widths(MarkdownTable(rows=[*head.rows, *styled, longest]), width)
-    if widths is None or found.count <= MEASURED:
-        shown = styled[:limit] if limit <= MEASURED else _styled(records, palette)
-        return indented(table_rows(MarkdownTable(align, [*head.rows, *shown]), width, palette, widths), palette)
-    lines = _Records(records[:limit], widths, align)
 
-    def rows(number: int) -> list[Row]:
-        cells = [crop(_piece(cell, palette), size) for cell, size in zip(lines.cells(number), widths, strict=True)]
-        return indented(table_line(cells, widths, align, palette)[:1], palette)
+    def __init__(self, found: Table, limit: int) -> None:
+        sample = found.rows(0, MEASURED)
+        records = found.rows(0, limit) if limit > MEASURED else sample
+        self._names = [in_a_line(name) for name in found.columns]
+        self._align = ["right" if _all_numbers(sample, n) else "left" for n in range(len(self._names))]
+        columns = [*islice(zip_longest(*records, fillvalue=""), len(self._names))]
+        columns += [("",) * len(records)] * (len(self._names) - len(columns))
+        self._columns = [_Column(cells) for cells in columns]
+        self._count = min(limit, len(records))
+        self._wraps = found.count <= MEASURED
 
-    return Joined([indented(table_rows(head, width, palette, widths), palette), RowWindow(lines, 0, rows)])
+    def rows(self, width: int, palette: Palette, _: Style) -> Sequence[Row]:
+        """The rows of it."""
+        columns = self._columns
+        widest = [max(cell_len(name), column.widest) for name, column in zip(self._names, columns, strict=True)]
+        widths = shares(widest, width)
+        head = [_piece(name, palette.strong) for name in self._names]
+        if self._wraps:
+            shown = [[_piece(column.cells[n], palette.base) for column in columns] for n in range(self._count)]
+            return indented(table_rows(MarkdownTable(self._align, [head, *shown]), width, palette, widths), palette)
+        if widths is None:
+            listed = _Listed(self._names, columns, self._count, width, palette)
+            return RowWindow(ShownLines(listed), 0, lambda number: indented([Row(listed.pieces(number))], palette))
+        records = _Records(columns, self._count, widths, self._align)
+
+        def rows(number: int) -> list[Row]:
+            cells = [_piece(column.cells[number], palette.base) for column in columns]
+            cut = [crop(cell, size) for cell, size in zip(cells, widths, strict=True)]
+            return indented(table_line(cut, widths, self._align, palette)[:1], palette)
+
+        top = indented(table_rows(MarkdownTable(self._align, [head]), width, palette, widths), palette)
+        return Joined([top, RowWindow(ShownLines(records), 0, rows)])
 
 
-class _Records(Sequence[str]):
-    """The rows of a table as text, as they will be seen."""
+class _Column:
+    """Cells one under the other as they are shown, and how many cells of the screen each takes."""
 
-    def __init__(self, records: list[list[str]], widths: Sequence[int], align: Sequence[str]) -> None:
-        self._records, self._widths = records, widths
-        self._right = [one == "right" for one in align]
+    def __init__(self, found: Sequence[str]) -> None:
+        text = "\n".join(found)
+        plain = text.replace("\n", "")
+        safe = plain.isprintable() if plain.isascii() else "\t" not in text and is_safe(text)
+        if not safe or text.count("\n") >= max(len(found), 1) or max(map(len, found), default=0) > LONGEST_CELL:
+            found = [in_a_line(cell) for cell in found]
+            text = "\n".join(found)
+        self.cells = found
+        self.sizes = list(map(len, found if text.isascii() else cells_of(text)))
+        self.widest = max(self.sizes, default=0)
 
-    def cells(self, number: int) -> list[str]:
-        """The cells of a row, one for each column."""
-        cells = self._records[number]
-        return [*cells, *[""] * (len(self._widths) - len(cells))][: len(self._widths)]
+    def texts(self, numbers: range, width: int, *, right: bool) -> list[str]:
+        """Some of them, cut and filled to a width."""
+        blanks = [" " * size for size in range(width + 1)]
+        cells, sizes = (self.cells, self.sizes) if len(numbers) == len(self.cells) else (
+            [self.cells[n] for n in numbers], [self.sizes[n] for n in numbers])  # fmt: skip
+        if right:
+            return [
+                blanks[width - size] + cell if size <= width else _cut(cell, blanks, right=True)
+                for cell, size in zip(cells, sizes, strict=True)
+            ]
+        return [
+            cell + blanks[width - size] if size <= width else _cut(cell, blanks, right=False)
+            for cell, size in zip(cells, sizes, strict=True)
+        ]
+
+
+class _Texts(Sequence[str]):
+    """Texts of which each is made when it is asked for; `_some` gives those of some numbers."""
+
+    _count = 0
+
+    def _some(self, numbers: range) -> list[str]:
+        raise NotImplementedError
 
     def __len__(self) -> int:
-        return len(self._records)
+        return self._count
 
     def __iter__(self) -> Iterator[str]:
-        return map(self._text, range(len(self._records)))
+        return iter(self._some(range(self._count)))
 
     @overload
     def __getitem__(self, index: int) -> str: ...
     @overload
     def __getitem__(self, index: slice) -> list[str]: ...
     def __getitem__(self, index: int | slice) -> str | list[str]:
-        return self._text(index) if isinstance(index, int) else [self._text(at) for at in range(len(self))[index]]
-
-    def _text(self, number: int) -> str:
-        parts: list[str] = []
-        for cell, size, right in zip(self.cells(number), self._widths, self._right, strict=True):
-            if len(cell) > size or not (cell.isascii() and cell.isprintable()):
-                cut = crop([(in_a_line(cell), Style.null())], size)
-                part = cut[0][0] if cut else ""
-                room = size - pieces_width(cut)
-                parts.append(" " * room + part if right else part + " " * room)
-            else:
-                parts.append(cell.rjust(size) if right else cell.ljust(size))
-        return GAP.join(parts).rstrip(" ")
+        numbers = range(self._count)[index]
+        return self._some(range(numbers, numbers + 1))[0] if isinstance(numbers, int) else self._some(numbers)
 
 
-def _styled(rows: Sequence[Sequence[str]], palette: Palette) -> list[list[list[Piece]]]:
-    return [[_piece(cell, palette) for cell in row] for row in rows]
+class _Records(_Texts):
+    """The rows of a table as text, as they will be seen."""
+
+    def __init__(self, columns: list[_Column], count: int, widths: list[int], align: list[str]) -> None:
+        self._columns, self._count, self._widths = columns, count, widths
+        self._right = [one == "right" for one in align]
+
+    def _some(self, numbers: range) -> list[str]:
+        parts = [
+            column.texts(numbers, size, right=right)
+            for column, size, right in zip(self._columns, self._widths, self._right, strict=True)
+        ]
+        return [GAP.join(cells).rstrip(" ") for cells in zip(*parts, strict=True)]
 
 
-def _piece(cell: str, palette: Palette) -> list[Piece]:
-    return [(in_a_line(cell), palette.base)] if cell else []
+class _Listed(_Texts):
+    """Records where there is no room for columns: each cell is a line behind its column's name."""
+
+    def __init__(self, names: list[str], columns: list[_Column], count: int, width: int, palette: Palette) -> None:
+        self._names, self._columns, self._width, self._palette = names, columns, width, palette
+        self._count = count * (len(names) + 1) - 1
+
+    def pieces(self, number: int) -> list[Piece]:
+        """One of the lines."""
+        record, column = divmod(number, len(self._names) + 1)
+        if column == len(self._names):
+            return crop([(_RULE, self._palette.faint)], self._width, "")
+        title = [*_piece(self._names[column], self._palette.strong), (": ", self._palette.muted)]
+        return crop([*title, *_piece(self._columns[column].cells[record], self._palette.base)], self._width)
+
+    def _some(self, numbers: range) -> list[str]:
+        return ["".join(text for text, _ in self.pieces(number)) for number in numbers]
+
+
+def _cut(cell: str, blanks: list[str], *, right: bool) -> str:
+    """A cell that has no room, with an ellipsis, filled to the width."""
+    pieces = crop([(cell, Style.null())], len(blanks) - 1)
+    text = "".join(part for part, _ in pieces)
+    blank = blanks[len(blanks) - 1 - pieces_width(pieces)]
+    return blank + text if right else text + blank
+
+
+def _piece(cell: str, ink: Style) -> list[Piece]:
+    return [(cell, ink)] if cell else []
 
 
 def in_a_line(text: str) -> str:

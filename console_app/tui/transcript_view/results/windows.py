@@ -1,14 +1,17 @@
-"""Each kind of result as a window on its lines: what its rows are, once they are seen."""
+"""Each kind of result as lines: what is known of them once, and their rows in one look, each made when it is seen."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Sequence
 from functools import cached_property
+from typing import cast
 
 from rich.style import Style
 
 from console_app.tui.transcript_view.ansi import SGR, AnsiPainter
 from console_app.tui.transcript_view.code import CodeLines
+from console_app.tui.transcript_view.markdown_stream import Frame, MarkdownStream
 from console_app.tui.transcript_view.results.diff import NUMBER, DiffReader, diff_row
 from console_app.tui.transcript_view.results.json_tree import JsonTree, shown_text, tree_rows
 from console_app.tui.transcript_view.results.window import RowWindow, shown_lines
@@ -32,85 +35,125 @@ def indented(rows: list[Row], palette: Palette) -> list[Row]:
 class TextLines:
     """Text as a terminal shows it, with the style that each line begins with."""
 
-    def __init__(self, lines: list[str], width: int, palette: Palette, ink: Style, *, styled: bool) -> None:
+    def __init__(self, lines: list[str], *, styled: bool) -> None:
         text = "\n".join(lines)
-        self._palette, self._ink, self._width = palette, ink, width
-        self._lines = text.expandtabs(TERMINAL_TAB).split("\n") if "\t" in text else lines
+        text = text.expandtabs(TERMINAL_TAB) if "\t" in text else text
+        self._lines = text.split("\n") if lines else []
         self._coloured = styled and "\x1b" in text
-        self._known: list[int] = []  # lines before which the style is known, in order
-        self._painters: dict[int, AnsiPainter] = {}
+        self._shown = shown_lines(SGR.sub("", text).split("\n") if self._coloured else self._lines, TERMINAL_TAB)
 
-    def window(self) -> RowWindow:
-        """The rows of it."""
-        lines = SGR.sub("", "\n".join(self._lines)).split("\n") if self._coloured and self._lines else self._lines
-        return RowWindow(shown_lines(lines, TERMINAL_TAB), self._width, self._rows)
+    def rows(self, width: int, palette: Palette, ink: Style) -> RowWindow:
+        """The rows of it; `ink` is what has no colour of its own."""
+        painters = _Painters(self._lines, palette, ink)
 
-    def _rows(self, number: int) -> list[Row]:
-        line = self._lines[number]
-        plain: list[Piece] = [(clean(line), self._ink)] if line else []
-        return indented(chop(self._painter(number).line(line) if self._coloured else plain, self._width), self._palette)
+        def rows(number: int) -> list[Row]:
+            line = self._lines[number]
+            plain: list[Piece] = [(clean(line), ink)] if line else []
+            return indented(chop(painters.before(number).line(line) if self._coloured else plain, width), palette)
 
-    def _painter(self, number: int) -> AnsiPainter:
-        """One in the style before a line: from the nearest place above where the style is known."""
+        return RowWindow(self._shown, width, rows)
+
+
+class _Painters:
+    """Painters in the style before a line: from the nearest place above where it is known."""
+
+    def __init__(self, lines: Sequence[str], palette: Palette, ink: Style) -> None:
+        self._lines = lines
+        self._known = [0]  # lines before which the style is known, in order
+        self._painters = {0: AnsiPainter(ink, palette)}
+
+    def before(self, number: int) -> AnsiPainter:
+        """One that has not yet painted this line."""
         place = number - number % _STEP
         if place not in self._painters:
-            known = self._known[at - 1] if (at := bisect_right(self._known, place)) else 0
-            painter = self._painters[known].copy() if known else AnsiPainter(self._ink, self._palette)
-            painter.skip("\n".join(self._lines[known:place]))
-            self._painters[place] = painter
+            at = bisect_right(self._known, place)
+            known = self._known[at - 1]
+            self._painters[place] = self._painters[known].behind("\n".join(self._lines[known:place]))
             self._known.insert(at, place)
-        painter = self._painters[place].copy()
-        painter.skip("\n".join(self._lines[place:number]))
-        return painter
+        return self._painters[place].behind("\n".join(self._lines[place:number]))
 
 
 class DiffLines:
     """A diff with the numbers of its lines."""
 
-    def __init__(self, lines: list[str], width: int, palette: Palette) -> None:
-        self._lines, self._width, self._palette = lines, width, palette
+    def __init__(self, lines: list[str]) -> None:
+        self._lines = lines
+        self._shown = shown_lines(lines, CODE_TAB)
 
-    def window(self) -> RowWindow:
+    def rows(self, width: int, palette: Palette, _: Style) -> RowWindow:
         """The rows of it."""
-        room = self._width - NUMBER - 1 if self._width >= NUMBERED else self._width
-        return RowWindow(shown_lines(self._lines, CODE_TAB), max(room, 1), self._rows)
+        room = width - NUMBER - 1 if width >= NUMBERED else width
+
+        def rows(number: int) -> list[Row]:
+            return indented(diff_row(*self._marks[number], self._lines[number], width, palette), palette)
+
+        return RowWindow(self._shown, max(room, 1), rows)
 
     @cached_property
     def _marks(self) -> list[tuple[str, int]]:
         reader = DiffReader()
         return [reader.read(line) for line in self._lines]
 
-    def _rows(self, number: int) -> list[Row]:
-        return indented(diff_row(*self._marks[number], self._lines[number], self._width, self._palette), self._palette)
-
 
 class SourceLines:
     """Source in its colours, its lines numbered from `first` on; 0: without numbers."""
 
-    def __init__(self, language: str, lines: list[str], width: int, palette: Palette, first: int) -> None:
-        self._lines, self._palette, self._first = lines, palette, first
+    def __init__(self, language: str, lines: list[str], first: int) -> None:
+        self._first = first
         self._code = CodeLines(language, lines)
-        self._lead = _NUMBER + 1 if first and width >= NUMBERED else 0
-        self._room = max(width - self._lead, 1)
+        self._shown = shown_lines(lines, CODE_TAB)
 
-    def window(self) -> RowWindow:
+    def rows(self, width: int, palette: Palette, _: Style) -> RowWindow:
+        """The rows of it; the numbers are not copied."""
+        lead = _NUMBER + 1 if self._first and width >= NUMBERED else 0
+        room = max(width - lead, 1)
+
+        def rows(number: int) -> list[Row]:
+            found: list[Row] = []
+            for part, row in enumerate(chop(self._code.pieces(number, palette), room)):
+                label = f"{number + self._first if part == 0 else '':>{_NUMBER}} " if lead else ""
+                found.append(Row([(label, palette.muted), *row.pieces], row.joint, lead))
+            return indented(found, palette)
+
+        return RowWindow(self._shown, room, rows)
+
+
+class MarkdownLines:
+    """Markdown, laid out whole, and what is read on it alone."""
+
+    def __init__(self) -> None:
+        self._stream = MarkdownStream()
+        self._taken = 0
+
+    def grown(self, lines: list[str]) -> MarkdownLines:
+        """The same with more lines: all are given again."""
+        self._stream.append("".join(f"{line}\n" for line in lines[self._taken :]))
+        self._taken = len(lines)
+        return self
+
+    def rows(self, width: int, palette: Palette, _: Style) -> list[Row]:
         """The rows of it."""
-        return RowWindow(shown_lines(self._lines, CODE_TAB), self._room, self._rows)
 
-    def _rows(self, number: int) -> list[Row]:
-        """A line with its number, which is not copied."""
-        rows: list[Row] = []
-        for part, row in enumerate(chop(self._code.pieces(number, self._palette), self._room)):
-            label = f"{number + self._first if part == 0 else '':>{_NUMBER}} " if self._lead else ""
-            rows.append(Row([(label, self._palette.muted), *row.pieces], row.joint, self._lead))
-        return indented(rows, self._palette)
+        def in_place(row: Row) -> Row:
+            return indented([row], palette)[0]
+
+        # The stream keeps what it is given for each row: here the row itself, indented.
+        frame = cast("Frame", in_place)
+        return cast("list[Row]", self._stream.lines(width, palette, frame, (width, palette)))
 
 
-def tree_window(tree: JsonTree, limit: int, width: int, palette: Palette) -> RowWindow:
+class TreeLines:
     """The first lines of a tree."""
-    lines = tree.lines[:limit]
 
-    def rows(number: int) -> list[Row]:
-        return indented(tree_rows(tree, lines[number], width, palette), palette)
+    def __init__(self, tree: JsonTree, limit: int) -> None:
+        self._tree = tree
+        self._lines = tree.lines[:limit]
+        self._shown = shown_lines([shown_text(line) for line in self._lines], CODE_TAB)
 
-    return RowWindow(shown_lines([shown_text(line) for line in lines], CODE_TAB), max(width - 2, 1), rows)
+    def rows(self, width: int, palette: Palette, _: Style) -> RowWindow:
+        """The rows of it."""
+
+        def rows(number: int) -> list[Row]:
+            return indented(tree_rows(self._tree, self._lines[number], width, palette), palette)
+
+        return RowWindow(self._shown, max(width - 2, 1), rows)
