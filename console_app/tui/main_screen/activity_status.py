@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import inf
 from typing import TYPE_CHECKING, assert_never
 
 from console_app.conversation.readiness import Readiness, named
@@ -39,12 +38,11 @@ class Doing:
 
 
 class Pace:
-    """How an answer comes in, folded from events. `writes` is False while the model thinks. Between turns, until the
-    first event of one, nothing is timed."""
+    """How an answer comes in, folded from events. `writes` is False while the model thinks."""
 
     def __init__(self) -> None:
         self.writes = False
-        self.since = self.news_at = inf
+        self.since = self.news_at = 0.0
         self.retry: ev.RetryScheduled | None = None
         self._characters = 0
 
@@ -64,8 +62,6 @@ class Pace:
             case ev.RetryScheduled():
                 self._begin(event.at + event.delay, writes=False)
                 self.retry = event
-            case ev.TurnFinished():
-                self._begin(inf, writes=False)
             case (
                 ev.SessionStarted() | ev.Thought() | ev.CallDropped() | ev.CallReady() | ev.ApprovalRequested()
                 | ev.ApprovalResolved() | ev.CallQueued() | ev.CallStarted() | ev.CallProgress() | ev.CallLog()
