@@ -90,7 +90,7 @@ class Draft:
         self.settled = 0
         """How many calls, from the first, were told of so."""
         self._events = events
-        self._panels: dict[int, _Panel] = {}
+        self._panels: list[_Panel | None] = []
         """The panels by the places of their calls."""
         self._value: Frame | None = None
         """The value that is being read, whose objects may be calls, the first of them at the place `_first`."""
@@ -112,14 +112,15 @@ class Draft:
 
     def _open(self, place: int, name: str, at: int, dialect: str = "") -> None:
         """Open a panel unless it is; its arguments are the text from `at` on."""
-        if place not in self._panels:
+        self._panels += [None] * (place + 1 - len(self._panels))
+        if self._panels[place] is None:
             self._panels[place] = _Panel(name, at)
             self._fed = min(self._fed, place)
             self._events.append(CallNamed(self._base + place, name, dialect or self.dialect))
 
     def _feed(self, place: int, upto: int, *, complete: bool = False) -> None:
         """Tell what has come of a call; where it is `complete`, what comes later is not its own."""
-        panel = self._panels.get(place)
+        panel = self._panels[place]
         if panel is None or panel.complete:
             return
         panel.complete = complete
@@ -128,23 +129,22 @@ class Draft:
             panel.sent = upto
 
     def _retract(self, place: int) -> None:
-        if self._panels.pop(place, None) is not None:
+        self._panels += [None] * (place + 1 - len(self._panels))
+        if self._panels[place] is not None:
+            self._panels[place] = None
             self._events.append(CallRetracted(self._base + place))
 
     def _retract_from(self, place: int) -> None:
         """No call at this place or after it, until others are announced."""
-        for later in range(self._next - 1, place - 1, -1):
+        for later in range(len(self._panels) - 1, place - 1, -1):
             self._retract(later)
+        self._panels[place:] = []
+        self._panels += [None] * (place - len(self._panels))
         self._fed = min(self._fed, place)
-
-    @property
-    def _next(self) -> int:
-        """The place of the next call that is announced."""
-        return max(len(self.attempts), next(reversed(self._panels), -1) + 1)
 
     def follow(self, value: Frame) -> None:
         """A value is read, whose objects may be the next calls."""
-        self._value, self._first = value, self._next
+        self._value, self._first = value, len(self._panels)
         self._fed = max(self._fed, self._first)
 
     def look(self) -> None:
@@ -153,13 +153,13 @@ class Draft:
         if self._value is not None:
             members = self._value.members
             begun = self._value.begun or [self._value.start]
-            for start in begun[self._next - self._first :]:
+            for start in begun[len(self._panels) - self._first :]:
                 name = self._name_in(self.src.text(start, min(self.src.length, start + _REACH)))
                 if name is None:
                     break
-                self._open(self._next, name, start)
-        for place in range(self._fed, self._next):
-            panel, whole = self._panels.get(place), place - self._first < len(members)
+                self._open(len(self._panels), name, start)
+        for place in range(self._fed, len(self._panels)):
+            panel, whole = self._panels[place], place - self._first < len(members)
             self._feed(place, members[place - self._first][1] if whole else self.src.at)
             if place == self._fed and (whole or panel is None or panel.complete):
                 self._fed += 1
@@ -171,15 +171,13 @@ class Draft:
             return self.tools.resolve(mapped.group(1)) if mapped else None
         return self.tools.resolve(found.group(1)) or (found.group(1).strip() if self.marked else None)
 
-    def done(
-        self, written: str, arguments: Arguments, start: int, end: int, repaired: tuple[str, ...] = (), at: int = -1
-    ) -> None:
-        """A call was read whole, from `start` to `end`; its arguments began at `at`."""
+    def done(self, written: str, arguments: Arguments, start: int, end: int, repaired: tuple[str, ...] = ()) -> None:
+        """A call was read whole, from `start` to `end`."""
         place, name = len(self.attempts), self.name_of(written)
-        panel = self._panels.get(place)
+        panel = self._panels[place] if place < len(self._panels) else None
         if panel is None or panel.name != name:
             self._retract_from(place)
-            self._open(place, name, start if at < 0 else at)
+            self._open(place, name, start)
         self._feed(place, end, complete=True)
         known = name in self.tools
         done = CallAttempt(name, start, end, self.dialect, arguments, repaired, known, marked=self.marked)
