@@ -88,7 +88,7 @@ _PARTS: tuple[tuple[Refused, re.Pattern[str]], ...] = (
     (
         Refused.UNTHOUGHT,
         re.compile(
-            r"(missing|requires?|lacks?|without) .{0,12}reasoning_content"
+            r"(missing|requires?|lacks?) .{0,12}reasoning_content"
             r"|reasoning_content\b.{0,60}(missing|is required|must be (passed|sent|provided|included|returned))",
             re.IGNORECASE,
         ),
