@@ -284,7 +284,13 @@ def _drop_half_token(state: ScanState) -> None:
     rest = (src.tail() or "").lstrip()
     half = _HALF_TAG if output.cut_off else _half_token()
     start = src.length - len(rest)
-    if rest and output.attempts and half.fullmatch(rest.rstrip()) and not src.text(output.floor, start).strip():
+    if (
+        rest
+        and rest.strip() != "]"
+        and output.attempts
+        and half.fullmatch(rest.rstrip())
+        and not src.text(output.floor, start).strip()
+    ):
         src.at = start
         output.show(start)
         src.pos = len(src.buf)

@@ -13,12 +13,13 @@ from itertools import islice
 
 from console_app.dialects.patterns import any_of
 from console_app.dialects.table import DIALECTS, SECTIONS
+from console_app.dialects.vocabulary import CHAT_TOKENS
 
 _LONG = 100_000  # characters from which on an answer is not a lost call
 _MOST = 5  # words that are compared with the tools' names
 _LIKE = 0.85
 _ENDS = re.compile(r"call|tool|function|action", re.IGNORECASE)
-_BEFORE_END = re.compile(r"(?:\A|[}\])>`\"'])\s*\Z")
+_QUOTES = ("'", '"', "“", "‘", "«")
 _MARK = re.compile(
     r"^[ \t]*[<\[({]?[<\[|｜]?/?(?P<mark>[A-Za-z][\w:.-]{1,30})(?:[ \t]+name)?[ \t]*[=:][ \t]*[\"'`]?", re.M
 )
@@ -35,7 +36,7 @@ _PYTHON = re.compile(r"\A\s*(?:print\s*\(\s*)?(?P<name>[A-Za-z_][\w.]{2,80})\([^
 MISSPELT = "its mark is not written as in any dialect"
 NO_SUCH = "no tool has exactly this name"
 IS_CODE = "it is written as code"
-ENDS_ALONE = "The answer ends as a call does ({}) and holds none"
+ENDS_ALONE = "The answer holds the end of a call ({}) and no call"
 
 
 def seeming_call(raw: str, names: Sequence[str]) -> tuple[str, int, str] | None:
@@ -49,12 +50,17 @@ def seeming_call(raw: str, names: Sequence[str]) -> tuple[str, int, str] | None:
 
 
 def lone_end(raw: str) -> str:
-    """The token with which an answer ends as a call of some dialect does; "" where it doesn't."""
-    text = raw.rstrip()
-    found = re.search(rf"{any_of(_ends())}\Z", text[-200:])
-    if found is None:
-        return ""
-    return found.group() if _BEFORE_END.search(text[: len(text) - len(found.group())][-200:]) else ""
+    """The token with which an answer ends as a call of some dialect does, or a special one anywhere but in code or
+    quotation marks, for it is not shown; "" where there is none.
+    """
+    last, special = _end_patterns()
+    if found := last.search(raw[-200:]):
+        return found.group("end")
+    for found in islice(special.finditer(raw), _MOST):
+        before = raw[: found.start()]
+        if before[-1:] not in _QUOTES and not before.count("```") % 2 and not before.rpartition("\n")[2].count("`") % 2:
+            return found.group()
+    return ""
 
 
 def _found(raw: str, known: dict[str, str]) -> Iterator[tuple[str, int, str]]:
@@ -79,6 +85,9 @@ def _plain(name: str) -> str:
 
 
 @cache
-def _ends() -> tuple[str, ...]:
+def _end_patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """What ends an answer as a call ends, and what ends calls wherever it stands."""
     closes = {close for row in DIALECTS if row.marked for close in row.closes} | set(SECTIONS.values())
-    return tuple(sorted(close for close in closes if _ENDS.search(close)))
+    ends = sorted(close for close in closes if _ENDS.search(close))
+    last = rf"(?:\A|[}}\])>`\"'])\s*(?P<end>{any_of(ends)})(?:\s|{any_of(CHAT_TOKENS)})*\Z"
+    return re.compile(last), re.compile(any_of([end for end in ends if end.startswith(("<|", "<｜"))]))
