@@ -3,7 +3,7 @@
 import pytest
 
 from console_app.dialects import ReadingLevel, parse
-from console_app.dialects.unread import lone_end
+from console_app.dialects.mentions import lone_end
 from tests.dialects.answers import TOOLS, called, watched
 from tests.dialects.test_quotations import CALL, CALLS
 
