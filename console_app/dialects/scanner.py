@@ -270,7 +270,7 @@ def _drop_half_token(state: ScanState) -> None:
     half = _HALF_TAG if output.cut_off else _HALF_TOKEN
     start = src.length - len(rest)
     between = src.text(state.structure.floor, start).strip()
-    if rest and output.attempts and half.fullmatch(rest.rstrip()) and not between:
+    if rest and rest.strip() != "]" and output.attempts and half.fullmatch(rest.rstrip()) and not between:
         src.at = start
         output.show(start)
         src.pos = len(src.buf)
