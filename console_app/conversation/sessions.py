@@ -105,6 +105,7 @@ class Sessions:
         if (library := self.stored()) is None:
             return False
         changing = self._conversation.changing
+        await self._conversation.settled()
         if self._conversation.activity is not None or (changing.locked() and not self._loading.locked()):
             self._ui.toast(BUSY)
             return False
@@ -164,7 +165,7 @@ class Sessions:
         """/fork: a copy up to a turn, or up to a message that you pick, to go on with."""
         from console_app.sessions.places import ForkPoint, end_of_turn, places
 
-        if (library := self.stored(begun=True)) is None or self._is_busy():
+        if (library := self.stored(begun=True)) is None or await self._stays_busy():
             return
         source, point = library.session_id, None
         if not turn:
@@ -174,7 +175,7 @@ class Sessions:
                 self._ui.tell("error", error.line)
                 return
             point = await self._pick([*places(events), ForkPoint("after everything", events[-1].seq, 0)])
-            if point is None or self._is_busy():
+            if point is None or await self._stays_busy():
                 return
 
         async def copied(library: Library) -> str:
@@ -209,7 +210,7 @@ class Sessions:
         if self.read_only:
             self._ui.toast(READ_ONLY)
             return
-        if self._is_busy():
+        if await self._stays_busy():
             return
         points = self.rewind_points()
         if not points:
@@ -225,7 +226,7 @@ class Sessions:
         else:
             options = {label: labels[label].about for label in reversed(labels)}
             point = labels.get(await self._ui.choose("Rewind to before", options) or "")
-        if point is None or self._is_busy():
+        if point is None or await self._stays_busy():
             return
         if point.steered:
             await self._rewind_into(point)
@@ -249,7 +250,7 @@ class Sessions:
         if self.read_only:
             self._ui.toast(READ_ONLY)
             return
-        if self._is_busy():
+        if await self._stays_busy():
             return
         left = not_undone(next((point.changes for point in self.rewind_points() if point.turn == turn), ()))
         async with self._conversation.changing:
@@ -351,6 +352,11 @@ class Sessions:
             self._ui.toast("Nothing was said in this session yet.")
             return None
         return self.library
+
+    async def _stays_busy(self) -> bool:
+        """The same behind the end of a turn that was just told: what closes behind it keeps nobody waiting long."""
+        await self._conversation.settled()
+        return self._is_busy()
 
     def _is_busy(self) -> bool:
         if self._loading.locked():

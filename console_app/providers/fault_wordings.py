@@ -80,6 +80,7 @@ class Refused(Enum):
     KEYWORD = auto()  # of the tools' schemas
     SYSTEM = auto()  # a message of the system (Gemma's template, o1-mini)
     UNTHOUGHT = auto()  # older answers without their reasoning (DeepSeek, Kimi)
+    ORDER = auto()  # of the messages' roles (Mistral, chat templates)
     STREAM = auto()
 
 
@@ -90,6 +91,12 @@ _PARTS: tuple[tuple[Refused, re.Pattern[str]], ...] = (
             r"(missing|requires?|lacks?|without) .{0,12}reasoning_content"
             r"|reasoning_content\b.{0,60}(missing|is required|must be (passed|sent|provided|included|returned))",
             re.IGNORECASE,
+        ),
+    ),
+    (
+        Refused.ORDER,
+        re.compile(
+            r"unexpected role .{1,12} after role|roles? must alternate|invalid_request_message_order", re.IGNORECASE
         ),
     ),
     (

@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 import sqlite3
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -222,6 +224,34 @@ async def test_a_prompt_sent_while_turns_are_undone_comes_behind_that(tmp_path: 
         assert here.prompts in (["next"], ["one", "two", "three", "next"])
         assert await here.stored() == here.prompts
         consistent(here.conversation, here.screen)
+
+
+CHANGES: dict[str, Callable[[Sessions], Coroutine[Any, Any, None]]] = {
+    "undone": Sessions.undo,
+    "taken back": partial(Sessions.rewind_to, words="one"),
+    "copied": partial(Sessions.fork, turn="1"),
+    "opened": partial(Sessions.resume, prefix=""),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+async def test_what_is_asked_as_a_turn_tells_its_end_waits_for_what_closes_behind_it(
+    tmp_path: Path, change: str
+) -> None:
+    async with console(tmp_path) as here:
+        closing = here.model.slow_close = asyncio.Event()
+        asked: list[asyncio.Task[None]] = []
+
+        def told(event: ev.Event) -> None:
+            if isinstance(event, ev.TurnFinished):
+                asked.append(asyncio.create_task(CHANGES[change](here.sessions)))
+                asyncio.get_running_loop().call_later(0, closing.set)
+
+        here.screen.react = told
+        await here.say("one")
+        await asked[0]
+        assert BUSY not in here.screen.toasts
+        assert here.prompts == ([] if change in ("undone", "taken back") else ["one"])
 
 
 async def test_a_copy_up_to_a_turn_or_a_message_that_you_pick(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from console_app.domain.ports.provider import ModelRequest
 from console_app.domain.sampling import Effort, Sampling
 from console_app.domain.tools import ToolCall, ToolSpec
 from console_app.providers.concessions import NO_SIGNATURE
+from console_app.providers.message_order import BETWEEN
 from console_app.providers.output_limits import OutputLimit, output_limit
 from console_app.providers.wire_provider import UNREADABLE_CALL
 from tests.providers.reading import (
@@ -492,6 +493,66 @@ async def test_where_only_two_roles_are_known_the_system_goes_first_and_the_tool
     await provider.close()
     assert isinstance(error, ToolsRefused)
     assert ["a system message" in text for text in notices_of(chunks)] == [True]
+
+
+TURNED = [
+    UserMessage(content="Go."),
+    UserMessage(content="Quickly."),  # the turn before was stopped
+    AssistantMessage(content="One moment."),
+    AssistantMessage(tool_calls=(ToolCall(id="call_1", name="demo_fail"),)),
+    ToolMessage(tool_call_id="call_1", content="cancelled", name="demo_fail"),
+    UserMessage(content="Leave it."),
+]
+
+
+@pytest.mark.parametrize(
+    ("status", "message"),
+    [
+        (400, "Unexpected role 'user' after role 'tool'"),
+        (400, "Conversation roles must alternate user/assistant/user/assistant/..."),
+        (
+            500,
+            "Jinja Exception: After the optional system message, conversation roles must alternate user and assistant "
+            "roles except for tool calls and results.",
+        ),
+    ],
+)
+async def test_messages_go_by_turns_where_that_is_wanted(server: WireServer, status: int, message: str) -> None:
+    request = ModelRequest(tuple(TURNED), tools=TOOLS, system="Be brief.")
+    server.script(refusal(message, status), Answer(Text("4")), Answer(Text("5")))
+    provider = provider_at(server, "openai-chat")
+    chunks, error = await read(provider, request)
+    again, _ = await read(provider, request)
+    await provider.close()
+    assert error is None
+    assert notices_of(chunks) == [
+        "test refuses two messages in a row, or one behind results: "
+        "the request is sent again with the two as one, or a word between."
+    ]
+    assert (text_of(chunks), text_of(again), notices_of(again)) == ("4", "5", [])
+    first, *others = ([(one["role"], one["content"]) for one in sent.body["messages"]] for sent in server.requests)
+    assert len(first) == 1 + len(TURNED)
+    assert (
+        others
+        == [
+            [
+                ("system", "Be brief."),
+                ("user", "Go.\n\nQuickly."),
+                ("assistant", "One moment."),
+                ("tool", "cancelled"),
+                ("assistant", BETWEEN),
+                ("user", "Leave it."),
+            ]
+        ]
+        * 2
+    )
+    assert server.requests[1].body["messages"][2]["tool_calls"]
+
+
+async def test_an_order_that_is_refused_as_it_should_be_ends_the_request(server: WireServer) -> None:
+    _, error = await failure_of(server, "openai-chat", refusal("Conversation roles must alternate user/assistant/..."))
+    assert "must alternate" in error.line
+    assert len(server.requests) == 1
 
 
 # -- reasoning and streams that an endpoint wants otherwise

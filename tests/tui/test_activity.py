@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
+from console_app.domain import events as ev
 from console_app.domain.approvals import ApprovalMode
 from console_app.domain.events import Event
 from console_app.domain.ports.provider import FinishChunk, ReasoningChunk, RetryChunk, TextChunk, UsageChunk
@@ -18,6 +19,7 @@ from console_app.engine.approval_gate import ApprovalGate
 from console_app.engine.settings import EngineSettings
 from console_app.tui.app import FanoutApp
 from console_app.tui.main_screen.activity_line import ActivityLine
+from console_app.tui.main_screen.activity_status import Pace
 from tests.tui.parts import NOW, Answer, Tools, WrittenModel, app, calls, chat, echo, pass_by, say, see, seen, until
 
 
@@ -239,3 +241,14 @@ async def test_where_escape_goes_back_the_other_key_that_stops_is_named(tmp_path
         await says(pilot, "ctrl+c stop")
         await pilot.press("ctrl+c")
         await until(pilot, lambda: line(console) == "")
+
+
+def test_before_a_turn_is_heard_of_nothing_is_timed() -> None:
+    """A turn that runs already, of which nothing has come yet, said "thinking" for as long as there are clocks."""
+    pace = Pace()
+    assert NOW - pace.since < 0
+    pace.heard(ev.TurnStarted(id="e1", session="s", turn=1, at=NOW, prompt="go"))
+    assert NOW + 4 - pace.since == 4
+    pace.heard(ev.TurnFinished(id="e2", session="s", turn=1, at=NOW + 5, outcome="completed"))
+    assert NOW + 600 - pace.since < 0
+    assert NOW + 600 - pace.news_at < 0

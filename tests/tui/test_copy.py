@@ -86,6 +86,7 @@ async def test_a_code_block_is_picked_of_several_the_second_time_too(tmp_path: P
         await see(pilot, "sh · 1 line")
         await pilot.press(*"csv", "enter")
         await until(pilot, lambda: pilot.app.clipboard.startswith("name,size\n"))
+        await see(pilot, "Copied table 1 as CSV: 3 lines,")
         await pilot.press(*"/copy code 2", "enter")
         await until(pilot, lambda: pilot.app.clipboard == "echo one")
         await pilot.press(*"/copy picture", "enter")

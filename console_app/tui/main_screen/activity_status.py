@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import inf
 from typing import TYPE_CHECKING, assert_never
 
 from console_app.conversation.readiness import Readiness, named
@@ -38,12 +39,12 @@ class Doing:
 
 
 class Pace:
-    """How an answer comes in, folded from events. `writes` is False while the model thinks."""
+    """How an answer comes in, folded from events. `writes` is False while the model thinks. Between turns, until the
+    first event of one, nothing is timed."""
 
     def __init__(self) -> None:
         self.writes = False
-        self.since = 0.0
-        self.news_at = 0.0
+        self.since = self.news_at = inf
         self.retry: ev.RetryScheduled | None = None
         self._characters = 0
 
@@ -63,13 +64,14 @@ class Pace:
             case ev.RetryScheduled():
                 self._begin(event.at + event.delay, writes=False)
                 self.retry = event
+            case ev.TurnFinished():
+                self._begin(inf, writes=False)
             case (
                 ev.SessionStarted() | ev.Thought() | ev.CallDropped() | ev.CallReady() | ev.ApprovalRequested()
                 | ev.ApprovalResolved() | ev.CallQueued() | ev.CallStarted() | ev.CallProgress() | ev.CallLog()
                 | ev.CallExtended() | ev.CallRestarted() | ev.QuestionAsked() | ev.CallAsked() | ev.CallAnswered()
                 | ev.TodoChanged() | ev.CallFinished() | ev.BatchFinished() | ev.MessageAdded() | ev.UsageReported()
-                | ev.Notice() | ev.TurnUndone() | ev.HistoryCompacted()
-                | ev.AnswerKept()
+                | ev.Notice() | ev.TurnUndone() | ev.HistoryCompacted() | ev.AnswerKept()
             ):  # fmt: skip
                 self.news_at = max(self.news_at, event.at)
             case _:

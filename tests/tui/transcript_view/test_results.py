@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -162,11 +163,11 @@ def test_a_long_table_goes_on_in_the_same_columns() -> None:
     content = "id,name\n" + "".join(f"{n},thing {n}\n" for n in range(1000))
     block = opened(content, {"path": "a.csv"})
     first = shown(block, 100)
-    assert "… 800 more lines" in first
+    assert "… 800 more rows" in first
     block.detail.press("more")
     block.touch()
     longer = shown(block, 100)
-    assert "… 400 more lines" in longer
+    assert "… 400 more rows" in longer
     rows = [line for line in longer.split("\n") if " │ thing " in line]
     assert len(rows) == 600
     assert len({line.index(" │ thing ") for line in rows}) == 1
@@ -229,6 +230,39 @@ def test_json_folds_by_key_and_every_node_by_itself() -> None:
     block.touch()
     assert "▸ { 2 keys }" in shown(block, 100)
     assert not block.detail.press("fold")
+
+
+@pytest.mark.parametrize(
+    ("content", "title"),
+    [
+        (json.dumps({"user": {"name": "Ada"}, "items": list(range(80))}), "result · JSON · 2 keys · "),
+        (json.dumps([[1], 2, 3]), "result · JSON · 3 items · 11 B"),
+        ("{}", "result · JSON · 0 keys · 2 B"),
+        (json.dumps(RECORDS), "result · table · 12 rows × 3 columns"),
+        (MARKDOWN, "result · Markdown · 6 lines · "),
+        ("one\ntwo\n", "result · 2 lines · 8 B"),
+    ],
+)
+def test_the_title_counts_what_is_seen(content: str, title: str) -> None:
+    assert title in shown(opened(content), 100)
+
+
+def test_of_json_in_one_line_its_keys_are_counted_and_not_the_lines_that_it_came_in() -> None:
+    text = shown(finished(json.dumps({f"key {n}": {"of": "x" * 40} for n in range(20)}, indent=2)), 120)
+    assert re.search(r"20 keys · [\d.]+ KB", text), text
+    assert "lines" not in text
+
+
+def test_a_long_table_beside_the_text_can_be_seen_to_its_end() -> None:
+    rows = [{"id": n, "name": f"thing {n}"} for n in range(1000)]
+    block = opened("a thousand things", structured={"things": rows})
+    assert "… 800 more rows · m shows more" in shown(block, 100)
+    assert "more" in block.detail.keys
+    for _ in range(3):
+        block.detail.press("more")
+    block.touch()
+    assert "thing 999" in shown(block, 100)
+    assert "more" not in block.detail.keys
 
 
 def test_what_was_opened_stays_so_when_the_lines_are_forgotten() -> None:
