@@ -8,6 +8,7 @@ from console_app.dialects.json_body import lists_calls
 from console_app.dialects.literals import UNQUOTED_KEY, decode_json
 from console_app.dialects.model import Unreadable, is_list, is_object
 from console_app.dialects.openers import HALF_LINE, LINE
+from console_app.dialects.output import IN_SENTENCE
 from console_app.dialects.patterns import lazily
 from console_app.dialects.python_body import PythonBody
 from console_app.dialects.region import Region
@@ -64,9 +65,11 @@ def read_object(state: ScanState, key: str) -> Reading[None]:
     span = yield from frame(src, JSON, draft.follow)
     if span.state == "closed":
         _decode(state, draft, span, tool)
-        yield from _after(state)
+        yield from after_call(state)
     elif span.state == "cut" or (yield from Region(start).at_turn_end(src)):
         _cut(state, draft, span)
+    elif tool and span.members and src.text(span.end, span.end + 1).isalpha():
+        state.refuse(draft, IN_SENTENCE, tool)
     elif tool:
         yield from src.skip(_REST_OF_LINE)
         draft.fail("invalid", span.why, start, src.at, tool)
@@ -75,7 +78,7 @@ def read_object(state: ScanState, key: str) -> Reading[None]:
         state.refuse(draft)
 
 
-def _after(state: ScanState) -> Reading[None]:
+def after_call(state: ScanState) -> Reading[None]:
     """A call is followed by nothing, by text on other lines, or by a separator and the next call."""
     src, output = state.src, state.output
     if state.structure.floor != src.at:

@@ -21,6 +21,7 @@ _RESULTS = frozenset(("tool_output", "tool_outputs"))
 """What an endpoint writes before the results of calls in fences: a model that does makes them up."""
 
 CODE = "the code in a tool_code block is no call of a tool"
+LONGER = "maybe quoted: so long a fence is for showing what stands in it"
 _INFO = lazily(r"[^\n`]*\n")
 _LATE_INFO = lazily(r"[\w+-]*[ \t\r]*\n")
 """What ends the line of a fence that follows words, as in `For example: ```json`."""
@@ -103,7 +104,8 @@ def _fence(state: ScanState, ticks: str, start: int, opening: Match, place: Plac
     src.pos += closed or 0
     if may_be:
         whole = body if closed is not None else _HALF_CLOSING.sub("", body)
-        _judge(state, language, whole, body_start, closed is not None, why)
+        doubt = LONGER if len(ticks) > len("```") else ""
+        _judge(state, language, whole, body_start, closed is not None, why, doubt)
         told = told and output.segments[-1].kind == "text" and not output.noted_since(start)
     else:
         output.show(src.at)
@@ -127,9 +129,9 @@ def _to_end(state: ScanState, ticks: str) -> Reading[int | None]:
     return None
 
 
-def _judge(state: ScanState, language: str, body: str, offset: int, closed: bool, why: str) -> None:
+def _judge(state: ScanState, language: str, body: str, offset: int, closed: bool, why: str, doubt: str) -> None:
     """Take the calls of a fence if it holds nothing but calls of known tools; of one that the answer's end cut off the
-    last may be cut off too.
+    last may be cut off too. `why`: it is quoted; `doubt`: it may be.
     """
     inner = state.read_inner(state, body)
     attempts = [attempt for segment in inner.segments for attempt in segment.attempts]
@@ -152,7 +154,7 @@ def _judge(state: ScanState, language: str, body: str, offset: int, closed: bool
         )
     ):
         for attempt in attempts:
-            draft.adopt(_moved(attempt, offset, language))
+            draft.adopt(replace(_moved(attempt, offset, language), doubt=doubt or attempt.doubt))
         if not closed:
             draft.unclosed()
     state.conclude(draft, fenced=True)

@@ -97,6 +97,7 @@ class Frame:
         return self
 
 
+AFTER_VALUE = "a value is followed by something that does not belong there"
 _STRING = r"\"(?:[^\"\\]++|\\.)*+\"\s*+(?=[,:}\]])"
 _PLAIN = rf"[\s\w.+,:-]++|{_STRING}|\[(?:[\s\w.+,-]++|{_STRING})*+\]\s*+(?=[,}}\]])"
 
@@ -150,6 +151,12 @@ def frame(
                 result.begun.append(src.at)
                 if each and stack == ["["]:
                     each(result)
+                if notation is JSON and (whole := _WHOLE.match(src.buf, src.pos)):
+                    src.pos = whole.end()
+                    result.members.append((result.begun[-1], src.at))
+                    if not (yield from _fits(src, notation.after_string)):
+                        return result.stop(src.at, "open", AFTER_VALUE)
+                    continue
             stack.append(token)
             src.pos += 1
             if len(stack) > DEPTH_CAP:
@@ -164,7 +171,7 @@ def frame(
             if not stack:
                 return result.stop(src.at, "closed")
             if notation.after_string and not (yield from _fits(src, notation.after_string)):
-                return result.stop(src.at, "open", "a value is followed by something that does not belong there")
+                return result.stop(src.at, "open", AFTER_VALUE)
         elif token in ("//", "/*"):
             src.pos += 2
             found = yield from src.find(_COMMENT_ENDS[token], "\n*", 2)

@@ -2,6 +2,7 @@
 and Muse, with which an answer may begin.
 """
 
+from console_app.dialects.bare import after_call
 from console_app.dialects.patterns import lazily, partly
 from console_app.dialects.region import Region
 from console_app.dialects.scan_state import ScanState
@@ -26,6 +27,7 @@ _NAME = lazily(r"(?P<name>\S+)[ \t]*\r?\n\s*\{")
 _HALF_NAME = lazily(r"\s*(\S*)([ \t\r]*(?:\n\s*)?)")
 _MESSAGE_ENDS = lazily(r"<\|(?:eom|eot|start|end)\|>")
 _LONGEST = 120
+BESIDE_CALLS = "more than calls stands in its fence"
 
 
 def read_label(state: ScanState, token: str) -> Reading[None]:
@@ -66,7 +68,10 @@ def _action(state: ScanState, shown: str) -> Reading[None]:
     if not chosen and found["fence"]:
         langchain = '"action"' in src.text(start, min(src.at, start + 600))
         draft.relabel("langchain_action_fence" if langchain else "command_r")
+        if src.text(src.at - 1, src.at) != "`" and (yield from src.ahead()) not in ("", "<"):
+            shown = shown or BESIDE_CALLS
     state.conclude(draft, shown=shown)
+    yield from after_call(state)
 
 
 def _no_action(state: ScanState, shown: str, after: int) -> None:

@@ -11,17 +11,22 @@ from typing import Literal, TypeAlias
 from console_app.dialects.patterns import lazily
 from console_app.dialects.source import LOOKAHEAD, WINDOW
 
-Lead: TypeAlias = Literal["", "own", "other", "title", "rule", "said", "point"]
+Lead: TypeAlias = Literal["", "own", "other", "label", "title", "rule", "said", "point"]
 """How the text leads to a call: not at all, or by a sentence in the first person · by a colon or by a sentence without
-an end, in the first person, or by the tag of a wrapper · by a colon or a delimiter · by a line that is no sentence, as
-headings, names of files and prompts are · it stands after a rule, maybe between two · by a sentence of something else ·
-by a point of a list or a row of a table.
+an end, in the first person, or by the tag of a wrapper · by a colon or a delimiter · by a word and a colon, as a note
+is · by a line that is no sentence, as headings, names of files and prompts are · it stands after a rule, maybe between
+two · by a sentence of something else · by a point of a list or a row of a table.
 """
 Trail: TypeAlias = Literal["", "aside", "point"]
 """What the text after a call begins with: a sentence · a line that is none, as one behind a quotation is, or the rest
 of a sentence · a point of a list or a row of a table.
 """
 
+WRAPPERS = (
+    "answer|final_answer|response|action|actions|message|assistant|tool_use|tool_calls|function_calls|calls|"
+    "tool_code|tool_call|function_call|function|tool|call|invoke"
+)
+"""Elements in which some models put all that they say, and tags of calls, which quote nothing if they are stray."""
 _MARK = r"-=*_+.$:^@(\[{<|%&!#~─━═❝"
 _DELIMITER = lazily(
     rf"[{_MARK}]+"
@@ -35,6 +40,7 @@ _SHOWN_TAG = lazily(r"\S.*<[^<>\s/][^<>\s]*>")  # says `<tool_call>
 _HEADING = lazily(r"#{1,6}[ \t]")
 _SENTENCE = lazily(r"[.!?。！？](?:\s|(?<=[。！？]))")
 _COLON = lazily(r"[:：][*_ \t]*$")
+_LABEL = lazily(rf"[*_#`\s]*(?!(?i:json|{WRAPPERS})\W+$)[^\s`*_#:：]\S*?[`*_]*\s?[:：][*_ \t]*")
 _SENTENCE_END = lazily(r"[.!?…。！？][\"'”’»」』)\]*_~`]*$")
 _POINT = lazily(r"[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t].*|\|.*\|")
 """A point of a list, a row of a table."""
@@ -49,7 +55,8 @@ _ASIDE = lazily(
 a page, the greeting of a letter; or a sentence that began before it.
 """
 _WRAPPER = lazily(r"<[\w:.-]+>")
-_NOTHING_SAID = lazily(r"(?:\s|</[\w:.-]{1,40}>)*+")
+_NOTHING_SAID = lazily(rf"(?:\s|</[\w:.-]{{1,40}}>|<(?:{WRAPPERS})>)*+")
+WRAPPED = lazily(rf"<({WRAPPERS})>\s*\Z")
 _OWN = lazily(
     r"\bI\b|\b(?i:let me|let['’]s|let us|we|ich|wir|lass|je|j['’]\w+|nous|yo|voy|vamos|déjame|eu|vou|io|vado|ik|jag|"
     r"я|мы|давай|давайте)\b|[我咱私僕]|ます[:：]|겠"
@@ -67,7 +74,7 @@ def lead_of(text: str) -> Lead:
     whole = before.rpartition("\n")[2].strip()
     line = _QUOTE.split(whole)[-1].strip()
     if _COLON.search(line) and len(line.strip(_MARK + " \t")) > 0:
-        return "own" if _announces(line) else "other"
+        return "own" if _announces(line) else "label" if _LABEL.fullmatch(line) else "other"
     if _SHOWN_TAG.fullmatch(whole) or (_DELIMITER.fullmatch(line) and not line.startswith("~~~")):
         return "other"
     if _HEADING.match(line) or (text.endswith((" ", "\t")) and line.isalpha()):

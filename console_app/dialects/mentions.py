@@ -17,6 +17,7 @@ from console_app.dialects.shapes import NAME_KEYS
 from console_app.dialects.source import WINDOW
 from console_app.dialects.table import DIALECTS, SECTIONS
 from console_app.dialects.tool_schemas import ToolSchemas
+from console_app.dialects.vocabulary import CHAT_TOKENS
 
 _MOST = 200  # marks that are looked at
 _REACH = 160
@@ -36,6 +37,7 @@ attributes or with text in place of parameters; a list of calls in Python; a lab
 _LONG = 100_000  # characters from which on an answer is not a lost call
 _MOST_WORDS = 5  # words that are compared with the tools' names
 _LIKE = 0.85
+_QUOTES = ("'", '"', "“", "‘", "«")
 _ENDS = lazily(r"call|tool|function|action", re.IGNORECASE)
 _NAMING = lazily(
     r"^[ \t]*[<\[({]?[<\[|｜]?/?(?P<mark>[A-Za-z][\w:.-]{1,30})(?:[ \t]+name)?[ \t]*[=:][ \t]*[\"'`]?", re.M
@@ -142,10 +144,9 @@ def unread(raw: str, names: Sequence[str]) -> ScanProblem | None:
     """
     if found := seeming_call(raw, names):
         return Places(raw).problem("ignored", f"Not taken as a call: {found.why}.", found.start, found.end, found.name)
-    text = raw.rstrip()
-    if names and (end := _lone_end().search(text, max(0, len(text) - 400))):
-        why = f"The answer ends as a call does ({end['end']}) and holds none."
-        return Places(raw).problem("ignored", why, *end.span("end"), None)
+    if names and (end := _lone_end(raw)):
+        why = f"The answer holds the end of a call ({raw[slice(*end)]}) and no call."
+        return Places(raw).problem("ignored", why, *end, None)
     return None
 
 
@@ -178,9 +179,24 @@ def _letters(name: str) -> str:
     return re.sub(r"[_.-]", "", name).lower()
 
 
+def _lone_end(raw: str) -> tuple[int, int] | None:
+    """The token with which an answer ends as a call of some dialect does, or a special one anywhere but in code or
+    quotation marks, for it is not shown.
+    """
+    last, special = _end_patterns()
+    if found := last.search(raw, max(0, len(raw) - 200)):
+        return found.span("end")
+    for found in islice(special.finditer(raw), _MOST_WORDS):
+        before = raw[: found.start()]
+        if before[-1:] not in _QUOTES and not before.count("```") % 2 and not before.rpartition("\n")[2].count("`") % 2:
+            return found.span()
+    return None
+
+
 @cache
-def _lone_end() -> re.Pattern[str]:
-    """The token with which a call of some dialect ends, at the end of an answer and behind what ends there too."""
+def _end_patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """What ends an answer as a call ends, and what ends calls wherever it stands."""
     closes = {close for row in DIALECTS if row.marked for close in row.closes} | set(SECTIONS.values())
     ends = sorted(close for close in closes if _ENDS.search(close))
-    return re.compile(rf"(?:\A|[}}\])>`\"'])\s*(?P<end>{any_of(ends)})\Z")
+    last = rf"(?:\A|[}}\])>`\"'])\s*(?P<end>{any_of(ends)})(?:\s|{any_of(CHAT_TOKENS)})*\Z"
+    return re.compile(last), re.compile(any_of([end for end in ends if end.startswith(("<|", "<｜"))]))

@@ -21,7 +21,7 @@ from console_app.dialects.model import (
     VisibleText,
 )
 from console_app.dialects.position import Structure
-from console_app.dialects.segments import Segment, closed_up
+from console_app.dialects.segments import Segment, closed_up, unwrap
 from console_app.dialects.source import LOOKAHEAD, Source
 from console_app.dialects.table import BY_NAME
 from console_app.dialects.tool_schemas import ToolSchemas
@@ -310,6 +310,7 @@ class ScanOutput:
         for segment in self.segments:
             if segment.alone and self.has_text:
                 self._demote_segment(segment)
+        unwrap(self.segments, self._text_of)
         attempts = self._attempts()
         if cut_short and attempts and attempts[-1].failure is None and not attempts[-1].closed:
             why = "the token limit was reached before the call was closed"
@@ -340,7 +341,7 @@ class ScanOutput:
                 self._demote_segment(segment, IN_SENTENCE)
             elif segment.kind == "calls" and segment.fenced and self.unfenced:
                 self._demote_segment(segment)
-            elif said and (led == "other" or (unmarked and led == "own")):
+            elif said and (led in ("other", "label") or (unmarked and led == "own")):
                 self._demote_segment(segment, "it stands between sentences")
             elif ruled and led == "rule":
                 self._demote_segment(segment, "it stands between rules")
@@ -349,6 +350,7 @@ class ScanOutput:
             elif (
                 (said and led in ("own", "title", "said"))
                 or (level == "marked" and led in ("other", "title"))
+                or led == "label"
                 or led == trail == "point"
             ):
                 segment.attempts = tuple(replace(one, doubt=LED) for one in segment.attempts)

@@ -43,9 +43,9 @@ offered as text, the status bar and `/context` say so, and `/protocol auto` or t
 
 What seems to be a call and is not read as one stays in the answer, a notice says why, and the model hears it with your
 next prompt: a call in a sentence, a mark that is misspelt (`< tool_call >`, `Action=`), escaped as Markdown is or
-without its opening, the end of a call alone, a marked call that the model only thought, in an answer without any other.
-An answer that shows nothing is asked for once more, and a second one fails the turn. `fanout parse` reads as `text`
-does; `--protocol auto` shows what `auto` would read.
+without its opening, the end of a call alone (a special token wherever it stands), a marked call that the model only
+thought, in an answer without any other. An answer that shows nothing is asked for once more, and a second one fails the
+turn. `fanout parse` reads as `text` does; `--protocol auto` shows what `auto` would read.
 
 How it decides:
 
@@ -59,15 +59,23 @@ How it decides:
   board says why, unless a whole sentence in the first person, a single word, or a list or a table that does not go on
   behind it leads to it. In `auto` so does a marked call that ends the answer after a colon or a line that is no
   sentence: a heading, a file's name, a prompt; and one that begins the answer where the line behind it is none: who
-  said it, a source, a rule, `(END)`, the rest of a sentence; unless the call had started by then.
+  said it, a source, a rule, `(END)`, the rest of a sentence; unless the call had started by then. With each `protocol`
+  a call asks behind a line of one word and a colon (`NOTE:`, `a.txt:`), if the word is none for a call or an answer
+  (`Tool:`, `Response:`), in the brackets of prose if it is no text there, and in a fence of more than three signs.
+- **What runs on purpose.** A marked call that ends the answer runs, where the rules let it and nothing that the model
+  was given holds it, behind a colon or a sentence in the first person ("I will now call:") and behind a word that is a
+  sentence ("OK.", "Sure!"): so models lead to their own calls, and no words tell those from quoted ones. It may be
+  indented by one blank, which some tokenizers write, but not behind a line that ends in a colon and quotes.
 - **Marked calls** (special tokens, tags) count even of a tool that does not exist: the model is told so. One may
   follow a sentence on its line; with words, a full stop or a comment behind it, it is part of a sentence, and text.
   Only a letter right behind a special token that ends a call begins what the model says next.
 - An answer is read for calls up to 4 million characters and 16,000 calls, and up to 20,000 marks that open none; from
   there on it is text, and a notice says so.
 - **Unmarked calls** (bare JSON, Python, tags that are the tool's name) start a line, with no words behind them on it,
-  and count only for tools there are. Between any line that ends in a colon and more text they are shown, not run; so
-  they are before any text where the model was asked for a marked dialect.
+  and count only for tools there are. A prompt (`>>>`, `A:`) before a label on its line makes it text, as words behind
+  its call do, on the line or in its fence. Tags like `<call>` on lines of their own around one are not shown. Between
+  any line that ends in a colon and more text they are shown, not run; so they are before any text where the model was
+  asked for a marked dialect.
 - **Nothing half-read runs.** A call that was cut off or can't be read becomes an `invalid` result that says
   what was wrong. A missing brace is mended only where the call was closed explicitly. What was mended is shown.
 - **Nothing is evaluated.** Python calls are read as literals. Values that a template writes without quotes, or with

@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from console_app.dialects.leading import lead_of
+from console_app.dialects.leading import WRAPPERS, lead_of
 from console_app.dialects.patterns import lazily
 from console_app.dialects.source import LOOKAHEAD, WINDOW, Match, Source
 
@@ -21,11 +21,6 @@ _ELEMENTS = (
     "example|quote|document|page|result|log|file|nowiki"
 )
 _VOID = "area|base|br|col|embed|hr|img|input|link|meta|param|source|track|wbr"
-_WRAPPERS = (
-    "answer|final_answer|response|action|actions|message|assistant|tool_use|tool_calls|function_calls|calls|"
-    "tool_code|tool_call|function_call|function|tool|call|invoke"
-)
-"""Elements in which some models put all that they say, and tags of calls, which quote nothing if they are stray."""
 _BAR = "[-=+~─━═]{3,}"
 _OPENING = lazily(
     r"(?P<pair>[“„«»「『‹《【‚＂])"
@@ -36,8 +31,8 @@ _OPENING = lazily(
     r"|(?<![^\s;{}])(?P<block>/\*|\(\*|\{-|--\[\[|(?<![^\n])=begin(?=\s)|\[\[(?=\n))"
     r"|(?P<template>\{\{)(?=\w+\|)"
     rf"|<(?P<element>{_ELEMENTS})(?:\s[^<>]*)?(?<!/)>"
-    rf"|(?:^|(?<=\n))[ \t]*<(?P<other>(?!(?:{_VOID}|{_WRAPPERS})(?![\w:.-]))[^\W\d_][\w:.-]*)(?:\s[^<>\n]*)?(?<!/)>"
-    rf"|(?<=[^\S\n])<(?P<page>(?!(?:{_VOID}|{_WRAPPERS})(?![\w:.-]))[^\W\d_][\w:.-]*)(?:\s[^<>\n]*)?(?<!/)>(?=[ \t]*\n)"
+    rf"|(?:^|(?<=\n))[ \t]*<(?P<other>(?!(?:{_VOID}|{WRAPPERS})(?![\w:.-]))[^\W\d_][\w:.-]*)(?:\s[^<>\n]*)?(?<!/)>"
+    rf"|(?<=[^\S\n])<(?P<page>(?!(?:{_VOID}|{WRAPPERS})(?![\w:.-]))[^\W\d_][\w:.-]*)(?:\s[^<>\n]*)?(?<!/)>(?=[ \t]*\n)"
     r"|\[(?P<bracket>code|quote|spoiler|noparse|pre)\b[^\]\n]{0,100}\]"
     r"|\{(?P<brace>code|quote|noformat)\b[^}\n]{0,100}\}"
     r"|\\begin\{(?P<environment>\w+\*?)\}"
@@ -155,7 +150,7 @@ class Place:
             if self.first:
                 indented = 2 <= indent <= 8  # a template of DeepSeek writes twenty blanks, some tokenizers one
             else:
-                indented = indent > (0 if lead_of(self.before) == "other" else 1) and self.before.strip()
+                indented = indent > (0 if lead_of(self.before) in ("other", "label") else 1) and self.before.strip()
             wide = not self.line.isascii()  # blanks that only layout has
             return "it is indented, as code or a part of a list" if indented or wide else self.example
         line = self.line.strip()

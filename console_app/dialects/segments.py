@@ -1,10 +1,11 @@
 """What a stretch of an answer turned out to be: text, calls, a thought, or nothing that is shown."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from console_app.dialects.draft import CallAttempt, Reopening
-from console_app.dialects.leading import Lead
+from console_app.dialects.leading import WRAPPED, Lead
 
 
 @dataclass(slots=True)
@@ -42,3 +43,21 @@ def closed_up(text: str, before: list[str]) -> str:
     rest = text.lstrip("\r\n")
     breaks = text.count("\n", 0, len(text) - len(rest))
     return text if shown + breaks <= 2 else "\n" * max(0, 2 - shown) + rest
+
+
+def unwrap(segments: Sequence[Segment], text_of: Callable[[Segment], str]) -> None:
+    """The tags of a wrapper right around calls are no text: both of them, or one alone where the answer ends."""
+    before: Segment | None = None
+    called = False
+    for segment in (*segments, None):
+        text = text_of(segment) if segment else ""
+        if segment and segment.kind == "calls":
+            called = called or bool(segment.attempts)
+        elif segment is None or (segment.kind == "text" and text.strip()):
+            opened = WRAPPED.search(text_of(before)) if called and before else None
+            end = f"</{opened[1]}>" if opened else ""
+            if opened and before and (segment is None or text.lstrip().startswith(end)):
+                before.replacement = opened.string[: opened.start()]
+                if segment:
+                    segment.replacement = text.lstrip().removeprefix(end)
+            before, called = segment, False

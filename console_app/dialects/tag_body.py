@@ -33,9 +33,9 @@ class TagBody:
     In any of them NAMES stands for the known tools, NAME for this one, KEYS for its parameters and KEY for this
     one. `inner`: the call's opening as it looks within a value, where it differs. `empty`: an opening that is
     the whole call. `json`: one JSON object may stand in place of the parameters. `exact`: every character of a
-    value is part of it, line breaks at its ends included; None: in a call one of whose values began beside its tag.
-    `trim`: white space around a single-line value is not part of it, and entities stand for characters. `wrapper`:
-    what may stand before the parameters. `nested`: a prefix by which values hold tags again.
+    value is part of it, line breaks at its ends included; None: in a call one of whose values began or
+    ended beside its tag. `trim`: white space around a single-line value is not part of it, and entities stand for
+    characters. `wrapper`: what may stand before the parameters. `nested`: a prefix by which values hold tags again.
     """
 
     grammar: ClassVar[str] = "tags"
@@ -258,7 +258,8 @@ class _Call:
         raw = src.text(start, src.at)
         if stop.group("end") is None and not raw.startswith("\n"):
             raw = raw.removesuffix("\n").removesuffix("\r")  # what stands on the next line ends the value
-        self.exact = self.exact or (self.tags.exact is None and not raw.startswith(("\n", "\r\n")))
+        on_lines = raw.startswith(("\n", "\r\n")) and raw.endswith("\n")
+        self.exact = self.exact or (self.tags.exact is None and not on_lines)
         self.arguments[key] = _decode(self.tags, self.draft.tools, self.name, key, head, raw, exact=self.exact)
         self.last = (key, head, start, end)
         if stop.group("end") is not None:
