@@ -41,7 +41,7 @@ class Dialect:
     def akin(self, other: "Dialect") -> bool:
         """Whether both are read by one grammar, whatever white space at the ends of values means in each."""
         mine, theirs = self.body, other.body
-        if isinstance(mine, TagBody) and isinstance(theirs, TagBody):
+        if mine is not theirs and isinstance(mine, TagBody) and isinstance(theirs, TagBody):
             return replace(mine, exact=theirs.exact) == theirs
         return mine is theirs
 

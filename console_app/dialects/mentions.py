@@ -144,25 +144,10 @@ def unread(raw: str, names: Sequence[str]) -> ScanProblem | None:
     """
     if found := seeming_call(raw, names):
         return Places(raw).problem("ignored", f"Not taken as a call: {found.why}.", found.start, found.end, found.name)
-    if names and (end := lone_end(raw)):
-        at = raw.rindex(end)
-        why = f"The answer holds the end of a call ({end}) and no call."
-        return Places(raw).problem("ignored", why, at, at + len(end), None)
+    if names and (end := _lone_end(raw)):
+        why = f"The answer holds the end of a call ({raw[slice(*end)]}) and no call."
+        return Places(raw).problem("ignored", why, *end, None)
     return None
-
-
-def lone_end(raw: str) -> str:
-    """The token with which an answer ends as a call of some dialect does, or a special one anywhere but in code or
-    quotation marks, for it is not shown; "" where there is none.
-    """
-    last, special = _end_patterns()
-    if found := last.search(raw[-400:]):
-        return found.group("end")
-    for found in islice(special.finditer(raw), _MOST_WORDS):
-        before = raw[: found.start()]
-        if before[-1:] not in _QUOTES and not before.count("```") % 2 and not before.rpartition("\n")[2].count("`") % 2:
-            return found.group()
-    return ""
 
 
 def seeming_call(raw: str, names: Sequence[str]) -> SeemingCall | None:
@@ -192,6 +177,20 @@ def _unmarked(raw: str, known: dict[str, str]) -> Iterator[tuple[int, str, str]]
 
 def _letters(name: str) -> str:
     return re.sub(r"[_.-]", "", name).lower()
+
+
+def _lone_end(raw: str) -> tuple[int, int] | None:
+    """The token with which an answer ends as a call of some dialect does, or a special one anywhere but in code or
+    quotation marks, for it is not shown.
+    """
+    last, special = _end_patterns()
+    if found := last.search(raw, max(0, len(raw) - 200)):
+        return found.span("end")
+    for found in islice(special.finditer(raw), _MOST_WORDS):
+        before = raw[: found.start()]
+        if before[-1:] not in _QUOTES and not before.count("```") % 2 and not before.rpartition("\n")[2].count("`") % 2:
+            return found.span()
+    return None
 
 
 @cache

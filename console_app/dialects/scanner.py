@@ -269,8 +269,8 @@ def _drop_half_token(state: ScanState) -> None:
     rest = (src.tail() or "").lstrip()
     half = _HALF_TAG if output.cut_off else _HALF_TOKEN
     start = src.length - len(rest)
-    between = src.text(state.structure.floor, start).strip()
-    if rest and rest.strip() != "]" and output.attempts and half.fullmatch(rest.rstrip()) and not between:
+    between = src.text(state.structure.floor, start).strip() or rest.strip() == "]"
+    if rest and output.attempts and half.fullmatch(rest.rstrip()) and not between:
         src.at = start
         output.show(start)
         src.pos = len(src.buf)

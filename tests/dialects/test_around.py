@@ -3,7 +3,7 @@
 import pytest
 
 from console_app.dialects import ReadingLevel, parse
-from console_app.dialects.mentions import lone_end
+from console_app.dialects.mentions import unread
 from tests.dialects.answers import TOOLS, called, watched
 from tests.dialects.test_quotations import CALL, CALLS
 
@@ -131,14 +131,14 @@ END = "<｜tool▁call▁end｜>"
 @pytest.mark.parametrize("level", ["marked", "all"])
 def test_the_end_of_a_call_alone_is_known_wherever_it_stands(text: str, level: ReadingLevel) -> None:
     assert parse(text, TOOLS, level=level).calls == ()
-    assert lone_end(text) != ""
+    assert unread(text, ["read_file"]) is not None
 
 
 @pytest.mark.parametrize(
     "text", [f"`{END}` ends it.", f'"{END}" ends it.', f"```\nx{END}\n```", "See </tool_call> there."]
 )
 def test_the_end_of_a_call_that_is_quoted_is_none(text: str) -> None:
-    assert lone_end(text) == ""
+    assert unread(text, ["read_file"]) is None
 
 
 @pytest.mark.parametrize(("written", "meant"), [("\nx", "\nx"), ("\r\nx", "\r\nx"), ("\nx\n", "x"), ("x\n", "x\n")])
