@@ -53,6 +53,34 @@ def test_work_is_handed_over_before_it_is_made(trees: dict[Path, ast.Module]) ->
     assert made == []
 
 
+def test_a_task_is_made_of_no_work_that_another_made(trees: dict[Path, ast.Module]) -> None:
+    """A task that is cancelled before it begins throws away its arguments, and a coroutine among them with it."""
+    coroutines = {
+        path: {
+            node.name
+            for node in ast.walk(tree)
+            if isinstance(node, ast.AsyncFunctionDef) and not any(isinstance(one, ast.Yield) for one in ast.walk(node))
+        }
+        for path, tree in trees.items()
+    }
+    known = set[str]().union(*coroutines.values())
+
+    def made(given: ast.expr, path: Path) -> bool:
+        name = getattr(given.func, "attr", getattr(given.func, "id", "")) if isinstance(given, ast.Call) else ""
+        return name in (coroutines[path] if name.startswith("_") else known)
+
+    wrapped = [
+        f"{path.relative_to(CODE)}:{node.lineno}"
+        for path, tree in trees.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
+        and getattr(node.func, "attr", "") in {"create_task", "ensure_future", "spawn", "_spawn"}
+        and isinstance(work := node.args[0], ast.Call)
+        and any(made(given, path) for given in (*work.args, *(one.value for one in work.keywords)))
+    ]
+    assert wrapped == []
+
+
 def test_no_two_floors_have_a_class_of_the_same_name(trees: dict[Path, ast.Module]) -> None:
     places: defaultdict[str, list[str]] = defaultdict(list)
     for path, tree in trees.items():

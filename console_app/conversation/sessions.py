@@ -332,11 +332,8 @@ class Sessions:
         try:
             info, events = await library.store.find(session_id), await library.store.load(session_id)
             text = await asyncio.to_thread(export, events, form, info.title, library.redactor)
-            name = (
-                _expanded(path)
-                if path
-                else Path(f"fanout-{session_id[:8]}.{'trace.json' if form == 'trace' else form}")
-            )
+            suffix = "trace.json" if form == "trace" else form
+            name = _expanded(path) if path else Path(f"fanout-{session_id[:8]}.{suffix}")
             written = await asyncio.to_thread(write_new, self._folder / name, text)
         except FanoutError as error:
             self._ui.toast(error.line, seconds=8)
@@ -359,12 +356,10 @@ class Sessions:
         return self._is_busy()
 
     def _is_busy(self) -> bool:
-        if self._loading.locked():
-            self._ui.toast(CHANGING)
-            return True
-        if self._conversation.busy:
-            self._ui.toast(BUSY)
-        return self._conversation.busy
+        loading = self._loading.locked()
+        if busy := loading or self._conversation.busy:
+            self._ui.toast(CHANGING if loading else BUSY)
+        return busy
 
 
 def _expanded(path: str) -> Path:
