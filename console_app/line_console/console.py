@@ -170,6 +170,7 @@ class LineConsole:
         while (line := await self._typed.next()) is not None:
             self._may_leave = False
             if not self.dialogue.take(line, self._typed.number):
+                await self.conversation.settled()  # a line behind the word that a turn is done finds it so
                 self._take(line)
             await self._settled()
         self.quit()

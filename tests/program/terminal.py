@@ -291,7 +291,7 @@ class Terminal:
     def hang_up(self) -> None:
         """The window is closed: the program's terminal is gone."""
         self._closing.set()
-        self._reader.join(2)
+        self._reader.join(PATIENCE)
         os.close(self._slave)
         os.close(self._master)
         self._hung_up = True
@@ -299,7 +299,7 @@ class Terminal:
     def stop_reading(self) -> None:
         """The terminal takes no more bytes, as a frozen connection."""
         self._closing.set()
-        self._reader.join(2)
+        self._reader.join(PATIENCE)
 
     def close(self) -> None:
         """Ends the program, by its id, if it still runs."""
@@ -309,9 +309,9 @@ class Terminal:
                 self.process.wait(5)
             except subprocess.TimeoutExpired:
                 self.process.kill()
-                self.process.wait(5)
+                self.process.wait(PATIENCE)
         self._closing.set()
-        self._reader.join(2)
+        self._reader.join(PATIENCE)
         if not self._hung_up:
             os.close(self._master)
             os.close(self._slave)

@@ -86,7 +86,7 @@ class Dialogs:
             for one in registry
             if one.name not in ("keys", "tools")
         ]
-        picked = await self._ui.push(PickList("Commands", choices, hint="Search for commands", told=True))
+        picked = await self._ui.push(PickList("Commands", choices, hint="Search for commands"))
         if picked is not None and (command := registry.get(picked.removeprefix("/"))) is not None:
             command.run("")
 
@@ -216,7 +216,7 @@ class Dialogs:
 
         picked = await self._ui.push(HistorySearch(self._prompt().sent.entries))
         if picked is not None:
-            self._ui.put(picked)
+            self._prompt().recall(picked)
 
     async def editor(self) -> None:
         """The prompt in your editor."""

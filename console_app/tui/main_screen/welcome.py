@@ -164,7 +164,7 @@ class Welcome(Vertical):
     def tell(self, model: str, provider: str) -> None:
         """Which model answers, and how to change it."""
         self._model = (model, provider)
-        name = Content.styled(one_line(model, 40) or "The first model listed", "bold $primary")
+        name = Content.styled(one_line(model, 40) or "the first model listed", "bold $primary")
         if provider == "offline":
             kind = "a scripted model" if self._low else "a scripted offline model"
             first = Content("Demo mode: ") + name + Content(f", {kind}, no key needed")

@@ -197,6 +197,8 @@ class PromptBox(Vertical):
         if prompt.text == self._closed_for:
             return
         self._closed_for = None
+        if prompt.text == prompt.recalled:
+            token = None
         if token == self._token:
             return
         if token is None:
@@ -238,7 +240,8 @@ class PromptBox(Vertical):
         async for found in self._later(token):
             prompt = self.prompt
             row, column = prompt.cursor_location
-            if token_before(prompt.document[row], column, row == 0) != token or prompt.text == self._closed_for:
+            over = prompt.text in (self._closed_for, prompt.recalled)
+            if over or token_before(prompt.document[row], column, row == 0) != token:
                 return  # typed on meanwhile
             new = [*files, *found.completions]
             # What was listed still fits; taking it away until the rest is there would take your choice with it.
