@@ -41,6 +41,47 @@ async def test_one_call_is_one_call(tmp_path: Path) -> None:
         await shown.see("Approvals: ask, what no rule allows asks.\n")
 
 
+async def test_calls_at_once_end_in_a_sentence_of_all_and_one_alone_in_its_own(tmp_path: Path) -> None:
+    two = (("lab_do", '{"text": "a"}'), ("lab_do", '{"text": "b"}'))
+    async with opened(tmp_path, WrittenModel(calls(*two), say("Both."), calls(two[0]), say("One."))) as shown:
+        shown.type("/mode yolo", "go")
+        await shown.see("\nBoth.\n")
+        assert "\nAll 2 calls have ended after " in shown.text
+        shown.type("again")
+        await shown.see("\nOne.\n")
+        assert shown.text.count("have ended") == 1
+
+
+@dataclass
+class Described(Tools):
+    """Whose tools become others."""
+
+    said: str = "Does it."
+
+    def tools(self) -> Sequence[ToolSpec]:
+        return [spec.model_copy(update={"definition": self.said}) for spec in super().tools()]
+
+
+async def test_what_waits_is_said_whole_once_and_again_where_its_tool_is_another(tmp_path: Path) -> None:
+    tools = Described({("lab", "do"): echo})
+    model = WrittenModel(calls(("lab_do", '{"text": "a"}'), ("lab_do", '{"text": "b"}')), say("Both."))
+    async with opened(tmp_path, model, tools=tools) as shown:
+        shown.type("go")
+        await shown.see("/approve 2, /deny 2")
+        shown.type("/approve")
+        await shown.see("Call 2 needs approval, reads. lab.do: text b\n")
+        await shown.see("A full stop alone leaves.")
+        assert [shown.text.count(f"/approve {number}, /deny {number}") for number in (1, 2)] == [1, 1]
+        shown.type(".")
+        tools.said = "Does it otherwise."
+        shown.type("/approve")
+        await shown.see("/approve 1, /deny 1", times=2)
+        await shown.see("/approve 2, /deny 2", times=2)
+        await shown.see("A full stop alone leaves.", times=2)
+        shown.type("all")
+        await shown.see("\nBoth.\n")
+
+
 async def test_a_command_of_the_project_that_waits_for_trust_says_so(tmp_path: Path) -> None:
     file = tmp_path / ".fanout/commands/theirs.md"
     file.parent.mkdir(parents=True)

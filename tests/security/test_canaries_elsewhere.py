@@ -97,7 +97,13 @@ def test_the_line_console_says_no_secret(fanout: Fanout) -> None:
             terminal.expect("^All said.$")
             terminal.type("again\n")
             terminal.expect("400")
-            for command, last in (("/doctor", "Endpoints"), ("/permissions", "."), ("/config", "."), ("/log", ".")):
+            for command, last in {
+                "/doctor": "Endpoints",
+                "/permissions": r"^Approvals: yolo\. /mode changes it\. \d+ rule",
+                "/config": r"^  ui\.screen_reader: ",  # the last of them
+                "/log": r'^(\d{4}-\d\d-\d\d | +File ".*", line)',
+                "/status": "^Nothing runs",
+            }.items():
                 terminal.type(f"{command}\n")
                 terminal.expect(last)
             terminal.type("\n/quit\n")

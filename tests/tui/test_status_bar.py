@@ -11,7 +11,7 @@ import pytest
 from console_app.domain.approvals import ApprovalMode
 from console_app.engine.approval_gate import ApprovalGate
 from console_app.tui.main_screen.status_bar import Status, fitting, pieces, tokens
-from tests.tui.parts import Server, Tools, WrittenModel, app, calls, echo, say, see, seen
+from tests.tui.parts import Server, Tools, WrittenModel, app, calls, echo, pass_by, say, see, seen
 
 
 @pytest.mark.parametrize(
@@ -126,3 +126,23 @@ async def test_a_small_terminal_is_told_what_it_takes(tmp_path: Path, size: tupl
         await see(pilot, f"This is {size[0]}x{size[1]}.")
         await pilot.resize_terminal(80, 24)
         await see(pilot, "Try one")
+
+
+async def test_a_call_is_not_decided_where_it_can_not_be_seen(tmp_path: Path) -> None:
+    model = WrittenModel(calls(("lab_echo", "{}")), say("Done."))
+    tools = Tools({("lab", "echo"): echo}, read_only=False)
+    async with app(tmp_path, model, tools, gate=ApprovalGate(ApprovalMode.ASK)).run_test(size=(60, 15)) as pilot:
+        await pilot.press("h", "enter")
+        await see(pilot, "Approve 1 of 1")
+        await pilot.press("tab")
+        await see(pilot, "y allow once")
+        await see(pilot, "esc later")
+        await pilot.resize_terminal(60, 14)
+        await see(pilot, "Fanout needs 60x15.")
+        assert "echo" not in seen(pilot.app), "nothing stands beside it"
+        await pass_by(pilot)
+        await pilot.press("y")
+        await pass_by(pilot)
+        await pilot.resize_terminal(60, 15)
+        await see(pilot, "Approve 1 of 1")
+        assert len(model.requests) == 1, "it waits still"

@@ -8,14 +8,17 @@ from textual import getters
 from textual.screen import ModalScreen
 
 from console_app.tui.textual_internals import end_work
+from console_app.tui.widgets.too_small import ROOMY
 from console_app.tui.widgets.typed_app import typed_app
 
 Result = TypeVar("Result")
+LOW = [(0, "-low"), (ROOMY, "-high")]  # of few rows a dialog may have all
 
 
 class Dialog(ModalScreen[Result]):
     """Gives `Result`. No worker of it finds its widgets gone: a file or an endpoint may answer while it closes."""
 
+    VERTICAL_BREAKPOINTS = LOW
     app = getters.app(typed_app)
 
     async def _message_loop_exit(self) -> None:
