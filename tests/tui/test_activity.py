@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from textual.pilot import Pilot
 
 from console_app.domain import events as ev
 from console_app.domain.approvals import ApprovalMode
+from console_app.domain.events import Event
 from console_app.domain.ports.provider import FinishChunk, ReasoningChunk, RetryChunk, TextChunk, UsageChunk
 from console_app.domain.ports.toolset import CallReporter, Invocation
 from console_app.engine.approval_gate import ApprovalGate
@@ -69,6 +71,62 @@ async def test_it_says_what_the_model_does_and_for_how_long(tmp_path: Path) -> N
         ends.set()
         await until(pilot, lambda: not chat(console).conversation.busy and line(console) == "")
         await until(pilot, lambda: chat(console).view.size.height == 24 - 5)  # it takes no line any more
+
+
+async def test_a_turn_that_the_disk_holds_back_has_a_time_of_its_own(tmp_path: Path) -> None:
+    class Disk:
+        """Takes nothing while it is held."""
+
+        def __init__(self) -> None:
+            self.free = asyncio.Event()
+            self.held = 0
+
+        async def append(self, events: Sequence[Event]) -> None:
+            if any(event.type == "turn.started" for event in events):
+                self.held += 1
+                await self.free.wait()
+
+    clock, disk, ends = Clock(), Disk(), asyncio.Event()
+    model = WrittenModel([RetryChunk(2, 90.0, "Overloaded.", 5), ends], [ends])
+    console = app(tmp_path, model, store=disk, clock=clock)
+    async with console.run_test(size=(80, 24)) as pilot:
+        await pilot.press(*"go", "enter")
+        await until(pilot, lambda: disk.held == 1)
+        clock.now += 3
+        await says(pilot, "thinking 3 s")
+        disk.free.set()
+        await says(pilot, "retrying in 1 m 2")
+        clock.now += 40
+        await pilot.press("escape")
+        await until(pilot, lambda: not chat(console).conversation.busy and line(console) == "")
+        disk.free.clear()
+        clock.now += 500
+        await pilot.press(*"again", "enter")
+        await until(pilot, lambda: disk.held == 2)
+        clock.now += 2
+        await says(pilot, "thinking 2 s")
+        assert "longer" not in line(console)
+        disk.free.set()
+
+
+async def test_a_summary_has_the_time_that_it_took(tmp_path: Path) -> None:
+    clock, go = Clock(), asyncio.Event()
+    model = WrittenModel(say("One."), say("Two."), [go, *say("A summary.")])
+    console = app(tmp_path, model, clock=clock)
+    async with console.run_test(size=(80, 24)) as pilot:
+        for number in (1, 2):
+            await pilot.press(*"go", "enter")
+            await until(
+                pilot, lambda number=number: len(model.requests) == number and not chat(console).conversation.busy
+            )
+        clock.now += 700
+        await pilot.press(*"/compact", "enter")
+        await says(pilot, "compacting")
+        assert "11 m" not in line(console)
+        clock.now += 5
+        await says(pilot, "compacting 5 s")
+        go.set()
+        await see(pilot, "Compacted")
 
 
 async def test_it_counts_calls_and_what_they_cost_so_far(tmp_path: Path) -> None:

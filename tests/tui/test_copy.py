@@ -93,6 +93,20 @@ async def test_a_code_block_is_picked_of_several_the_second_time_too(tmp_path: P
         await see(pilot, "There is no picture to copy.")
 
 
+async def test_a_part_is_found_by_what_its_row_says(tmp_path: Path) -> None:
+    console_app = console(tmp_path)
+    async with console_app.run_test(size=(80, 24)) as pilot:
+        await said(pilot, "first")
+        await pilot.press(*"/copy", "enter")
+        await see(pilot, "type to search")
+        await pilot.press(*"zebra")
+        await see(pilot, "No match")
+        await pilot.press("enter", "ctrl+u", *"python")
+        await until(pilot, lambda: "No match" not in seen(pilot.app) and "sh · 1 line" not in seen(pilot.app))
+        await pilot.press("enter")
+        await until(pilot, lambda: pilot.app.clipboard == 'print("one")\nprint("two")')
+
+
 async def test_a_result_its_table_and_its_arguments(tmp_path: Path) -> None:
     async with console(tmp_path).run_test(size=(80, 24), notifications=True) as pilot:
         await said(pilot, "how", "who")

@@ -59,7 +59,7 @@ class Pace:
                 self._sign(event.at, writes=True)
             case ev.ReasoningDelta() | ev.ThoughtDelta():
                 self._sign(event.at, writes=False)
-            case ev.TurnStarted() | ev.StepStarted():
+            case ev.TurnStarted() | ev.StepStarted() | ev.TurnFinished():
                 self._begin(event.at, writes=False)
             case ev.RetryScheduled():
                 self._begin(event.at + event.delay, writes=False)
@@ -117,7 +117,9 @@ class ActivityStatus:
         if doing is None and pace.retry is not None and now < pace.since:
             doing = Doing(f"retrying in {_whole(pace.since - now + 0.5)}")  # the conversation says why, and which try
         if doing is None:
-            doing = Doing(self._model(now), late=now - pace.news_at >= LATE)
+            activity = conversation.activity
+            begun = now if activity is None else activity.begun_at  # its first event may wait for the disk
+            doing = Doing(self._model(begun, now), late=now - max(pace.news_at, begun) >= LATE)
         return Doing(doing.what, moves=doing.moves, late=doing.late, tokens=tokens, cost=cost)
 
     def waits_for(self, now: float) -> str:
@@ -142,12 +144,12 @@ class ActivityStatus:
             what = "starting"
         return _timed(what, now - sent.since)
 
-    def _model(self, now: float) -> str:
+    def _model(self, begun: float, now: float) -> str:
         pace = self.pace
-        if self._conversation.engine.compacting:
-            return _timed("compacting", now - pace.since)
+        if (since := self._conversation.engine.compacting_since) is not None:
+            return _timed("compacting", now - since)
         if not pace.writes:
-            return _timed("thinking", now - pace.since)
+            return _timed("thinking", now - max(pace.since, begun))
         rate = pace.rate(now) if now - pace.news_at < LATE else None
         return "writing" if rate is None else f"writing · {rate:.0f} tok/s"
 

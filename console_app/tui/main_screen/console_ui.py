@@ -260,7 +260,7 @@ class ConsoleUi:
         """See UiPort: back into the prompt, unless something else is written there."""
         if self.written:
             return False
-        self.put(text)
+        self._screen.prompt.recall(text)
         return True
 
     # What rooms and commands ask for
