@@ -33,6 +33,8 @@ async def report(invocation: Invocation, reporter: CallReporter) -> str:
         raise RuntimeError("the disk is full")
     if invocation.arguments.get("deep"):
         return json.dumps({"parts": [{"number": n, "of": {"name": f"part {n} of it"}} for n in range(300)]})
+    if invocation.arguments.get("rows"):
+        return json.dumps([{"number": n, "name": f"part {n} of it"} for n in range(900)])
     return LONG if invocation.arguments.get("long") else '{"found": "a needle", "other": "straw"}'
 
 
@@ -237,3 +239,24 @@ async def test_a_match_in_a_folded_node_of_json_unfolds_the_tree(tmp_path: Path)
         await until(pilot, lambda: marked(pilot) == ["part 250 of"])
         await see(pilot, '"name": "part 250 of it"')
         await see(pilot, "1 of 1")
+
+
+@pytest.mark.parametrize(
+    ("which", "words", "last"), [("rows", "part 25", "part 259 of it"), ("deep", '"number": 7', '"number": 79')]
+)
+async def test_a_result_is_found_in_as_what_it_is_though_most_matches_are_further_down(
+    tmp_path: Path, which: str, words: str, last: str
+) -> None:
+    """The first match is on the first page: that the others are not was taken for words that it leaves out."""
+    made = WrittenModel(calls(("lab_report", f'{{"{which}": true}}')), say("Read."))
+    async with app(tmp_path, made, TOOLS).run_test(size=(80, 24)) as pilot:
+        await talked(pilot, "look")
+        await pilot.press("ctrl+f")
+        await until(pilot, lambda: pilot.app.focused is chat(pilot.app).query_one(FindBar).query_one(Input))
+        await pilot.press(*words)
+        await see(pilot, "1 of 11")
+        await pilot.press("up")
+        await see(pilot, "11 of 11")
+        await see(pilot, last)
+        panel = next(block for block in chat(pilot.app).view.blocks if isinstance(block, CallBlock))
+        assert not panel.detail.raw
