@@ -155,7 +155,8 @@ def _console(parsed: Namespace) -> int:
         return run_in_lines(parsed)
     if os.environ.get("TERM", "") in ("", "dumb", "unknown"):
         raise UsageError(
-            f"the console can't draw on this terminal (TERM={os.environ.get('TERM', '')})", "Use: fanout run PROMPT."
+            f"the console can't draw on this terminal (TERM={os.environ.get('TERM', '')})",
+            "As lines: fanout --screen-reader. One prompt: fanout run PROMPT.",
         )
     from console_app.startup import run_console
 

@@ -8,12 +8,13 @@ import sys
 from argparse import Namespace
 from collections.abc import Callable, Coroutine
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from console_app import wiring
 from console_app.config.layers import unknown_variables
 from console_app.config.model_choice import OFFLINE, OFFLINE_MODEL, chosen_provider, known_providers
+from console_app.config.paths import Paths
+from console_app.config.redaction import Redactor
 from console_app.conversation.models import Models
 from console_app.domain.amounts import plural
 from console_app.domain.errors import ConfigError, FanoutError, UsageError
@@ -68,6 +69,8 @@ def run_command(arguments: Namespace) -> int:
             return _themes(wiring.prepare(arguments))
         case "config" if arguments.action == "edit":
             return _edit_config(arguments)
+        case "config" if arguments.action in ("set", "unset"):
+            return _change_config(arguments)
         case "config":
             return _config(wiring.prepare(arguments))
         case "auth":
@@ -306,11 +309,10 @@ def _config(setup: Setup) -> int:
 
     as_json: bool = getattr(setup.arguments, "json", False)  # what changes something prints none
     match setup.arguments.action:
-        case "list" | "get" | "set" | "unset":
+        case "list" | "get":
             from console_app.headless import config_edit
 
-            _check_theme(setup)
-            lines = config_edit.lines(setup.layered, setup.paths, setup.cwd, setup.arguments)
+            lines = config_edit.lines(setup.layered, setup.arguments)
         case "path":
             places = config_report.places(setup.paths, setup.cwd, (resources.themes_dir(), resources.bundled_mcp()))
             lines = [json_line(places.model_dump())] if as_json else config_report.place_lines(places)
@@ -325,14 +327,28 @@ def _config(setup: Setup) -> int:
     return EXIT_DONE
 
 
-def _check_theme(setup: Setup) -> None:
+def _change_config(arguments: Namespace) -> int:
+    """Settings are not read before: what is wrong in one of their files may be what is mended."""
+    from console_app.headless import config_edit
+
+    cwd, paths, redactor = wiring.working_folder(arguments), Paths.find(), Redactor.of(os.environ)
+    _check_theme(arguments, paths)
+    read = partial(wiring.read_settings, paths, cwd, arguments, os.environ)
+    said, wrong = config_edit.change(paths, cwd, arguments, read)
+    _print(redactor.clean(said))
+    if wrong:
+        _complain(redactor.clean(wrong))
+    return EXIT_DONE
+
+
+def _check_theme(arguments: Namespace, paths: Paths) -> None:
     """Raises UsageError where a theme is set that there is none of: what else a setting may be, its type says."""
-    match setup.arguments.action, setup.arguments.words:
+    match arguments.action, arguments.words:
         case "set", ["theme", name]:
             from console_app import resources
             from console_app.tui.themes import load_themes
 
-            there = [entry.theme.name for entry in load_themes((resources.themes_dir(), setup.paths.themes))[0]]
+            there = [entry.theme.name for entry in load_themes((resources.themes_dir(), paths.themes))[0]]
             if name not in there:
                 raise UsageError(f"there is no theme {one_line(name, 40)}.", f"There are: {', '.join(there)}.")
         case _:
@@ -341,11 +357,9 @@ def _check_theme(setup: Setup) -> None:
 
 def _edit_config(arguments: Namespace) -> int:
     """A file that is broken can be edited too: it is not read before."""
-    from console_app.config.paths import Paths
     from console_app.headless import config_edit
 
-    cwd = Path(arguments.cwd or ".").absolute()
-    paths = Paths.find()
+    cwd, paths = wiring.working_folder(arguments), Paths.find()
     path = config_edit.edit(paths, cwd, project=arguments.project)
     wiring.read_settings(paths, cwd, arguments, os.environ)  # what is wrong in it now is said
     _print(str(path))

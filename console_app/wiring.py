@@ -72,12 +72,7 @@ class Setup:
 
 def prepare(arguments: Namespace, environ: Mapping[str, str] = os.environ) -> Setup:
     """Goes to the working folder, opens the log and reads the settings."""
-    if arguments.cwd:
-        try:
-            os.chdir(arguments.cwd)
-        except OSError as error:
-            raise UsageError(f"--cwd {arguments.cwd}: {error.strerror or error}") from None
-    paths, cwd = Paths.find(environ), Path.cwd()
+    paths, cwd = Paths.find(environ), working_folder(arguments)
     headless = arguments.command != "console" or arguments.print_answer
     log_path = Path(arguments.log_file).absolute() if arguments.log_file else paths.log
     redactor, keys = Redactor.of(environ), StoredKeys(paths)
@@ -96,6 +91,16 @@ def prepare(arguments: Namespace, environ: Mapping[str, str] = os.environ) -> Se
         logger.warning("the environment variable %s is no setting", name)
     redactor.add(*secrets_of_settings(layered.settings, environ))
     return Setup(arguments, paths, cwd, environ, layered, log_path, redactor)
+
+
+def working_folder(arguments: Namespace) -> Path:
+    """Goes there. Raises UsageError where it is not."""
+    if arguments.cwd:
+        try:
+            os.chdir(arguments.cwd)
+        except OSError as error:
+            raise UsageError(f"--cwd {arguments.cwd}: {error.strerror or error}") from None
+    return Path.cwd()
 
 
 def read_settings(paths: Paths, cwd: Path, arguments: Namespace, environ: Mapping[str, str]) -> LayeredSettings:

@@ -193,7 +193,7 @@ class WireServer:
     def __enter__(self) -> WireServer:
         self._thread = threading.Thread(target=self._run, name="wire-server", daemon=True)
         self._thread.start()
-        self._port = self._started.result(10)
+        self._port = self._started.result(PATIENCE)
         return self
 
     def __exit__(self, *exc: object) -> None:
@@ -207,7 +207,7 @@ class WireServer:
     async def __aexit__(self, *exc: object) -> None:
         self._loop.call_soon_threadsafe(self._stop.set)
         if self._thread is not None:
-            await asyncio.to_thread(self._thread.join, 10)
+            await asyncio.to_thread(self._thread.join, PATIENCE)
 
     def serve_forever(self) -> None:
         """Runs in this thread, for a process of its own; prints its URL on standard output once it listens."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,6 +24,7 @@ from console_app.domain.safe_text import one_line
 FOLDER = "commands"
 MOST_FILES = 500  # of one folder
 MOST_TEXT = 200_000  # characters of one
+MOST_NAMED = 6
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,63}")
 _FRONT_MATTER = re.compile(r"---[ \t]*\r?\n(.*?)(?:^|\n)---[ \t]*(?:\r?\n|\Z)", re.DOTALL)
 _FIELD = re.compile(r"([A-Za-z][\w-]*)[ \t]*:(.*)")
@@ -91,6 +92,22 @@ def find(paths: Paths, folder: Path) -> CustomCommands:
         if sum(1 for _ in _files(top, MOST_FILES + 1)) > MOST_FILES:
             problems.append(one_line(f"{top}: only {MOST_FILES} files of commands are read, and it has more.", 300))
     return CustomCommands(tuple(found.values()), tuple(problems), frozenset(untrusted - found.keys()))
+
+
+def told(found: CustomCommands, taken: Collection[str] = ()) -> str:
+    """What came of reading them, in one line, "" where there is none; `taken` are names that can't be had."""
+    read = [one.name for one in found.commands if one.name not in taken]
+    wrong = len(found.problems) + len(found.commands) - len(read)
+    waiting = len(found.untrusted)
+    more = f" and {len(read) - MOST_NAMED} more" if len(read) > MOST_NAMED else ""
+    names = f" (/{', /'.join(read[:MOST_NAMED])}{more})" if read else ""
+    parts = (
+        f"{len(read):,} read{names}" if read or wrong or waiting else "",
+        f"{wrong:,} with a problem" if wrong else "",
+        f"{waiting:,} {'waits' if waiting == 1 else 'wait'} for your trust" if waiting else "",
+    )
+    said = ", ".join(filter(None, parts))
+    return f"Your own commands: {said}." if said else ""
 
 
 def project_files(folder: Path) -> list[Path]:

@@ -17,7 +17,7 @@ from console_app.domain.errors import ConfigError
 log = logging.getLogger(__name__)
 
 MOST_MODELS = 100  # in the file; the newest
-_FLAGS = ("sees", "own_ids_refused", "unsigned", "no_blanks", "no_system")
+_FLAGS = ("sees", "own_ids_refused", "unsigned", "no_blanks", "no_system", "thoughts_wanted", "no_stream", "by_turns")
 _SETS = ("efforts", "keywords")
 
 
@@ -34,6 +34,9 @@ class Refusals:
     unsigned: bool = False  # calls of older answers get a placeholder for their signature
     no_blanks: bool = False  # null for the content of an answer
     no_system: bool = False  # a message of the system: its words begin your first one
+    thoughts_wanted: bool = False  # every older answer goes with reasoning, its own or a blank
+    by_turns: bool = False  # the messages of user and model
+    no_stream: bool = False  # answers come whole
     # Not written down:
     reasoning: set[str] = field(default_factory=set[str])  # names of blocks that it no longer takes
     pictures: set[str] = field(default_factory=set[str])  # paths

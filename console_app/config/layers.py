@@ -20,6 +20,7 @@ from console_app.config.paths import Paths, project_settings, read_text
 from console_app.config.problem_words import in_words
 from console_app.config.project_file import ProjectFile, divided, lines_of
 from console_app.config.settings import Rules, Settings, ToolRule
+from console_app.config.settings_file import settings_file
 from console_app.config.toml_text import parse_toml, position
 from console_app.domain.errors import ConfigError, UsageError
 from console_app.domain.safe_text import one_line
@@ -119,14 +120,17 @@ def _from_environment(environ: Mapping[str, str]) -> dict[str, str]:
 
 def _files(paths: Paths, cwd: Path) -> tuple[list[Layer], ProjectFile | None]:
     """The project's layer as far as it counts, then the user's."""
-    user = [_read(paths.settings, "user")] if paths.settings.exists() else []
-    for layer in user:
-        _check(layer)
+    user = list[Layer]()
+    if paths.settings.exists():
+        with settings_file(paths.settings):
+            user.append(_read(paths.settings, "user"))
+            _check(user[0])
     path = project_settings(cwd)
     if not path.is_file() or path.resolve() == paths.settings.resolve():
         return user, None
-    layer = _read(path, "project")
-    _check_project(layer)
+    with settings_file(path):
+        layer = _read(path, "project")
+        _check_project(layer)
     below = _valid({name: value for one in user for name, value in one.values.items() if name != "rules"}, user)
     at_once, by_trust = divided(layer.values, below)
     trusted = trust.is_trusted(paths, path, layer.text)

@@ -9,8 +9,10 @@ from console_app.config.layers import LayeredSettings
 from console_app.config.paths import read_text
 from console_app.config.setting_list import Setting, setting_list
 from console_app.config.settings import Settings
+from console_app.config.settings_file import BrokenSettings, settings_file
 from console_app.config.toml_text import parse_toml
 from console_app.config.written_settings import remove_setting, replace_file, write_setting
+from console_app.domain.errors import ConfigError
 
 NEXT_START = "It holds from the next start on."
 
@@ -37,24 +39,48 @@ class OwnSettings:
         return remove_setting(self.path.resolve(), name)
 
     def take_effect(self, name: str) -> str:
-        """Has a changed setting hold: "" where it does from now on, else when it will, or what outranks it."""
-        layered = self._load()
+        """Has a changed setting hold: "" where it does from now on, else when it will, what outranks it, or what is
+        wrong beside it."""
+        try:
+            layered = self._load()
+        except ConfigError as error:
+            return f"It can't hold before this is mended: {error.detail}"
         source = layered.sources.get(name, "default")
         if source not in ("default", str(self.path)):
             return f"Your file is changed, but {source} outranks it."
         return "" if self._apply(name, layered.settings) else NEXT_START
 
-    def text(self) -> str:
-        """The file as it is written, "" where there is none."""
-        return read_text(self.path) if self.path.exists() else ""
+    def to_edit(self) -> Path:
+        """The file that is broken, which may be the project's; else the user's own."""
+        return error.path if (error := self._broken()) is not None else self.path
 
-    def replace(self, text: str) -> None:
-        """Another text in place of the file's. Raises ConfigError, and then the file is as it was."""
-        before, file = self.text(), self.path.resolve()
-        parse_toml(text, self.path)
+    def text(self, path: Path) -> str:
+        """A file as it is written, "" where there is none. Raises ConfigError where it can't be read."""
+        return read_text(path) if path.exists() else ""
+
+    def replace(self, path: Path, text: str) -> str:
+        """Another text in place of the file's, and what is wrong still where a file was broken before, else "". Raises
+        ConfigError for a text that would break it, and then the file is as it was."""
+        was_broken, before = self._broken(), self.text(path)
+        file = path.resolve() if path == self.path else path  # your own link stays one
+        if was_broken is None:
+            with settings_file(path):
+                parse_toml(text, path)
         replace_file(file, text)
         try:
             self._load()
-        except BaseException:
+        except ConfigError as error:
+            if was_broken is not None:
+                return error.detail
             replace_file(file, before)
             raise
+        return ""
+
+    def _broken(self) -> BrokenSettings | None:
+        try:
+            self._load()
+        except BrokenSettings as error:
+            return error
+        except ConfigError:
+            pass  # a flag or a variable, which no file mends
+        return None

@@ -7,6 +7,7 @@ import binascii
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import parse_qsl, unquote, urlsplit
 
@@ -47,19 +48,21 @@ _SCHEME = re.compile(r"(?i)^(?:bearer|basic|token|apikey|bot|key)\s+")
 
 
 def is_worth_hiding(value: str) -> bool:
-    """Whether a value can be told from ordinary text: not a short one, a common word, or a file or folder that is
-    there, since logs that hide those say nothing any more."""
+    """Whether a value can be told from ordinary text: not a short one, a common word, or a place of this machine,
+    since logs and errors that hide those say nothing any more."""
     if len(value) < SHORTEST or value.lower() in _COMMON:
         return False
     return not _is_place(value)
 
 
 def _is_place(value: str) -> bool:
+    """Whether it is a path that is there, or one below a top folder that is: an error names what is not there."""
     path = os.path.expanduser(value)
     if not os.path.isabs(path):
         return False
+    top = Path(*Path(path).parts[:2])
     try:
-        return os.path.exists(path)
+        return os.path.exists(path) or (str(top) != path and top.is_dir())
     except ValueError:  # a zero byte
         return False
 

@@ -13,6 +13,7 @@ from console_app.config.paths import read_text, write_private
 from console_app.config.problem_words import in_words
 from console_app.config.setting_list import shape_of
 from console_app.config.settings import Settings
+from console_app.config.settings_file import settings_file
 from console_app.config.toml_text import parse_toml
 from console_app.domain.errors import ConfigError, UsageError
 from console_app.domain.safe_text import one_line
@@ -51,8 +52,15 @@ def write_setting(path: Path, name: str, text: str) -> Any:
 
 
 def remove_setting(path: Path, name: str) -> bool:
-    """Takes `name` out of the file; False when it isn't there. Raises as `write_setting` does."""
-    return _change(path, parts_of(name), None)
+    """Takes `name` out of the file, also one that is no setting; False when it isn't there. Raises as
+    `write_setting` does."""
+    try:
+        parts = parts_of(name)
+    except UsageError:
+        parts = tuple(name.split("."))
+        if _at(_read_file(path)[1], parts) is None:
+            raise
+    return _change(path, parts, None)
 
 
 def _read(parts: Sequence[str], text: str) -> Any:
@@ -77,12 +85,18 @@ def _number(text: str) -> Any:
     return text
 
 
+def _read_file(path: Path) -> tuple[str, dict[str, Any]]:
+    """The text of the file, "" where there is none, and its values."""
+    with settings_file(path):
+        text = read_text(path) if path.exists() else ""
+        return text, parse_toml(text, path)
+
+
 def _change(path: Path, parts: Sequence[str], value: Any) -> bool:
     import tomlkit  # 30 ms, and only when something is changed
     from tomlkit.exceptions import TOMLKitError
 
-    text = read_text(path) if path.exists() else ""
-    before = parse_toml(text, path)
+    text, before = _read_file(path)
     if value is not None:
         _check(parts, value)  # before the file is touched
     elif _at(before, parts) is None:

@@ -49,6 +49,7 @@ class Chip:
     name: str
     about: str
     refused: bool = False
+    missing: bool = False  # there is no such file, yet perhaps: its name may be half typed
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +150,7 @@ class Attachments:
             except AttachmentError as error:
                 chip = Chip(mention.shown, error.detail, refused=True)
             if chip is None and mention.looks_like_path:
-                chip = Chip(mention.shown, "no such file", refused=True)
+                chip = Chip(mention.shown, "no such file", refused=True, missing=True)
             if chip is not None:
                 chips[chip] = None
         servers = self._hub.typed_servers() if self._hub is not None else {}

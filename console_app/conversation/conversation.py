@@ -201,6 +201,11 @@ class Conversation:
         activity.cancel(why)
         return True
 
+    async def settled(self) -> None:
+        """Returns when nothing is left of what told its end already: its tasks and connections close behind that."""
+        if (activity := self.activity) is not None and not activity.running:
+            await activity.left.wait()
+
     async def ended(self) -> None:
         """Returns when nothing runs any more, and what is queued waits for you."""
         while self._task is not None:

@@ -105,6 +105,7 @@ class Sessions:
         if (library := self.stored()) is None:
             return False
         changing = self._conversation.changing
+        await self._conversation.settled()
         if self._conversation.activity is not None or (changing.locked() and not self._loading.locked()):
             self._ui.toast(BUSY)
             return False
@@ -164,7 +165,7 @@ class Sessions:
         """/fork: a copy up to a turn, or up to a message that you pick, to go on with."""
         from console_app.sessions.places import ForkPoint, end_of_turn, places
 
-        if (library := self.stored(begun=True)) is None or self._is_busy():
+        if (library := self.stored(begun=True)) is None or await self._stays_busy():
             return
         source, point = library.session_id, None
         if not turn:
@@ -174,7 +175,7 @@ class Sessions:
                 self._ui.tell("error", error.line)
                 return
             point = await self._pick([*places(events), ForkPoint("after everything", events[-1].seq, 0)])
-            if point is None or self._is_busy():
+            if point is None or await self._stays_busy():
                 return
 
         async def copied(library: Library) -> str:
@@ -209,7 +210,7 @@ class Sessions:
         if self.read_only:
             self._ui.toast(READ_ONLY)
             return
-        if self._is_busy():
+        if await self._stays_busy():
             return
         points = self.rewind_points()
         if not points:
@@ -225,7 +226,7 @@ class Sessions:
         else:
             options = {label: labels[label].about for label in reversed(labels)}
             point = labels.get(await self._ui.choose("Rewind to before", options) or "")
-        if point is None or self._is_busy():
+        if point is None or await self._stays_busy():
             return
         if point.steered:
             await self._rewind_into(point)
@@ -249,7 +250,7 @@ class Sessions:
         if self.read_only:
             self._ui.toast(READ_ONLY)
             return
-        if self._is_busy():
+        if await self._stays_busy():
             return
         left = not_undone(next((point.changes for point in self.rewind_points() if point.turn == turn), ()))
         async with self._conversation.changing:
@@ -312,18 +313,22 @@ class Sessions:
         ) == "delete":
             await library.delete(info.id)
 
-    async def export(self, form: str = "", path: str = "", session_id: str = "") -> None:
-        """Writes this session, or another one, to a file; asks for the form where there is none."""
-        from console_app.sessions.export import export, write_new
+    async def export(self, words: str = "", session_id: str = "") -> None:
+        """Writes this session, or another one, to a file, `words` being [FORM] [PATH]; without them it asks."""
+        from console_app.sessions.export import MOVING, export, form_and_path, write_new
 
         if (library := self.stored(begun=not session_id)) is None:
             return
-        form = form or await self._ui.choose("Export as", EXPORTS_ABOUT) or ""
-        if form not in EXPORTS_ABOUT:
-            if form:
-                self._ui.toast(f"A session can't be exported as {one_line(form, 20)}: {', '.join(EXPORTS_ABOUT)} can.")
-            return
         session_id = session_id or library.session_id
+        form, path = form_and_path(words) if words else (await self._ui.choose("Export as", EXPORTS_ABOUT) or "", "")
+        if form in MOVING:
+            self._ui.toast(f"The shell makes that: fanout sessions export {session_id[:8]} -o talk.{form}", seconds=8)
+        elif words and not form:
+            self._ui.toast(
+                f"Not exported as {one_line(words, 30)}: {', '.join(EXPORTS_ABOUT)}, or a name that ends so."
+            )
+        if form not in EXPORTS_ABOUT:
+            return
         try:
             info, events = await library.store.find(session_id), await library.store.load(session_id)
             text = await asyncio.to_thread(export, events, form, info.title, library.redactor)
@@ -347,6 +352,11 @@ class Sessions:
             self._ui.toast("Nothing was said in this session yet.")
             return None
         return self.library
+
+    async def _stays_busy(self) -> bool:
+        """The same behind the end of a turn that was just told: what closes behind it keeps nobody waiting long."""
+        await self._conversation.settled()
+        return self._is_busy()
 
     def _is_busy(self) -> bool:
         if self._loading.locked():

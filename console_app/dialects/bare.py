@@ -7,8 +7,7 @@ from console_app.dialects.framing import JSON, JSON_DATA, Frame, frame
 from console_app.dialects.json_body import lists_calls
 from console_app.dialects.literals import UNQUOTED_KEY, decode_json
 from console_app.dialects.model import Unreadable, is_list, is_object
-from console_app.dialects.openers import openers
-from console_app.dialects.panels import HALF_NAMED, NAMED
+from console_app.dialects.openers import HALF_LINE, LINE
 from console_app.dialects.patterns import lazily
 from console_app.dialects.python_body import PythonBody
 from console_app.dialects.region import Region
@@ -16,7 +15,9 @@ from console_app.dialects.scan_state import ScanState
 from console_app.dialects.shapes import (
     ARGUMENT_KEYS,
     CALL_KEYS,
+    HALF_NAMED,
     LIST_KEYS,
+    NAMED,
     NO_CALL,
     SAID,
     WRAPPER_KEYS,
@@ -32,8 +33,7 @@ _REST_OF_LINE = lazily(r"[^\n]*")
 _PRINTED = lazily(r"[ \t]*\r?\n\s*print\(\s*\w+\s*\)")
 """What code in a fence does with the result that it named."""
 _SEPARATOR = lazily(r"\s*[,;|](?=\s*[{\[])")
-_WORDS = lazily(r"[ \t]*(?:[,;|][ \t]*)?[^\s<\[{},;|]")
-_NO_WORDS = lazily(r"[ \t]*(?:[,;|][ \t]*)?(?:[<\[{}]|\r?\n)")
+_BEHIND = lazily(r"[ \t]*(?:[,;|][ \t]*)?(?:(?P<words>[^\s<\[{},;|])|[<\[{}]|\r?\n)")
 _CALL_KEY = lazily(
     rf"\s*\[?\s*\{{\s*(?:[\"']type[\"']\s*:\s*[\"']function[\"']\s*,\s*)?"
     rf"[\"']?(?:{'|'.join((*LIST_KEYS, *WRAPPER_KEYS, *ARGUMENT_KEYS))})[\"']?\s*:"
@@ -61,11 +61,11 @@ def read_object(state: ScanState, key: str) -> Reading[None]:
             state.output.note(start, src.at, f"not taken as a call: {why}", tool)
         return
     draft = state.new_draft("bare_json_lines")
-    span = yield from frame(src, JSON, draft.panels.follow)
+    span = yield from frame(src, JSON, draft.follow)
     if span.state == "closed":
         _decode(state, draft, span, tool)
         yield from _after(state)
-    elif span.state == "cut" or (yield from Region(start, (), (), pretty=False).at_turn_end(src)):
+    elif span.state == "cut" or (yield from Region(start).at_turn_end(src)):
         _cut(state, draft, span)
     elif tool:
         yield from src.skip(_REST_OF_LINE)
@@ -78,9 +78,10 @@ def read_object(state: ScanState, key: str) -> Reading[None]:
 def _after(state: ScanState) -> Reading[None]:
     """A call is followed by nothing, by text on other lines, or by a separator and the next call."""
     src, output = state.src, state.output
-    if output.floor != src.at:
+    if state.structure.floor != src.at:
         return
-    if (yield from src.match_first((_WORDS, _NO_WORDS))) == 0:
+    behind = yield from src.match(_BEHIND)
+    if behind and behind["words"]:
         output.doubt_last()
         return
     if (yield from src.peek()) == "}":
@@ -189,7 +190,7 @@ def read_list(state: ScanState, callee: str) -> Reading[None]:
         src.pos += 1
         return
     draft = state.new_draft("pythonic_list")
-    yield from PythonBody(listed=True).read(src, Region(start, (), (), pretty=False), draft)
+    yield from PythonBody(listed=True).read(src, Region(start), draft)
     cut = _is_cut(draft)
     known = all(state.tools.resolve(one.name or "") for one in draft.attempts[: -1 if cut else None])
     if not draft.attempts or not known or not (cut or (yield from _line_ends(state))):
@@ -215,7 +216,7 @@ def read_call_lines(state: ScanState) -> Reading[None]:
     state.held = True
     yield from src.skip()
     draft = state.new_draft("gemma_tool_code" if state.in_fence else "pythonic_list")
-    region = Region(src.at, (), (), pretty=False)
+    region = Region(src.at)
     while (yield from _at_known_call(state)):
         yield from PythonBody().read(src, region, draft)
         if state.in_fence and (printed := (yield from src.match(_PRINTED, 96))):
@@ -241,7 +242,7 @@ def _at_known_call(state: ScanState) -> Reading[bool]:
     src = state.src
     while not src.ended and _half_name(state):
         yield
-    found = openers().line.match(src.buf, src.pos)
+    found = LINE.match(src.buf, src.pos)
     if found is None or found["callee"] not in state.tools:
         return False
     return state.in_fence or not (found["print"] or found["kept"])
@@ -249,7 +250,7 @@ def _at_known_call(state: ScanState) -> Reading[bool]:
 
 def _half_name(state: ScanState) -> bool:
     """Whether all that is unread may become the opening of a known tool's call."""
-    found = openers().half_line.match(state.src.buf, state.src.pos)
+    found = HALF_LINE.match(state.src.buf, state.src.pos)
     if found is None:
         return False
     half = found["half"].removeprefix("functions.").removeprefix("default_api.")

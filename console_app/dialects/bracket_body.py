@@ -1,6 +1,7 @@
 """Calls as call:NAME{key:value}, whose strings stand between tokens that no text holds."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from console_app.dialects.draft import Draft
 from console_app.dialects.framing import frame, quoted
@@ -17,6 +18,7 @@ _HEAD = lazily(r"\s*(?:call\s*:\s*)?(?P<name>[A-Za-z_][\w.:-]*?)\s*(?=\{)")
 class BracketBody:
     """`quote` is the token before and after every string."""
 
+    grammar: ClassVar[str] = "brackets"
     quote: str
 
     @property

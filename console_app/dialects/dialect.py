@@ -41,11 +41,9 @@ class Dialect:
     def akin(self, other: "Dialect") -> bool:
         """Whether both are read by one grammar, whatever white space at the ends of values means in each."""
         mine, theirs = self.body, other.body
-        if mine is theirs:
-            return True
         if isinstance(mine, TagBody) and isinstance(theirs, TagBody):
             return replace(mine, exact=theirs.exact) == theirs
-        return False
+        return mine is theirs
 
     @property
     def delimited(self) -> bool:

@@ -1,14 +1,28 @@
-"""The calls of one region while it is read: opened, completed or failed, and the events that tell of it."""
+"""The calls of one region while it is read: opened, completed or failed, and the events that tell of it.
+
+A call has a panel as soon as its name is sure; it is fed as text comes, and withdrawn if it was no call. JSON objects
+show their name before they are complete, so names are looked up between two pieces of the answer.
+"""
 
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from console_app.dialects.model import Arguments, ErrorKind, ScanEvent, Unreadable
-from console_app.dialects.panels import Panels, written_name
-from console_app.dialects.shapes import NO_CALL, NotACall, Shaped, arguments_of
+from console_app.dialects.framing import Frame
+from console_app.dialects.model import (
+    Arguments,
+    CallArgumentsDelta,
+    CallNamed,
+    CallRetracted,
+    ErrorKind,
+    ScanEvent,
+    Unreadable,
+)
+from console_app.dialects.shapes import MAPPED, NAMED, NO_CALL, NotACall, Shaped, arguments_of
 from console_app.dialects.source import Source
 from console_app.dialects.tool_schemas import ToolSchemas
+
+_REACH = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +60,13 @@ class Reopening:
     arguments: Callable[[str], Arguments]
 
 
+@dataclass(slots=True)
+class _Panel:
+    name: str
+    sent: int
+    complete: bool = False
+
+
 class Draft:
     """Collects the attempts of a region under one dialect; `base` is the index of the first. `marked`: a marker
     opened the region: then calls of unknown tools too are told of while they are read.
@@ -68,31 +89,97 @@ class Draft:
         """Told of each call of a list, by its index, once the next begins; whether nothing takes it back any more."""
         self.settled = 0
         """How many calls, from the first, were told of so."""
-        self.panels = Panels(src, tools, base, events, marked)
+        self._events = events
+        self._panels: list[_Panel | None] = []
+        """The panels by the places of their calls."""
+        self._value: Frame | None = None
+        """The value that is being read, whose objects may be calls, the first of them at the place `_first`."""
+        self._first = 0
+        self._fed = 0
+        """How many panels, from the first, have all of their text."""
 
     @property
     def calls(self) -> list[CallAttempt]:
         return [attempt for attempt in self.attempts if attempt.failure is None]
 
-    def name_of(self, written: str) -> tuple[str, bool]:
-        """The tool's name for a written one, and whether there is such a tool."""
-        found = self.tools.resolve(written)
-        return (found, True) if found else (written.strip(), False)
+    def name_of(self, written: str) -> str:
+        """The tool's name for a written one, which is left as it is where there is no such tool."""
+        return self.tools.resolve(written) or written.strip()
 
     def open(self, written: str, at: int) -> None:
         """The name of the call being read is sure; its arguments are the text from `at` on."""
-        self.panels.open(len(self.attempts), self.name_of(written)[0], at, self.dialect)
+        self._open(len(self.attempts), self.name_of(written), at)
 
-    def done(
-        self, written: str, arguments: Arguments, start: int, end: int, repaired: tuple[str, ...] = (), at: int = -1
-    ) -> None:
-        """A call was read whole, from `start` to `end`; its arguments began at `at`."""
-        name, known = self.name_of(written)
-        place = len(self.attempts)
-        if self.panels.name(place) != name:
-            self.panels.retract_from(place)
-            self.open(written, start if at < 0 else at)
-        self.panels.close(place, end)
+    def _open(self, place: int, name: str, at: int, dialect: str = "") -> None:
+        """Open a panel unless it is; its arguments are the text from `at` on."""
+        self._panels += [None] * (place + 1 - len(self._panels))
+        if self._panels[place] is None:
+            self._panels[place] = _Panel(name, at)
+            self._fed = min(self._fed, place)
+            self._events.append(CallNamed(self._base + place, name, dialect or self.dialect))
+
+    def _feed(self, place: int, upto: int, *, complete: bool = False) -> None:
+        """Tell what has come of a call; where it is `complete`, what comes later is not its own."""
+        panel = self._panels[place]
+        if panel is None or panel.complete:
+            return
+        panel.complete = complete
+        if upto > panel.sent:
+            self._events.append(CallArgumentsDelta(self._base + place, self.src.text(panel.sent, upto)))
+            panel.sent = upto
+
+    def _retract(self, place: int) -> None:
+        self._panels += [None] * (place + 1 - len(self._panels))
+        if self._panels[place] is not None:
+            self._panels[place] = None
+            self._events.append(CallRetracted(self._base + place))
+
+    def _retract_from(self, place: int) -> None:
+        """No call at this place or after it, until others are announced."""
+        for later in range(len(self._panels) - 1, place - 1, -1):
+            self._retract(later)
+        self._panels[place:] = []
+        self._panels += [None] * (place - len(self._panels))
+        self._fed = min(self._fed, place)
+
+    def follow(self, value: Frame) -> None:
+        """A value is read, whose objects may be the next calls."""
+        self._value, self._first = value, len(self._panels)
+        self._fed = max(self._fed, self._first)
+
+    def look(self) -> None:
+        """Open panels for the objects whose names have come meanwhile, and feed those that are open."""
+        members: list[tuple[int, int]] = []
+        if self._value is not None:
+            members = self._value.members
+            begun = self._value.begun or [self._value.start]
+            for start in begun[len(self._panels) - self._first :]:
+                name = self._name_in(self.src.text(start, min(self.src.length, start + _REACH)))
+                if name is None:
+                    break
+                self._open(len(self._panels), name, start)
+        for place in range(self._fed, len(self._panels)):
+            panel, whole = self._panels[place], place - self._first < len(members)
+            self._feed(place, members[place - self._first][1] if whole else self.src.at)
+            if place == self._fed and (whole or panel is None or panel.complete):
+                self._fed += 1
+
+    def _name_in(self, text: str) -> str | None:
+        """The name an object shows so far; that of no tool only where a marker says that it is a call."""
+        found, mapped = NAMED.match(text), MAPPED.match(text)
+        if found is None:
+            return self.tools.resolve(mapped.group(1)) if mapped else None
+        return self.tools.resolve(found.group(1)) or (found.group(1).strip() if self.marked else None)
+
+    def done(self, written: str, arguments: Arguments, start: int, end: int, repaired: tuple[str, ...] = ()) -> None:
+        """A call was read whole, from `start` to `end`."""
+        place, name = len(self.attempts), self.name_of(written)
+        panel = self._panels[place] if place < len(self._panels) else None
+        if panel is None or panel.name != name:
+            self._retract_from(place)
+            self._open(place, name, start)
+        self._feed(place, end, complete=True)
+        known = name in self.tools
         done = CallAttempt(name, start, end, self.dialect, arguments, repaired, known, marked=self.marked)
         self.attempts.append(done)
 
@@ -100,7 +187,7 @@ class Draft:
         self, written: str, value: object, start: int, end: int, *, repaired: tuple[str, ...] = (), flat: bool = False
     ) -> None:
         """A call was read whole, its arguments in whatever form the model chose."""
-        name, _ = self.name_of(written)
+        name = self.name_of(written)
         try:
             arguments, more = arguments_of(value, name, self.tools, flat)
         except Unreadable as error:
@@ -111,12 +198,12 @@ class Draft:
     def shaped(self, found: Shaped | NotACall, start: int, end: int, repaired: tuple[str, ...]) -> None:
         """A JSON object was read; it may be a call, an unreadable one, or something else."""
         if isinstance(found, Shaped) and found.name in NO_CALL and not self.tools.resolve(found.name):
-            self.panels.retract_from(len(self.attempts))
+            self._retract_from(len(self.attempts))
             self.answer = found.arguments if isinstance(found.arguments, str) else ""
         elif isinstance(found, Shaped):
             self.done_loosely(found.name, found.arguments, start, end, repaired=repaired, flat=found.flat)
         elif found.silent:
-            self.panels.retract_from(len(self.attempts))
+            self._retract_from(len(self.attempts))
             self.ignored.append((start, end, found.why))
         else:
             self.fail("invalid", found.why, start, end)
@@ -124,9 +211,10 @@ class Draft:
     def fail(self, kind: ErrorKind, why: str, start: int, end: int, written: str | None = None) -> None:
         """The call being read can't be: cut off, or not understandable."""
         place = len(self.attempts)
-        written = written or written_name(self.src.text(start, min(end, start + 400)))
-        name = self.name_of(written)[0] if written else None
-        self.panels.retract(place)
+        if not written and (found := NAMED.match(self.src.text(start, min(end, start + 400)).lstrip(", \r\n\t"))):
+            written = found.group(1)
+        name = self.name_of(written) if written else None
+        self._retract(place)
         self.attempts.append(CallAttempt(name, start, end, self.dialect, failure=kind, why=why))
 
     def settle_newest(self) -> None:
@@ -137,7 +225,7 @@ class Draft:
 
     def keep_settled(self) -> None:
         """None of it was a call after all but those that stand."""
-        self.panels.retract_from(self.settled)
+        self._retract_from(self.settled)
         del self.attempts[self.settled :]
 
     def unclosed(self) -> None:
@@ -147,19 +235,14 @@ class Draft:
 
     def settle(self) -> None:
         """The region is read: what is open beyond its attempts never was a call."""
-        self.panels.retract_from(len(self.attempts))
-
-    def discard(self) -> None:
-        """None of it was a call after all."""
-        self.panels.retract_from(0)
-        self.attempts.clear()
+        self._retract_from(len(self.attempts))
 
     def adopt(self, attempt: CallAttempt) -> None:
         """Take over an attempt that was read elsewhere."""
         place = len(self.attempts)
         if attempt.failure is None and attempt.name:
-            self.panels.open(place, attempt.name, attempt.start, attempt.dialect)
-            self.panels.close(place, attempt.end)
+            self._open(place, attempt.name, attempt.start, attempt.dialect)
+            self._feed(place, attempt.end, complete=True)
         self.attempts.append(replace(attempt, marked=self.marked))
 
     def relabel(self, dialect: str) -> None:

@@ -38,15 +38,15 @@ def read_ticks(state: ScanState, ticks: str) -> Reading[None]:
     char, start = ticks[0], src.at
     yield from src.skip(_RUNS[char])
     ticks = char * min(src.at - start, 100)
-    if len(ticks) >= 3 and not (place := state.structure.lines(start, state.output.floor)).blockquote:
+    if len(ticks) >= 3 and not (place := state.structure.lines(start)).blockquote:
         info = yield from src.match(_INFO if _BULLET.fullmatch(place.line) else _LATE_INFO, 200)
         if info:
             yield from _fence(state, ticks, start, info, place)
-            state.structure.skip(start, src.at)
+            state.structure.skip(start, src.at, floor=False)
             return
     if char == "`" and len(ticks) <= _LONGEST_CODE:
         yield from _inline(state, len(ticks))
-        state.structure.skip(start, src.at)
+        state.structure.skip(start, src.at, floor=False)
 
 
 def _inline(state: ScanState, width: int) -> Reading[None]:
@@ -90,7 +90,7 @@ def _fence(state: ScanState, ticks: str, start: int, opening: Match, place: Plac
         return
     readable = state.level != "none" and not state.in_fence
     may_be, told = readable and language in INFOS and not output.unfenced, readable and language == "tool_code"
-    why = state.structure.at(start, output.floor).quoted if may_be or told else ""
+    why = state.structure.at(start).quoted if may_be or told else ""
     if may_be:
         src.pos += 1
         yield from src.skip()
@@ -131,7 +131,7 @@ def _judge(state: ScanState, language: str, body: str, offset: int, closed: bool
     """Take the calls of a fence if it holds nothing but calls of known tools; of one that the answer's end cut off the
     last may be cut off too.
     """
-    inner = state.inner(body)
+    inner = state.read_inner(state, body)
     attempts = [attempt for segment in inner.segments for attempt in segment.attempts]
     if why:
         name = next((attempt.name for attempt in attempts if attempt.known), None)

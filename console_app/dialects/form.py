@@ -13,7 +13,7 @@ from typing import Any, Literal, Protocol
 
 from console_app.dialects.model import is_list, is_object
 from console_app.dialects.patterns import lazily
-from console_app.dialects.tool_schemas import ToolSchemas
+from console_app.dialects.tool_schemas import ToolSchemas, type_of
 
 _ENTITY = lazily(r"&(?:\w+|#\w+);")
 _TAG_OPEN = lazily(r"<(?=[/|!\w])")
@@ -77,9 +77,9 @@ class Form:
         text = value if isinstance(value, str) else _json_between_tags(value)
         if self.values == "raw" and isinstance(value, str):
             text = self._raw(name, value, tools.types(name, key))
-        return Template(self.param).substitute(
-            key=key, value=text, type=_type(value), string="true" if isinstance(value, str) else "false"
-        )
+        string = "true" if isinstance(value, str) else "false"
+        kind = type_of(value).replace("integer", "number")
+        return Template(self.param).substitute(key=key, value=text, type=kind, string=string)
 
     def _raw(self, name: str, value: str, types: frozenset[str]) -> str:
         """A text as it must stand between tags to come back the same."""
@@ -130,15 +130,3 @@ def _python(value: Any) -> str:
     if is_list(value):
         return "[" + ", ".join(map(_python, value)) + "]"
     return _json(value)
-
-
-def _type(value: Any) -> str:
-    if isinstance(value, bool):
-        return "boolean"
-    if value is None:
-        return "null"
-    if isinstance(value, str):
-        return "string"
-    if isinstance(value, int | float):
-        return "number"
-    return "array" if is_list(value) else "object"

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import takewhile
+from typing import ClassVar
 
 from console_app.dialects.draft import Draft
 from console_app.dialects.framing import JSON, Frame, frame
@@ -18,8 +19,7 @@ from console_app.dialects.source import Reading, Source
 
 _FENCE = lazily(r"\s*(?:```\w*\s*)?")
 _COMMENT = lazily(r"[ \t]*(?://[^\n]*(?=\n)|/\*[^*]*\*/)")
-_TOO_MANY = lazily(r"[ \t]*[}\]]")
-_ENOUGH = lazily(r"[ \t]*[^}\] \t]")
+_SPARE = lazily(r"[ \t]*(?:(?P<closer>[}\]])|[^}\] \t])")
 _OPENS_LIST = lazily(rf"\{{\s*[\"'](?:{'|'.join(LIST_KEYS)})[\"']\s*:\s*\[")
 
 
@@ -31,6 +31,7 @@ class JsonBody:
     off when a token limit ended the answer.
     """
 
+    grammar: ClassVar[str] = "JSON"
     named_map: bool = False
     arrays_only: bool = False
     lead_in: str = ""
@@ -46,12 +47,12 @@ class JsonBody:
             src.pos = lead.end()
         while True:
             settler = self._settler(src, draft) if draft.early and src.buf.startswith("[", src.pos) else None
-            span = yield from frame(src, JSON, draft.panels.follow, settler)
+            span = yield from frame(src, JSON, draft.follow, settler)
             good = yield from self._take(src, region, draft, span)
             if not good:
                 return
             draft.settle()
-            while (yield from src.match_first((_TOO_MANY, _ENOUGH))) == 0:
+            while (spare := (yield from src.match(_SPARE))) and spare["closer"]:
                 yield from src.step()
             if (yield from src.ahead()) == "/" and (comment := (yield from src.match(_COMMENT, 200))):
                 src.pos = comment.end()
@@ -105,9 +106,8 @@ class JsonBody:
         return False
 
     def _salvage(self, draft: Draft, span: Frame) -> int:
-        """Take the complete calls of a list that was not completed; where the incomplete one begins."""
-        text = draft.src.text(span.start, span.end)
-        if not lists_calls(text):
+        """Take the calls of a list that can't be read whole, each for itself; up to where they reach."""
+        if not lists_calls(draft.src.text(span.start, span.end)):
             return span.start
         for begin, end in span.members[_taken(draft, span) :]:
             self._decode_one(draft, begin, end)
@@ -119,14 +119,11 @@ class JsonBody:
         try:
             value, repaired = decode_json(text, closers_may_miss)
         except Unreadable as error:
-            if span.members and lists_calls(text):
-                for begin, end in span.members[_taken(draft, span) :]:
-                    self._decode_one(draft, begin, end)
-            else:
+            if self._salvage(draft, span) == span.start:
                 draft.fail("invalid", f"{error.message} (character {error.offset + 1} of it)", span.start, span.end)
             return
         items = list(spread(value))
-        spans = span.members if len(span.members) == len(items) and items else [(span.start, span.end)] * len(items)
+        spans = span.members if len(span.members) == len(items) else [(span.start, span.end)] * len(items)
         if not items:
             draft.ignored.append((span.start, span.end, "an empty list of calls"))
             draft.answer = ""
@@ -168,7 +165,8 @@ def next_value(src: Source) -> Reading[bool]:
         src.pos = found.end() - 1
         return True
     if char in ("{", "["):
-        if (yield from src.match_first((_OPENS_OBJECT, _OPENS_OTHER))) != 0:
+        opens = yield from src.match(_OPENS)
+        if opens is None or not opens["value"]:
             return False
         yield from src.skip()
         return True
@@ -176,5 +174,4 @@ def next_value(src: Source) -> Reading[bool]:
 
 
 _SEPARATED = lazily(r"\s*[,;|]\s*[\[{]")
-_OPENS_OBJECT = lazily(r"\s*(?:\{\s*[\"'\w]|\[\s*\{)")
-_OPENS_OTHER = lazily(r"\s*(?:\{\s*[^\s\"'\w]|\[\s*[^\s{])")
+_OPENS = lazily(r"\s*(?:(?P<value>\{\s*[\"'\w]|\[\s*\{)|\{\s*[^\s\"'\w]|\[\s*[^\s{])")

@@ -31,9 +31,8 @@ _LONGEST = 120
 def read_label(state: ScanState, token: str) -> Reading[None]:
     """Read what a label announces; anywhere but at the start of a line it is text."""
     src, place = state.src, state.place()
-    if token == ">>>" and state.last_row is BY_NAME["functionary_v32"]:
-        yield from _recipient(state, place.quoted)
-    elif not place.line_start or place.blockquote:
+    anywhere = token == ">>>" and state.last_row is BY_NAME["functionary_v32"]
+    if not anywhere and (not place.line_start or place.blockquote):
         src.pos += len(token)
     elif token == ">>>":
         yield from _recipient(state, place.quoted)
@@ -92,7 +91,7 @@ def _recipient(state: ScanState, shown: str = "") -> Reading[None]:
         state.last_row = row
     elif chosen:
         state.last_row = row
-        state.conclude((yield from state.read_body(row, Region(start, (), (), pretty=True))), shown=shown)
+        state.conclude((yield from state.read_body(row, Region(start, pretty=True))), shown=shown)
     elif (half := _HALF_RECIPIENT.match(src.tail() or "")) and state.tools.begins(half[1]):
         state.cut_off(row.name, "before the arguments", start, half[1], shown)
     else:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
-from console_app.dialects.framing import DEPTH_CAP
+from console_app.dialects.framing import DEPTH_CAP, PYTHON
 from console_app.dialects.model import Unreadable, is_list, is_object
 from console_app.dialects.patterns import lazily
 from console_app.domain.safe_text import encodable
@@ -25,11 +25,6 @@ _SPACE = lazily(r"\s*+")
 _DOUBLED = lazily(r"\{\s*(?=\{)")
 _BARE = lazily(r"[^,{}\[\]<\n()\"'`]*(?=[,}\]])")
 _RAW = lazily(r"[rR](?=[\"'])")
-_STRING = {quote: lazily(rf"((?:[^{quote}\\]++|\\.)*+){quote}", re.DOTALL) for quote in "\"'"}
-_TRIPLE = {
-    '"""': lazily(r'((?:[^"\\]++|\\.|"{1,2}+(?!"))*+)"""', re.DOTALL),
-    "'''": lazily(r"((?:[^'\\]++|\\.|'{1,2}+(?!'))*+)'''", re.DOTALL),
-}
 _ESCAPE = lazily(r"\\(u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|U[0-9a-fA-F]{8}|\r?\n|.)", re.DOTALL)
 _HAS_SURROGATE = lazily(r"\\u[dD][89a-fA-F]|[\ud800-\udfff]")
 _SIMPLE = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "/": "/", "\\": "\\", '"': '"', "'": "'"}
@@ -182,13 +177,13 @@ class LiteralReader:
             if self._json and quote == "'":
                 self._mend("single quotes")
             token = quote * 3 if not self._json and self.text.startswith(quote * 3, self.pos) else quote
-            found = (_TRIPLE if len(token) == 3 else _STRING)[token].match(self.text, self.pos + len(token))
-            if not found:
+            found = PYTHON.strings[token].match(self.text, self.pos + len(token))
+            if not found or not self.text.startswith(token, found.end()):
                 self.fail("a string is not closed")
-            inside = found.group(1)
+            inside = found.group()
             if self._json and re.search(r"[\n\r\t]", inside):
                 self._mend("a raw line break or tab inside a string")
-            self.pos = found.end()
+            self.pos = found.end() + len(token)
             parts.append(inside if raw else self._unescape(inside))
             if self._json or raw:
                 break

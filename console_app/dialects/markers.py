@@ -7,12 +7,13 @@ from console_app.dialects.dialect import Dialect
 from console_app.dialects.draft import Draft
 from console_app.dialects.openers import CLOSERS, OPENERS, THINK_ENDS
 from console_app.dialects.output import IN_SENTENCE
-from console_app.dialects.patterns import CHAT_TOKENS, any_of, compiled, lazily, partly
+from console_app.dialects.patterns import any_of, compiled, lazily, partly
 from console_app.dialects.position import Place
 from console_app.dialects.region import Region
 from console_app.dialects.scan_state import ScanState
 from console_app.dialects.source import Reading, Source
 from console_app.dialects.table import BY_NAME, SECTIONS
+from console_app.dialects.vocabulary import CHAT_TOKENS
 
 _HALF_WORD = lazily(r"[\w.:/-]+\s*(?:$|[<\[({`])")
 _REST_OF_TAG = lazily(r"[^<>\n]{0,200}>")
@@ -134,7 +135,7 @@ def _no_body(state: ScanState, token: str, marker: str, place: Place) -> Reading
     if weak or not place.line_start or place.quoted:
         return
     draft = state.new_draft(dialect)
-    yield from Region(start, (token,), closes, pretty=False).fail_and_skip(
+    yield from Region(start, (token,), closes).fail_and_skip(
         src, draft, start, "what follows the opening tag is no call"
     )
     if not src.text(max(start, src.at - 80), src.at).endswith(closes):
@@ -173,7 +174,7 @@ def read_tool_tag(state: ScanState, token: str) -> Reading[None]:
         else:
             src.pos += len(token)
         return
-    region = Region(src.at, (token,), (), pretty=False)
+    region = Region(src.at, (token,))
     draft = yield from state.read_body(row, region)
     goes_on = yield from _sentence_goes_on(src, row, draft, False)
     state.conclude(draft, shown=withheld or (IN_SENTENCE if goes_on else ""))

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from typing import ClassVar
 
 from console_app.dialects.draft import Draft
 from console_app.dialects.framing import JSON, frame
@@ -24,6 +25,7 @@ class NamedBody:
     be meant for, up to `until`. A group `server` is the first half of a tool's name, where there is such a tool.
     """
 
+    grammar: ClassVar[str] = "header and JSON"
     head: str
     bare_names: bool = False
     required_close: bool = True

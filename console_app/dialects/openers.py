@@ -1,11 +1,10 @@
 """One regular expression that finds, in running text, whatever might begin something other than text."""
 
 import re
-from dataclasses import dataclass
 from functools import cache
 
 from console_app.dialects.dialect import Dialect
-from console_app.dialects.patterns import any_of, held_back, lead_word
+from console_app.dialects.patterns import any_of, held_back, lazily, lead_word
 from console_app.dialects.table import DIALECTS, SECTIONS
 from console_app.dialects.vocabulary import CHAT_TOKENS, FABRICATED, FINAL, PLAIN_THINKING, SILENT, THINKING
 
@@ -28,17 +27,15 @@ CLOSERS: frozenset[str] = frozenset(
 THINK_ENDS: frozenset[str] = frozenset(end for tag, end in THINKING.items() if tag not in PLAIN_THINKING) | {FINAL}
 
 _KINDS = {
-    "fabricated": FABRICATED,
     "silent": SILENT,
     "thinking": tuple(THINKING),
     "thought": tuple(THINK_ENDS),
     "marker": tuple(OPENERS),
     "closer": tuple(CLOSERS),
     "chat": CHAT_TOKENS,
+    "fabricated": FABRICATED,
 }
 KIND_OF: dict[str, str] = {literal: kind for kind, literals in _KINDS.items() for literal in literals}
-for _literal in FABRICATED:
-    KIND_OF[_literal] = "fabricated"
 
 EXTENDABLE = frozenset(
     literal for literal in KIND_OF if any(other != literal and other.startswith(literal) for other in KIND_OF)
@@ -64,8 +61,9 @@ _SHAPES = {
 """The first characters of what begins with no literal, and what has to follow them."""
 
 
+@cache
 def _leads() -> tuple[str, list[str]]:
-    """The pattern that is called `lead` below, and the words among its alternatives.
+    """The pattern of LEAD, and the words among its alternatives.
 
     Each alternative begins with a literal character, for then the engine skips everything else at once; what follows a
     rare one is looked at, for else text that is full of it would be looked at one by one.
@@ -85,55 +83,39 @@ def _leads() -> tuple[str, list[str]]:
     return "|".join((*map(re.escape, sorted(words)), *rare)), [word for word in words if len(word) > 1]
 
 
-@dataclass(frozen=True)
-class Openers:
-    """The patterns, the same for any tools: whether a name is that of a tool is looked up when one is found.
-
-    `lead` finds, quickly, where one of `token` may begin, `plain` too, or at the end what may become one; `token`
-    matches openers; `held` finds, at the end of a text, what may become one, `half_word` only what begins with no rare
-    character. `line` is the opening of a Python call that begins an answer, `half_line` what may become it, both with
-    or without print() around it.
-    """
-
-    lead: re.Pattern[str]
-    plain: re.Pattern[str]
-    token: re.Pattern[str]
-    held: re.Pattern[str]
-    half_word: re.Pattern[str]
-    line: re.Pattern[str]
-    half_line: re.Pattern[str]
-
-
-@cache
-def openers() -> Openers:
-    """Compiled when first needed, for it takes a few hundredths of a second."""
-    lead, words = _leads()
-    half_word = held_back(words)[3:-1]  # no group, so that the engine knows the first characters
-    token = [
-        rf"(?P<literal>{any_of(KIND_OF)})",
-        rf"<(?!{any_of(LABELS)})[A-Za-z][\w-]{{0,15}}:(?P<spaced>invoke(?=\s)|function_calls>|tool_calls?>)",
-        rf"<(?P<tag>{_NAME})\s{{0,8}}/?>",
-        rf"(?P<label>{any_of(LABELS)})",
-        r"(?P<ticks>`|~~~)",
-        rf"\[\s{{0,64}}(?:{_object('member')}|(?P<callee>{_NAME})\s{{0,8}}\()",
-        _object("key"),
-    ]
-    held = [
-        held_back([*KIND_OF, *LABELS]),
-        rf"<(?:{_NAME}\s{{0,8}}/?)?\Z",
-        r"<[A-Za-z][\w-]{0,15}:[a-z_]{0,14}\Z",
-        r"~{1,2}\Z",
-        rf"\[\s{{0,64}}(?:\Z|{_OBJECT_HELD}|{_NAME}\s{{0,8}}\Z)",
-        _OBJECT_HELD,
-    ]
-    return Openers(
-        lead=re.compile(lead),
-        plain=re.compile(f"{lead}|{half_word}"),
-        token=re.compile("|".join(token)),
-        held=re.compile("|".join(held)),
-        half_word=re.compile(half_word),
-        line=re.compile(
-            rf"(?P<kept>[A-Za-z_]\w{{0,40}}\s{{0,8}}=\s{{0,8}})?(?P<print>print\s{{0,8}}\(\s{{0,8}})?{_PREFIX}(?P<callee>{_NAME})\s{{0,8}}\("
-        ),
-        half_line=re.compile(r"(?:print\s{0,8}\(\s{0,8})?(?P<half>[\w.-]{0,100})\s{0,8}\Z"),
+LEAD = lazily(lambda: _leads()[0])
+"""Finds, quickly, where a TOKEN may begin. The patterns are the same for any tools: whether a name is that of a tool is
+looked up when one is found.
+"""
+HALF_WORD = lazily(lambda: held_back(_leads()[1])[3:-1])  # no group, so that the engine knows the first characters
+"""Finds, at the end of a text, what may become a token that begins with no rare character."""
+PLAIN = lazily(lambda: f"{LEAD.pattern}|{HALF_WORD.pattern}")
+"""Finds both."""
+TOKEN = lazily(
+    lambda: (
+        rf"(?P<literal>{any_of(KIND_OF)})"
+        rf"|<(?!{any_of(LABELS)})[A-Za-z][\w-]{{0,15}}:(?P<spaced>invoke(?=\s)|function_calls>|tool_calls?>)"
+        rf"|<(?P<tag>{_NAME})\s{{0,8}}/?>"
+        rf"|(?P<label>{any_of(LABELS)})"
+        r"|(?P<ticks>`|~~~)"
+        rf"|\[\s{{0,64}}(?:{_object('member')}|(?P<callee>{_NAME})\s{{0,8}}\()"
+        rf"|{_object('key')}"
     )
+)
+"""Whatever may open something."""
+HELD = lazily(
+    lambda: (
+        rf"{held_back([*KIND_OF, *LABELS])}"
+        rf"|<(?:{_NAME}\s{{0,8}}/?)?\Z"
+        r"|<[A-Za-z][\w-]{0,15}:[a-z_]{0,14}\Z"
+        r"|~{1,2}\Z"
+        rf"|\[\s{{0,64}}(?:\Z|{_OBJECT_HELD}|{_NAME}\s{{0,8}}\Z)"
+        rf"|{_OBJECT_HELD}"
+    )
+)
+"""What may become a TOKEN, at the end of a text."""
+LINE = lazily(
+    rf"(?P<kept>[A-Za-z_]\w{{0,40}}\s{{0,8}}=\s{{0,8}})?(?P<print>print\s{{0,8}}\(\s{{0,8}})?{_PREFIX}(?P<callee>{_NAME})\s{{0,8}}\("
+)
+"""The opening of a Python call that begins an answer, with or without print() around it, and what may become it."""
+HALF_LINE = lazily(r"(?:print\s{0,8}\(\s{0,8})?(?P<half>[\w.-]{0,100})\s{0,8}\Z")

@@ -41,7 +41,6 @@ class ScanOutput:
         self._structure = structure
         self.segments: list[Segment] = []
         self.mark = 0
-        self.floor = 0
         self.has_text = False
         self.attempts = 0
         self.calls = 0
@@ -109,7 +108,7 @@ class ScanOutput:
             self.segments[-1].kind = "text"
             self.has_text = True
             self._emit(replacement)
-        self.mark = self.floor = upto
+        self.mark = upto
 
     def take(self, draft: Draft, upto: int, *, fenced: bool = False, alone: bool = False) -> None:
         """What stands from the mark to here are the calls of `draft`, if there is no other call where they are
@@ -127,7 +126,7 @@ class ScanOutput:
         self.calls += len(draft.calls)
         self.unfenced = self.unfenced or not fenced
         self._alone = self._alone or alone
-        self.mark = self.floor = upto
+        self.mark = upto
 
     def lead(self) -> Lead:
         """How the text before the mark leads to what stands there, other calls between them or not."""
@@ -226,7 +225,7 @@ class ScanOutput:
         self._events.append(CallArgumentsDelta(self.attempts - 1, delta))
         segment.attempts = (*segment.attempts[:-1], replace(segment.attempts[-1], end=upto))
         segment.longer, segment.in_sentence = (call, value_end), False
-        segment.end = self.mark = self.floor = upto
+        segment.end = self.mark = upto
         self._structure.restart(upto)
         self.has_text = segment.follows_text or self._demoted
 
@@ -257,7 +256,7 @@ class ScanOutput:
         self.segments = [Segment("thought", 0, self.mark)]
         self._taken = []
         self._open = False
-        self.mark = self.floor = upto
+        self.mark = upto
         self._structure.restart(upto)
         self.attempts = 0
         self.has_text = self.unfenced = self._alone = self._demoted = False
@@ -325,9 +324,8 @@ class ScanOutput:
         if not any(attempt.failure is None for attempt in attempts):
             self._notice(tools, level)
         calls, problems = concluded(attempts, self._notes, self._src.text(0, self._src.length))
-        error: ErrorKind | None = None
-        if any(attempt.failure for attempt in attempts):
-            error = "truncated" if any(attempt.failure == "truncated" for attempt in attempts) else "invalid"
+        failed = {one.failure for one in attempts}
+        error: ErrorKind | None = "truncated" if "truncated" in failed else "invalid" if "invalid" in failed else None
         return ScanResult(calls, content, reasoning, error, calls[0].dialect if calls else None, problems)
 
     def _judge_quoted(self, level: ReadingLevel, unasked: bool) -> None:

@@ -4,12 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from console_app.dialects.bracket_body import BracketBody
-from console_app.dialects.dialect import Body, Dialect
-from console_app.dialects.json_body import JsonBody
+from console_app.dialects.dialect import Dialect
 from console_app.dialects.model import ToolSignature
-from console_app.dialects.named_body import NamedBody
-from console_app.dialects.python_body import PythonBody
 from console_app.dialects.table import DIALECTS
 from console_app.dialects.tool_schemas import ToolSchemas
 
@@ -118,7 +114,7 @@ _CALLS = (_Example("list_dir", {"path": "src", "recursive": True}), _Example("li
 def page() -> str:
     """The whole page, in Markdown."""
     rows = [
-        f"| {_name(row)} | {row.models} | {_grammar(row.body)} | {_tokens(row)} | {'yes' if row.marked else 'no'} |"
+        f"| {_name(row)} | {row.models} | {row.body.grammar} | {_tokens(row)} | {'yes' if row.marked else 'no'} |"
         for row in DIALECTS
     ]
     table = "\n".join(["| dialect | written by | body | opens with | marked |", "|---|---|---|---|---|", *rows])
@@ -129,20 +125,6 @@ def page() -> str:
 def _name(row: Dialect) -> str:
     """A link where the row has calls below."""
     return f"[`{row.name}`](#{row.name})" if row.form else f"`{row.name}`"
-
-
-def _grammar(body: Body) -> str:
-    match body:
-        case JsonBody():
-            return "JSON"
-        case NamedBody():
-            return "header and JSON"
-        case PythonBody():
-            return "Python"
-        case BracketBody():
-            return "brackets"
-        case _:
-            return "tags"
 
 
 def _tokens(row: Dialect) -> str:

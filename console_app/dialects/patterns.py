@@ -3,11 +3,9 @@ at once.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any, TypeAlias, cast
-
-from console_app.dialects.vocabulary import CHAT_TOKENS
 
 _USES = ("match", "search", "fullmatch", "findall", "finditer", "split", "sub", "pattern")
 _WAITING: "list[_Later]" = []
@@ -16,25 +14,25 @@ _WAITING: "list[_Later]" = []
 class _Later:
     """A regular expression that is compiled when it is first used; from then on as quick as any other."""
 
-    def __init__(self, pattern: str, flags: int) -> None:
-        self._source = (pattern, flags)
+    def __init__(self, pattern: str | Callable[[], str], flags: int) -> None:
+        self._pattern, self._flags = pattern, flags
         _WAITING.append(self)
 
     def __getattr__(self, use: str) -> Any:
         if use not in _USES:
             raise AttributeError(use)
-        compiled = re.compile(*self._source)
+        compiled = re.compile(self._pattern if isinstance(self._pattern, str) else self._pattern(), self._flags)
         self.__dict__.update({name: getattr(compiled, name) for name in _USES})
         return self.__dict__[use]
 
 
-def lazily(pattern: str, flags: int = 0) -> re.Pattern[str]:
+def lazily(pattern: str | Callable[[], str], flags: int = 0) -> re.Pattern[str]:
     """A pattern of a module: together they take a tenth of a second, which no start of the program has to wait for."""
     return cast(re.Pattern[str], _Later(pattern, flags))
 
 
-def compile_all() -> None:
-    """Compile the patterns that `lazily` made."""
+def prepare() -> None:
+    """Compile what `lazily` made, which takes two tenths of a second: for a thread, before there is an answer."""
     while _WAITING:
         assert _WAITING.pop().pattern is not None, "it was compiled"
 
@@ -101,6 +99,3 @@ def _tails(node: _Trie) -> str:
         if char and set(child) - {""}
     ]
     return f"(?:{'|'.join(branches)})" if branches else r"(?!)"
-
-
-CHAT_TOKEN = any_of(CHAT_TOKENS)

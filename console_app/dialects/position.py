@@ -178,7 +178,7 @@ class Place:
 
 
 class Structure:
-    """What is open in the text of an answer. `opaque` are stretches that are no running text, in order."""
+    """What is open in the text of an answer. `_opaque` are stretches that are no running text, in order."""
 
     def __init__(self, src: Source) -> None:
         self._src = src
@@ -190,37 +190,38 @@ class Structure:
         """Where the quotation began that ends with its paragraph at the latest; -1 for any other construct."""
         self._unquoted = 0
         """Before this offset such a quotation was none: what looks like one there opens nothing."""
-        self.opaque: list[tuple[int, int]] = []
+        self.floor = 0
+        """What stands before this offset was read as other than text."""
+        self._opaque: list[tuple[int, int]] = []
         self._passed = 0
 
-    def skip(self, start: int, end: int) -> None:
+    def skip(self, start: int, end: int, *, floor: bool = True) -> None:
         """What stands here is read as something else: nothing in it opens or closes."""
-        self.opaque.append((start, end))
+        self._opaque.append((start, end))
+        if floor:
+            self.floor = end
 
     def restart(self, offset: int) -> None:
         """Whatever was open before is not: it belonged to something else."""
-        self.upto, self._close, self._inside = max(offset, self.upto), None, ""
+        self.upto, self._close, self._inside, self.floor = max(offset, self.upto), None, "", offset
 
-    def lines(self, offset: int, floor: int) -> Place:
-        """The place at `offset`, as its lines show it; what stands before `floor` was read as other than text."""
-        return self._place(offset, floor, "")
-
-    def _place(self, offset: int, floor: int, inside: str) -> Place:
-        text = self._src.text(max(floor, offset - _REACH), offset)
+    def lines(self, offset: int, inside: str = "") -> Place:
+        """The place at `offset`, as its lines show it."""
+        text = self._src.text(max(self.floor, offset - _REACH), offset)
         before, line_break, line = text.rpartition("\n")
-        first = not floor and offset <= _REACH and not text.strip()
-        if not line_break and offset - floor > _REACH:
+        first = not self.floor and offset <= _REACH and not text.strip()
+        if not line_break and offset - self.floor > _REACH:
             line = "…" + line
         return Place(line, before + line_break, inside, first)
 
-    def at(self, offset: int, floor: int) -> Place:
+    def at(self, offset: int) -> Place:
         """The place at `offset`, with what is open around it."""
         self._advance(offset)
-        return self._place(offset, floor, self._inside)
+        return self.lines(offset, self._inside)
 
     def _advance(self, offset: int) -> None:
-        while self._passed < len(self.opaque):
-            start, end = self.opaque[self._passed]
+        while self._passed < len(self._opaque):
+            start, end = self._opaque[self._passed]
             if start >= offset:
                 break
             if start > self.upto:

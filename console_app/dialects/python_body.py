@@ -3,6 +3,7 @@
 import re
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import ClassVar
 
 from console_app.dialects.draft import Draft
 from console_app.dialects.framing import PYTHON, frame
@@ -27,6 +28,7 @@ class PythonBody:
     taught, and their results may be given a name.
     """
 
+    grammar: ClassVar[str] = "Python"
     listed: bool = False
 
     @property
@@ -102,7 +104,7 @@ class PythonBody:
         return False
 
     def _take(self, src: Source, draft: Draft, written: str, begin: int, at: int) -> None:
-        name, _ = draft.name_of(written)
+        name = draft.name_of(written)
         text = src.text(at, src.at)
         try:
             arguments, repaired = read_arguments(text, name, draft.tools)
@@ -111,7 +113,7 @@ class PythonBody:
                 "invalid", f"{error.message} (character {error.offset + 1} of its arguments)", begin, src.at, written
             )
             return
-        draft.done(written, draft.tools.coerced(name, arguments), begin, src.at, repaired=repaired, at=at)
+        draft.done(written, draft.tools.coerced(name, arguments), begin, src.at, repaired)
 
 
 def read_arguments(text: str, name: str, tools: ToolSchemas) -> tuple[Arguments, tuple[str, ...]]:

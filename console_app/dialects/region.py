@@ -3,28 +3,30 @@ failed.
 """
 
 import re
-from collections.abc import Sequence
+from dataclasses import dataclass
 
 from console_app.dialects.draft import Draft
 from console_app.dialects.framing import Frame
-from console_app.dialects.patterns import CHAT_TOKEN, any_of, compiled, lazily, partly
+from console_app.dialects.patterns import any_of, compiled, lazily, partly
 from console_app.dialects.source import Reading, Source
+from console_app.dialects.vocabulary import CHAT_TOKENS
 
 
+@dataclass(frozen=True, slots=True)
 class Region:
-    """One region being read: where it began and the tokens that close it."""
+    """One region being read: where it began, the tokens around it; `pretty`: on lines of their own."""
 
-    def __init__(self, start: int, opens: Sequence[str], closes: Sequence[str], pretty: bool) -> None:
-        self.start = start
-        self.closes = tuple(closes)
-        self.opens = tuple(opens)
-        self._pretty = pretty
+    start: int
+    opens: tuple[str, ...] = ()
+    closes: tuple[str, ...] = ()
+    pretty: bool = False
 
     def at_close(self, src: Source) -> Reading[bool]:
         """Whether a closing token, or the end of a fence before it, stands here; `pos` stays."""
         if not self.closes:
             return False
-        return (yield from src.match_first((_close(self.closes), _no_close(self.closes)))) == 0
+        found = yield from src.match(_close_or_not(self.closes))
+        return found is not None and found["close"] is not None
 
     def at_turn_end(self, src: Source) -> Reading[bool]:
         """Whether the model ended its turn here, or the answer ended within a tag."""
@@ -61,7 +63,7 @@ class Region:
         elif at_opening and self.opens and (yield from src.match(compiled(rf"\s*{any_of(self.opens)}"), 96)):
             draft.fail("invalid", why, begin, src.at)
             return
-        line, opening = r"\n" if self._pretty else "", any_of(self.opens) or "(?!)"
+        line, opening = r"\n" if self.pretty else "", any_of(self.opens) or "(?!)"
         stop = compiled(rf"(?P<close>{line}\s*{any_of(self.closes) or '(?!)'})|\n(?=\s*{opening})")
         found = yield from src.find(stop, "\n<[｜`")
         if found and found.lastgroup == "close":
@@ -83,8 +85,8 @@ def close_region(src: Source, region: Region, draft: Draft, *, required: bool = 
     if not region.closes:
         return
     if char and any(token.startswith(char) for token in region.closes):
-        close, other = _close(region.closes), _no_close(region.closes)
-        if (yield from src.match_first((close, other))) == 0 and (found := close.match(src.buf, src.pos)):
+        found = yield from src.match(_close_or_not(region.closes))
+        if found and found["close"]:
             src.pos = found.end()
             return
         rest = src.tail()
@@ -96,13 +98,10 @@ def close_region(src: Source, region: Region, draft: Draft, *, required: bool = 
 
 _HALF_TAG = lazily(r"<[^<>\n]*")
 _FENCE_END = lazily(r"\s*```")
-_TURN_END = lazily(rf"\s*{CHAT_TOKEN}")
+_TURN_END = lazily(rf"\s*{any_of(CHAT_TOKENS)}")
 
 
-def _close(closes: tuple[str, ...]) -> re.Pattern[str]:
-    return compiled(rf"\s*(?:```\s*)?{any_of(closes)}")
-
-
-def _no_close(closes: tuple[str, ...]) -> re.Pattern[str]:
-    """What can't become a closing token any more, so that a call is done before much more has come."""
-    return compiled(rf"\s*(?=[^\s`])(?!{any_of(closes)}|{partly(closes)}\Z)")
+def _close_or_not(closes: tuple[str, ...]) -> re.Pattern[str]:
+    """A closing token, or what can't become one any more, so that a call is done before much more has come."""
+    close = any_of(closes)
+    return compiled(rf"(?P<close>\s*(?:```\s*)?{close})|\s*(?=[^\s`])(?!{close}|{partly(closes)}\Z)")

@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from console_app.dialects.conclusions import Places
+from console_app.dialects.mentions import unread
 from console_app.dialects.model import ReadingLevel, ScanProblem, ToolSignature, is_list, is_object
 from console_app.dialects.scanner import parse
-from console_app.dialects.unread import ENDS_ALONE, lone_end, seeming_call
 
 Report = dict[str, Any]
 """{"calls": [{"name", "arguments"}], "content", "error", "dialect", "problems": [text]}"""
@@ -54,8 +54,8 @@ def report(
         for call in result.calls
         if (why := call.asks(level))
     ]
-    if not result.calls and not result.problems:
-        waits = _unread(text, tools, place)
+    if not (result.calls or result.problems) and (seeming := unread(text, [tool.name for tool in tools])):
+        waits = [seeming]
     return {
         "calls": [{"name": call.name, "arguments": call.arguments} for call in result.calls],
         "content": result.content,
@@ -63,17 +63,6 @@ def report(
         "dialect": result.dialect,
         "problems": [describe(one) for one in sorted([*result.problems, *waits], key=lambda one: one.start)],
     }
-
-
-def _unread(text: str, tools: Sequence[ToolSignature], place: Places) -> list[ScanProblem]:
-    """What seems to be a call although no mark of one was seen."""
-    if found := seeming_call(text, [tool.name for tool in tools]):
-        name, at, why = found
-        return [place.problem("ignored", f"Not taken as a call: {why}.", at, at + len(name), name)]
-    if tools and (end := lone_end(text)):
-        at = text.rindex(end)
-        return [place.problem("ignored", f"{ENDS_ALONE.format(end)}.", at, at + len(end), None)]
-    return []
 
 
 def describe(problem: ScanProblem) -> str:

@@ -57,11 +57,11 @@ class ScanState:
 
     def place(self) -> Place:
         """Where what is read now stands."""
-        return self.structure.at(self.src.at, self.output.floor)
+        return self.structure.at(self.src.at)
 
     def lines(self) -> Place:
         """The same, without what is open around it."""
-        return self.structure.lines(self.src.at, self.output.floor)
+        return self.structure.lines(self.src.at)
 
     def flush(self) -> list[ScanEvent]:
         """The events since the last time."""
@@ -137,7 +137,7 @@ class ScanState:
         elif not draft.attempts:
             self.output.show(self.src.at)
         elif self.blocked:
-            draft.discard()
+            draft.keep_settled()
             self.output.note(self.output.mark, self.src.at, "a call that follows results the model made up")
             self.output.drop(self.src.at)
         else:
@@ -204,7 +204,3 @@ class ScanState:
         if self.src.text(start + len(token), self.src.at).strip():  # Gemma ends a turn with the token alone
             self.output.note(start, start + len(token), "results that the model made up, and all after them")
         self.output.drop(self.src.at)
-
-    def inner(self, body: str) -> ScanOutput:
-        """The output of a text within this one, read for itself."""
-        return self.read_inner(self, body)

@@ -8,7 +8,6 @@ one generator over a `Source`, so that feeding it whole or in pieces is the same
 import re
 from collections.abc import Generator, Sequence
 from dataclasses import replace
-from functools import cache
 from typing import Literal
 
 from console_app.dialects.bare import read_call_lines, read_list, read_object
@@ -18,9 +17,9 @@ from console_app.dialects.labels import read_label, read_opening
 from console_app.dialects.markers import read_marker, read_tool_tag
 from console_app.dialects.mentions import mentioned
 from console_app.dialects.model import ReadingLevel, ScanEvent, ScanResult, ToolSignature, VisibleText
-from console_app.dialects.openers import EXTENDABLE, KIND_OF, LONGEST, Openers, openers
+from console_app.dialects.openers import EXTENDABLE, HALF_WORD, HELD, KIND_OF, LEAD, LONGEST, PLAIN, TOKEN
 from console_app.dialects.output import ScanOutput
-from console_app.dialects.patterns import compile_all, compiled, lazily, partly
+from console_app.dialects.patterns import compiled, lazily, partly
 from console_app.dialects.scan_state import MOST_CALLS, ScanState
 from console_app.dialects.source import LOOKAHEAD, Match, Reading, Source
 from console_app.dialects.table import BY_NAME
@@ -49,6 +48,7 @@ _THOUGHTS = 2  # marks in reasoning that are looked at
 _THOUGHT = 4000  # characters of each
 _NEWEST = 100_000  # characters of reasoning in which they are looked for
 _HALF_TAG = lazily(r"<[^<>\n]*")
+_HALF_TOKEN = lazily(lambda: rf"{partly(sorted(KIND_OF))}|[,;|]?\s*(?:[\[{{]\s*)*(?:\"\w*\"?)?")
 
 
 class Scanner:
@@ -60,7 +60,6 @@ class Scanner:
         schemas = ToolSchemas(tools)
         self._tools = tools
         self._state = ScanState(Source(), schemas, _read_inner, prefer, level)
-        self._lead = openers().plain.search
         self._reading = read_answer(self._state)
         self._result: ScanResult | None = None
         self._beyond: list[str] = []
@@ -78,7 +77,7 @@ class Scanner:
         plain = state.running and state.reopening is None and state.output.mark == src.at
         if plain and len(src.buf) - src.pos <= _HALF_WORD:
             text = src.buf[src.pos :] + chunk
-            if not self._lead(text) and state.output.run_on(text):
+            if not PLAIN.search(text) and state.output.run_on(text):
                 src.pass_over(chunk)
                 return [VisibleText(text)]
         for start in range(0, len(chunk), _SLICE):
@@ -87,7 +86,7 @@ class Scanner:
         if not state.held:
             state.output.show(state.src.at)
         elif state.draft is not None:
-            state.draft.panels.look(state.draft.dialect)
+            state.draft.look()
         return state.flush()
 
     def work(self, chunk: str) -> Literal["none", "some", "much"]:
@@ -97,7 +96,7 @@ class Scanner:
         state = self._state
         if state.src.length - state.output.mark > UNREAD:
             return "much"
-        return "some" if state.src.length - state.structure.upto > LOOSE and self._lead(chunk) else "none"
+        return "some" if state.src.length - state.structure.upto > LOOSE and PLAIN.search(chunk) else "none"
 
     def reasoned(self, text: str) -> None:
         """The endpoint keeps reasoning apart, this of it: no text that comes turns out to be part of it."""
@@ -189,12 +188,13 @@ def _give_up(state: ScanState, why: str) -> Reading[None]:
 
 def _next_opener(state: ScanState) -> Reading[Match | None]:
     """Move to the next thing that may open something; text before it may be shown as it comes."""
-    src, patterns = state.src, openers()
+    src = state.src
     while True:
-        found, held = _search(patterns, src)
+        found, held = _search(src)
         if state.reopening is not None and _reopens(state, found):
             continue
-        if found and (src.ended or _is_sure(state, found)):
+        sure = src.ended or (found and (found.group() not in EXTENDABLE or len(src.buf) - found.start() >= LONGEST))
+        if found and sure:  # no more text makes it longer
             src.pos = found.start()
             if not _is_foreign(state, found):
                 return found
@@ -212,24 +212,21 @@ def _next_opener(state: ScanState) -> Reading[Match | None]:
             state.running = False
 
 
-def _search(patterns: Openers, src: Source) -> tuple[Match | None, int]:
+def _search(src: Source) -> tuple[Match | None, int]:
     """The next opener in what has come, None where what may become one stands before it; and up to where there is
     neither.
     """
     at, end = src.pos, len(src.buf)
     from_word = max(at, end - LONGEST)
-    while lead := patterns.lead.search(src.buf, at):
+    while lead := LEAD.search(src.buf, at):
         at = lead.start()
-        if found := patterns.token.match(src.buf, at):
+        if found := TOKEN.match(src.buf, at):
             return found, at
-        if not src.ended and end - at <= _HELD and patterns.held.match(src.buf, at):
+        if not src.ended and end - at <= _HELD and HELD.match(src.buf, at):
             end = at
             break
         at += 1
-    if src.ended:
-        half = patterns.held.search(src.buf, max(src.pos, end - _HELD))
-    else:
-        half = patterns.half_word.search(src.buf, from_word)
+    half = HELD.search(src.buf, max(src.pos, end - _HELD)) if src.ended else HALF_WORD.search(src.buf, from_word)
     return None, min(half.start(), end) if half else end
 
 
@@ -266,35 +263,18 @@ def _reopens(state: ScanState, found: Match | None) -> bool:
     return True
 
 
-def prepare() -> None:
-    """Compile what the first answer needs, which takes two tenths of a second: for a thread, before there is one."""
-    openers()
-    _half_token()
-    compile_all()
-
-
-@cache
-def _half_token() -> re.Pattern[str]:
-    return re.compile(rf"{partly(sorted(KIND_OF))}|[,;|]?\s*(?:[\[{{]\s*)*(?:\"\w*\"?)?")
-
-
 def _drop_half_token(state: ScanState) -> None:
     """Half a token directly after a call, where the answer ended, is never shown."""
     src, output = state.src, state.output
     rest = (src.tail() or "").lstrip()
-    half = _HALF_TAG if output.cut_off else _half_token()
+    half = _HALF_TAG if output.cut_off else _HALF_TOKEN
     start = src.length - len(rest)
-    if rest and output.attempts and half.fullmatch(rest.rstrip()) and not src.text(output.floor, start).strip():
+    between = src.text(state.structure.floor, start).strip()
+    if rest and output.attempts and half.fullmatch(rest.rstrip()) and not between:
         src.at = start
         output.show(start)
         src.pos = len(src.buf)
         output.drop(src.at)
-
-
-def _is_sure(state: ScanState, found: Match) -> bool:
-    """Whether no more text could make an opener longer."""
-    available = len(state.src.buf) - found.start()
-    return found.group() not in EXTENDABLE or available >= LONGEST
 
 
 def _handle(state: ScanState, found: Match) -> Reading[None]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from console_app.dialects.literals import decode_json
 from console_app.dialects.model import Arguments, Unreadable, is_list, is_object
+from console_app.dialects.patterns import lazily
 from console_app.dialects.tool_schemas import ToolSchemas
 
 NAME_KEYS = ("name", "tool", "tool_name", "function", "action", "recipient_name", "function_name")
@@ -25,6 +26,16 @@ PARALLEL = "multi_tool_use.parallel"
 """The name of a tool that no one has: its arguments are calls."""
 NO_CALL = frozenset({"directly_answer", "directly-answer", "Final Answer"})
 """Names by which a model says that it calls nothing."""
+_SIDE = r"(?:[\"'](?:id|type|index|tool_call_id)[\"']\s*:\s*(?:\"[^\"\\]*\"|'[^'\\]*'|\d+)\s*,\s*)*+"
+_BEFORE_NAME = (
+    r"\s*\[?\s*\{{1,2}\s*" + _SIDE + rf"(?:[\"'](?:{'|'.join(WRAPPER_KEYS)})[\"']\s*:\s*\{{\s*)?" + _SIDE
+    + rf"[\"']?(?:{'|'.join(NAME_KEYS)})[\"']?\s*:\s*"
+)  # fmt: skip
+NAMED = lazily(_BEFORE_NAME + r"[\"']([^\"'\\]*)[\"']")
+"""An object, or a list of objects, up to the name in the first."""
+HALF_NAMED = lazily(_BEFORE_NAME + r"(?:[\"']([^\"'\\]*))?$")
+MAPPED = lazily(rf"\{{\s*\"(?!(?:{'|'.join(sorted(CALL_KEYS))})\")([^\"\\]+)\"\s*:\s*\{{")
+"""An object whose one key is the name, as Apertus writes it."""
 
 
 @dataclass(frozen=True, slots=True)

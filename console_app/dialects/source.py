@@ -26,6 +26,7 @@ WINDOW = 1 << 16
 """The longest stretch that one search goes through: so long no other thread runs."""
 
 _SPACE = lazily(r"\s*")
+_NEXT = lazily(r"\s*(\S)")
 
 
 class Source:
@@ -116,14 +117,8 @@ class Source:
 
     def ahead(self) -> Reading[str]:
         """The next character that is not white space, or the empty text where none is near; `pos` stays."""
-        while True:
-            found = _SPACE.match(self.buf, self.pos, self.pos + LOOKAHEAD)
-            assert found is not None, "white space may be empty"
-            if found.end() < len(self.buf):
-                return self.buf[found.end()]
-            if self.ended or found.end() - self.pos >= LOOKAHEAD:
-                return ""
-            yield
+        found = yield from self.match(_NEXT)
+        return found[1] if found else ""
 
     def find(
         self, pattern: re.Pattern[str], lead: str, longest: int = LOOKAHEAD, patience: int = 1

@@ -9,7 +9,7 @@ while a value is read.
 import re
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import Any
+from typing import Any, ClassVar
 
 from console_app.dialects.draft import Draft, Reopening
 from console_app.dialects.framing import JSON, frame
@@ -38,6 +38,7 @@ class TagBody:
     what may stand before the parameters. `nested`: a prefix by which values hold tags again.
     """
 
+    grammar: ClassVar[str] = "tags"
     call: str
     param: str
     param_end: str
@@ -84,14 +85,16 @@ def tag_pattern(pattern: str, tools: ToolSchemas) -> re.Pattern[str]:
 class _Patterns:
     """The patterns of the calls of one tool between the same tokens: made once, however many calls an answer has."""
 
-    def __init__(self, tags: TagBody, written: str, keys: tuple[str, ...], opens: str, closes: tuple[str, ...]) -> None:
+    def __init__(
+        self, tags: TagBody, written: str, keys: tuple[str, ...], opens: tuple[str, ...], closes: tuple[str, ...]
+    ) -> None:
         self.param = param = tags.param.replace("KEYS", any_of(keys) or r"[\w.-]+").replace("NAME", re.escape(written))
         self.done = done = tags.call_end.replace("NAME", re.escape(written))
-        self.closers = any_of(closes) if closes else r"(?!)"
+        self.closers = any_of(closes) or r"(?!)"
         inner = (tags.inner or tags.call).replace("NAMES", re.escape(written))
         self.inner = rf"{inner}\s*(?:{_unnamed(param)}|{done})"
         self.step = compiled(rf"\s*(?:(?P<param>{param})|(?P<done>{done})|(?P<close>{self.closers}))")
-        self._opens = opens
+        self._opens = any_of(opens) or r"(?!)"
         self._param_end = tags.param_end
         self._values: dict[str, _ValueEnd] = {}
 
@@ -102,7 +105,6 @@ class _Patterns:
             follow = rf"(?:{end})(?P<follow>\s*)(?:{self.param}|{self.done}|{self.closers})"
             tokens = rf"(?P<end>{end})|(?P<call>{self.inner})|(?P<done>{self.done})|(?P<next>{self.param})"
             self._values[end] = _ValueEnd(
-                compiled(f"(?P<end>{end})"),
                 compiled(follow),
                 compiled(tokens),
                 self.next_call(end),
@@ -118,12 +120,11 @@ class _Patterns:
 
 @dataclass(frozen=True, slots=True)
 class _ValueEnd:
-    """What ends a value: `alone` is its closing tag, `follow` is the tag and what may legally follow, `tokens` all that
+    """What ends a value: `follow` is its closing tag and what may legally follow, `tokens` all that
     matters within the value, `next_call` the tag directly before the opening of another call, `call` such an opening,
     `reopens` the tag and then the end of the call.
     """
 
-    alone: re.Pattern[str]
     follow: re.Pattern[str]
     tokens: re.Pattern[str]
     next_call: re.Pattern[str]
@@ -131,11 +132,7 @@ class _ValueEnd:
     reopens: re.Pattern[str]
 
 
-@lru_cache(maxsize=256)
-def _patterns(
-    tags: TagBody, written: str, keys: tuple[str, ...], opens: tuple[str, ...], closes: tuple[str, ...]
-) -> _Patterns:
-    return _Patterns(tags, written, keys, any_of(opens) if opens else "(?!)", closes)
+_patterns = lru_cache(maxsize=256)(_Patterns)
 
 
 class _Call:
@@ -146,7 +143,7 @@ class _Call:
         self.src = src
         self.region = region
         self.draft = draft
-        self.name = name = draft.name_of(written)[0]
+        self.name = name = draft.name_of(written)
         self.begin = begin
         self.arguments: Arguments = {}
         self.repaired: dict[str, None] = {}
@@ -295,7 +292,7 @@ class _Call:
                 kind = "call"  # the opening of a parameter may be the beginning of that of a call
             if kind == "end":
                 if depth == 0 and (yield from self._is_legal(end)):
-                    return end.alone.match(src.buf, src.pos)
+                    return end.tokens.match(src.buf, src.pos)
                 if depth == 0 and before_call is None and (yield from src.match(end.next_call)):
                     before_call = src.at
                 closed = closed or depth == 0
@@ -339,7 +336,7 @@ class _Call:
         if found:
             return True
         rest = src.tail()
-        found = end.alone.match(rest) if rest is not None else None
+        found = end.tokens.match(rest) if rest is not None else None
         return found is not None and not found.string[found.end() :].strip()
 
 

@@ -206,17 +206,18 @@ def _types(schema: Mapping[str, Any], root: Schema) -> Iterator[str]:
         if named is None:
             choices = part.get("enum")
             for value in [*(choices if is_list(choices) else ()), *([part["const"]] if "const" in part else ())]:
-                yield _type_of(value)
+                yield type_of(value)
 
 
 def _is_of(value: Any, types: frozenset[str]) -> bool:
-    kind = _type_of(value)
+    kind = type_of(value)
     if isinstance(value, int | float) and kind != "boolean" and "number" in types:
         return True
     return not types or kind in types or ("integer" in types and isinstance(value, float) and value.is_integer())
 
 
-def _type_of(value: Any) -> str:
+def type_of(value: Any) -> str:
+    """The type of a JSON value, as a schema calls it."""
     for kind, name in ((bool, "boolean"), (int, "integer"), (float, "number"), (str, "string"), (list, "array")):
         if isinstance(value, kind):
             return name

@@ -24,10 +24,11 @@ CLOSING = 0.5  # seconds that connections may take to close after a whole answer
 
 
 class Activity(ABC):
-    """`number` is the turn, `step` the step that its events belong to."""
+    """`number` is the turn, `step` the step that its events belong to, `begun_at` a time as events have it."""
 
     def __init__(self, session: Session, number: int, step: int = 0) -> None:
         self.number = number
+        self.begun_at = session.stamper.clock()
         self._session = session
         self._step_number: int = step
         self._outbox = Outbox()
@@ -36,6 +37,7 @@ class Activity(ABC):
         self._tasks: set[asyncio.Task[None]] = set()
         self._stopped = False
         self.on_left: Callable[[Activity], None] | None = None  # called when the context was left
+        self.left = asyncio.Event()  # set behind that
 
     # Life
 
@@ -54,6 +56,7 @@ class Activity(ABC):
         finally:
             if self.on_left is not None:
                 self.on_left(self)
+            self.left.set()
 
     def __aiter__(self) -> Self:
         return self

@@ -88,9 +88,9 @@ class Engine:
         return self._session.transcript.history
 
     @property
-    def compacting(self) -> bool:
-        """Whether the model is being asked for a summary of older turns."""
-        return self._session.compacting
+    def compacting_since(self) -> float | None:
+        """When the model was asked for a summary of older turns; None while it isn't."""
+        return self._session.compacting_since
 
     @property
     def window(self) -> Callable[[], int | None]:

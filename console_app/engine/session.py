@@ -42,7 +42,7 @@ class Session:
     servers: ServerSwitch | None = None  # what is off and may be asked for
     window: Callable[[], int | None] = lambda: None  # tokens that the model takes, where that is known
     other_model: bool = False  # than answered last: what was too large for that one says nothing of this one
-    compacting: bool = False  # the model is being asked for a summary of older turns
+    compacting_since: float | None = None  # when the model was asked for a summary of older turns that isn't there yet
     todo_edited: bool = False  # by the user, and the model hasn't been told
     calls: dict[str, CallExecution] = field(default_factory=dict[str, CallExecution])  # of the newest turn
     slots: Slots = field(default_factory=Slots)

@@ -15,12 +15,12 @@ class Stamper:
 
     def __init__(self, session_id: str, clock: Callable[[], float], first_seq: int = 1) -> None:
         self.session_id = session_id
-        self._clock = clock
+        self.clock = clock
         self._next = first_seq
 
     def stamp(self, event: EventT, turn: int = 0, step: int = 0) -> EventT:
         """`event` itself, which must be new, with its common fields filled in."""
-        place = {"session_id": self.session_id, "turn": turn, "step": step, "seq": self._next, "at": self._clock()}
+        place = {"session_id": self.session_id, "turn": turn, "step": step, "seq": self._next, "at": self.clock()}
         self._next += 1
         # Events are frozen for everybody else; a copy would cost more than all else that is done for a token here.
         vars(event).update(place)

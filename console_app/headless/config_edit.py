@@ -8,7 +8,7 @@ import shlex
 import shutil
 import subprocess
 from argparse import Namespace
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, cast
@@ -24,8 +24,8 @@ from console_app.headless.json_outputs import ListedSetting, SettingListReport
 EDITORS = ("nano", "vim", "vi")
 
 
-def lines(layered: LayeredSettings, paths: Paths, cwd: Path, arguments: Namespace) -> Iterator[str]:
-    """What an action prints. Raises UsageError for a name or a value that can't be, ConfigError for a file."""
+def lines(layered: LayeredSettings, arguments: Namespace) -> Iterator[str]:
+    """What `list` and `get` print. Raises UsageError for a name that can't be."""
     words: list[str] = getattr(arguments, "words", [])
     match arguments.action, words:
         case "list", []:
@@ -33,18 +33,32 @@ def lines(layered: LayeredSettings, paths: Paths, cwd: Path, arguments: Namespac
         case "get", [name]:
             value = _value(layered, name)
             yield json.dumps(value, ensure_ascii=False) if arguments.json else shown(value)
-        case "set", [name, value]:
-            path = _file(paths, cwd, project=arguments.project)
-            write_setting(path if arguments.project else path.resolve(), name, value)  # your own link stays one
-            yield f"{name} is set in {path}{_outranked(layered, name, path)}"
-        case "unset", [name]:
-            path = _file(paths, cwd, project=arguments.project)
-            there = remove_setting(path if arguments.project else path.resolve(), name)
-            yield f"{name} is no longer set in {path}" if there else f"{path} does not set {name}"
         case "list", _:
             raise UsageError("config list takes no name.", "One setting: fanout config get NAME.")
         case action, _:
+            raise UsageError(f"config {action} needs one NAME.")
+
+
+def change(paths: Paths, cwd: Path, arguments: Namespace, read: Callable[[], LayeredSettings]) -> tuple[str, str]:
+    """Sets or unsets, and what to say of it; and what is wrong still, "" for nothing. `read` reads all settings
+    anew: what stands in other files, or is wrong in this one beside it, keeps nobody from changing one of them.
+    Raises UsageError for a name or a value that can't be, ConfigError for a file that can't be changed."""
+    path = _file(paths, cwd, project=arguments.project)
+    file = path if arguments.project else path.resolve()  # your own link stays one
+    match arguments.action, arguments.words:
+        case "set", [name, value]:
+            write_setting(file, name, value)
+            said = f"{name} is set in {path}"
+        case "unset", [name]:
+            there = remove_setting(file, name)
+            said = f"{name} is no longer set in {path}" if there else f"{path} does not set {name}"
+        case action, _:
             raise UsageError(f"config {action} needs {'NAME and VALUE' if action == 'set' else 'one NAME'}.")
+    try:
+        layered = read()
+    except ConfigError as error:
+        return said, error.line
+    return said + (_outranked(layered, name, path) if arguments.action == "set" else ""), ""
 
 
 def edit(paths: Paths, cwd: Path, *, project: bool = False) -> Path:

@@ -16,20 +16,19 @@ from console_app.domain.json_text import json_line
 from console_app.headless import session_text
 from console_app.headless.interrupts import Interrupts
 from console_app.headless.output import OutputStreams
-from console_app.sessions.export import FORMATS, export, imported, write_new
+from console_app.sessions.export import MOVING, export, form_of, imported, write_new
 from console_app.sessions.library import Library
 from console_app.sessions.places import end_of_turn
 from console_app.sessions.recent import SHORT_ID
 from console_app.sessions.replay import Replay
 from console_app.sessions.store import new_session_id
 
-MOVING = ("svg", "cast")
 _MOST_LISTED = 100_000
 
 
 def moving_format(arguments: Namespace) -> str:
     """svg or cast, where --format, or without it the ending of --output, says so; else ""."""
-    asked: str = arguments.format or Path(arguments.output or "").suffix.removeprefix(".")
+    asked: str = arguments.format or form_of(arguments.output or "")
     return asked if asked in MOVING else ""
 
 
@@ -95,8 +94,7 @@ class SessionCommand:
         info = await self._store.find(self._one("ID"))
         events = await self._store.load(info.id)
         target = Path(self._arguments.output).expanduser() if self._arguments.output else None
-        ending = target.suffix.removeprefix(".") if target is not None else ""
-        form = self._arguments.format or (ending if ending in FORMATS else "md")
+        form = self._arguments.format or form_of(self._arguments.output or "") or "md"
         text = await asyncio.to_thread(export, events, form, info.title, self._library.redactor)
         if target is not None:
             self._print(str(await asyncio.to_thread(write_new, target, text)))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from console_app.conversation.by_hand import MANUAL
@@ -13,7 +12,6 @@ from console_app.conversation.context_report import context_report
 from console_app.conversation.cost_report import cost_report
 from console_app.conversation.own_editor import edited
 from console_app.conversation.request_report import request_report
-from console_app.conversation.sessions import EXPORTS_ABOUT
 from console_app.conversation.shown_results import shown_text
 from console_app.domain.amounts import measured, plural
 from console_app.domain.call_spans import figures, spans_of
@@ -302,11 +300,7 @@ class Commands:
         await (self._c.sessions.rewind(int(rest)) if rest.isdecimal() else self._c.sessions.rewind_to(rest))
 
     async def _export(self, rest: str) -> None:
-        form, _, path = rest.partition(" ")
-        if form not in EXPORTS_ABOUT:
-            suffix = Path(rest).suffix.removeprefix(".")
-            form, path = suffix if suffix in EXPORTS_ABOUT else "", rest
-        await self._c.sessions.export(form, path.strip())
+        await self._c.sessions.export(rest)
 
     async def _compact(self, rest: str) -> None:
         if rest != "undo":

@@ -137,9 +137,9 @@ class LineConsole:
         self._code = code
         self._left.set()
 
-    async def read_commands(self) -> None:
+    async def read_commands(self) -> str:
         """Reads the commands that people wrote, again too."""
-        await self.custom.read(self.commands)
+        return await self.custom.read(self.commands)
 
     def send(self, text: str, *, around: Around = nullcontext) -> None:
         """A message to the model, now or behind what runs; `around`: see Conversation."""
@@ -170,6 +170,7 @@ class LineConsole:
         while (line := await self._typed.next()) is not None:
             self._may_leave = False
             if not self.dialogue.take(line, self._typed.number):
+                await self.conversation.settled()  # a line behind the word that a turn is done finds it so
                 self._take(line)
             await self._settled()
         self.quit()

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
+from console_app.config.custom_commands import told
 from console_app.conversation.command_turns import turn_of
 from console_app.domain.safe_text import one_line
 from console_app.line_console.line_command import LineCommand
@@ -27,8 +28,9 @@ class LineCustomCommands:
         self.by_name: Mapping[str, LineCommand] = {}
         self.untrusted: frozenset[str] = frozenset()  # names of a project's commands that wait for trust
 
-    async def read(self, taken: Iterable[str]) -> None:
-        """Reads the files; what is wrong with one is a line. `taken` are the names that the console keeps."""
+    async def read(self, taken: Iterable[str]) -> str:
+        """Reads the files; what is wrong with one is a line. `taken` are the names that the console keeps. Gives what
+        came of it, in one line."""
         found = await asyncio.to_thread(self._services.custom_commands)
         kept = set(taken)
         self.untrusted = found.untrusted
@@ -39,6 +41,7 @@ class LineCustomCommands:
         for problem in found.problems:
             self._ui.tell("warning", problem)
         self.by_name = {one.name: self._command(one) for one in found.commands if one.name not in kept}
+        return told(found, kept)
 
     def _command(self, custom: CustomCommand) -> LineCommand:
         about = one_line(custom.description, LONGEST_ABOUT)

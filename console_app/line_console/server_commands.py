@@ -25,7 +25,7 @@ class ServerCommands:
         self._ui = ui
         self._dialogue = ui.dialogue
         self.examining = Examining(services, ui.dialogue, send)
-        self.commands_changed: Callable[[], Awaitable[None]] | None = None  # reads the commands' files again
+        self.commands_changed: Callable[[], Awaitable[str]] | None = None  # reads the commands' files again
 
     async def servers(self, name: str) -> None:
         """/mcp: picks a server, then what to do with it."""
@@ -99,7 +99,8 @@ class ServerCommands:
 
     async def reload(self, _rest: str) -> None:
         """/reload: mcp.json and the commands' files."""
-        await self._read_commands()
+        if said := await self._read_commands():
+            self._dialogue.say(said)
         files, switches = self._services.server_files, self._services.servers
         if files is None or not isinstance(switches, Reloads):
             self._dialogue.say("There is no mcp.json to read here.")
@@ -124,6 +125,5 @@ class ServerCommands:
         else:
             await self._read_commands()
 
-    async def _read_commands(self) -> None:
-        if self.commands_changed is not None:
-            await self.commands_changed()
+    async def _read_commands(self) -> str:
+        return "" if self.commands_changed is None else await self.commands_changed()

@@ -7,9 +7,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, get_args
 
+from console_app.config.own_settings import NEXT_START
+from console_app.config.settings_file import BrokenSettings
+from console_app.conversation.own_editor import edited
 from console_app.domain.amounts import plural
 from console_app.domain.approvals import ApprovalMode, CallPolicy
-from console_app.domain.errors import UsageError
+from console_app.domain.errors import ConfigError, UsageError
 from console_app.domain.ports.provider import ProtocolMode, ReadsText, protocol_label, speaks
 from console_app.domain.rules import parse_rule
 from console_app.domain.safe_text import one_line
@@ -61,7 +64,10 @@ class SettingCommands:
         yield LineCommand("trust", "see what this project's files would do, and say yes or no", servers.trust)
         yield LineCommand("theme", "the colours of the console on a screen", self._theme, "[NAME]")
         yield LineCommand(
-            "config", "every setting; shows, changes or unsets one", self._config, "[NAME [VALUE]|unset NAME]"
+            "config",
+            "every setting; shows, changes or unsets one; edit opens their file, one that is broken first",
+            self._config,
+            "[NAME [VALUE]|unset NAME|edit]",
         )
         yield LineCommand("doctor", "what is wrong, and what to do about it", self._doctor)
         yield LineCommand("log", "the end of the program's log", self._log)
@@ -176,18 +182,37 @@ class SettingCommands:
         if name == "unset":
             await self._unset(own, text.strip())
             return
-        settings = [one for one in await asyncio.to_thread(own.read) if not rest or one.name == name]
+        if name == "edit":
+            await self._edit(own)
+            return
+        if text:
+            await self._set(own, name, text)
+            return
+        try:
+            settings = [one for one in await asyncio.to_thread(own.read) if not rest or one.name == name]
+        except BrokenSettings as error:
+            raise ConfigError(error.detail, "/config edit opens it.") from None
         if not settings:
             raise UsageError(f"there is no setting {one_line(name, 40)}", "/config lists them.")
-        if not text:
-            for one in settings:
-                self._say(self._c.services.redact(f"  {one.name}: {one.shown}, by {one.source}. {one.meaning}"))
-            return
+        for one in settings:
+            self._say(self._c.services.redact(f"  {one.name}: {one.shown}, by {one.source}. {one.meaning}"))
+
+    async def _set(self, own: OwnSettings, name: str, text: str) -> None:
         if name == "theme":
             self._check_theme(text)
         await asyncio.to_thread(own.write, name, text)
         later = await asyncio.to_thread(own.take_effect, name)
         self._say(f"{name} is written to {own.path}. {later or 'It holds from now on.'}")
+
+    async def _edit(self, own: OwnSettings) -> None:
+        path = await asyncio.to_thread(own.to_edit)
+        before = await asyncio.to_thread(own.text, path)
+        after = await edited(before, self._c.terminal_given_away(), suffix=".toml")
+        if after.strip() == before.strip():
+            self._say(f"Nothing was changed in {path}.")
+            return
+        wrong = await asyncio.to_thread(own.replace, path, f"{after}\n")
+        self._say(f"{path} is kept. {f'Still wrong: {wrong}' if wrong else NEXT_START}")
 
     async def _unset(self, own: OwnSettings, name: str) -> None:
         if not await asyncio.to_thread(own.remove, name):

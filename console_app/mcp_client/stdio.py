@@ -27,6 +27,7 @@ from console_app.mcp_client.progress_flood import ProgressFlood
 from console_app.mcp_client.server_log import ServerLog
 from console_app.mcp_client.shallow import LARGE, forgiven
 from console_app.mcp_client.silent_server import SilentServer
+from console_app.mcp_client.spread_lines import SpreadLines
 from console_app.mcp_client.wire import Streams
 from console_app.mcp_client.wire_message import WireMessage
 
@@ -50,6 +51,7 @@ class StdioConversation:
         self._messages = 0
         self._garbage_lines = 0
         self._garbage_size = 0  # since the last message
+        self._spread = SpreadLines()
         self.garbage = ""
         self.fault = ""  # why reading was given up
 
@@ -94,12 +96,21 @@ class StdioConversation:
 
     async def _pass_on(self, line: bytes | Oversized, to_sdk: ToSdk, handshake: SilentServer, passed_over: int) -> None:
         self._garbage_size += weight(line)
+        known = self._spread.joined
+        for each in self._spread.take(line) if isinstance(line, bytes) else [line]:
+            await self._read_one(each, to_sdk, handshake, passed_over)
+        if self._spread.joined and not known:
+            self._log.write_line("its messages are spread over several lines, which MCP forbids: they are joined")
+
+    async def _read_one(
+        self, line: bytes | Oversized, to_sdk: ToSdk, handshake: SilentServer, passed_over: int
+    ) -> None:
         if isinstance(line, bytes) and len(line) >= LARGE:
             line = await asyncio.to_thread(fewer, line)
         if isinstance(line, bytes) and line.lstrip().startswith(b"["):
             batch = await asyncio.to_thread(members, line)
             for each in batch:
-                await self._pass_on(each, to_sdk, handshake, 0)
+                await self._read_one(each, to_sdk, handshake, 0)
             line = b"" if batch else line
         message = self._oversized(line) if isinstance(line, Oversized) else self._message(line)
         if self._garbage_size > MOST_GARBAGE:

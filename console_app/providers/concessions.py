@@ -21,6 +21,7 @@ from console_app.providers import schema_keywords
 from console_app.providers.fault_wordings import Refused, refused_part
 from console_app.providers.faults import Fault
 from console_app.providers.loose_json import arr, obj
+from console_app.providers.message_order import in_order, joined
 from console_app.providers.output_limits import OutputLimit, output_limit
 from console_app.providers.pictures import images_refused, picture_refused
 
@@ -70,6 +71,11 @@ class Concessions:
                 message["content"] = ""
         if self.refused.no_system and _system(body):
             _join_system(body)
+        if self.refused.by_turns and "messages" in body:
+            body["messages"] = in_order(body["messages"])
+        if self.refused.no_stream:
+            body["stream"] = False
+            body.pop("stream_options", None)
         if self.refused.keywords:
             schema_keywords.leave_out(body, self.refused.keywords)
         self._limit(body)
@@ -135,6 +141,18 @@ class Concessions:
             case Refused.SYSTEM if not refused.no_system and _system(body):
                 refused.no_system = True
                 return Concession("a system message", "with its words before the first message")
+            case Refused.UNTHOUGHT if not refused.thoughts_wanted and _has_answers(request):
+                refused.thoughts_wanted = True
+                refused.fields.pop("messages.reasoning_content", None)
+                return Concession("older answers without their reasoning", "with it, or a blank where there is none")
+            case Refused.ORDER if not refused.by_turns and in_order(body.get("messages")) != body.get("messages", []):
+                refused.by_turns = True
+                return Concession(
+                    "two messages in a row, or one behind results", "with the two as one, or a word between"
+                )
+            case Refused.STREAM if not refused.no_stream and body.get("stream"):
+                refused.no_stream = True
+                return Concession("to stream its answer", "for the whole of it at once")
             case Refused.KEYWORD if found := schema_keywords.refused_in(words, body) - refused.keywords:
                 refused.keywords |= found
                 return Concession(f"{', '.join(sorted(found))} in the tools' parameters")
@@ -188,6 +206,10 @@ def _has_calls(request: ModelRequest) -> bool:
     return any(isinstance(message, AssistantMessage) and message.tool_calls for message in request.messages)
 
 
+def _has_answers(request: ModelRequest) -> bool:
+    return any(isinstance(message, AssistantMessage) for message in request.messages)
+
+
 def _size(body: Mapping[str, Any]) -> int:
     return len(json.dumps({name: value for name, value in body.items() if name not in LIMIT_NAMES}, default=str))
 
@@ -214,13 +236,7 @@ def _join_system(body: dict[str, Any]) -> None:
     if not rest or rest[0].get("role") != "user":
         body["messages"] = [{"role": "user", "content": system["content"]}, *rest]
         return
-    words, said = system["content"], rest[0]["content"]
-    joined = f"{words}\n\n{said}" if isinstance(words, str) and isinstance(said, str) else _parts(words) + _parts(said)
-    body["messages"] = [rest[0] | {"content": joined}, *rest[1:]]
-
-
-def _parts(content: Any) -> list[Any]:
-    return arr(content) if isinstance(content, list) else [{"type": "text", "text": content}]
+    body["messages"] = [rest[0] | {"content": joined(system["content"], rest[0]["content"])}, *rest[1:]]
 
 
 def _sign(body: Mapping[str, Any]) -> None:

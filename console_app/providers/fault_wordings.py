@@ -28,7 +28,12 @@ _NO_TOOLS = re.compile(
     r"|(tools?|function)([ _-]?(use|calls?|calling))? (is|are|param\w*) (is |are )?not "
     r"(supported|enabled|allowed|available)|tool[ _]choice requires --enable-auto-tool-choice|requires --jinja"
     r"|(unrecognized|unknown|unsupported|extra|unexpected)[^.]{0,60}['\"` :]tools\b"
-    r"|tools['\"`:]* (is |are )?(extra|not permitted)",
+    r"|tools['\"`:]* (is |are )?(extra|not permitted)"
+    # Results of calls: the messages whose role is "tool".
+    r"|invalid value: ['\"`]tool['\"`]|(unsupported|unexpected|unknown|invalid) (message )?role:? ?\W?tool\b"
+    r"|unknown variant ['\"`]tool['\"`]"
+    r"|\brole:? ?['\"`]?tool['\"`]? (is |are )?(not |un|in)(supported|allowed|valid|known)"
+    r"|only user(,| and) (and )?assistant roles are supported",
     re.IGNORECASE,
 )
 _SPENT = re.compile(
@@ -74,15 +79,43 @@ class Refused(Enum):
     BLANK = auto()  # content that is null, of an answer of nothing but calls
     KEYWORD = auto()  # of the tools' schemas
     SYSTEM = auto()  # a message of the system (Gemma's template, o1-mini)
+    UNTHOUGHT = auto()  # older answers without their reasoning (DeepSeek, Kimi)
+    ORDER = auto()  # of the messages' roles (Mistral, chat templates)
+    STREAM = auto()
 
 
 _PARTS: tuple[tuple[Refused, re.Pattern[str]], ...] = (
+    (
+        Refused.UNTHOUGHT,
+        re.compile(
+            r"(missing|requires?|lacks?|without) .{0,12}reasoning_content"
+            r"|reasoning_content\b.{0,60}(missing|is required|must be (passed|sent|provided|included|returned))",
+            re.IGNORECASE,
+        ),
+    ),
+    (
+        Refused.ORDER,
+        re.compile(
+            r"unexpected role .{1,12} after role|roles? must alternate|invalid_request_message_order", re.IGNORECASE
+        ),
+    ),
+    (
+        Refused.STREAM,
+        re.compile(
+            r"\bstream(ing|ed)?\b(?!\W{0,3}options).{0,40}(not|n't|un) ?(yet |currently )?"
+            r"(support|allowed|enabled|available|permitted)"
+            r"|(cannot|can't|can not|(do|does|is|are)( not|n't)|not (yet )?support) (support |use )?"
+            r"[\w ]{0,30}\bstream(ing)?\b(?!\W{0,3}options)"
+            r"|unsupported[^.]{0,30}['\"`]stream['\"`]|must be verified to stream",
+            re.IGNORECASE,
+        ),
+    ),
     (
         Refused.SYSTEM,
         re.compile(
             r"(system|developer)[ _]?(role|messages?|prompts?|instructions?) (is |are )?not (supported|enabled|allowed)"
             r"|(not|n't) support .{0,12}system['\"`]?( (role|messages?|prompts?|instructions?)| with|$)"
-            r"|role.{0,6}['\"`]system['\"`] (is )?not (supported|allowed)",
+            r"|role.{0,6}['\"`]system['\"`] (is )?not (supported|allowed)|only user and assistant roles are supported",
             re.IGNORECASE,
         ),
     ),

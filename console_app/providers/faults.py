@@ -135,12 +135,17 @@ def _by_status(make: _Maker, status: int, line: str, code: str, headers: Mapping
             return make.error(f"refused the request (HTTP {status}){tail}", "")
 
 
+_FAR = 6 * 86400  # seconds: up to here a weekday and a time of day say when
+
+
 def _back(seconds: float | None) -> str:
     if seconds is None or seconds <= 0:
         return "Try again in a while."
-    at = time.strftime("%H:%M", time.localtime(time.time() + seconds))
+    if seconds > _FAR:
+        return f"Retry in {min(seconds / 86400, 9999):,.0f} days."
+    at = time.strftime("%H:%M" if seconds < 43200 else "%A %H:%M", time.localtime(time.time() + seconds))
     amount = f"{round(seconds)} seconds" if seconds < 120 else f"{round(seconds / 60)} minutes"
-    return f"Retry in {amount}, at {at}."
+    return f"Retry in {amount if seconds < 7200 else f'{round(seconds / 3600)} hours'}, at {at}."
 
 
 # -- the endpoint reported an error inside its stream

@@ -44,6 +44,7 @@ class OpenAIChatProvider(OpenAIWireProvider):
             endpoint=self.endpoint,
             limit_field=limit_field,
             images=self._sees,
+            thoughts=self._conceded.refused.thoughts_wanted,
         )
         known = request.sampling.cache != "off" and forwards_marks(self._where.url, self.model)
         if (known or request.sampling.cache == "on") and "cache_control" not in self._dropped:

@@ -10,7 +10,7 @@ from console_app.domain.messages import AssistantMessage, ToolMessage, UserMessa
 from console_app.domain.ports.provider import ModelRequest
 from console_app.domain.tools import ToolSpec
 from console_app.providers.loose_json import arr, obj
-from console_app.providers.openai_chat_kept import FORMAT, content_of
+from console_app.providers.openai_chat_kept import FORMAT, TEXT_FIELDS, content_of
 from console_app.providers.pictures import Picture, pictures_of
 from console_app.providers.sampling_parameters import parameters
 from console_app.providers.wire_parts import (
@@ -21,6 +21,7 @@ from console_app.providers.wire_parts import (
     wire_name,
 )
 
+NO_THOUGHT = " "  # of an answer that another model wrote, or that had none: Kimi takes an empty one for missing
 OF_RESULTS = "[Fanout: the pictures that the results above name, in their order.]"
 
 
@@ -32,12 +33,15 @@ def chat_body(
     limit_field: str,
     endpoint: str = "",
     images: bool = True,
+    thoughts: bool = False,
 ) -> dict[str, Any]:
     """The JSON body. `limit_field` is what the endpoint calls the token limit; `source` whose reasoning it may get, and
-    `endpoint` whose ids and fields."""
+    `endpoint` whose ids and fields. With `thoughts` every answer goes with reasoning."""
     body: dict[str, Any] = {
         "model": config.model,
-        "messages": chat_messages(request, source, endpoint=endpoint, model=config.model, images=images),
+        "messages": chat_messages(
+            request, source, endpoint=endpoint, model=config.model, images=images, thoughts=thoughts
+        ),
         "stream": True,
         "stream_options": {"include_usage": True},
     }
@@ -73,9 +77,15 @@ def _image(picture: Picture) -> dict[str, Any]:
 
 
 def chat_messages(
-    request: ModelRequest, source: str = "", *, endpoint: str = "", model: str = "", images: bool = True
+    request: ModelRequest,
+    source: str = "",
+    *,
+    endpoint: str = "",
+    model: str = "",
+    images: bool = True,
+    thoughts: bool = False,
 ) -> list[dict[str, Any]]:
-    """System prompt and history; with `images` the pictures of messages too."""
+    """System prompt and history; with `images` the pictures of messages too, with `thoughts` reasoning everywhere."""
     out: list[dict[str, Any]] = []
     ids = call_ids(request.messages, endpoint, model)
     if request.system.strip():
@@ -91,7 +101,7 @@ def chat_messages(
                 out.append({"role": "user", "content": _content(message, pictures, of_results)})
                 of_results = []
             case AssistantMessage():
-                if assistant := _assistant(message, source, endpoint, ids):
+                if assistant := _assistant(message, source, endpoint, ids, thoughts=thoughts):
                     out.append(assistant)
             case ToolMessage():
                 out.append(
@@ -107,7 +117,9 @@ def chat_messages(
     return out
 
 
-def _assistant(message: AssistantMessage, source: str, endpoint: str, ids: Callable[[str], str]) -> dict[str, Any]:
+def _assistant(
+    message: AssistantMessage, source: str, endpoint: str, ids: Callable[[str], str], *, thoughts: bool
+) -> dict[str, Any]:
     """None of it when it says nothing; `content` is null beside calls, as the API writes it itself."""
     if not message.content and not message.tool_calls:
         return {}
@@ -128,10 +140,13 @@ def _assistant(message: AssistantMessage, source: str, endpoint: str, ids: Calla
             }
             for call in message.tool_calls
         ]
-        # Endpoints that want their reasoning back want it with the calls that came of it (DeepSeek, Kimi, OpenRouter).
+    # Endpoints that want their reasoning back want it with the calls that came of it (DeepSeek, Kimi, OpenRouter).
+    if message.tool_calls or thoughts:
         for block in reasoning_blocks(message, FORMAT, source):
             if field := block.data.get("field"):
                 out[field] = block.data.get("value", block.text)
+    if thoughts:
+        out[TEXT_FIELDS[0]] = out.get(TEXT_FIELDS[0]) or NO_THOUGHT
     return out
 
 

@@ -26,6 +26,7 @@ from console_app.domain.transcript_parts import CallView, StepView, TurnView
 from console_app.sessions.trace_events import as_trace
 
 FORMATS = ("md", "html", "jsonl", "trace")
+MOVING = ("svg", "cast")  # of a session as it plays: recordings, which the command line makes
 
 
 class ExportError(FanoutError):
@@ -38,6 +39,18 @@ class ImportFailed(FanoutError):
     """A file that is no session of ours."""
 
     title = "Import"
+
+
+def form_of(name: str) -> str:
+    """Which of FORMATS and MOVING a file called `name` is; "" for another."""
+    ending = "trace" if name.lower().endswith(".trace.json") else Path(name).suffix.lower().removeprefix(".")
+    return ending if ending in FORMATS + MOVING else ""
+
+
+def form_and_path(words: str) -> tuple[str, str]:
+    """What was typed as [FORM] [PATH]: what a path ends in says the form too."""
+    form, _, path = words.strip().partition(" ")
+    return (form, path.strip()) if form in FORMATS + MOVING else (form_of(words.strip()), words.strip())
 
 
 def export(events: Sequence[ev.Event], form: str, title: str, redactor: Redactor | None = None) -> str:

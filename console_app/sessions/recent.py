@@ -5,12 +5,15 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 
+# What bears a time of tomorrow or later was written while the clock was wrong: anything else is newer. The number is
+# the day before 1970 as SQLite counts days; its own `unixepoch` is not in all that are in use.
+NEWEST_FIRST = "updated_at > (julianday('now') - 2440586.5) * 86400, updated_at DESC"
 SHORT_ID = 8  # letters of an id: enough to tell sessions apart, and to name one by
 
 
 def recent_sessions(db: sqlite3.Connection, limit: int) -> Iterator[tuple[str, str]]:
     """Short id and title, the newest first. Raises sqlite3.Error."""
-    for row in db.execute("SELECT id, title FROM sessions ORDER BY updated_at DESC LIMIT ?", (limit,)):
+    for row in db.execute(f"SELECT id, title FROM sessions ORDER BY {NEWEST_FIRST} LIMIT ?", (limit,)):
         yield str(row[0])[:SHORT_ID], str(row[1])
 
 

@@ -5,6 +5,7 @@ Each runs inside the transaction of its caller (`database`), so that what belong
 
 from __future__ import annotations
 
+import math
 import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from typing import Annotated
 from pydantic import Field, TypeAdapter
 
 from console_app.domain import events as ev
+from console_app.sessions.recent import NEWEST_FIRST
 
 TITLE_LENGTH = 80
 # Only what people look for is indexed, and of a long result or argument only its beginning.
@@ -56,7 +58,7 @@ class Hit:
 def newest(db: sqlite3.Connection, limit: int, folder: str | None = None) -> list[SessionInfo]:
     """The newest sessions first, of one working folder if it is given."""
     where = "turns > 0" if folder is None else "turns > 0 AND folder = ?"
-    query = f"SELECT {_COLUMNS} FROM sessions WHERE {where} ORDER BY updated_at DESC, rowid DESC LIMIT ?"
+    query = f"SELECT {_COLUMNS} FROM sessions WHERE {where} ORDER BY {NEWEST_FIRST}, rowid DESC LIMIT ?"
     values = (limit,) if folder is None else (folder, limit)
     return [SessionInfo(*row) for row in db.execute(query, values)]
 
@@ -76,7 +78,7 @@ def titled(db: sqlite3.Connection, words: str, limit: int) -> list[SessionInfo]:
     """Sessions with all of `words` in their title, the newest first."""
     wanted = words.split()
     where = "".join(" AND instr(lower(title), lower(?))" for _ in wanted)
-    query = f"SELECT {_COLUMNS} FROM sessions WHERE turns > 0{where} ORDER BY updated_at DESC, rowid DESC LIMIT ?"
+    query = f"SELECT {_COLUMNS} FROM sessions WHERE turns > 0{where} ORDER BY {NEWEST_FIRST}, rowid DESC LIMIT ?"
     return [SessionInfo(*row) for row in db.execute(query, (*wanted, limit))]
 
 
@@ -232,10 +234,8 @@ def _follow(db: sqlite3.Connection, event: ev.Event, whole: bool) -> None:
             )
         case ev.TurnStarted():
             title = " ".join(event.prompt.split())[:TITLE_LENGTH]
-            db.execute(
-                "UPDATE sessions SET turns = turns + 1, updated_at = max(updated_at, ?) WHERE id = ?",
-                (event.at, event.session_id),
-            )
+            db.execute("UPDATE sessions SET turns = turns + 1 WHERE id = ?", (event.session_id,))
+            _updated(db, event, whole)
             db.execute("UPDATE sessions SET title = ? WHERE id = ? AND title = ''", (title, event.session_id))
         case ev.MessageAdded():
             if event.role == "assistant" and not whole:
@@ -250,9 +250,19 @@ def _follow(db: sqlite3.Connection, event: ev.Event, whole: bool) -> None:
         case ev.TurnFinished():
             if not whole:
                 _settle_drafts(db, event.session_id)
-            db.execute("UPDATE sessions SET updated_at = max(updated_at, ?) WHERE id = ?", (event.at, event.session_id))
+            _updated(db, event, whole)
         case _:
             pass
+
+
+def _updated(db: sqlite3.Connection, event: ev.Event, whole: bool) -> None:
+    """The newest time counts; while it is written, none that is more than a day ahead: that clock was wrong."""
+    ahead = math.inf if whole else 86400
+    db.execute(
+        "UPDATE sessions SET updated_at = CASE WHEN updated_at > ?1 + ?2 THEN ?1 ELSE max(updated_at, ?1) END "
+        "WHERE id = ?3",
+        (event.at, ahead, event.session_id),
+    )
 
 
 def _indexed_arguments(event: ev.MessageAdded) -> Iterable[str]:

@@ -22,13 +22,13 @@ from console_app.web.pages import BrowserPages
 from console_app.web.terminal_process import Size, TerminalProcess
 
 LARGEST_MESSAGE: Final = 1 << 20  # bytes from a page
-ALIVE: Final = 10.0  # seconds between two signs of life asked of a page, and for its answer
 STOPPING: Final = 2  # seconds for answers under way when the server ends
 
 
 @dataclass(frozen=True, slots=True)
 class ServeOptions:
-    """What `fanout serve` was asked for. `token` None: a link that works once; `keep` in seconds."""
+    """What `fanout serve` was asked for. `token` None: a link that works once; `keep` in seconds, as `alive`, which lie
+    between two signs of life asked of a page, and before its answer."""
 
     host: str
     port: int
@@ -39,6 +39,7 @@ class ServeOptions:
     arguments: Sequence[str]
     environ: Mapping[str, str]
     cwd: Path
+    alive: float = 10.0
 
 
 def starter(options: ServeOptions) -> Starts:
@@ -93,8 +94,8 @@ class WebServer:
                 BrowserPages(self.door, addresses, self.consoles).app(),
                 ws="websockets-sansio",
                 ws_max_size=LARGEST_MESSAGE,
-                ws_ping_interval=ALIVE,
-                ws_ping_timeout=ALIVE,
+                ws_ping_interval=options.alive,
+                ws_ping_timeout=options.alive,
                 lifespan="off",
                 log_config=None,
                 access_log=False,

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import sqlite3
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -223,6 +226,34 @@ async def test_a_prompt_sent_while_turns_are_undone_comes_behind_that(tmp_path: 
         consistent(here.conversation, here.screen)
 
 
+CHANGES: dict[str, Callable[[Sessions], Coroutine[Any, Any, None]]] = {
+    "undone": Sessions.undo,
+    "taken back": partial(Sessions.rewind_to, words="one"),
+    "copied": partial(Sessions.fork, turn="1"),
+    "opened": partial(Sessions.resume, prefix=""),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+async def test_what_is_asked_as_a_turn_tells_its_end_waits_for_what_closes_behind_it(
+    tmp_path: Path, change: str
+) -> None:
+    async with console(tmp_path) as here:
+        closing = here.model.slow_close = asyncio.Event()
+        asked: list[asyncio.Task[None]] = []
+
+        def told(event: ev.Event) -> None:
+            if isinstance(event, ev.TurnFinished):
+                asked.append(asyncio.create_task(CHANGES[change](here.sessions)))
+                asyncio.get_running_loop().call_later(0, closing.set)
+
+        here.screen.react = told
+        await here.say("one")
+        await asked[0]
+        assert BUSY not in here.screen.toasts
+        assert here.prompts == ([] if change in ("undone", "taken back") else ["one"])
+
+
 async def test_a_copy_up_to_a_turn_or_a_message_that_you_pick(tmp_path: Path) -> None:
     async with console(tmp_path) as here:
         await here.sessions.fork()
@@ -258,17 +289,26 @@ async def test_a_session_is_renamed_exported_and_deleted(tmp_path: Path) -> None
         here.screen.answers += ["md", None]
         await here.sessions.export()
         await here.sessions.export()
-        await here.sessions.export("jsonl", "kept.jsonl")
-        await here.sessions.export("jsonl", "kept.jsonl")
+        await here.sessions.export("jsonl kept.jsonl")
+        await here.sessions.export("kept.jsonl")
+        await here.sessions.export("calls.trace.json")
         await here.sessions.export("pdf")
-        await here.sessions.export("md", "~nobody-is-called-so/x.md")
-        await here.sessions.export("md", "no/such/folder/x.md")
-        assert sorted(path.name for path in tmp_path.iterdir() if path.suffix in {".md", ".jsonl"}) == [
+        await here.sessions.export("talk.json")
+        await here.sessions.export("svg talk.svg")
+        await here.sessions.export("talk.svg")
+        await here.sessions.export("~nobody-is-called-so/x.md")
+        await here.sessions.export("md no/such/folder/x.md")
+        assert sorted(path.name for path in tmp_path.iterdir() if ".db" not in path.name and path.is_file()) == [
+            "calls.trace.json",
             f"fanout-{first[:8]}.md",
             "kept-2.jsonl",
             "kept.jsonl",
         ]
-        assert "as pdf" in here.screen.toasts[-3]
+        assert "traceEvents" in json.loads((tmp_path / "calls.trace.json").read_text())
+        assert "as pdf" in here.screen.toasts[-6]
+        assert "as talk.json" in here.screen.toasts[-5]
+        makes = f"The shell makes that: fanout sessions export {first[:8]} -o talk.svg"
+        assert here.screen.toasts[-4:-2] == [makes, makes]
         here.screen.answers.append("delete")
         with pytest.raises(SessionInUse):
             await here.sessions.delete(info)

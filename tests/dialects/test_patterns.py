@@ -8,7 +8,7 @@ import sys
 from hypothesis import given
 from hypothesis import strategies as st
 
-from console_app.dialects.openers import KIND_OF, LABELS, openers
+from console_app.dialects.openers import HELD, KIND_OF, LABELS, LEAD, PLAIN, TOKEN
 
 COUNTED = """
 import re
@@ -25,7 +25,7 @@ def counted(pattern, flags=0):
 re.compile = counted
 import console_app.dialects.scanner
 at_import = len(compiled)
-console_app.dialects.scanner.prepare()
+console_app.dialects.patterns.prepare()
 print(at_import, len(compiled))
 """
 
@@ -42,9 +42,9 @@ PARTS = [*KIND_OF, *LABELS, *"{}[]<>`~ \n\"'/|:(_a1", "read_file", '"name"', "fu
 
 @given(text=st.lists(st.sampled_from(PARTS), max_size=8).map("".join), cut=st.integers(0, 12))
 def test_where_something_opens_or_may_open_the_quick_search_stops(text: str, cut: int) -> None:
-    text, patterns = text[: len(text) - cut], openers()
+    text = text[: len(text) - cut]
     for at in range(len(text)):
-        if patterns.token.match(text, at):
-            assert patterns.lead.match(text, at), text[at:]
-        if patterns.token.match(text, at) or patterns.held.match(text, at):
-            assert patterns.plain.match(text, at), text[at:]
+        if TOKEN.match(text, at):
+            assert LEAD.match(text, at), text[at:]
+        if TOKEN.match(text, at) or HELD.match(text, at):
+            assert PLAIN.match(text, at), text[at:]

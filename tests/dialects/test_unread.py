@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from console_app.dialects.unread import IS_CODE, MISSPELT, NO_SUCH, seeming_call
+from console_app.dialects.mentions import IS_CODE, MISSPELT, NO_SUCH, seeming_call
 
 TOOLS = ["python", "run", "search", "get", "files_read_file", "readFile"]
 ORDINARY = [
@@ -37,4 +37,4 @@ def test_settings_and_lists_with_the_name_of_a_tool_are_no_call(text: str) -> No
 def test_a_call_of_a_tool_with_such_a_name_is_told_of(text: str, name: str, why: str) -> None:
     found = seeming_call(text, TOOLS)
     assert found is not None
-    assert (found[0], found[2]) == (name, why)
+    assert (found.name, found.why) == (name, why)

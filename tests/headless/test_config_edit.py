@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -107,3 +108,39 @@ def test_a_file_that_is_broken_can_be_edited(tmp_path: Path) -> None:
     done = fanout(tmp_path, "edit", EDITOR=str(editor))
     assert done.returncode == 2
     assert 'Did you mean "max_steps"?' in done.stderr
+
+
+def test_what_is_wrong_in_another_file_keeps_nobody_from_setting(tmp_path: Path) -> None:
+    project = tmp_path / ".fanout" / "config.toml"
+    project.parent.mkdir()
+    project.write_text("max_steps = = 3\n")
+    done = fanout(tmp_path, "set", "max_parallel", "3")
+    assert (done.returncode, done.stdout) == (0, f"max_parallel is set in {tmp_path / 'home' / 'config.toml'}\n")
+    assert f"{project}:1:13: invalid value" in done.stderr
+    assert "`fanout config edit --project` opens it." in done.stderr
+    assert fanout(tmp_path, "unset", "max_parallel").returncode == 0
+    assert fanout(tmp_path, "set", "max_steps", "3", "--project").returncode == 2
+
+
+def test_a_file_whose_settings_are_wrong_is_mended_one_by_one(tmp_path: Path) -> None:
+    file = tmp_path / "home" / "config.toml"
+    file.parent.mkdir()
+    file.write_text('max_steps = "many"\nmax_stepps = 3\n[limmits]\nfiles = 2\n')
+    assert "max_steps takes a whole number" in fanout(tmp_path, "set", "max_parallel", "3").stderr
+    assert 'unknown key "max_stepps"' in fanout(tmp_path, "set", "max_steps", "4").stderr
+    assert 'unknown key "limmits"' in fanout(tmp_path, "unset", "max_stepps").stderr
+    done = fanout(tmp_path, "unset", "limmits")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert tomllib.loads(file.read_text()) == {"max_steps": 4, "max_parallel": 3}
+    assert fanout(tmp_path, "unset", "limmits").returncode == 2
+
+
+def test_a_file_that_is_no_toml_says_what_opens_it(tmp_path: Path) -> None:
+    file = tmp_path / "home" / "config.toml"
+    file.parent.mkdir()
+    file.write_text("[ui\n")
+    for words in (("set", "max_steps", "3"), ("unset", "max_steps"), ("get", "max_steps")):
+        done = fanout(tmp_path, *words)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert f"{file}:1:4: " in done.stderr
+        assert "`fanout config edit` opens it." in done.stderr

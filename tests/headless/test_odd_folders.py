@@ -71,3 +71,10 @@ def test_a_folder_that_is_gone_is_said_in_one_line(fanout: Inside, tmp_path: Pat
     line = "fanout: the working folder is not there any more. Go to another, or name one: -C DIR.\n"
     assert (done.code, done.err) == (2, line)
     assert there.code == 0
+
+
+def test_a_home_that_can_not_be_is_named(fanout: Inside, tmp_path: Path) -> None:
+    (tmp_path / "plain").write_text("no folder")
+    home = str(tmp_path / "plain" / "home")  # which the bundled servers are given in their environment
+    done = fanout.run("run", "--mcp", "calculator", "-m", "offline/rehearsal", "hello", env={"FANOUT_HOME": home})
+    assert f"Sessions: {home}/data/sessions.db: Not a directory" in done.err

@@ -98,6 +98,8 @@ def test_sessions_are_renamed_forked_moved_and_deleted(fanout: Inside) -> None:
     again = fanout.run("sessions", "import", "out.jsonl").out.strip()
     assert fanout.run("sessions", "show", again).out == fanout.run("sessions", "show", first).out
     assert "# A better name" in fanout.run("sessions", "export", first).out
+    assert fanout.run("sessions", "export", first, "-o", "calls.trace.json").code == 0
+    assert "traceEvents" in json.loads((fanout.cwd / "calls.trace.json").read_text())
     assert "<!doctype html>" in fanout.run("sessions", "export", first, "--format", "html").out
     asked = fanout.run("sessions", "delete", copy)
     assert (asked.code, "--yes" in asked.err) == (2, True)

@@ -49,6 +49,8 @@ async def test_a_command_of_the_project_that_waits_for_trust_says_so(tmp_path: P
     async with opened(tmp_path, WrittenModel(say("Hello.")), custom_commands=commands) as shown:
         shown.type("/theirs")
         await shown.see("/theirs is a command of this project that waits for your trust: /trust shows it, and asks.")
+        shown.type("/reload")
+        await shown.see("Your own commands: 0 read, 1 waits for your trust.")
 
 
 @dataclass

@@ -28,6 +28,7 @@ async def test_a_model_of_this_machine_by_number(tmp_path: Path) -> None:
             shown.type("1")
             await shown.see("Which model?")
             await shown.see("llama3.2:latest")
+            await shown.see("Type a number", times=2)
             shown.type("1")
             await shown.see("It answered in")
             await shown.see("answers from the next turn on")
@@ -44,11 +45,13 @@ async def test_an_address_that_wants_a_key_asks_for_it_until_it_is_taken(tmp_pat
             await shown.see("not shown while you type", times=2)
             shown.type(KEY)
             await shown.see("Which model?")
+            await shown.see("Type a number")
             shown.type("1")
             await shown.see("answers from the next turn on")
             assert KEY not in shown.text
             shown.type("/connect")
             await shown.see("Connect a model")
+            await shown.see("Type a number", times=2)
             shown.type(".", "/status")
             await shown.see("Nothing runs")
 

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 from console_app.domain.approvals import ApprovalMode
+from console_app.domain.ports.provider import Chunk, ModelRequest
 from console_app.engine.approval_gate import ApprovalGate
 from console_app.headless.output import OutputStreams
 from console_app.line_console.commands import all_commands
 from console_app.line_console.console import LineConsole
 from console_app.line_console.typed_lines import TypedLines
 from tests.patience import PATIENCE
-from tests.tui.parts import Tools, WrittenModel, calls, echo, services
+from tests.tui.parts import Tools, WrittenModel, calls, echo, say, services
 
 
 class Shown:
@@ -99,3 +100,23 @@ async def test_a_line_typed_before_a_question_is_given_back(tmp_path: Path) -> N
         assert "Policy: " not in shown.text
         shown.type("3")
         await shown.see("Policy: single")
+
+
+class SlowToClose(WrittenModel):
+    """Its connection closes behind the whole answer, in its own time."""
+
+    @asynccontextmanager
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[AsyncIterator[Chunk]]:
+        async with super().stream(request) as chunks:
+            yield chunks
+            await asyncio.Event().wait()
+
+
+async def test_a_command_behind_the_word_that_a_turn_is_done_finds_it_so(tmp_path: Path) -> None:
+    async with opened(tmp_path, SlowToClose(say("Hello."), say("Hello again."))) as shown:
+        for number, asked in enumerate(("go", "go on"), 1):
+            shown.type(asked)
+            await shown.see("\nDone", times=number)
+            shown.type("/undo")
+            await shown.see("The last turn is undone", times=number)
+    assert "is running" not in shown.text

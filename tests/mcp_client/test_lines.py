@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from console_app.mcp_client.lines import ENDLESS, OVERSIZED_EXCERPT, LineSplitter, Oversized, find_id
+from console_app.mcp_client.lines import ENDLESS, LARGEST_LINE, OVERSIZED_EXCERPT, LineSplitter, Oversized, find_id
+from console_app.mcp_client.spread_lines import SpreadLines
 
 
 @given(st.lists(st.binary(max_size=30).map(lambda line: line.replace(b"\n", b""))), st.integers(1, 7))
@@ -15,6 +19,36 @@ def test_lines_come_out_whole_however_they_were_cut(lines: list[bytes], size: in
     splitter = LineSplitter()
     found = [line for at in range(0, len(data), size) for line in splitter.feed(data[at : at + size])]
     assert found == lines
+
+
+TEXTS = st.text(st.characters(codec="utf-8"))
+VALUES = st.recursive(
+    st.none() | st.integers() | TEXTS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
+)
+LOGGED = st.sampled_from(["", "Listening: {", "[info] a,", '"', "}", "]", "{ port: 3000 }", "Call [", "{port: 1,"])
+
+
+@given(st.lists(st.tuples(VALUES, st.none() | st.integers(0, 4), st.booleans(), LOGGED), max_size=4))
+def test_messages_spread_over_lines_come_out_whole_among_others_and_what_is_logged(
+    written: list[tuple[Any, int | None, bool, str]],
+) -> None:
+    spread, found, messages = SpreadLines(), list[bytes](), list[Any]()
+    for number, (value, indent, escaped, logged) in enumerate(written):
+        message: Any = {"jsonrpc": "2.0", "id": number, "result": {"value": value}}
+        messages.append(message)
+        for line in [logged, *json.dumps(message, indent=indent, ensure_ascii=escaped).split("\n")]:
+            found += spread.take(line.encode())
+    read = [json.loads(line) for line in found if b'"jsonrpc"' in line]
+    assert read == messages
+
+
+def test_a_message_that_never_ends_is_let_go_at_the_limit_and_at_half_a_string() -> None:
+    lines = [b"{", b'  "jsonrpc": "2.0",', b'  "result": "half of a']
+    spread = SpreadLines()
+    assert [each for line in lines for each in spread.take(line)] == lines
+    spread, many = SpreadLines(), [b"{", *[b" " * 2**20] * (LARGEST_LINE // 2**20), b"x"]
+    assert [each for line in many for each in spread.take(line)] == many
 
 
 def test_a_line_over_the_limit_is_told_once_while_it_arrives_and_once_at_its_end() -> None:

@@ -15,6 +15,7 @@ import pytest
 
 from tests.mcp_client.conftest import FIXTURES, Bench, StartHub, faulty
 from tests.patience import until_so
+from tests.program.process import children
 
 CONSOLE = """
 import asyncio, sys
@@ -79,9 +80,9 @@ async def test_servers_and_their_children_go_when_the_console_is_killed(tmp_path
 
 async def test_a_polite_server_ends_with_the_hub(start_hub: StartHub) -> None:
     bench = await start_hub(faulty("plain"))
-    children = [process for process in psutil.Process().children() if "faulty_server.py" in " ".join(process.cmdline())]
+    (server,) = children("faulty_server.py")
     await bench.hub.close()
-    assert [process for process in children if process.is_running() and process.status() != psutil.STATUS_ZOMBIE] == []
+    assert server not in children("faulty_server.py")
 
 
 async def _crash(bench: Bench, pids: list[int]) -> None:

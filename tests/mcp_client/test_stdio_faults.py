@@ -122,6 +122,17 @@ async def test_answers_that_come_as_one_batch_reach_their_calls(start_hub: Start
     assert (first.content, second.content) == ("answer to 1", "answer to 2")
 
 
+@pytest.mark.parametrize("indent", [0, 2, "\t"])
+@pytest.mark.parametrize("begun", [False, True])
+async def test_an_answer_that_is_spread_over_several_lines_is_read(
+    start_hub: StartHub, tmp_path: Path, indent: int | str, begun: bool
+) -> None:
+    bench = await start_hub(faulty("spread"))
+    for _ in range(2):
+        assert (await bench.call("work", indent=indent, begun=begun)).content == f"}} said over {indent} ["
+    assert (tmp_path / "logs" / "odd.log").read_text().count("are joined") == 1
+
+
 async def test_an_answer_that_is_the_servers_last_and_ends_without_a_line_break_is_read(start_hub: StartHub) -> None:
     bench = await start_hub(faulty("last-words"))
     assert (await bench.call("work")).content == "said at the end"

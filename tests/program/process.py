@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 from tests.patience import PATIENCE
 
 ROOT = Path(__file__).parents[2]
@@ -84,6 +86,18 @@ class Fanout:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
         return path
+
+
+def children(words: str) -> list[psutil.Process]:
+    """Those of this process whose command line has `words`; one that is ending just now has none any more."""
+
+    def is_meant(process: psutil.Process) -> bool:
+        try:
+            return words in " ".join(process.cmdline()) and process.status() != psutil.STATUS_ZOMBIE
+        except psutil.NoSuchProcess:
+            return False
+
+    return list(filter(is_meant, psutil.Process().children()))
 
 
 def types(events: Sequence[Mapping[str, Any]]) -> list[str]:

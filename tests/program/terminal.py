@@ -45,6 +45,7 @@ KEYS = {
     "pageup": "\x1b[5~",
     "pagedown": "\x1b[6~",
     "f1": "\x1bOP",
+    "f4": "\x1bOS",
 } | {f"ctrl+{chr(c)}": chr(c & 0x1F) for c in range(ord("a"), ord("z") + 1)}
 
 BACKGROUND = re.compile(rb"\x1b\]11;\?\x1b\\")
@@ -290,7 +291,7 @@ class Terminal:
     def hang_up(self) -> None:
         """The window is closed: the program's terminal is gone."""
         self._closing.set()
-        self._reader.join(2)
+        self._reader.join(PATIENCE)
         os.close(self._slave)
         os.close(self._master)
         self._hung_up = True
@@ -298,7 +299,7 @@ class Terminal:
     def stop_reading(self) -> None:
         """The terminal takes no more bytes, as a frozen connection."""
         self._closing.set()
-        self._reader.join(2)
+        self._reader.join(PATIENCE)
 
     def close(self) -> None:
         """Ends the program, by its id, if it still runs."""
@@ -308,9 +309,9 @@ class Terminal:
                 self.process.wait(5)
             except subprocess.TimeoutExpired:
                 self.process.kill()
-                self.process.wait(5)
+                self.process.wait(PATIENCE)
         self._closing.set()
-        self._reader.join(2)
+        self._reader.join(PATIENCE)
         if not self._hung_up:
             os.close(self._master)
             os.close(self._slave)

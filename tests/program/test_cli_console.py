@@ -84,7 +84,7 @@ def test_an_untrusted_project_is_told_on_the_screen(console: Open, fanout: Fanou
 @pytest.mark.parametrize("term", ["dumb", ""])
 def test_a_terminal_that_can_not_be_drawn_on_is_told(console: Open, term: str) -> None:
     with console(term=term) as terminal:
-        terminal.expect(r"the console can't draw on this terminal \(TERM=.*\)\. Use: fanout run PROMPT\.")
+        terminal.expect(r"the console can't draw on this terminal \(TERM=.*\)\. As lines: fanout --screen-reader\.")
         assert terminal.wait_exit() == 2
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.program.lines import OVER, PICK, ended, typed
 from tests.program.process import Fanout
 from tests.program.terminal import Terminal
 
@@ -52,38 +53,20 @@ def test_calls_are_approved_and_denied_by_number_and_nothing_is_drawn(
 ) -> None:
     with console({"text": "one"}, {"text": "two"}) as terminal:
         terminal.expect("Fanout, as lines")
-        terminal.type("go\n")
-        terminal.expect("^I look.$")
-        terminal.expect("Call 1 needs approval: spy.do")
-        terminal.expect("Call 2 needs approval: spy.do")
-        terminal.type("/approve 9\n")
-        terminal.expect("there is no call 9")
-        terminal.type("/deny 1 not that one\n")
-        terminal.expect("Call 1 is denied by you")
-        terminal.type("/approve 2\n")
-        terminal.expect("Call 2, spy.do, done")
-        terminal.expect("^All decided.$")
-        terminal.expect("^Done.")
-        terminal.type("/calls\n")
-        terminal.expect(r"1\. spy.do, denied")
-        terminal.type("/find decided\n")
-        terminal.expect("Turn 1, Answer: All decided")
-        terminal.type("/policy\n")
-        terminal.expect("Type a number")
-        terminal.type("2\n")
-        terminal.expect("Policy: sequential")
-        terminal.type("/nothing\n")
-        terminal.expect("no command /nothing")
-        terminal.type("/sessions\n")
-        terminal.expect("^Sessions")
-        terminal.type("1\n")
-        terminal.expect("What with it")
-        terminal.type("resume\n")
-        terminal.expect("A session of 1 turn is open")
-        terminal.type("/quit\n")
-        assert terminal.wait_exit() == 0
+        typed(terminal, "go", "^I look.$", "Call 1 needs approval: spy.do", "Call 2 needs approval: spy.do")
+        typed(terminal, "/approve 9", "there is no call 9")
+        typed(terminal, "/deny 1 not that one", "Call 1 is denied by you")
+        typed(terminal, "/approve 2", "Call 2, spy.do, done", "^All decided.$", OVER)
+        typed(terminal, "/calls", r"1\. spy.do, denied")
+        typed(terminal, "/find decided", "Turn 1, Answer: All decided")
+        typed(terminal, "/policy", PICK)
+        typed(terminal, "2", "Policy: sequential")
+        typed(terminal, "/nothing", "no command /nothing")
+        typed(terminal, "/sessions", "^Sessions", PICK)
+        typed(terminal, "1", "What with it", PICK)
+        typed(terminal, "resume", "A session of 1 turn is open")
+        ended(terminal)
         assert b"\x1b" not in terminal.raw
-        assert terminal.left_changed() == []
     assert ran(tmp_path) == [{"text": "two"}]
 
 
@@ -92,8 +75,7 @@ def test_ctrl_c_stops_the_turn_and_then_leaves(console: Callable[..., Terminal],
     (tmp_path / "home" / "config.toml").write_text("[ui]\nscreen_reader = true\n")
     with console({"text": "one"}, flag=False) as terminal:
         terminal.expect("Fanout, as lines")
-        terminal.type("go\n")
-        terminal.expect("Call 1 needs approval")
+        typed(terminal, "go", "Call 1 needs approval")
         terminal.press("ctrl+c")
         terminal.expect("^Stopped")
         terminal.signal(signal.SIGTERM)
@@ -104,21 +86,16 @@ def test_ctrl_c_stops_the_turn_and_then_leaves(console: Callable[..., Terminal],
 def test_what_was_typed_before_a_question_does_not_decide_it(console: Callable[..., Terminal], tmp_path: Path) -> None:
     with console({"text": "one"}) as terminal:
         terminal.expect("Fanout, as lines")
-        terminal.type("go\n")
-        terminal.expect("Call 1 needs approval")
+        typed(terminal, "go", "Call 1 needs approval")
         terminal.type("/approve\nall\n")  # in one go: before the list is there
         terminal.expect("Yours again, not sent: all")
         terminal.type(".\n/calls\n")
         terminal.expect(r"1\. spy.do, needs approval")
         assert ran(tmp_path) == []
-        terminal.type("/approve\n")
-        terminal.expect("^Which.*(?s:.*)^Which")
-        again = terminal.expect("Call 1 needs approval, .*spy.do: text one")
-        assert again.count("/approve 1, /deny 1") == 1, "a call is said whole once"
-        terminal.type("all\n")
-        assert "after 0.0 s" not in terminal.expect("^All decided.$")
-        terminal.type("/quit\n")
-        assert terminal.wait_exit() == 0
+        again = typed(terminal, "/approve", "^Call 1 needs approval, .*spy.do: text one", "^Which")
+        assert "/approve 1, /deny 1" not in again, "a call is said whole once"
+        assert "after 0.0 s" not in typed(terminal, "all", "^All decided.$", OVER)
+        ended(terminal)
     assert ran(tmp_path) == [{"text": "one"}]
 
 
@@ -169,18 +146,14 @@ def equipped(tmp_path: Path) -> Callable[[], Terminal]:
 def test_a_day_by_typing(equipped: Callable[[], Terminal], tmp_path: Path) -> None:
     with equipped() as terminal:
         terminal.expect("/quit is a command of Fanout")
-        terminal.type("/help\n")
-        terminal.expect("/greet: Greets somebody")
+        typed(terminal, "/help", "/greet: Greets somebody")
         decide(terminal)
         while_it_runs(terminal)
         questions(terminal)
         settings(terminal)
-        terminal.type("/greet Ada\n")
-        terminal.expect("^I am the offline rehearsal model(?s:.*)^Done")
-        terminal.type("/read\n")
-        terminal.expect("You: Say hello to Ada.")
-        terminal.type("/quit\n")
-        assert terminal.wait_exit() == 0
+        typed(terminal, "/greet Ada", "^I am the offline rehearsal model", OVER)
+        typed(terminal, "/read", "You: Say hello to Ada.")
+        ended(terminal)
         assert b"\x1b" not in terminal.raw
     log = [json.loads(line)["text"] for line in (tmp_path / "calls.log").read_text().splitlines()]
     assert log == ["two", "other", "two", "long", "longer"]
@@ -192,97 +165,62 @@ def decide(terminal: Terminal) -> None:
     terminal.type("go\n")
     for number in (1, 2, 3):
         terminal.expect(f"Call {number} needs approval")
-    terminal.type("/deny 1 not that one\n")
-    terminal.expect("Call 1 is denied by you")
-    terminal.type("/approve 2\n")
-    terminal.expect("Call 2, lab.do, done")
-    terminal.type("/edit 3\n")
-    terminal.expect("1 of 1: text")
-    terminal.type("other\n")
-    terminal.expect("Call 3, lab.do, done.*did other")
-    terminal.expect("^First done.$(?s:.*)^Done")
-    terminal.type("/show 1\n")
-    terminal.expect("not that one")
-    terminal.type("/retry 2\n")
-    terminal.expect("Call 2 needs approval.*it ran already")
-    terminal.type("/approve 2\n")
-    terminal.expect("Call 2, lab.do, done(?s:.*)Call 2 runs again, attempt 2(?s:.*)Call 2, lab.do, done")
+    typed(terminal, "/deny 1 not that one", "Call 1 is denied by you")
+    typed(terminal, "/approve 2", "Call 2, lab.do, done")
+    typed(terminal, "/edit 3", "1 of 1: text")
+    typed(terminal, "other", "Call 3, lab.do, done.*did other", "^First done.$", OVER)
+    typed(terminal, "/show 1", "not that one")
+    typed(terminal, "/retry 2", "Call 2 needs approval.*it ran already")
+    typed(terminal, "/approve 2", "Call 2 runs again, attempt 2", "Call 2, lab.do, done")
 
 
 def while_it_runs(terminal: Terminal) -> None:
     """Steer, cancel by number, stop."""
-    terminal.type("again\n")
-    terminal.expect("Call 4 needs approval")
-    terminal.type("/approve 4\n")
-    terminal.expect("Call 4 runs")
+    typed(terminal, "again", "Call 4 needs approval")
+    typed(terminal, "/approve 4", "Call 4 runs")
     terminal.type("/steer and hurry\n/cancel 4\n")
     terminal.expect("Call 4, lab.hold, cancelled")
-    terminal.expect("^Hurried.$(?s:.*)^Done")
-    terminal.type("/read\n")
-    terminal.expect("You, while it ran: and hurry")
-    terminal.type("once more\n")
-    terminal.expect("Call 5 needs approval")
-    terminal.type("/approve 5\n")
-    terminal.expect("Call 5 runs")
-    terminal.type("/stop\n")
-    terminal.expect("^Stopped")
+    terminal.expect(f"^Hurried.$(?s:.*){OVER}")
+    typed(terminal, "/read", "You, while it ran: and hurry")
+    typed(terminal, "once more", "Call 5 needs approval")
+    typed(terminal, "/approve 5", "Call 5 runs")
+    typed(terminal, "/stop", "^Stopped")
 
 
 def questions(terminal: Terminal) -> None:
     """What a server asks: a form, value by value."""
-    terminal.type("ask me\n")
-    terminal.expect("Call 6 needs approval")
-    terminal.type("/approve 6\n")
-    terminal.expect("asks: Who are you")
+    typed(terminal, "ask me", "Call 6 needs approval")
+    typed(terminal, "/approve 6", "asks: Who are you")
     terminal.type("/answer\n")
     for place, value in ((1, "Grace"), (2, "12\n"), (2, "21"), (3, "1")):
         terminal.expect(f"{place} of 3: " if value != "21" else "Again:")
         terminal.type(f"{value.strip()}\n")
     terminal.expect("Grace")
-    terminal.expect("^Answered.$(?s:.*)^Done")
+    terminal.expect(f"^Answered.$(?s:.*){OVER}")
 
 
 def settings(terminal: Terminal) -> None:
     """Sessions, servers, models, settings, plan mode."""
-    terminal.type("/rename A day\n")
-    terminal.expect("called “A day”")
-    terminal.type("/new\n")
-    terminal.expect("A new session begins")
-    terminal.type("/sessions day\n")
-    terminal.expect(r"1\. .* A day: 4 turns")
-    terminal.type("1\n")
-    terminal.expect("What with it")
-    terminal.type("resume\n")
-    terminal.expect("A session of 4 turns is open")
-    terminal.type("/mcp asking\n")
-    terminal.expect("What with asking")
-    terminal.type("off\n")
-    terminal.expect("Server asking is disabled")
-    terminal.type("/mcp\n")
-    terminal.expect(r"\. add a server\n")
-    terminal.type("add a server\n")
-    terminal.expect("Name of the server")
-    terminal.type("more\n")
-    terminal.expect("Its command with arguments")
-    terminal.type("python 'no end\n")
-    terminal.expect("Not added: python 'no end has a quote that is not closed")
-    terminal.type("/model\n")
-    terminal.expect("Which model")
+    typed(terminal, "/rename A day", "called “A day”")
+    typed(terminal, "/new", "A new session begins")
+    typed(terminal, "/sessions day", r"1\. .* A day: 4 turns", PICK)
+    typed(terminal, "1", "What with it", PICK)
+    typed(terminal, "resume", "A session of 4 turns is open")
+    typed(terminal, "/mcp asking", "What with asking", PICK)
+    typed(terminal, "off", "Server asking is disabled")
+    typed(terminal, "/mcp", r"\. add a server$", PICK)
+    typed(terminal, "add a server", "Name of the server")
+    typed(terminal, "more", "Its command with arguments")
+    typed(terminal, "python 'no end", "Not added: python 'no end has a quote that is not closed")
+    typed(terminal, "/model", "Which model", PICK)
     terminal.type(".\n/model offline/rehearsal\n")
     terminal.expect("offline/rehearsal answers")
-    terminal.type("/status\n")
-    terminal.expect("Model offline/rehearsal")
-    terminal.type("/config max_steps\n")
-    terminal.expect("max_steps: .*by default")
-    terminal.type("/config max_steps many\n")
-    terminal.expect("Error: .*max_steps")
-    terminal.type("/config approval_mode plan\n")
-    terminal.expect("approval_mode is written to")
-    terminal.type("/mode plan\n")
-    terminal.expect("Approvals: plan")
-    terminal.type('lab.do {"text": "never"}\n')
-    terminal.expect("lab.do, denied")
-    terminal.expect("denied(?s:.*)^Done")
+    typed(terminal, "/status", "Model offline/rehearsal")
+    typed(terminal, "/config max_steps", "max_steps: .*by default")
+    typed(terminal, "/config max_steps many", "Error: .*max_steps")
+    typed(terminal, "/config approval_mode plan", "approval_mode is written to")
+    typed(terminal, "/mode plan", "Approvals: plan")
+    typed(terminal, 'lab.do {"text": "never"}', "lab.do, denied", OVER)
 
 
 OTHERS = """
@@ -311,63 +249,41 @@ def test_every_other_command_by_typing(tmp_path: Path) -> None:
         terminal.expect("Fanout, as lines")
         rules_and_time(terminal)
         the_session(terminal)
-        terminal.type("/export md told.md\n")
-        terminal.expect("Exported to .*told.md")
+        typed(terminal, "/export md told.md", "Exported to .*told.md")
         assert "First done." in (fanout.cwd / "told.md").read_text()
         what_is_written(terminal)
-        terminal.type("/quit\n")
-        assert terminal.wait_exit() == 0
-        assert terminal.left_changed() == []
+        ended(terminal)
 
 
 def rules_and_time(terminal: Terminal) -> None:
     """A rule from the board's own, and a running call's time."""
-    terminal.type("go\n")
-    terminal.expect("Call 1 needs approval")
-    terminal.type("/allow 1\n")
-    terminal.expect("Never ask again about")
-    terminal.type("1\n")
-    terminal.expect("How long does .* hold")
-    terminal.type("session\n")
-    terminal.expect("Call 1, lab.do, done(?s:.*)^First done.$(?s:.*)^Done")
-    terminal.type("more\n")
-    terminal.expect("Call 2, lab.do, done")  # unasked
-    terminal.expect("Call 3 needs approval")
-    terminal.type("/approve 3\n")
-    terminal.expect("Call 3 runs")
-    terminal.type("/extend 3\n")
-    terminal.expect("Call 3 has its whole time again")
-    terminal.type("/results\n")
-    terminal.expect("^Next done.$(?s:.*)^Done")
-    terminal.type("/timeline 2\n")
-    terminal.expect(r"calls, elapsed (?s:.*)Call 2, lab.do: at .* ran .*, done")
-    terminal.type("/permissions\n")
-    terminal.expect("allow lab.do")
+    typed(terminal, "go", "Call 1 needs approval")
+    typed(terminal, "/allow 1", "Never ask again about", PICK)
+    typed(terminal, "1", "How long does .* hold", PICK)
+    typed(terminal, "session", "Call 1, lab.do, done", "^First done.$", OVER)
+    typed(terminal, "more", "Call 3 needs approval")
+    terminal.expect("^Call 2, lab.do, done")  # unasked
+    typed(terminal, "/approve 3", "Call 3 runs")
+    typed(terminal, "/extend 3", "Call 3 has its whole time again")
+    typed(terminal, "/results", "^Next done.$", OVER)
+    typed(terminal, "/timeline 2", r"calls, elapsed (?s:.*)Call 2, lab.do: at .* ran .*, done")
+    typed(terminal, "/permissions", "allow lab.do")
 
 
 def the_session(terminal: Terminal) -> None:
     """What goes to the model and what it took; copies, and back to before a message."""
-    terminal.type("/request\n")
-    terminal.expect("The last request, as it was sent(?s:.*)RESULT of lab_do")
-    terminal.type("/cost\n")
-    terminal.expect("tokens of these came from the provider's cache(?s:.*)  more$")
-    terminal.type("/fork 1\n")
-    terminal.expect("A session of 1 turn is open")
-    terminal.type("again\n")
-    terminal.expect("Turn 2 begins(?s:.*)^Next done.$(?s:.*)^Done")
-    terminal.type("/rewind again\n")
-    terminal.expect("The last turn is undone(?s:.*)Yours again, not sent: again|Yours again, not sent: again")
+    typed(terminal, "/request", "The last request, as it was sent(?s:.*)RESULT of lab_do")
+    typed(terminal, "/cost", "tokens of these came from the provider's cache(?s:.*)  more$")
+    typed(terminal, "/fork 1", "A session of 1 turn is open")
+    typed(terminal, "again", "Turn 2 begins", "^Next done.$", OVER)
+    typed(terminal, "/rewind again", "The last turn is undone|Yours again, not sent: again")
 
 
 def what_is_written(terminal: Terminal) -> None:
     """The to-do list, and a message from the editor."""
     terminal.type("/todo add Read it\n/todo done 1\n/todo\n")
     terminal.expect("1. completed: Read it")
-    terminal.type("/todo delete 1\n")
-    terminal.expect("To-do list: 0 of 0")
-    terminal.type("/editor\n")
-    terminal.expect("Yours again, not sent: from the editor")
-    terminal.type("/draft\n")
-    terminal.expect("Turn 3 begins(?s:.*)^Next done.$(?s:.*)^Done")
-    terminal.type("/read\n")
-    terminal.expect("You: from the editor")
+    typed(terminal, "/todo delete 1", "To-do list: 0 of 0")
+    typed(terminal, "/editor", "Yours again, not sent: from the editor")
+    typed(terminal, "/draft", "Turn 3 begins", "^Next done.$", OVER)
+    typed(terminal, "/read", "You: from the editor")

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.program.lines import OVER, PICK, ended, typed
 from tests.program.process import Fanout
 from tests.program.terminal import Terminal
 
@@ -49,60 +50,52 @@ def opened(fanout: Fanout, *arguments: str) -> Terminal:
     return Terminal(argv, env=fanout.environment({"TERM": "dumb"}), cwd=fanout.cwd, rows=800, columns=400)
 
 
-def after(terminal: Terminal, line: str, *patterns: str) -> None:
-    """Types a line, and waits for what comes of it: seen below that line, in this order."""
-    terminal.type(f"{line}\n")
-    terminal.expect(rf"^{line}$(?s:.*)" + "(?s:.*)".join(patterns))
-
-
 def test_commands_that_look_copy_shorten_queue_and_choose(fanout: Fanout) -> None:
     with opened(fanout, "-m", "scripted/script.toml") as terminal:
         terminal.expect("Fanout, as lines")
-        after(terminal, "go", "^First done.$", "^Done")
-        after(terminal, "/inspect 1", "^call ", '"text": "one"', "^did one$", "JSON-RPC")
-        after(terminal, "/copy", r"^Copied 11 characters\.")
+        typed(terminal, "go", "^First done.$", OVER)
+        typed(terminal, "/inspect 1", "^call ", '"text": "one"', "^did one$", "JSON-RPC")
+        typed(terminal, "/copy", r"^Copied 11 characters\.")
         assert base64.b64encode(b"First done.") in terminal.raw
-        after(terminal, "/context", "tokens in the newest request", "^  instructions ")
-        after(terminal, "turn two", "^To turn two.$", "^Done")
-        after(terminal, "turn three", "^To turn three.$", "^Done")
-        after(terminal, "/compact", "^Compacted: the model reads a summary in place of the oldest")
-        after(terminal, "/compact undo", "^Compaction taken back")
-        after(terminal, "/compact undo", "^There is no compaction to take back")
+        typed(terminal, "/context", "tokens in the newest request", "^  instructions ")
+        typed(terminal, "turn two", "^To turn two.$", OVER)
+        typed(terminal, "turn three", "^To turn three.$", OVER)
+        typed(terminal, "/compact", "^Compacted: the model reads a summary in place of the oldest")
+        typed(terminal, "/compact undo", "^Compaction taken back")
+        typed(terminal, "/compact undo", "^There is no compaction to take back")
         queued(terminal)
-        after(terminal, "ask me", "asks: Who are you")
-        after(terminal, "/decline", "declined", "^To ask me.$", "^Done")
-        after(terminal, "/decline", "^Nothing is asked")
-        after(terminal, "turn last", "^To turn last.$", "^Done")
-        after(terminal, "/undo", "^The last turn is undone")
+        typed(terminal, "ask me", "asks: Who are you")
+        typed(terminal, "/decline", "declined", "^To ask me.$", OVER)
+        typed(terminal, "/decline", "^Nothing is asked")
+        typed(terminal, "turn last", "^To turn last.$", OVER)
+        typed(terminal, "/undo", "^The last turn is undone")
         chosen(terminal)
-        after(terminal, "/doctor", "^Versions", "fanout: ", "^Servers$", "lab: 2 tools over stdio")
-        after(terminal, "/log", "could be read by others")
-        terminal.type("/quit\n")
-        assert terminal.wait_exit() == 0
-        assert terminal.left_changed() == []
+        typed(terminal, "/doctor", "^Versions", "fanout: ", "^Servers$", "lab: 2 tools over stdio")
+        typed(terminal, "/log", "could be read by others")
+        ended(terminal)
     assert 'theme = "nord"' in (fanout.home / "config.toml").read_text()
 
 
 def queued(terminal: Terminal) -> None:
     """Messages wait behind a turn that runs: one is taken back, one is sent once the turn was stopped."""
-    after(terminal, "/unsend", "^Nothing is queued")
-    after(terminal, "/go", "^Nothing waits to be sent")
-    after(terminal, "hold on", "Call 2 runs")
-    after(terminal, "not this", "^Queued")
-    after(terminal, "/unsend", "^Yours again, not sent: not this")
-    after(terminal, "/draft", "^Queued")
-    after(terminal, "/stop", "^Stopped")
-    after(terminal, "/go", "^Turn 5 begins", "not this.$", "^Done")
+    typed(terminal, "/unsend", "^Nothing is queued")
+    typed(terminal, "/go", "^Nothing waits to be sent")
+    typed(terminal, "hold on", "Call 2 runs")
+    typed(terminal, "not this", "^Queued")
+    typed(terminal, "/unsend", "^Yours again, not sent: not this")
+    typed(terminal, "/draft", "^Queued")
+    typed(terminal, "/stop", "^Stopped")
+    typed(terminal, "/go", "^Turn 5 begins", "not this.$", OVER)
 
 
 def chosen(terminal: Terminal) -> None:
     """Colours and protocol, and what is none."""
-    after(terminal, "/theme nosuch", "there is no theme nosuch")
-    after(terminal, "/config theme nosuch2", "there is no theme nosuch2")
-    after(terminal, "/theme nord", "opens with nord")
-    after(terminal, "/protocol morse", "there is no protocol morse")
-    after(terminal, "/protocol", "1. auto", "4. xml")
-    after(terminal, "text", "^Protocol text, from the next request on")
+    typed(terminal, "/theme nosuch", "there is no theme nosuch")
+    typed(terminal, "/config theme nosuch2", "there is no theme nosuch2")
+    typed(terminal, "/theme nord", "opens with nord")
+    typed(terminal, "/protocol morse", "there is no protocol morse")
+    typed(terminal, "/protocol", "1. auto", "4. xml", PICK)
+    typed(terminal, "text", "^Protocol text, from the next request on")
 
 
 def test_trust_reload_and_go_without_a_server_that_is_slow(fanout: Fanout) -> None:
@@ -111,42 +104,40 @@ def test_trust_reload_and_go_without_a_server_that_is_slow(fanout: Fanout) -> No
     fanout.write("home/mcp.json", json.dumps({"mcpServers": {"slow": slow}}))
     with opened(fanout, "-m", "scripted/script.toml") as terminal:
         terminal.expect("mcp.json of this project waits for your trust")
-        after(
+        typed(
             terminal, "hello there", "^(Waiting for|Started without) server slow"
         )  # on a busy machine it began already
         terminal.type("/go\n")
-        terminal.expect("^hello there$(?s:.*)^To hello there.$(?s:.*)^Done")
-        after(terminal, "/trust", "would start:", "Type yes or no")
-        after(terminal, "no", "^Not trusted")
-        after(terminal, "/trust", "would start:", "Type yes or no")
-        after(terminal, "yes", "^Trusted", "added lab, asking")
-        after(terminal, "/reload", "no server has changed")
+        terminal.expect(f"^hello there$(?s:.*)^To hello there.$(?s:.*){OVER}")
+        typed(terminal, "/trust", "would start:", "Type yes or no")
+        typed(terminal, "no", "^Not trusted")
+        typed(terminal, "/trust", "would start:", "Type yes or no")
+        typed(terminal, "yes", "^Trusted", "added lab, asking")
+        typed(terminal, "/reload", "no server has changed")
         project.write_text("{")
-        after(terminal, "/reload", "^Error: .*mcp.json")
-        terminal.type("/quit\n")
-        assert terminal.wait_exit() == 0
+        typed(terminal, "/reload", "^Error: .*mcp.json")
+        ended(terminal)
 
 
 def test_calls_by_state_rules_plan_to_dos_and_settings_are_changed(fanout: Fanout) -> None:
     with opened(fanout, "-m", "scripted/script.toml") as terminal:
         terminal.expect("Fanout, as lines")
-        after(terminal, "go", "^First done.$", "^Done")
-        after(terminal, "/calls done", "^1 of them: done. There are 1 done", r"^  1\. lab.do, done")
-        after(terminal, "/files 1", "^Call 1 has no file")
-        after(terminal, "/copy 1", r"1\. result of do", "^Type a number")
-        after(terminal, "result", r"^Copied 7 characters\.")
+        typed(terminal, "go", "^First done.$", OVER)
+        typed(terminal, "/calls done", "^1 of them: done. There are 1 done", r"^  1\. lab.do, done")
+        typed(terminal, "/files 1", "^Call 1 has no file")
+        typed(terminal, "/copy 1", r"1\. result of do", PICK)
+        typed(terminal, "result", r"^Copied 7 characters\.")
         assert base64.b64encode(b"did one") in terminal.raw
-        after(terminal, "/plan", "^Approvals: plan")
-        after(terminal, "/plan", "^Approvals: yolo")
-        after(terminal, "/permissions allow lab.do", "^How long does allow lab.do hold")
-        after(terminal, "session", "^Until you leave: ")
-        after(terminal, "/config max_steps 7", "is written to")
-        after(terminal, "/config unset max_steps", "is taken out of")
-        after(terminal, "/todo add Read it", "^To-do list")
-        after(terminal, "/todo edit 1 Send it", "^To-do list")
-        after(terminal, "/todo start 1", "^To-do list")
-        after(terminal, "/todo", r"^  1\. in progress: Send it$")
-        after(terminal, "/mcp lab", "^What with lab", "^Type a number")
-        after(terminal, "wire", "sent request initialize", "sent request tools/list")
-        terminal.type("/quit\n")
-        assert terminal.wait_exit() == 0
+        typed(terminal, "/plan", "^Approvals: plan")
+        typed(terminal, "/plan", "^Approvals: yolo")
+        typed(terminal, "/permissions allow lab.do", "^How long does allow lab.do hold", PICK)
+        typed(terminal, "session", "^Until you leave: ")
+        typed(terminal, "/config max_steps 7", "is written to")
+        typed(terminal, "/config unset max_steps", "is taken out of")
+        typed(terminal, "/todo add Read it", "^To-do list")
+        typed(terminal, "/todo edit 1 Send it", "^To-do list")
+        typed(terminal, "/todo start 1", "^To-do list")
+        typed(terminal, "/todo", r"^  1\. in progress: Send it$")
+        typed(terminal, "/mcp lab", "^What with lab", PICK)
+        typed(terminal, "wire", "sent request initialize", "sent request tools/list")
+        ended(terminal)

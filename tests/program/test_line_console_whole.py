@@ -16,6 +16,7 @@ from textual.binding import Binding
 from console_app.tui.transcript_view.panel_keys import KEYS
 from tests.docs.made import live_help
 from tests.patience import until_there
+from tests.program.lines import OVER, PICK, ended, typed
 from tests.program.process import Fanout
 from tests.program.terminal import Terminal
 
@@ -79,27 +80,6 @@ def terminal(tmp_path: Path) -> Terminal:
     return Terminal(argv, env=environment, cwd=fanout.cwd, rows=400, columns=240)
 
 
-def typed(terminal: Terminal, line: str, *patterns: str) -> str:
-    """Types a line, and waits for what comes of it below, in this order; returns that."""
-    echo = re.compile(rf"^{re.escape(line)}$", re.MULTILINE)
-    before = len(echo.findall(terminal.text()))
-    wanted = re.compile("(?s:.*?)".join(patterns), re.MULTILINE)
-    terminal.type(f"{line}\n")
-
-    def below(text: str) -> str:
-        found = list(echo.finditer(text))
-        return text[found[before].end() :] if len(found) > before else ""
-
-    assert terminal.wait_until(lambda text: wanted.search(below(text))), f"{line}: {patterns}\n{terminal.text()}"
-    return below(terminal.text())
-
-
-def ended(terminal: Terminal) -> None:
-    terminal.type("/quit\n")
-    assert terminal.wait_exit() == 0
-    assert terminal.left_changed() == []
-
-
 def test_every_command_and_every_key_of_a_call_has_its_line(terminal: Terminal) -> None:
     named = [name.partition(" ")[0] for name, _ in asyncio.run(live_help())[-1].keys]
     own = {
@@ -122,31 +102,31 @@ def test_every_command_and_every_key_of_a_call_has_its_line(terminal: Terminal) 
 
 def test_results_rules_lists_and_settings_by_line(terminal: Terminal, tmp_path: Path) -> None:
     with terminal:
-        typed(terminal, "go", r"^print\(1\)$", "^Done")
+        typed(terminal, "go", r"^print\(1\)$", OVER)
         typed(terminal, "/calls done", "^2 of them: done. There are 2 done", r"^  1\. lab.do, done")
         typed(terminal, "/calls failed", "^0 of them: failed")
         typed(terminal, "/copy code", r"^Copied 8 characters\.")
         assert base64.b64encode(b"print(1)") in terminal.raw
-        typed(terminal, "/copy 1", r"1\. result of do", "arguments of do", "^Type a number")
+        typed(terminal, "/copy 1", r"1\. result of do", "arguments of do", PICK)
         typed(terminal, "arguments", r"^Copied \d+ characters\.")
         typed(terminal, "/copy poem", "there is no poem to copy.*answer, code 1")
         typed(terminal, "/files 1", "^Call 1 has no file")
-        typed(terminal, "/files 2", "^Open which file", r"\.png", "^Type a number")
+        typed(terminal, "/files 2", "^Open which file", r"\.png", PICK)
         typed(terminal, ".png", r"^Opened /.*\.png$")
         told = tmp_path / "opened"  # by a program of its own
         until_there(lambda: told.exists() and told.read_text().endswith(".png\n"), "the file to be opened")
-        typed(terminal, "/files 2", "note://2", "^Type a number")
+        typed(terminal, "/files 2", "note://2", PICK)
         typed(terminal, "note://2", "^the note 2$", "^@notes:note://2 in a message attaches it")
         typed(terminal, "/clear", "^Nothing is drawn here")
         typed(terminal, "/keys", "^  /log")
-        typed(terminal, "/tools", "lab: ready", "^Type a number")
+        typed(terminal, "/tools", "lab: ready", PICK)
         terminal.type(".\n")
         typed(terminal, "/effort high", "^Effort: high")
         typed(terminal, "/resume none", "^Error: Sessions: no session")
         typed(terminal, "/plan", "^Approvals: plan")
         typed(terminal, "/plan", "^Approvals: yolo")
         typed(terminal, "/permissions deny ((", "^Error: .*is no rule")
-        typed(terminal, "/permissions allow lab.do", "^How long does allow lab.do hold", "^Type a number")
+        typed(terminal, "/permissions allow lab.do", "^How long does allow lab.do hold", PICK)
         typed(terminal, "session", "^Until you leave: ")
         typed(terminal, "/permissions", r"^  1\. allow lab.do")
         typed(terminal, "/config max_steps 7", "is written to")
@@ -163,7 +143,7 @@ def test_results_rules_lists_and_settings_by_line(terminal: Terminal, tmp_path: 
 def test_servers_are_examined_and_used_by_line(terminal: Terminal) -> None:
     with terminal:
         terminal.expect("Fanout, as lines")
-        typed(terminal, "hello", "^To hello.$", "^Done")  # the servers are there
+        typed(terminal, "hello", "^To hello.$", OVER)  # the servers are there
         acted(terminal, "ping", "^notes answered in ")
         acted(terminal, "about", "^state +ready", "^offers .*prompts", "offers tools")
         acted(terminal, "wire", "^  .*sent request initialize", "received result initialize", "sent request tools/list")
@@ -171,7 +151,7 @@ def test_servers_are_examined_and_used_by_line(terminal: Terminal) -> None:
         written = re.search(r"written to (\S+)", path)
         assert written is not None
         assert '"tools/list"' in Path(written[1]).read_text()
-        acted(terminal, "level", "^Lines from which level on", "^Type a number")
+        acted(terminal, "level", "^Lines from which level on", PICK)
         typed(terminal, "warning", "^notes writes warning and above")
         acted(terminal, "log", "^(It is empty|.*\\S)")
         used(terminal, "tool weather", "^notes.weather: ", "^It takes: ")
@@ -188,12 +168,12 @@ def test_servers_are_examined_and_used_by_line(terminal: Terminal) -> None:
 
 def acted(terminal: Terminal, act: str, *patterns: str) -> str:
     """Picks what is done with the server."""
-    typed(terminal, "/mcp notes", "^What with notes", "^Type a number")
+    typed(terminal, "/mcp notes", "^What with notes", PICK)
     return typed(terminal, act, *patterns)
 
 
 def used(terminal: Terminal, what: str, *patterns: str) -> None:
     """Picks a thing of the server, and uses it."""
-    acted(terminal, "tools", "^Which one", "^Type a number")
-    typed(terminal, what, "^What with ", "^Type a number")
+    acted(terminal, "tools", "^Which one", PICK)
+    typed(terminal, what, "^What with ", PICK)
     typed(terminal, "use", *patterns)

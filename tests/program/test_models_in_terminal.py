@@ -52,9 +52,9 @@ def test_what_is_entered_while_models_are_listed_means_a_listed_one(tmp_path: Pa
         server.script(Reply(listing.parts, 200, {}, "application/json", "length", before_headers=[gate]))
     with console(tmp_path, server) as terminal:
         terminal.expect("Ask, or /")
-        first.wait_reached(40)
+        first.wait_reached()
         terminal.type("/model\r")
-        second.wait_reached(40)
+        second.wait_reached()
         terminal.type("llama\r")
         terminal.expect("once they are listed")
         second.open()

@@ -9,12 +9,13 @@ from typing import Any
 
 import pytest
 
-from console_app.domain.errors import ContextOverflow
+from console_app.domain.errors import ContextOverflow, ToolsRefused
 from console_app.domain.messages import AssistantMessage, Reasoning, ToolMessage, UserMessage
 from console_app.domain.ports.provider import ModelRequest
 from console_app.domain.sampling import Effort, Sampling
 from console_app.domain.tools import ToolCall, ToolSpec
 from console_app.providers.concessions import NO_SIGNATURE
+from console_app.providers.message_order import BETWEEN
 from console_app.providers.output_limits import OutputLimit, output_limit
 from console_app.providers.wire_provider import UNREADABLE_CALL
 from tests.providers.reading import (
@@ -482,3 +483,176 @@ async def test_a_refused_system_message_joins_pictures_too_and_a_history_that_be
     first, second = (request.body["messages"] for request in server.requests[1:])
     assert [part.get("text") for part in first[0]["content"]][:2] == ["Be brief.", "Go."]
     assert [message["role"] for message in second] == ["user", "assistant", "user"]
+
+
+async def test_where_only_two_roles_are_known_the_system_goes_first_and_the_tools_then(server: WireServer) -> None:
+    told = "Only user and assistant roles are supported!"
+    server.script(refusal(told), refusal(told))
+    provider = provider_at(server, "openai-chat")
+    chunks, error = await read(provider, replace(ASK, system="Be brief."))
+    await provider.close()
+    assert isinstance(error, ToolsRefused)
+    assert ["a system message" in text for text in notices_of(chunks)] == [True]
+
+
+TURNED = [
+    UserMessage(content="Go."),
+    UserMessage(content="Quickly."),  # the turn before was stopped
+    AssistantMessage(content="One moment."),
+    AssistantMessage(tool_calls=(ToolCall(id="call_1", name="demo_fail"),)),
+    ToolMessage(tool_call_id="call_1", content="cancelled", name="demo_fail"),
+    UserMessage(content="Leave it."),
+]
+
+
+@pytest.mark.parametrize(
+    ("status", "message"),
+    [
+        (400, "Unexpected role 'user' after role 'tool'"),
+        (400, "Conversation roles must alternate user/assistant/user/assistant/..."),
+        (
+            500,
+            "Jinja Exception: After the optional system message, conversation roles must alternate user and assistant "
+            "roles except for tool calls and results.",
+        ),
+    ],
+)
+async def test_messages_go_by_turns_where_that_is_wanted(server: WireServer, status: int, message: str) -> None:
+    request = ModelRequest(tuple(TURNED), tools=TOOLS, system="Be brief.")
+    server.script(refusal(message, status), Answer(Text("4")), Answer(Text("5")))
+    provider = provider_at(server, "openai-chat")
+    chunks, error = await read(provider, request)
+    again, _ = await read(provider, request)
+    await provider.close()
+    assert error is None
+    assert notices_of(chunks) == [
+        "test refuses two messages in a row, or one behind results: "
+        "the request is sent again with the two as one, or a word between."
+    ]
+    assert (text_of(chunks), text_of(again), notices_of(again)) == ("4", "5", [])
+    first, *others = ([(one["role"], one["content"]) for one in sent.body["messages"]] for sent in server.requests)
+    assert len(first) == 1 + len(TURNED)
+    assert (
+        others
+        == [
+            [
+                ("system", "Be brief."),
+                ("user", "Go.\n\nQuickly."),
+                ("assistant", "One moment."),
+                ("tool", "cancelled"),
+                ("assistant", BETWEEN),
+                ("user", "Leave it."),
+            ]
+        ]
+        * 2
+    )
+    assert server.requests[1].body["messages"][2]["tool_calls"]
+
+
+async def test_an_order_that_is_refused_as_it_should_be_ends_the_request(server: WireServer) -> None:
+    _, error = await failure_of(server, "openai-chat", refusal("Conversation roles must alternate user/assistant/..."))
+    assert "must alternate" in error.line
+    assert len(server.requests) == 1
+
+
+# -- reasoning and streams that an endpoint wants otherwise
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "The `reasoning_content` in the thinking mode must be passed back to the API.",
+        "thinking is enabled but reasoning_content is missing in assistant tool call message at index 2",
+        "requires reasoning_content on every assistant message, but assistant message at index 6 is missing it",
+        "Missing `reasoning_content` field in the assistant message at message index 2.",
+    ],
+)
+async def test_reasoning_that_is_missed_goes_with_every_answer_from_then_on(server: WireServer, message: str) -> None:
+    source = f"test {server.base_url('openai-chat')}"
+    kept = Reasoning(provider="openai-chat", text="Hm.", data=data_of("openai-chat", source))
+    elsewhere = Reasoning(
+        provider="anthropic", text="Secret.", data=data_of("anthropic", "other https://other.example")
+    )
+    call = ToolCall(id="call_1", name="demo_fail")
+    messages = (
+        UserMessage(content="Go."),
+        AssistantMessage(content="One.", reasoning=(kept,)),
+        UserMessage(content="On."),
+        AssistantMessage(tool_calls=(call,), reasoning=(elsewhere,)),  # another model's
+        ToolMessage(tool_call_id="call_1", content="done", name="demo_fail"),
+        AssistantMessage(content="Two."),
+        UserMessage(content="And?"),
+    )
+    server.script(refusal(message), Answer(Text("4")), Answer(Text("5")))
+    provider = provider_at(server, "openai-chat")
+    chunks, error = await read(provider, ModelRequest(messages, tools=TOOLS))
+    again, _ = await read(provider, ModelRequest(messages, tools=TOOLS))
+    await provider.close()
+    assert error is None
+    assert notices_of(chunks) == [
+        "test refuses older answers without their reasoning: "
+        "the request is sent again with it, or a blank where there is none."
+    ]
+    assert (text_of(chunks), text_of(again), notices_of(again)) == ("4", "5", [])
+    sent = [
+        [one.get("reasoning_content") for one in request.body["messages"] if one["role"] == "assistant"]
+        for request in server.requests
+    ]
+    assert sent == [[None] * 3, ["Hm.", " ", " "], ["Hm.", " ", " "]]
+    assert all("Secret." not in json.dumps(request.body) for request in server.requests)
+
+
+@every_api
+@pytest.mark.parametrize(
+    ("status", "message"),
+    [
+        (400, "Streaming is not supported for this model"),
+        (422, "stream=true is not supported"),
+        (500, "Cannot use tools with stream"),
+        (400, "Streaming completion is not support yet, please remove 'stream' key value in the request payload."),
+        (400, "Your organization must be verified to stream this model."),
+        (400, "Unsupported value: 'stream' does not support true with this model. Only the default (false) value is."),
+        (400, "Tool calling is not supported in streaming mode"),
+    ],
+)
+async def test_an_endpoint_that_does_not_stream_answers_as_a_whole(
+    server: WireServer, api: Api, status: int, message: str
+) -> None:
+    whole = Reply.json(WHOLE[api])
+    server.script(refusal(message, status), whole, whole)
+    provider = provider_at(server, api)
+    chunks, error = await read(provider)
+    again, _ = await read(provider)
+    await provider.close()
+    assert error is None
+    assert notices_of(chunks) == [
+        "test refuses to stream its answer: the request is sent again for the whole of it at once."
+    ]
+    assert (text_of(chunks), text_of(again), notices_of(again)) == ("Whole.", "Whole.", [])
+    assert [request.body["stream"] for request in server.requests] == [True, False, False]
+    assert ["stream_options" in request.body for request in server.requests[1:]] == [False, False]
+
+
+WHOLE: dict[Api, dict[str, Any]] = {
+    "openai-chat": {"choices": [{"index": 0, "finish_reason": "stop", "message": {"content": "Whole."}}]},
+    "openai-responses": {
+        "status": "completed",
+        "output": [{"type": "message", "id": "msg_1", "content": [{"type": "output_text", "text": "Whole."}]}],
+    },
+    "anthropic": {"type": "message", "content": [{"type": "text", "text": "Whole."}], "stop_reason": "end_turn"},
+}
+
+
+async def test_options_of_a_stream_that_are_refused_leave_the_stream(server: WireServer) -> None:
+    chunks = await refused_once(server, "Unsupported parameter: 'stream_options' is not supported with this model")
+    assert notices_of(chunks) == ["test refuses stream_options: the request is sent again without it."]
+    assert [request.body["stream"] for request in server.requests] == [True, True]
+
+
+async def refused_once(server: WireServer, message: str) -> list[Any]:
+    server.script(refusal(message), Answer(Text("4")))
+    provider = provider_at(server, "openai-chat")
+    chunks, error = await read(provider)
+    await provider.close()
+    assert error is None
+    return chunks

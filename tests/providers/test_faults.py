@@ -173,6 +173,11 @@ async def test_a_context_overflow_shows_the_sizes(server: WireServer, status: in
     ("status", "message"),
     [
         (400, "registry.ollama.ai/library/tiny:latest does not support tools"),
+        (400, "Invalid value: 'tool'. Supported values are: 'system', 'assistant', and 'user'."),
+        (500, "Unsupported role: tool"),
+        (422, "messages[2].role: unknown variant `tool`, expected one of `system`, `user`, `assistant`"),
+        (400, "Only user and assistant roles are supported!"),
+        (400, "role 'tool' is not supported"),
         (404, "No endpoints found that support tool use. To learn more, see the documentation."),
         (400, '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set'),
         (500, "tools param requires --jinja flag"),

@@ -78,6 +78,19 @@ async def test_a_wait_of_more_than_a_minute_says_when_to_come_back(server: WireS
     assert len(server.requests) == 1
 
 
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ("86400", "Retry in 24 hours, at "),
+        ("8640000", "Retry in 100 days."),
+        ("Fri, 31 Dec 9999 23:59:59 GMT", "Retry in 9,999 days."),
+    ],
+)
+async def test_a_wait_of_days_is_no_time_of_day(server: WireServer, asked: str, told: str) -> None:
+    _, error = await failure_of(server, "openai-chat", busy(Retry_After=asked))
+    assert told in error.line
+
+
 @every_api
 async def test_waiting_ends_at_once_when_cancelled(server: WireServer, api: Api) -> None:
     server.script(busy(Retry_After="50"))

@@ -9,6 +9,8 @@ import sqlite3
 import stat
 import subprocess
 import sys
+import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -22,6 +24,7 @@ from console_app.domain.tools import Outcome, ToolCall
 from console_app.domain.transcript import Transcript
 from console_app.sessions import schema, tables
 from console_app.sessions.database import StoreError
+from console_app.sessions.recent import recent_sessions
 from console_app.sessions.recorder import to_store
 from console_app.sessions.repair import closing_events
 from console_app.sessions.store import Store
@@ -72,6 +75,26 @@ async def test_what_was_stored_comes_back_in_order(store: Store) -> None:
     assert await store.load("s1") == [event for event in events if not event.shown_only]
     info = await store.find("s1")
     assert (info.title, info.model, info.turns) == ("Compare the weather in Oslo", "m", 1)
+    await store.close()
+
+
+def turn_at(session: str, at: float) -> list[ev.Event]:
+    return [event.model_copy(update={"at": at}) for event in to_store(numbered(*TURN, session=session))]
+
+
+async def test_a_session_of_a_clock_that_was_wrong_is_not_the_newest_until_that_day(
+    store: Store, tmp_path: Path
+) -> None:
+    now = time.time()
+    await store.append(turn_at("ahead", now + 10 * 365 * 86400))
+    await store.append(turn_at("a-little-ahead", now + 60))  # set back since, by a little
+    await store.append(turn_at("today", now))
+    assert [one.id for one in await store.sessions(9)] == ["a-little-ahead", "today", "ahead"]
+    with closing(sqlite3.connect(tmp_path / "data" / "sessions.db")) as db:
+        assert [short for short, _ in recent_sessions(db, 9)] == ["a-little", "today", "ahead"]
+    again = [event.model_copy(update={"seq": event.seq + 100}) for event in turn_at("ahead", now + 120)]
+    await store.append(again)  # and goes on
+    assert [one.id for one in await store.sessions(9)] == ["ahead", "a-little-ahead", "today"]
     await store.close()
 
 

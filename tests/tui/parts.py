@@ -286,6 +286,13 @@ async def see(pilot: Pilot[Any], text: str) -> None:
     await until(pilot, lambda: text in seen(pilot.app), f"{text!r} on screen")
 
 
+async def see_open(pilot: Pilot[Any], text: str) -> None:
+    """Waits until `text` of a stored session is on screen and the session is open: what is shown can't be acted on
+    before that."""
+    await see(pilot, text)
+    await until(pilot, lambda: not chat(pilot.app).conversation.changing.locked(), "the session open")
+
+
 async def at_rest(pilot: Pilot[Any]) -> None:
     """Waits until the screen is as it stays: nothing goes on, and whatever changed is painted."""
     await pilot.app.animator.wait_until_complete()

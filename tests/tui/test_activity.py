@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 from textual.pilot import Pilot
 
+from console_app.domain import events as ev
 from console_app.domain.approvals import ApprovalMode
+from console_app.domain.events import Event
 from console_app.domain.ports.provider import FinishChunk, ReasoningChunk, RetryChunk, TextChunk, UsageChunk
 from console_app.domain.ports.toolset import CallReporter, Invocation
 from console_app.engine.approval_gate import ApprovalGate
 from console_app.engine.settings import EngineSettings
 from console_app.tui.app import FanoutApp
 from console_app.tui.main_screen.activity_line import ActivityLine
+from console_app.tui.main_screen.activity_status import Pace
 from tests.tui.parts import NOW, Answer, Tools, WrittenModel, app, calls, chat, echo, pass_by, say, see, seen, until
 
 
@@ -67,6 +71,62 @@ async def test_it_says_what_the_model_does_and_for_how_long(tmp_path: Path) -> N
         ends.set()
         await until(pilot, lambda: not chat(console).conversation.busy and line(console) == "")
         await until(pilot, lambda: chat(console).view.size.height == 24 - 5)  # it takes no line any more
+
+
+async def test_a_turn_that_the_disk_holds_back_has_a_time_of_its_own(tmp_path: Path) -> None:
+    class Disk:
+        """Takes nothing while it is held."""
+
+        def __init__(self) -> None:
+            self.free = asyncio.Event()
+            self.held = 0
+
+        async def append(self, events: Sequence[Event]) -> None:
+            if any(event.type == "turn.started" for event in events):
+                self.held += 1
+                await self.free.wait()
+
+    clock, disk, ends = Clock(), Disk(), asyncio.Event()
+    model = WrittenModel([RetryChunk(2, 90.0, "Overloaded.", 5), ends], [ends])
+    console = app(tmp_path, model, store=disk, clock=clock)
+    async with console.run_test(size=(80, 24)) as pilot:
+        await pilot.press(*"go", "enter")
+        await until(pilot, lambda: disk.held == 1)
+        clock.now += 3
+        await says(pilot, "thinking 3 s")
+        disk.free.set()
+        await says(pilot, "retrying in 1 m 2")
+        clock.now += 40
+        await pilot.press("escape")
+        await until(pilot, lambda: not chat(console).conversation.busy and line(console) == "")
+        disk.free.clear()
+        clock.now += 500
+        await pilot.press(*"again", "enter")
+        await until(pilot, lambda: disk.held == 2)
+        clock.now += 2
+        await says(pilot, "thinking 2 s")
+        assert "longer" not in line(console)
+        disk.free.set()
+
+
+async def test_a_summary_has_the_time_that_it_took(tmp_path: Path) -> None:
+    clock, go = Clock(), asyncio.Event()
+    model = WrittenModel(say("One."), say("Two."), [go, *say("A summary.")])
+    console = app(tmp_path, model, clock=clock)
+    async with console.run_test(size=(80, 24)) as pilot:
+        for number in (1, 2):
+            await pilot.press(*"go", "enter")
+            await until(
+                pilot, lambda number=number: len(model.requests) == number and not chat(console).conversation.busy
+            )
+        clock.now += 700
+        await pilot.press(*"/compact", "enter")
+        await says(pilot, "compacting")
+        assert "11 m" not in line(console)
+        clock.now += 5
+        await says(pilot, "compacting 5 s")
+        go.set()
+        await see(pilot, "Compacted")
 
 
 async def test_it_counts_calls_and_what_they_cost_so_far(tmp_path: Path) -> None:
@@ -181,3 +241,14 @@ async def test_where_escape_goes_back_the_other_key_that_stops_is_named(tmp_path
         await says(pilot, "ctrl+c stop")
         await pilot.press("ctrl+c")
         await until(pilot, lambda: line(console) == "")
+
+
+def test_before_a_turn_is_heard_of_nothing_is_timed() -> None:
+    """A turn that runs already, of which nothing has come yet, said "thinking" for as long as there are clocks."""
+    pace = Pace()
+    assert NOW - pace.since < 0
+    pace.heard(ev.TurnStarted(id="e1", session="s", turn=1, at=NOW, prompt="go"))
+    assert NOW + 4 - pace.since == 4
+    pace.heard(ev.TurnFinished(id="e2", session="s", turn=1, at=NOW + 5, outcome="completed"))
+    assert NOW + 600 - pace.since < 0
+    assert NOW + 600 - pace.news_at < 0

@@ -115,8 +115,9 @@ async def test_a_letter_that_is_no_key_of_the_board_is_refused_and_none_counts_r
         await pilot.press("tab")
         await until(pilot, lambda: board.has_focus)
         await pass_by(pilot, 0.6)
-        await pilot.press("h")
+        await pilot.press("h", "l", "t", "m")
         await told(pilot, "h does nothing here now. esc goes to the prompt.")
+        assert len(pilot.app._notifications) == 1  # of a word that was typed by mistake  # pyright: ignore[reportPrivateUsage]
         await pass_by(pilot, 0.3)
         await pilot.press("y")
         await pass_by(pilot, 0.6)

@@ -130,6 +130,27 @@ async def test_chips_stand_in_one_line_and_count_what_has_no_room(console: Open,
         await until(pilot, lambda: "a.bin" not in seen(pilot.app))
 
 
+async def test_a_name_that_is_being_completed_is_not_missing_yet(console: Open, tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs/guide.md").write_text("x" * 4000)
+    (tmp_path / "shot.png").write_bytes(png())
+    async with console() as pilot:
+        prompt = chat(pilot.app).prompt
+        prompt.put("@shot.png @docs/gui")
+        await see(pilot, "docs/guide.md")
+        await see(pilot, "+ shot.png · picture")
+        assert "no such file" not in seen(pilot.app)
+        await pilot.press("escape")
+        await see(pilot, "! docs/gui · no such file")
+        await pilot.press("d")
+        await see(pilot, "docs/guide.md")
+        await until(pilot, lambda: "no such file" not in seen(pilot.app))
+        await pilot.press("space")
+        await see(pilot, "! docs/guid · no such file")
+        prompt.put("@docs/none.md")
+        await see(pilot, "! docs/none.md · no such file")
+
+
 async def test_what_can_not_go_is_told_and_the_text_comes_back(
     console: Open, server: WireServer, tmp_path: Path
 ) -> None:

@@ -14,7 +14,7 @@ from console_app.domain.ports.provider import Chunk, FinishChunk, ModelRequest, 
 from console_app.domain.ports.toolset import CallReporter, Invocation
 from console_app.engine.context import SUMMARY_OPENS
 from console_app.sessions.replay import Replay
-from tests.tui.parts import Tools, WrittenModel, app, calls, chat, say, see, seen, until
+from tests.tui.parts import Tools, WrittenModel, app, calls, chat, say, see, see_open, seen, until
 from tests.tui.test_sessions_on_screen import console, library
 
 
@@ -182,7 +182,7 @@ async def test_a_compacted_session_comes_back_so_and_can_be_taken_back(tmp_path:
     await kept.close()
     kept = library(tmp_path)
     async with console(tmp_path, model, kept, resume=session).run_test(size=(110, 60)) as pilot:
-        await see(pilot, "Five.")
+        await see_open(pilot, "Five.")
         assert chat(pilot.app).ui.shown.transcript.compaction is None
         assert len(chat(pilot.app).services.engine.history) == 8
 

@@ -86,10 +86,25 @@ async def test_a_code_block_is_picked_of_several_the_second_time_too(tmp_path: P
         await see(pilot, "sh · 1 line")
         await pilot.press(*"csv", "enter")
         await until(pilot, lambda: pilot.app.clipboard.startswith("name,size\n"))
+        await see(pilot, "Copied table 1 as CSV: 3 lines,")
         await pilot.press(*"/copy code 2", "enter")
         await until(pilot, lambda: pilot.app.clipboard == "echo one")
         await pilot.press(*"/copy picture", "enter")
         await see(pilot, "There is no picture to copy.")
+
+
+async def test_a_part_is_found_by_what_its_row_says(tmp_path: Path) -> None:
+    console_app = console(tmp_path)
+    async with console_app.run_test(size=(80, 24)) as pilot:
+        await said(pilot, "first")
+        await pilot.press(*"/copy", "enter")
+        await see(pilot, "type to search")
+        await pilot.press(*"zebra")
+        await see(pilot, "No match")
+        await pilot.press("enter", "ctrl+u", *"python")
+        await until(pilot, lambda: "No match" not in seen(pilot.app) and "sh · 1 line" not in seen(pilot.app))
+        await pilot.press("enter")
+        await until(pilot, lambda: pilot.app.clipboard == 'print("one")\nprint("two")')
 
 
 async def test_a_result_its_table_and_its_arguments(tmp_path: Path) -> None:

@@ -92,6 +92,17 @@ async def test_a_projects_command_is_there_once_trusted_and_none_takes_the_place
         assert command.about == "keys and commands"
 
 
+async def test_reading_again_says_what_came_of_the_commands(tmp_path: Path) -> None:
+    for name, text in {"fix2": "Fix it.", "help": "Not the help.", "broken": "---\ndescription: no end"}.items():
+        write(tmp_path / f"home/commands/{name}.md", text)
+    async with console_in(tmp_path).run_test(size=(120, 30)) as pilot:
+        await until(pilot, lambda: chat(pilot.app).commands.get("fix2") is not None)
+        write(tmp_path / "home/commands/new3.md", "A new one.")
+        write(tmp_path / ".fanout/commands/theirs.md", "Do as they say.")
+        chat(pilot.app).ui.open(chat(pilot.app).dialogs.reload)
+        await see(pilot, "Your own commands: 2 read (/fix2, /new3), 2 with a problem, 1 waits for your trust.")
+
+
 async def test_trusting_many_commands_is_one_line_and_what_is_wrong_with_one_is_seen(tmp_path: Path) -> None:
     for number in range(6):
         write(tmp_path / f".fanout/commands/theirs{number}.md", "Do as they say.")

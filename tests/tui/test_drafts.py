@@ -150,6 +150,27 @@ async def test_what_is_written_and_sent_while_a_session_opens_is_for_that_one(tm
         await until(pilot, lambda: prompt.text == "" and kept(tmp_path) == ["half"])
 
 
+async def test_who_only_reads_a_session_leaves_its_draft_to_the_console_that_writes_in_it(tmp_path: Path) -> None:
+    writing, reading = library(tmp_path), library(tmp_path)
+    async with console(tmp_path, WrittenModel(say("First.")), writing).run_test(size=(90, 30)) as pilot:
+        await pilot.press(*"one")
+        session = await talk(pilot, "First.")
+        await pilot.press(*"half of it")
+        await until(pilot, lambda: kept(tmp_path) == ["half of it"])
+        async with console(tmp_path, WrittenModel(), reading, resume=session).run_test(size=(90, 30)) as second:
+            await see(second, "open in another console")
+            await second.press(*"read", "enter")
+            await see(second, "First.")
+            assert chat(second.app).sessions.read_only
+            assert chat(second.app).prompt.text == ""
+            await second.press(*"mine")
+            await until(second, lambda: kept(tmp_path) == ["half of it", "mine"])
+            await second.press("ctrl+c")
+            await until(second, lambda: kept(tmp_path) == ["half of it"])
+        assert kept(tmp_path) == ["half of it"]
+        assert chat(pilot.app).prompt.text == "half of it"
+
+
 async def test_what_is_written_while_a_copy_is_made_is_for_the_copy(tmp_path: Path) -> None:
     kept_in = Awaited(library(tmp_path))
     async with console(tmp_path, WrittenModel(say("First."), say("Second.")), kept_in).run_test(size=(90, 30)) as pilot:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from textual import events
@@ -53,6 +54,15 @@ def test_alt_enter_and_shift_enter_of_plain_terminals_are_told_from_enter() -> N
     assert keys(messages("\x1b\r")) == ["alt+enter"]
     assert keys(messages("\x1b[27;2;13~")) == ["shift+enter"]
     assert keys(messages("\r")) == ["enter"]
+
+
+def test_escape_and_tab_in_one_read_change_no_approval_mode(monkeypatch: pytest.MonkeyPatch) -> None:
+    """tmux sends both at once when they are typed within half a second; on Linux' own console that is Shift+Tab."""
+    monkeypatch.setenv("TERM", "tmux-256color")
+    assert keys(messages("\x1b\t")) == ["escape", "tab"]
+    assert keys(messages("\x1b[Z")) == ["shift+tab"]
+    monkeypatch.setenv("TERM", "linux")
+    assert keys(messages("\x1b\t")) == ["shift+tab"]
 
 
 def test_alt_and_a_digit_is_a_key_in_every_terminal() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,8 @@ async def report(invocation: Invocation, reporter: CallReporter) -> str:
         return WIDE
     if invocation.arguments.get("broken"):
         raise RuntimeError("the disk is full")
+    if invocation.arguments.get("deep"):
+        return json.dumps({"parts": [{"number": n, "of": {"name": f"part {n} of it"}} for n in range(300)]})
     return LONG if invocation.arguments.get("long") else '{"found": "a needle", "other": "straw"}'
 
 
@@ -221,3 +224,16 @@ async def test_going_to_a_far_match_lays_a_result_out_a_few_times(tmp_path: Path
         while panel.unfold_match(1, 0, 0) and panel.detail.body.left:
             longer += 1
         assert longer < 5
+
+
+async def test_a_match_in_a_folded_node_of_json_unfolds_the_tree(tmp_path: Path) -> None:
+    """It was shown as it came: one line, in which nobody finds the place."""
+    made = WrittenModel(calls(("lab_report", '{"deep": true}')), say("Read."))
+    async with app(tmp_path, made, TOOLS).run_test(size=(80, 24)) as pilot:
+        await talked(pilot, "look")
+        await pilot.press("ctrl+f")
+        await until(pilot, lambda: pilot.app.focused is chat(pilot.app).query_one(FindBar).query_one(Input))
+        await pilot.press(*"part 250 of")
+        await until(pilot, lambda: marked(pilot) == ["part 250 of"])
+        await see(pilot, '"name": "part 250 of it"')
+        await see(pilot, "1 of 1")

@@ -36,6 +36,21 @@ async def test_a_new_line_is_written_and_nothing_sent(tmp_path: Path, key: str) 
         assert chat(pilot.app).prompt.text == "a\nb"
 
 
+async def test_up_goes_on_past_prompts_whose_end_could_be_completed(tmp_path: Path) -> None:
+    (tmp_path / "shot.txt").write_text("x")
+    (tmp_path / "history").write_text('"the first"\n"/export md"\n"see @shot.txt"\n')
+    async with app(tmp_path).run_test(size=(100, 30)) as pilot:
+        prompt = chat(pilot.app).prompt
+        for text in ("see @shot.txt", "/export md", "the first"):
+            await pilot.press("up")
+            await until(pilot, lambda text=text: prompt.text == text)
+            assert not prompt.completing
+        await pilot.press("down")
+        assert prompt.text == "/export md"
+        await pilot.press("backspace")
+        await until(pilot, lambda: prompt.completing)
+
+
 async def test_a_trailing_backslash_becomes_a_new_line(tmp_path: Path) -> None:
     async with app(tmp_path).run_test(size=(100, 30)) as pilot:
         await pilot.press("a", "backslash", "enter", "b")

@@ -34,6 +34,7 @@ from tests.tui.parts import (
     echo,
     say,
     see,
+    see_open,
     seen,
     until,
 )
@@ -158,7 +159,7 @@ async def test_undo_takes_the_turn_from_screen_and_history_but_not_from_disk(tmp
     kept = library(tmp_path)
     assert any(getattr(event, "content", "") == "Two." for event in await kept.store.load(session))
     async with console(tmp_path, kept=kept, resume=session).run_test(size=(100, 40)) as pilot:
-        await see(pilot, "Three.")
+        await see_open(pilot, "Three.")
         assert "Two." not in conversation(pilot)
         assert [m.content for m in pilot.app.screen.services.engine.history] == [*said, "Three."]
 
@@ -283,7 +284,7 @@ async def test_one_key_runs_all_that_was_cut_off_again_and_each_asks(tmp_path: P
     again = console(tmp_path / "killed", WrittenModel(), resume=session, tools=tools)
     async with again.run_test(size=(100, 40), notifications=True) as pilot:
         await see(pilot, "2 calls were cut off: /retry runs them again.")
-        await see(pilot, "The console ended before this turn did.")
+        await see_open(pilot, "The console ended before this turn did.")
         assert seen(again).count("The console ended before this turn did") == 1  # said once, under the turn
         assert "cut off here" not in seen(again)  # the answer itself had come whole
         for key in ("alt+1", "alt+3"):  # one that was done, and one that was cut off
@@ -434,7 +435,7 @@ async def test_the_keys_reach_the_calls_of_a_session_that_came_back_and_of_its_c
     session, _ = await talk(tmp_path, "look", "and", model=WrittenModel(two, say("Two came."), two, say("Two more.")))
     async with console(tmp_path, resume=session).run_test(size=(100, 40)) as pilot:
         screen = chat(pilot.app)
-        await see(pilot, "Two more.")
+        await see_open(pilot, "Two more.")
         for forked in (False, True):
             if forked:
                 before = screen.ui.shown.transcript

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 import tomllib
 from functools import partial
 from pathlib import Path
@@ -21,6 +22,7 @@ from console_app.domain.approvals import ApprovalMode
 from console_app.domain.errors import ConfigError
 from console_app.tui.app import FanoutApp
 from console_app.tui.widgets.motion import is_still
+from tests.patience import PATIENCE
 from tests.tui.parts import WrittenModel, app, at_rest, chat, say, see, seen, services, until
 
 MINE = """# what I like
@@ -29,8 +31,10 @@ temperature = 0.5
 """
 
 
-def console(folder: Path, *, environ: dict[str, str] | None = None, project: str = "") -> tuple[FanoutApp, Path]:
-    """A console on the settings of `folder`, and the user's file of it."""
+def console(
+    folder: Path, *, environ: dict[str, str] | None = None, project: str = "", held: threading.Event | None = None
+) -> tuple[FanoutApp, Path]:
+    """A console on the settings of `folder`, and the user's file of it; they are read once `held` is set."""
     paths = Paths.find({"FANOUT_HOME": str(folder / "home")})
     paths.settings.parent.mkdir(parents=True)
     paths.settings.write_text(MINE)
@@ -39,6 +43,7 @@ def console(folder: Path, *, environ: dict[str, str] | None = None, project: str
         project_settings(folder).write_text(project)
 
     def load() -> Any:
+        assert held is None or held.wait(PATIENCE)
         return load_settings(paths, cwd=folder, flags={}, rules=Rules(), environ=environ or {})
 
     made = services(folder, WrittenModel(say("Well.")))
@@ -80,6 +85,44 @@ async def test_a_switch_turns_a_choice_is_picked_a_number_is_written(tmp_path: P
         "max_steps": 12, "temperature": 0.5, "dedupe": False, "approval_mode": "auto"}  # fmt: skip
     assert "# what I like" in file.read_text()
     assert "# enough" in file.read_text()
+
+
+async def test_what_is_changed_right_before_the_dialog_closes_holds(tmp_path: Path) -> None:
+    held = threading.Event()
+    held.set()
+    running, file = console(tmp_path, held=held)
+    async with running.run_test(size=(80, 24)) as pilot:
+        engine = chat(pilot.app).conversation.engine
+        await opened(pilot, "dedupe")
+        held.clear()
+        await pilot.press("enter", "escape")
+        await until(pilot, lambda: pilot.app.screen is chat(pilot.app) and "dedupe" in file.read_text())
+        held.set()
+        await until(pilot, lambda: not engine.settings.dedupe)
+
+
+async def test_what_is_wrong_with_a_change_is_told_though_the_dialog_is_closed(tmp_path: Path) -> None:
+    held = threading.Event()
+    held.set()
+    running, file = console(tmp_path, held=held)
+    async with running.run_test(size=(160, 24), notifications=True) as pilot:
+        await opened(pilot, "dedupe")
+        held.clear()
+        await pilot.press("enter", "escape")
+        await until(pilot, lambda: pilot.app.screen is chat(pilot.app) and "dedupe" in file.read_text())
+        file.write_text("max_steps = = 3\n")
+        held.set()
+        await see(pilot, "dedupe: It can't hold before this is mended")
+
+
+async def test_the_values_of_small_rooms_are_whole(tmp_path: Path) -> None:
+    running, file = console(tmp_path)
+    file.write_text('model = "offline/rehearsal"\n')
+    async with running.run_test(size=(60, 15)) as pilot:
+        await opened(pilot, "model")
+        await see(pilot, "offline/rehearsal")
+        row = next(line for line in seen(running).splitlines() if "offline/rehearsal" in line)
+        assert "your file" in row
 
 
 async def test_a_bad_value_is_one_line_and_stays_to_be_corrected(tmp_path: Path) -> None:
@@ -182,21 +225,25 @@ def _never(_name: str, _settings: Settings) -> bool:
     return False
 
 
-@pytest.mark.parametrize(("added", "says"), [("max_stepps = 3\n", "max_stepps"), ("max_steps 3\n", "TOML")])
+@pytest.mark.parametrize(("added", "says"), [("max_stepps = 3\n", "max_stepps"), ("max_steps 3\n", "expected '='")])
 def test_a_file_that_was_edited_wrong_is_not_kept(tmp_path: Path, added: str, says: str) -> None:
     paths = Paths.find({"FANOUT_HOME": str(tmp_path)})
 
     def load() -> Any:
         return load_settings(paths, cwd=tmp_path / "elsewhere", flags={}, rules=Rules(), environ={})
 
-    own = OwnSettings(paths.settings, load, _never)
-    own.replace(MINE)
+    own, file = OwnSettings(paths.settings, load, _never), paths.settings
+    own.replace(file, MINE)
     with pytest.raises(ConfigError) as caught:
-        own.replace(MINE + added)
+        own.replace(file, MINE + added)
     assert says in caught.value.line
-    assert own.text() == MINE
-    own.replace("max_steps = 4\n")
-    assert own.text() == "max_steps = 4\n"
+    assert own.text(file) == MINE
+    file.write_text(MINE + added)
+    assert own.to_edit() == file
+    assert says in own.replace(file, f"{MINE}# half mended\n{added}")
+    assert "half mended" in own.text(file)
+    assert not own.replace(file, "max_steps = 4\n")
+    assert own.text(file) == "max_steps = 4\n"
 
 
 @pytest.mark.parametrize("size", [(120, 40), (80, 24)], ids=str)

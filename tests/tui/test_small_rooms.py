@@ -16,9 +16,10 @@ from console_app.domain.approvals import ApprovalMode
 from console_app.engine.approval_gate import ApprovalGate
 from console_app.tui.connect.screen import ConnectScreen
 from console_app.tui.prompt.prompt_box import PromptBox
+from console_app.tui.servers.trust_screen import TrustScreen
 from console_app.tui.terminal.key_names import key_name
 from console_app.tui.widgets.dialog_box import fitted
-from console_app.tui.widgets.text_view import TextView, _chop  # pyright: ignore[reportPrivateUsage]
+from console_app.tui.widgets.text_view import TextView, _chop, _Piece  # pyright: ignore[reportPrivateUsage]
 from tests.tui.parts import Tools, WrittenModel, app, at_rest, calls, chat, echo, pass_by, say, see, seen, until
 from tests.tui.test_connect import console_of, opened
 
@@ -43,19 +44,57 @@ def test_the_key_that_leaves_is_named_while_there_is_room_for_any() -> None:
     assert fitted(KEYS, 5) == "esc close"
 
 
-@given(st.text(st.sampled_from("ab  日é-"), max_size=80), st.integers(2, 30))
-def test_rows_of_a_text_are_the_text_and_fit(text: str, width: int) -> None:
-    rows = _chop(text, width)
-    assert "".join(rows) == text
-    assert all(cell_len(row.rstrip(" ")) <= width for row in rows)
+def rows_of(text: str, width: int, first: int = 0, hang: int = 0) -> list[str]:
+    return _chop(_Piece(text, first, hang), width)
+
+
+@given(st.text(st.sampled_from("ab  日é-"), max_size=80), st.integers(2, 30), st.integers(0, 9))
+def test_rows_of_a_text_are_the_text_and_fit(text: str, width: int, hang: int) -> None:
+    rows, inset = rows_of(text, width, hang=hang), min(hang, width // 2)
+    assert rows[0] + "".join(row[inset:] for row in rows[1:]) == text
+    assert all(row[:inset].isspace() for row in rows[1:] if inset)
+    assert all(cell_len(row.rstrip(" ")) <= width for row in rows if width - inset > 1)
 
 
 def test_rows_end_behind_words() -> None:
-    assert _chop("how many fit is not known (context_window says).", 40) == [
+    assert rows_of("how many fit is not known (context_window says).", 40) == [
         "how many fit is not known ",
         "(context_window says).",
     ]
-    assert _chop("x" * 10, 4) == ["xxxx", "xxxx", "xx"]
+    assert rows_of("x" * 10, 4) == ["xxxx", "xxxx", "xx"]
+
+
+async def test_a_line_that_goes_on_does_so_behind_where_its_words_began(tmp_path: Path) -> None:
+    said = "mcp.json would start:\nlab\n    runs         npx -y " + "word " * 9 + "\n    " + "command " * 6
+    console = app(tmp_path, WrittenModel())
+    async with console.run_test(size=(60, 15)) as pilot:
+        console.push_screen(TrustScreen(said, chat(console).services.timing))
+        await see(pilot, "lab")
+        begun, continued = (line for line in seen(console).splitlines() if "word" in line)
+        assert begun.index("npx") == continued.index("word"), seen(console)
+        begun, continued = (line for line in seen(console).splitlines() if "command" in line)
+        assert begun.index("command") + 2 == continued.index("command"), seen(console)
+
+
+async def test_what_there_is_to_know_goes_on_behind_its_mark(tmp_path: Path) -> None:
+    told = "mcp.json and 2 commands of this project wait for your trust: alt+t shows it all, and asks."
+    console = app(tmp_path, WrittenModel())
+    async with console.run_test(size=(60, 24)) as pilot:
+        chat(console).ui.tell("warning", told)
+        chat(console).ui.tell("info", "one more")
+        await see(pilot, "· one more")
+        first, second = rows_from(seen(console), "! mcp.json")
+        assert len(second) - len(second.lstrip()) == first.index("mcp.json"), seen(console)
+        await pilot.resize_terminal(110, 24)
+        await see(pilot, f"! {told}")
+        assert "· one more" in rows_from(seen(console), "! mcp.json")[1], "the room of the second row is given back"
+
+
+def rows_from(page: str, words: str) -> list[str]:
+    """The row that has the words, and the one below it."""
+    lines = page.splitlines()
+    at = next(number for number, line in enumerate(lines) if words in line)
+    return lines[at : at + 2]
 
 
 def test_signs_are_named_as_they_are_written() -> None:
@@ -175,7 +214,7 @@ async def test_a_badge_takes_no_room_from_the_rows_beside_it(tmp_path: Path) -> 
 
 def test_a_text_view_is_as_long_as_its_rows() -> None:
     view = TextView("one two three four five\nsix")
-    assert view.rows_at(10) == len(_chop("one two three four five", 10)) + 1
+    assert view.rows_at(10) == len(rows_of("one two three four five", 10)) + 1
 
 
 async def test_the_cursor_of_a_field_is_seen_in_sixteen_colours(tmp_path: Path) -> None:

@@ -19,8 +19,11 @@ from websockets.asyncio.client import ClientConnection, connect
 from console_app.config.child_environment import for_consoles
 from console_app.web.server import ServeOptions, WebServer, listen
 from tests.patience import PATIENCE, until_so
+from tests.program.process import children
 
 OFFLINE = ("-m", "offline/rehearsal", "--no-mcp")
+# Pages and server share an event loop, which a machine may leave alone for longer than a ping is waited for.
+PATIENT: dict[str, Any] = {"open_timeout": PATIENCE, "ping_interval": None, "close_timeout": PATIENCE}
 TOKEN = "a-token-that-was-chosen"
 
 
@@ -35,6 +38,7 @@ async def serving(tmp_path: Path, **changes: Any) -> AsyncIterator[WebServer]:
         "public_urls": (),
         "most": 4,
         "keep": 0.0,
+        "alive": PATIENCE,
         "arguments": OFFLINE,
         "environ": for_consoles({**environ, "FANOUT_HOME": str(tmp_path / "home")}, ()),
         "cwd": tmp_path,
@@ -88,6 +92,7 @@ class Page:
                 else:
                     self.raw += message
                     self._stream.feed(message.replace(b"\x1b[<u", b"").replace(b"\x1b[>1u", b""))
+                await asyncio.sleep(0)  # what came already is given without: the server's turn, too
 
     async def see(self, text: str) -> None:
         """Until it shows `text`."""
@@ -129,18 +134,14 @@ async def page_of(
         max_size=None,
         max_queue=None,  # a full one is not read, its close neither: unread pictures would hold up the end
         proxy=None,
-        close_timeout=PATIENCE,
+        **PATIENT,
     ) as socket:
         yield Page(socket, columns, rows)
 
 
 def console_processes() -> list[psutil.Process]:
     """The consoles of this process that run."""
-    return [
-        one
-        for one in psutil.Process().children()
-        if "console_app" in " ".join(one.cmdline()) and one.status() != psutil.STATUS_ZOMBIE
-    ]
+    return children("console_app")
 
 
 async def gone(process: psutil.Process) -> None:

@@ -11,7 +11,7 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 
 from tests.patience import PATIENCE
-from tests.web.parts import TOKEN, Page, serving
+from tests.web.parts import PATIENT, TOKEN, Page, serving
 from tests.web.tls_proxy import CERTIFICATE, NAME, TlsProxy, tls_proxy
 
 
@@ -49,7 +49,7 @@ async def test_a_page_behind_tls_has_its_console_and_a_cookie_for_https_alone(tm
                 max_size=None,
                 max_queue=None,
                 proxy=None,
-                close_timeout=PATIENCE,
+                **PATIENT,
             )
 
         for foreign in (f"http://{NAME}:{proxy.port}", f"https://{NAME}", "https://elsewhere.example"):

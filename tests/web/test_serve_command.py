@@ -6,15 +6,19 @@ import shlex
 import signal
 import socket
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import httpx2
 import psutil
 import pytest
 from websockets.sync.client import connect
+from websockets.typing import Origin
 
 from tests.patience import PATIENCE
 from tests.program.process import Fanout
+from tests.web.parts import PATIENT
 
 
 @pytest.mark.parametrize(
@@ -62,6 +66,19 @@ def test_without_the_extra_it_says_what_to_install(tmp_path: Path) -> None:
     assert len(done.err.splitlines()) == 1
 
 
+@contextmanager
+def console_at(origin: str, cookie: str) -> Iterator[None]:
+    """A page whose console is there to be typed into."""
+    address = f"{origin.replace('http', 'ws')}/socket?columns=80&rows=24"
+    headers = {"Cookie": cookie}
+    with connect(address, origin=Origin(origin), additional_headers=headers, proxy=None, **PATIENT) as page:
+        seen = b""
+        while b"sk, or / for" not in seen:  # what is drawn at once may come in pieces
+            message = page.recv(timeout=PATIENCE)
+            seen += message if isinstance(message, bytes) else b""
+        yield
+
+
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
 def test_the_link_it_prints_works_and_nothing_outlives_it(tmp_path: Path, how: signal.Signals) -> None:
     fanout = Fanout(tmp_path)
@@ -73,10 +90,8 @@ def test_the_link_it_prints_works_and_nothing_outlives_it(tmp_path: Path, how: s
         opened = httpx2.get(link, timeout=PATIENCE)
         assert opened.status_code == 200
         cookie, origin = opened.headers["set-cookie"].partition(";")[0], link.partition("/?")[0]
-        address = f"{origin.replace('http', 'ws')}/socket?columns=80&rows=24"
-        with connect(address, origin=origin, additional_headers={"Cookie": cookie}, proxy=None) as page:
-            while "sk, or / for" not in str(page.recv(timeout=PATIENCE)):
-                pass
+        with console_at(origin, cookie):
+            pass
         children = psutil.Process(serving.pid).children(recursive=True)
         assert children, "it is kept"
         serving.send_signal(how)
@@ -98,10 +113,7 @@ def test_keys_of_providers_and_what_is_named_reach_the_console_and_nothing_else(
         link = serving.stdout.readline().decode().strip()
         opened = httpx2.get(link, timeout=PATIENCE)
         cookie, origin = opened.headers["set-cookie"].partition(";")[0], link.partition("/?")[0]
-        address = f"{origin.replace('http', 'ws')}/socket"
-        with connect(address, origin=origin, additional_headers={"Cookie": cookie}, proxy=None) as page:
-            while "sk, or / for" not in str(page.recv(timeout=PATIENCE)):
-                pass
+        with console_at(origin, cookie):
             (console,) = [one for one in psutil.Process(serving.pid).children() if one.terminal()]
             found = console.environ()
         wanted = {

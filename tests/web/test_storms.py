@@ -9,7 +9,7 @@ from pathlib import Path
 from websockets.asyncio.client import connect
 from websockets.typing import Origin
 
-from tests.patience import until_so
+from tests.patience import PATIENCE, until_so
 from tests.web.parts import console_processes, cookie_of, gone, page_of, serving
 
 TO_PROMPT = "Ask, or / for commands"
@@ -44,6 +44,8 @@ async def test_a_page_that_takes_nothing_holds_up_no_other_and_its_end_is_its_co
             additional_headers={"Cookie": cookie},
             max_queue=1,  # what comes is not even read from the network
             proxy=None,
+            open_timeout=PATIENCE,
+            ping_interval=None,
         ) as deaf:
             await until_so(lambda: len(console_processes()) == 1, "the first console")
             (first,) = console_processes()

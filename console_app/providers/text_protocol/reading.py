@@ -26,8 +26,8 @@ from console_app.dialects import (
     VisibleText,
 )
 from console_app.dialects.fences import CODE
+from console_app.dialects.mentions import unread
 from console_app.dialects.scanner import GAVE_UP, IN_REASONING
-from console_app.dialects.unread import ENDS_ALONE, lone_end, seeming_call
 from console_app.domain.amounts import plural
 from console_app.domain.ports.provider import (
     CallBroken,
@@ -110,14 +110,14 @@ class AnswerReader:
         """The chunks that the end gives, and whether the answer asked for calls. None: the answer was cut off."""
         result = self._scanner.finish("length" if reason in ("length", None) else reason)
         if self._as_is:
-            left = _left_as_text(result) or self._unread()
+            left = _left_as_text(result.problems) or self._unread()
             self.unheard = "\n".join(one.text for one in left if isinstance(one, NoticeChunk))
             return left, False
         chunks = self._chunks(self._scanner.tail_events, ended=True)
         if reasoning := result.reasoning.strip().removeprefix(self._thought).strip():
             chunks.append(ReasoningChunk(reasoning))
         calls = self._calls(result)
-        notices = [*_notices(result), *_left_as_text(result)]
+        notices = [*_notices(result), *_left_as_text(result.problems)]
         if not calls and not result.calls and not notices and not result.content and self.raw.strip():
             notices.append(_empty(result))
         if not calls and not result.calls and not notices:
@@ -209,13 +209,9 @@ class AnswerReader:
 
     def _unread(self) -> list[Chunk]:
         """What seems to be a call although the scanner saw no mark of it."""
-        if seeming := seeming_call(self.raw, self._tools):
-            name, at, why = seeming
-            line = self.raw.count("\n", 0, at) + 1
-            return [NoticeChunk(f"{_seems(name, f'text (line {line})')} Not taken as a call: {why}.")]
-        if self._tools and (end := lone_end(self.raw)):
-            return [NoticeChunk(f"{ENDS_ALONE.format(end)}; nothing was run.")]
-        return []
+        if (one := unread(self.raw, self._tools)) is None:
+            return []
+        return _left_as_text((one,)) or [NoticeChunk(f"{one.message.removesuffix('.')}; nothing was run.")]
 
     def _must_ask(self, call: ParsedCall) -> str:
         where = self._provenance.where(call) if self._provenance is not None else ""
@@ -255,11 +251,11 @@ def _empty(result: ScanResult) -> Chunk:
     return NoticeChunk(f"{EMPTY}: {why}, and it calls nothing.", "warning")
 
 
-def _left_as_text(result: ScanResult) -> list[Chunk]:
+def _left_as_text(problems: Sequence[ScanProblem]) -> list[Chunk]:
     """What seems to call a tool there is, and was not read as a call: one notice for all of an answer."""
     left = [
         problem
-        for problem in result.problems
+        for problem in problems
         if problem.kind == "ignored" and problem.name is not None and not problem.message.lower().startswith(TOLD)
     ]
     if not left:
@@ -267,8 +263,6 @@ def _left_as_text(result: ScanResult) -> list[Chunk]:
     first, others = left[0], len(left) - 1
     more = f" So {'does' if others == 1 else 'do'} {plural(others, 'more place')}." if others else ""
     where = "reasoning" if first.message.startswith(IN_REASONING) else f"text (line {first.line})"
-    return [NoticeChunk(f"{_seems(first.name or '', where)} {first.message}{more}")]
-
-
-def _seems(name: str, where: str) -> str:
-    return f"The answer seems to call {name} in its {where}; nothing was run."
+    return [
+        NoticeChunk(f"The answer seems to call {first.name} in its {where}; nothing was run. {first.message}{more}")
+    ]

@@ -8,7 +8,7 @@ from contextlib import AbstractAsyncContextManager
 from functools import partial
 from typing import Protocol
 
-from console_app.config.custom_commands import CustomCommand, CustomCommands
+from console_app.config.custom_commands import CustomCommand, CustomCommands, told
 from console_app.conversation.command_turns import turn_of
 from console_app.conversation.models import Models
 from console_app.domain.safe_text import one_line
@@ -38,8 +38,8 @@ class CustomCommandList:
         self._models = models
         self.send: Send | None = None
 
-    async def read(self) -> None:
-        """Reads the files; what is wrong with one is a line."""
+    async def read(self) -> str:
+        """Reads the files; what is wrong with one is a line. Gives what came of it, in one line."""
         found = await asyncio.to_thread(self._find)
         self._registry.untrusted = found.untrusted
         taken = self._registry.customise([self._command(one) for one in found.commands])
@@ -48,6 +48,7 @@ class CustomCommandList:
             self._ui.tell("warning", f"{one_line(str(path), 200)}: /{name} is a command of Fanout. Rename the file.")
         for problem in found.problems:
             self._ui.tell("warning", problem)
+        return told(found, taken)
 
     def _command(self, custom: CustomCommand) -> Command:
         about = one_line(custom.description, LONGEST_ABOUT)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import inf
 from typing import TYPE_CHECKING, assert_never
 
 from console_app.conversation.readiness import Readiness, named
@@ -38,12 +39,12 @@ class Doing:
 
 
 class Pace:
-    """How an answer comes in, folded from events. `writes` is False while the model thinks."""
+    """How an answer comes in, folded from events. `writes` is False while the model thinks. Between turns, until the
+    first event of one, nothing is timed."""
 
     def __init__(self) -> None:
         self.writes = False
-        self.since = 0.0
-        self.news_at = 0.0
+        self.since = self.news_at = inf
         self.retry: ev.RetryScheduled | None = None
         self._characters = 0
 
@@ -58,18 +59,19 @@ class Pace:
                 self._sign(event.at, writes=True)
             case ev.ReasoningDelta() | ev.ThoughtDelta():
                 self._sign(event.at, writes=False)
-            case ev.TurnStarted() | ev.StepStarted():
+            case ev.TurnStarted() | ev.StepStarted() | ev.TurnFinished():
                 self._begin(event.at, writes=False)
             case ev.RetryScheduled():
                 self._begin(event.at + event.delay, writes=False)
                 self.retry = event
+            case ev.TurnFinished():
+                self._begin(inf, writes=False)
             case (
                 ev.SessionStarted() | ev.Thought() | ev.CallDropped() | ev.CallReady() | ev.ApprovalRequested()
                 | ev.ApprovalResolved() | ev.CallQueued() | ev.CallStarted() | ev.CallProgress() | ev.CallLog()
                 | ev.CallExtended() | ev.CallRestarted() | ev.QuestionAsked() | ev.CallAsked() | ev.CallAnswered()
                 | ev.TodoChanged() | ev.CallFinished() | ev.BatchFinished() | ev.MessageAdded() | ev.UsageReported()
-                | ev.Notice() | ev.TurnFinished() | ev.TurnUndone() | ev.HistoryCompacted()
-                | ev.AnswerKept()
+                | ev.Notice() | ev.TurnUndone() | ev.HistoryCompacted() | ev.AnswerKept()
             ):  # fmt: skip
                 self.news_at = max(self.news_at, event.at)
             case _:
@@ -115,7 +117,9 @@ class ActivityStatus:
         if doing is None and pace.retry is not None and now < pace.since:
             doing = Doing(f"retrying in {_whole(pace.since - now + 0.5)}")  # the conversation says why, and which try
         if doing is None:
-            doing = Doing(self._model(now), late=now - pace.news_at >= LATE)
+            activity = conversation.activity
+            begun = now if activity is None else activity.begun_at  # its first event may wait for the disk
+            doing = Doing(self._model(begun, now), late=now - max(pace.news_at, begun) >= LATE)
         return Doing(doing.what, moves=doing.moves, late=doing.late, tokens=tokens, cost=cost)
 
     def waits_for(self, now: float) -> str:
@@ -140,12 +144,12 @@ class ActivityStatus:
             what = "starting"
         return _timed(what, now - sent.since)
 
-    def _model(self, now: float) -> str:
+    def _model(self, begun: float, now: float) -> str:
         pace = self.pace
-        if self._conversation.engine.compacting:
-            return _timed("compacting", now - pace.since)
+        if (since := self._conversation.engine.compacting_since) is not None:
+            return _timed("compacting", now - since)
         if not pace.writes:
-            return _timed("thinking", now - pace.since)
+            return _timed("thinking", now - max(pace.since, begun))
         rate = pace.rate(now) if now - pace.news_at < LATE else None
         return "writing" if rate is None else f"writing · {rate:.0f} tok/s"
 

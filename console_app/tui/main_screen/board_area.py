@@ -99,7 +99,7 @@ class BoardArea(Vertical):
         elif not self.todo.has_focus:
             return
         event.stop()
-        self._ui.toast(nothing_here(event))
+        self._ui.refuse(nothing_here(event))
 
     def on_mount(self) -> None:
         """Where rules that are to stay are written; and the board has the room that others give or take."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import get_args
 
 from textual.widget import Widget
@@ -179,12 +178,7 @@ def session_commands(
         ui.open(sessions.rewind_to, rest)
 
     def export(rest: str) -> None:
-        """[md|html|jsonl|trace] [PATH]: what the path ends in says the form too."""
-        form, _, path = rest.partition(" ")
-        if form not in EXPORTS_ABOUT:
-            path, suffix = rest, Path(rest).suffix.removeprefix(".")
-            form = suffix if suffix in EXPORTS_ABOUT else "md"
-        ui.open_beside(sessions.export, form, path.strip())  # a command right behind it must not end it
+        ui.open_beside(sessions.export, rest or "md")  # a command right behind it must not end it
 
     return [
         Command("new", "start a new session; the model forgets this one", new),

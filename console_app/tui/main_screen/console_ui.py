@@ -260,7 +260,7 @@ class ConsoleUi:
         """See UiPort: back into the prompt, unless something else is written there."""
         if self.written:
             return False
-        self.put(text)
+        self._screen.prompt.recall(text)
         return True
 
     # What rooms and commands ask for
@@ -298,7 +298,7 @@ class ConsoleUi:
     def copy(self, text: str, what: str = "") -> None:
         """See Ui (OSC 52: over ssh and tmux too, where the terminal allows it)."""
         self._screen.app.copy_to_clipboard(text)
-        lines = text.count("\n") + 1
+        lines = text.removesuffix("\n").count("\n") + 1
         size = f"{lines:,} lines, " * (lines > 1) + plural(len(text), "character")
         more = " Your terminal may take less: it is long." if len(text) > LONG_COPY else ""
         self.toast(f"Copied {what}: {size}.{more}" if what else f"Copied {size}.{more}")

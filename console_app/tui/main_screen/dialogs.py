@@ -67,7 +67,7 @@ class Dialogs:
         self._conversation = conversation
         self._offers = offers
         self._prompt = prompt
-        self.commands_changed: Callable[[], Awaitable[None]] | None = None  # reads the commands' files again
+        self.commands_changed: Callable[[], Awaitable[str]] | None = None  # reads the commands' files again
         self._waits = ""  # the line that said what waits for trust
 
     async def help(self, commands: Sequence[Command], places: Sequence[tuple[str, Widget]]) -> None:
@@ -86,7 +86,7 @@ class Dialogs:
             for one in registry
             if one.name not in ("keys", "tools")
         ]
-        picked = await self._ui.push(PickList("Commands", choices, hint="Search for commands", told=True))
+        picked = await self._ui.push(PickList("Commands", choices, hint="Search for commands"))
         if picked is not None and (command := registry.get(picked.removeprefix("/"))) is not None:
             command.run("")
 
@@ -147,9 +147,10 @@ class Dialogs:
 
         async def applied(name: str) -> str:
             later = await asyncio.to_thread(own.take_effect, name)
-            value = next((one.value for one in await asyncio.to_thread(own.read) if one.name == name), None)
-            if later == NEXT_START and value is not None and await self._use_setting(name, value, use_mode):
-                later = ""
+            if later == NEXT_START:
+                value = next((one.value for one in await asyncio.to_thread(own.read) if one.name == name), None)
+                if value is not None and await self._use_setting(name, value, use_mode):
+                    later = ""
             self._ui.changed()
             return later
 
@@ -215,7 +216,7 @@ class Dialogs:
 
         picked = await self._ui.push(HistorySearch(self._prompt().sent.entries))
         if picked is not None:
-            self._ui.put(picked)
+            self._prompt().recall(picked)
 
     async def editor(self) -> None:
         """The prompt in your editor."""
@@ -245,8 +246,8 @@ class Dialogs:
 
     async def reload(self) -> None:
         """Reads mcp.json and the commands' files anew."""
-        if self.commands_changed is not None:
-            await self.commands_changed()
+        if self.commands_changed is not None and (said := await self.commands_changed()):
+            self._ui.tell("info", said)
         await self.say_what_waits()
         if self._offers.file is None:
             self._ui.toast("There is no mcp.json to read here.")

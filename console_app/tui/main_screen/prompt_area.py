@@ -154,7 +154,7 @@ class PromptArea(Vertical):
         if conversation.on_its_way is None or self.prompt.text:
             return conversation.stop()
         if text := conversation.call_off():
-            self.prompt.put(text)
+            self.prompt.recall(text)
         return True
 
     @on(Prompt.Submitted)
@@ -169,7 +169,7 @@ class PromptArea(Vertical):
         if text is None and self._activity.waits_for(self._services.clock()):
             text = conversation.call_off()
         if text is not None:
-            prompt.put(text)
+            prompt.recall(text)
         elif prompt.offering and welcome.highlighted is not None:
             welcome.move(-1)
         else:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
-from typing import ClassVar
+from pathlib import Path
+from typing import ClassVar, TypeVar
 
 from textual import on
 from textual.app import ComposeResult
@@ -15,8 +16,9 @@ from textual.types import CSSPathType
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
-from console_app.config.own_settings import OwnSettings
+from console_app.config.own_settings import NEXT_START, OwnSettings
 from console_app.config.setting_list import Setting
+from console_app.config.settings_file import BrokenSettings
 from console_app.domain.errors import FanoutError
 from console_app.domain.safe_text import one_line
 from console_app.tui.widgets.dialog import Dialog
@@ -24,7 +26,8 @@ from console_app.tui.widgets.dialog_box import DialogBox
 from console_app.tui.widgets.list_keys import list_keys, move_highlight
 from console_app.tui.widgets.pick_list import Choice, PickList
 
-NAME, SOURCE = 20, 13  # cells of the columns
+T = TypeVar("T")
+NAME, SOURCE = 19, 13  # cells of the columns
 WIDE = 96  # cells from which on the meaning stands in the row
 UNSET = "not set"
 KEYS = "enter change · del default · f4 edit the file · esc close"
@@ -65,6 +68,7 @@ class SettingsScreen(Dialog[None]):
         self._all: Sequence[Setting] = ()
         self._shown: list[Setting] = []
         self._noted = ""  # the setting that the note is about
+        self._not_kept: dict[Path, str] = {}  # what was written in the editor and can't be: it goes on from there
 
     def compose(self) -> ComposeResult:
         """What is looked for, the settings, a field for a new value, and what the highlighted one means."""
@@ -191,48 +195,83 @@ class SettingsScreen(Dialog[None]):
         if not text.strip() and setting.optional:
             await self._remove(setting)
             return
-        try:
-            await asyncio.to_thread(self._own.write, setting.name, text)
-        except FanoutError as error:
-            self._note(error.line, wrong=True)
-        else:
-            await self._changed(setting.name)
+        await self._change(setting.name, partial(self._own.write, setting.name, text))
 
     async def _remove(self, setting: Setting) -> None:
-        try:
-            there = await asyncio.to_thread(self._own.remove, setting.name)
-        except FanoutError as error:
-            self._note(error.line, wrong=True)
-            return
-        if there:
-            await self._changed(setting.name)
-        else:
-            self._stop_changing()
-            self._note(f"Your file does not set {setting.name}.")
+        await self._change(setting.name, partial(self._own.remove, setting.name))
 
-    async def _changed(self, name: str) -> None:
-        when = await self._applied(name)
+    async def _change(self, name: str, act: Callable[[], bool | None]) -> None:
+        """`act` changes the file, and gives False where there was nothing to change."""
+
+        async def work() -> str | None:
+            return None if await asyncio.to_thread(act) is False else await self._applied(name)
+
+        try:
+            when = await self._outlasting(name, work)
+        except FanoutError as error:
+            self._wrong(error)
+            return
+        if when is None:
+            self._stop_changing()
+            self._note(f"Your file does not set {name}.")
+            return
         await self._read()
         self._stop_changing()
-        setting = next(one for one in self._all if one.name == name)
-        self._note(f"{name}: {one_line(setting.shown, 60)}. {when or 'It holds from now on.'}")
+        shown = next((one.shown for one in self._all if one.name == name), "")
+        self._note(f"{name}: {one_line(shown, 60)}. {when or 'It holds from now on.'}")
 
     async def _edit_file(self) -> None:
+        old = {one.name: one.value for one in self._all}
+        path = await asyncio.to_thread(self._own.to_edit)
+        after = ""
+
+        async def work() -> str:
+            if wrong := await asyncio.to_thread(self._own.replace, path, f"{after}\n"):
+                return f"Kept. Still wrong: {wrong} · f4 opens it"
+            now = {one.name: one.value for one in await asyncio.to_thread(self._own.read)}
+            if not old:
+                return f"Kept. {NEXT_START}"  # what held before was never read here
+            changed = [name for name, value in now.items() if value != old.get(name)]
+            later = [name for name in changed if await self._applied(name)]
+            return f"Kept. From the next start on: {', '.join(later)}." if later else "Kept. It holds from now on."
+
         try:
-            before = await asyncio.to_thread(self._own.text)
-            after = await self._edit(before)
+            before = await asyncio.to_thread(self._own.text, path)
+            after = await self._edit(self._not_kept.get(path, before))
             if after.strip() == before.strip():
                 self._note("Nothing was changed.")
                 return
-            await asyncio.to_thread(self._own.replace, f"{after}\n")
+            said = await self._outlasting(path.name, work)
         except FanoutError as error:
-            self._note(f"Not kept. {error.line}", wrong=True)
+            if after:
+                self._not_kept[path] = after
+            self._note(f"Not kept. {error.detail} · f4 goes on with what you wrote", wrong=True)
             return
-        old = {one.name: one.value for one in self._all}
+        self._not_kept.pop(path, None)
         await self._read()
-        changed = [one.name for one in self._all if one.value != old.get(one.name)]
-        later = [name for name in changed if await self._applied(name)]
-        self._note(f"Kept. From the next start on: {', '.join(later)}." if later else "Kept. It holds from now on.")
+        self._note(said)
+
+    async def _outlasting(self, about: str, work: Callable[[], Awaitable[T]]) -> T:
+        """What `work` gives. The app runs it: what is being written takes effect though this screen is closed, and what
+        there is to say of it is a toast `about` it then."""
+        done: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+
+        async def run() -> None:
+            try:
+                result = await work()
+            except FanoutError as error:
+                if done.cancelled():
+                    self.app.notify(error.line, severity="error", markup=False)
+                else:
+                    done.set_exception(error)
+            else:
+                if not done.cancelled():
+                    done.set_result(result)
+                elif result:
+                    self.app.notify(f"{about}: {one_line(str(result), 400)}", severity="warning", markup=False)
+
+        self.app.run_worker(run, name="settings")
+        return await done
 
     # -- what is seen
 
@@ -241,7 +280,7 @@ class SettingsScreen(Dialog[None]):
             self._all = await asyncio.to_thread(self._own.read)
         except FanoutError as error:
             self._fill()
-            self._note(error.line, wrong=True)
+            self._wrong(error)
         else:
             self._fill()
 
@@ -270,6 +309,10 @@ class SettingsScreen(Dialog[None]):
         if setting.waiting:
             text += f" · this project, not trusted, would set {one_line(setting.waiting, 40)}"
         self._note(text)
+
+    def _wrong(self, error: FanoutError) -> None:
+        opens = " · f4 opens it"
+        self._note(f"{error.detail}{opens}" if isinstance(error, BrokenSettings) else error.line, wrong=True)
 
     def _note(self, text: str, *, wrong: bool = False) -> None:
         self._noted = self._setting.name if self._setting is not None else ""

@@ -65,6 +65,7 @@ class WarmUp:
         from console_app.conversation.copies import parser
         from console_app.tui.transcript_view.code import find_lexer
         from console_app.tui.transcript_view.results.kind import language_of_file
+        from console_app.tui.transcript_view.results.source import language_of_text
 
         parser()
         for name in (*MODULES, *more):
@@ -77,3 +78,4 @@ class WarmUp:
             find_lexer(language)
         if not self._stopped.is_set():
             language_of_file("a.txt")  # the first name of a file costs 50 ms: a thousand patterns
+            language_of_text("a\nb")  # and the first text 20

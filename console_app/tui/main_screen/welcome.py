@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
+from textual.geometry import Size
 from textual.message import Message
+from textual.widget import Widget
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from console_app.domain.safe_text import one_line
+from console_app.tui.widgets.lines import break_points
 
 if TYPE_CHECKING:
     from console_app.domain.base_event import Level  # pydantic, which the first paint has no use for
@@ -72,6 +75,37 @@ class ExampleList(OptionList, can_focus=False):
     """The prompts; the keys come by way of the prompt, so it never takes the focus."""
 
 
+class Notices(Widget):
+    """What there is to know, a mark and a line each, whose other rows stand behind the mark too; only what is wrong
+    looks so."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._lines: Sequence[tuple[Level, str]] = ()
+
+    def tell(self, lines: Sequence[tuple[Level, str]]) -> None:
+        """Shows these in place of those before."""
+        self._lines = [(level, one_line(line)) for level, line in lines]
+        self.display = bool(lines)
+        self.refresh(layout=True)
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """One row a line, or more."""
+        return len(self._rows(width))
+
+    def render(self) -> Content:
+        """Its rows at the width that it has."""
+        return Content("\n").join(self._rows(self.content_size.width))
+
+    def _rows(self, width: int) -> list[Content]:
+        rows = list[Content]()
+        for level, line in self._lines:
+            mark, style = ("·", "$foreground") if level in ("debug", "info", "notice") else ("!", "$warning")
+            for start, end in break_points(line, width - 2):
+                rows.append(Content.styled(f"{' ' if start else mark} {line[start:end].rstrip()}", style))
+        return rows
+
+
 class Welcome(Vertical):
     """Tells and offers. Picking is a message; the screen sends."""
 
@@ -79,7 +113,7 @@ class Welcome(Vertical):
     Welcome { height: 1fr; padding: 1 2; overflow-y: auto; scrollbar-size-vertical: 1; }
     Welcome > .welcome--about { height: auto; max-width: 80; margin-bottom: 1; }
     Welcome > .welcome--text { height: auto; }
-    Welcome > .welcome--notices { height: auto; margin-top: 1; display: none; }
+    Welcome > Notices { height: auto; margin-top: 1; display: none; }
     Welcome > .welcome--try { height: auto; color: $muted; margin-top: 1; }
     Welcome > ExampleList {
         height: auto; max-height: 100%; border: none; padding: 0; margin-top: 1;
@@ -87,7 +121,7 @@ class Welcome(Vertical):
     }
     Welcome > ExampleList > .option-list--option { padding: 0 1; }
     Welcome.-low { padding: 0 2; }
-    Welcome.-low > .welcome--about, Welcome.-low > .welcome--notices, Welcome.-low > ExampleList { margin: 0; }
+    Welcome.-low > .welcome--about, Welcome.-low > Notices, Welcome.-low > ExampleList { margin: 0; }
     Welcome.-low > ExampleList { text-wrap: nowrap; text-overflow: ellipsis; }
     Welcome > ExampleList > .option-list--option-highlighted { background: $panel; color: $foreground; }
     """
@@ -113,7 +147,7 @@ class Welcome(Vertical):
         self.set_class(self._low, "-low")
         yield Static(ABOUT, classes="welcome--about", markup=False)
         yield Static(self._facts, classes="welcome--text")
-        yield Static(classes="welcome--notices")
+        yield Notices()
         yield Static("Try one: press its number, or an arrow and enter.", classes="welcome--try", markup=False)
         options = ExampleList(*_options(self.examples, self._low), markup=False)
         options.highlighted = None
@@ -130,7 +164,7 @@ class Welcome(Vertical):
     def tell(self, model: str, provider: str) -> None:
         """Which model answers, and how to change it."""
         self._model = (model, provider)
-        name = Content.styled(one_line(model, 40) or "The first model listed", "bold $primary")
+        name = Content.styled(one_line(model, 40) or "the first model listed", "bold $primary")
         if provider == "offline":
             kind = "a scripted model" if self._low else "a scripted offline model"
             first = Content("Demo mode: ") + name + Content(f", {kind}, no key needed")
@@ -160,10 +194,8 @@ class Welcome(Vertical):
         options.highlighted = highlighted
 
     def notices(self, lines: Sequence[tuple[Level, str]]) -> None:
-        """What was told before there was a conversation, a line each; only what is wrong looks so."""
-        field = self.query_one(".welcome--notices", Static)
-        field.display = bool(lines)
-        field.update(Content("\n").join(_notice(level, one_line(line)) for level, line in lines))
+        """What was told before there was a conversation."""
+        self.query_one(Notices).tell(lines)
 
     def move(self, delta: int) -> None:
         """Moves the highlight; up from the first takes it away."""
@@ -185,12 +217,6 @@ class Welcome(Vertical):
         """A click."""
         event.stop()
         self.post_message(self.Picked(self.examples[event.option_index].text))
-
-
-def _notice(level: Level, line: str) -> Content:
-    if level in ("debug", "info", "notice"):
-        return Content.styled(f"· {line}", "$foreground")
-    return Content.styled(f"! {line}", "$warning")
 
 
 def _options(examples: Sequence[Example], low: bool) -> list[Option]:

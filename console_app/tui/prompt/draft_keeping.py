@@ -73,7 +73,7 @@ class DraftKeeping:
     def switched(self) -> Coroutine[object, object, None]:
         """The stored session is shown. Await it for its draft."""
         self._notice_begin()
-        before, now = self._kept_for, self._library.session_id if self._library is not None else ""
+        before, now = self._kept_for, self._shown()
         if self._opening:
             self._opening, self._kept_for = False, now
             return self.restore()
@@ -100,7 +100,7 @@ class DraftKeeping:
         if self._prompt.text:
             self._prompt.sent.add(text)
         else:
-            self._prompt.put(text)
+            self._prompt.recall(text)
             self._prompt.move_cursor(draft.cursor)
 
     async def close(self) -> None:
@@ -130,8 +130,15 @@ class DraftKeeping:
         draft = self._draft(prompt.text, prompt.cursor_location)
         await asyncio.to_thread(self._keep, self._kept_for, draft, self._number())
 
+    def _shown(self) -> str:
+        """Whose drafts are this console's now: of a session that it only reads another one keeps them."""
+        if self._library is None:
+            return ""
+        return self._new if self._library.read_only else self._library.session_id
+
     def _notice_begin(self) -> None:
-        if self._kept_for == self._new and (name := self._speaking()):
+        reads = self._library is not None and self._library.read_only
+        if self._kept_for == self._new and not reads and (name := self._speaking()):
             self._rename(name)
 
     def _rename(self, now: str) -> None:

@@ -96,6 +96,7 @@ class Prompt(TextArea):
         super().__init__(id=id, placeholder=PLACEHOLDER, highlight_cursor_line=False, tab_behavior="focus")
         self.cursor_blink = False  # a blinking cursor would repaint an idle program twice a second
         self.completing = False
+        self.recalled: str | None = None  # a text that was written before, as it came back: nothing is completed in it
         self.complete: Callable[[bool], None] = lambda _run: None
         """Tab or Enter while the completion list is open; True: what was completed is sent if it can be. Called, not
         posted: what is typed next must not be there yet."""
@@ -117,9 +118,14 @@ class Prompt(TextArea):
 
     def put(self, text: str) -> None:
         """Replaces the text, with the cursor at its end."""
-        self._typed_for_offer, self._awaits_offer = None, ""
+        self._typed_for_offer, self._awaits_offer, self.recalled = None, "", None
         self.load_text(visible(text))
         self.move_cursor(self.document.end)
+
+    def recall(self, text: str) -> None:
+        """The same with what was written before: arrows go on through the history, until it is written on."""
+        self.put(text)
+        self.recalled = self.text
 
     def take_over(self, other: Prompt) -> None:
         """Goes on with what was written in `other`, with the cursor where it is there."""
@@ -152,6 +158,7 @@ class Prompt(TextArea):
         """It was not: it stands before what was typed since."""
         typed = self.text
         self.load_text(sent.shown + typed)
+        self.recalled = self.text
         self.selection = Selection.cursor(self.document.end) if typed else sent.selection
 
     # -- keys
@@ -255,14 +262,14 @@ class Prompt(TextArea):
         elif not self._at_bottom():
             self.action_cursor_down()
         elif (newer := self.sent.newer()) is not None:
-            self.put(newer)
+            self.recall(newer)
         elif not self.text:
             self.post_message(self.ExampleRequested(move=1))
 
     def show_older(self) -> None:
         """Puts the prompt before this one in its place."""
         if (older := self.sent.older(self.text)) is not None:
-            self.put(older)
+            self.recall(older)
 
     def action_complete_or_leave(self) -> None:
         """Tab."""

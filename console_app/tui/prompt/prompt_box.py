@@ -16,7 +16,7 @@ from textual.containers import Vertical
 from textual.widgets import TextArea
 from textual.worker import Worker
 
-from console_app.conversation.file_mentions import written_path
+from console_app.conversation.file_mentions import file_mentions, written_path
 from console_app.tui.prompt.attachment_chips import AttachmentChips
 from console_app.tui.prompt.completion import Completion, Completions, Token, token_before
 from console_app.tui.prompt.completion_popup import CompletionPopup
@@ -81,8 +81,10 @@ class PromptBox(Vertical):
         self._look_at = look
         self._keep = keep
         self._looking: Worker[None] | None = None
+        self._half_typed: Sequence[str] = ()  # names that count as not said yet
         self._files = FileIndex(folder)
         self._search: Worker[None] | None = None
+        self._seeking: Token | None = None
         self._token: Token | None = None
         self._closed_for: str | None = None  # the text that Escape closed the list for
 
@@ -113,7 +115,11 @@ class PromptBox(Vertical):
         if not self.popup.is_open:
             return False
         self._closed_for = self.prompt.text
+        self._seeking = None
+        if self._search is not None:
+            self._search.cancel()
         self._show((), None)
+        self._look_if_left()
         return True
 
     @on(Prompt.PasteRequested)
@@ -145,6 +151,7 @@ class PromptBox(Vertical):
         else:
             self._look_what_goes_along()
         self._look_now()
+        self._look_if_left()
 
     def _look_what_goes_along(self) -> None:
         if self._looking is not None:
@@ -156,7 +163,26 @@ class PromptBox(Vertical):
 
     async def _show_chips(self, look: Look) -> None:
         await asyncio.sleep(PAUSE)
-        self.query_one(AttachmentChips).show(await look(self.prompt.text))
+        chips = await look(self.prompt.text)
+        self._half_typed = self._listing()
+        self.query_one(AttachmentChips).show(
+            [chip for chip in chips if not (chip.missing and chip.name in self._half_typed)]
+        )
+
+    def _listing(self) -> Sequence[str]:
+        """The name behind `@` before the cursor while what it may become is listed, or looked for."""
+        prompt = self.prompt
+        row, column = prompt.cursor_location
+        token = token_before(prompt.document[row], column, row == 0) if prompt.selection.is_empty else None
+        if token is None or token.kind != "file" or not (self._seeking or self.popup.is_open):
+            return ()
+        return [mention.shown for mention in file_mentions(f"@{token.query}")]
+
+    def _look_if_left(self) -> None:
+        """What was half typed is no more: now it is missing, where there is no such file."""
+        if self._half_typed and not self._listing():
+            self._half_typed = ()
+            self._look_what_goes_along()
 
     def look_again(self) -> None:
         """There may be something to complete now where there was nothing."""
@@ -171,6 +197,8 @@ class PromptBox(Vertical):
         if prompt.text == self._closed_for:
             return
         self._closed_for = None
+        if prompt.text == prompt.recalled:
+            token = None
         if token == self._token:
             return
         if token is None:
@@ -196,9 +224,15 @@ class PromptBox(Vertical):
         self._show(fitting, token)
 
     async def _find(self, token: Token) -> None:
-        await self._list(token)
-        if token.kind == "file" and await self._files.grown():
-            await self._list(token)  # what fits best may have come last
+        self._seeking = token
+        try:
+            await self._list(token)
+            if token.kind == "file" and await self._files.grown():
+                await self._list(token)  # what fits best may have come last
+        finally:
+            if self._seeking is token:
+                self._seeking = None
+        self._look_if_left()
 
     async def _list(self, token: Token) -> None:
         paths = await self._files.find(token.query) if token.kind == "file" else []
@@ -206,7 +240,8 @@ class PromptBox(Vertical):
         async for found in self._later(token):
             prompt = self.prompt
             row, column = prompt.cursor_location
-            if token_before(prompt.document[row], column, row == 0) != token or prompt.text == self._closed_for:
+            over = prompt.text in (self._closed_for, prompt.recalled)
+            if over or token_before(prompt.document[row], column, row == 0) != token:
                 return  # typed on meanwhile
             new = [*files, *found.completions]
             # What was listed still fits; taking it away until the rest is there would take your choice with it.

@@ -38,7 +38,7 @@ class TrustScreen(Dialog[bool]):
         """The text in a frame that has the question."""
         with Vertical(id="box") as dialog:
             dialog.border_title = Content(QUESTION)  # pyright: ignore[reportAttributeAccessIssue]  (it takes both)
-            yield TextView()
+            yield TextView(hang=2)  # what a file says stands four in: a row that goes on stands between two that begin
 
     def on_mount(self) -> None:
         """Shows the text; from now on the half second counts."""

@@ -54,6 +54,9 @@ RESPELT = {
     **{f"\x1b{sign}": f"\x1b[{ord(sign)};3u" for sign in "0123456789-="},
     **{f"\x1b[27;3;{ord(sign)}~": f"\x1b[{ord(sign)};3u" for sign in "0123456789-="},
 }
+# Esc and then Tab, read at once, as tmux sends them where half a second is between them: to the parser it is Shift+Tab,
+# which it is on Linux' own console alone, and the approval mode would change.
+ESCAPE_TAB = {"\x1b\t": "\x1b[27u\t"}
 # Off: mouse, focus, paste, in-band resize, synchronized output; then wrap on, keyboard, screen and cursor as before.
 PIXELS_OFF = "\x1b[?1016l\x1b[?2048l\x1b[?2026l"
 REPORTS_OFF = "\x1b[?1000l\x1b[?1003l\x1b[?1015l\x1b[?1006l\x1b[?1004l\x1b[?2004l"
@@ -70,6 +73,7 @@ class InputFeed:
 
     def __init__(self, parser: XTermParser | None = None) -> None:
         self._parser = parser or XTermParser()
+        self._respelt = RESPELT if os.environ.get("TERM") == "linux" else RESPELT | ESCAPE_TAB
         self._paste: list[str] | None = None  # the pieces so far, while inside a paste
 
     def feed(self, text: str) -> Iterator[Message]:
@@ -78,7 +82,7 @@ class InputFeed:
             if self._paste is None:
                 before, start, text = text.partition(PASTE_START)
                 if before:
-                    for plain, known in RESPELT.items() if "\x1b" in before else ():
+                    for plain, known in self._respelt.items() if "\x1b" in before else ():
                         before = before.replace(plain, known)
                     yield from self._parsed(before)
                 if start:

@@ -122,7 +122,7 @@ class CallBlock(Panel):
 
     def unfold_match(self, expected: int, shown: int, wanted: int) -> bool:
         body = self.detail.body
-        if shown <= wanted and body.show_far():
+        if shown <= wanted and (body.unfold_all() or body.show_far()):
             return True
         # Rendered as what it is it may say less than it does, or otherwise: as it came it says what was searched.
         return shown != expected and not self.detail.raw and self.finished and self.detail.press("raw")

@@ -59,7 +59,7 @@ class CallDetail:
         found = self.body.found
         other = found.kind != "text" or ("\x1b[" in found.text and SGR.search(found.text) is not None)
         other = other or self._is_said or self._text != without_remarks(self._call.content)
-        able = {"more": self.body.left > 0, "raw": self.raw or other,
+        able = {"more": any(one.left for one in self._shown), "raw": self.raw or other,
                 "fold": bool(self._trees), "unfold": bool(self._trees)}  # fmt: skip
         return frozenset(key for key in RESULT_KEYS if able[key])
 
@@ -67,7 +67,8 @@ class CallDetail:
         """What a key does; whether that changed anything."""
         match key:
             case "more":
-                self.body.show_more()
+                for body in self._shown:
+                    body.show_more()
             case "raw":
                 self.raw = not self.raw
                 self._bodies = None
@@ -177,8 +178,11 @@ class CallDetail:
 
     @property
     def _trees(self) -> list[JsonTree]:
-        bodies = (self.body, self.beside)
-        return [body.tree for body in bodies if body is not None and body.tree is not None]
+        return [body.tree for body in self._shown if body.tree is not None]
+
+    @property
+    def _shown(self) -> list[ResultBody]:
+        return [body for body in self._both() if body is not None]
 
     def _both(self) -> tuple[ResultBody, ResultBody | None]:
         call = self._call
@@ -240,7 +244,7 @@ class CallDetail:
         begin = call.started_at or call.announced_at
         for entry in shown:
             if entry.dropped:
-                rows += _left_out(entry.dropped, palette, why=" that came too fast to keep")
+                rows += _left_out(entry.dropped, palette, hint=" that came too fast to keep")
             ink = {"warning": palette.warning, "debug": palette.muted}.get(entry.level)
             ink = ink or (palette.base if entry.level in ("info", "notice") else palette.error)
             painter = AnsiPainter(ink, palette)
@@ -262,13 +266,13 @@ class CallDetail:
             raw = " · as it came" if self.raw else ""
             parts.append([_title(f"{'error' if failed else 'result'} · {body.measure}{raw}", palette)])
             parts.append(body.rows(width, palette, palette.error if failed else palette.base))
-            parts.append(_left_out(body.left, palette, more=True))
+            parts.append(_left_out(body.left, palette, body.unit, " · m shows more · c copies all"))
         elif call.outcome is Outcome.SUCCEEDED and not call.artifacts:
             parts.append([_title("result: empty", palette)])
         if (beside := self.beside) is not None:
             parts.append([_title(f"structured · {beside.measure}", palette)])
             parts.append(beside.rows(width, palette, palette.base))
-            parts.append(_left_out(beside.left, palette))
+            parts.append(_left_out(beside.left, palette, beside.unit, " · m shows more"))
         return Joined([*parts, self._files(width, palette)])
 
     def _files(self, width: int, palette: Palette) -> list[Row]:
@@ -308,8 +312,5 @@ def _title(text: str, palette: Palette) -> Row:
     return Row([(text, palette.muted)])
 
 
-def _left_out(count: int, palette: Palette, *, more: bool = False, why: str = "") -> list[Row]:
-    if count <= 0:
-        return []
-    hint = " · m shows more · c copies all" if more else ""
-    return [Row([(f"  … {plural(count, 'more line')}{why}{hint}", palette.muted)])]
+def _left_out(count: int, palette: Palette, unit: str = "line", hint: str = "") -> list[Row]:
+    return [Row([(f"  … {plural(count, f'more {unit}')}{hint}", palette.muted)])] if count > 0 else []

@@ -13,6 +13,7 @@ from console_app.domain.tools import CallState, Outcome
 from console_app.domain.transcript_parts import CallView
 from console_app.tui.transcript_view.ansi import AnsiPainter
 from console_app.tui.transcript_view.call_detail import CallDetail
+from console_app.tui.transcript_view.results.body import json_size
 from console_app.tui.transcript_view.results.brief import brief, says_all
 from console_app.tui.transcript_view.wording import number, plural, size
 from console_app.tui.widgets.lines import Piece, crop, pieces_width
@@ -168,10 +169,14 @@ def _in_your_words(call: CallView) -> str:
 
 def _rest(call: CallView, room: int, palette: Palette, detail: CallDetail) -> list[Piece]:
     """How much more of the result there is than its one line, as long as `room` allows."""
-    page = detail.body.page if call.artifacts else detail.own_page()
+    body = detail.body
+    page = body.page if call.artifacts else detail.own_page()
     if page.count <= 1 and page.bytes <= 400:
         return []
-    more = f"  + {plural(page.count - 1, 'line')}" if page.count > 1 else ""
+    if body.found.kind == "json":  # its one line is no line of it
+        more = f"  {json_size(body.found.value)}"
+    else:
+        more = f"  + {plural(page.count - 1, 'line')}" if page.count > 1 else ""
     measure = size(page.bytes)
     variants = (f"{more} · {measure}", more, f"  {measure}") if more else (f"  {measure}",)
     return [(text, palette.muted) for text in variants if len(text) <= room][:1]

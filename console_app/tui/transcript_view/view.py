@@ -352,12 +352,13 @@ class ConversationView(BlockScroll, can_focus=True):
         self._scroll_by_hand(self.top + delta)
 
     def turn_block(self, block: Block) -> None:
-        """Opens or folds a block where it stands: its first line stays, so the view no longer follows the end."""
+        """Opens or folds a block. Its first line stays where it is, unless little of what opens would be seen there."""
         self._follow(False)
         block.toggle()
         self._changed_with(block)
         self._flush()
-        if not self._is_seen(self._list.top_of(block)):
+        begin = self._list.top_of(block)
+        if not (self._is_seen(begin) and self._is_seen(begin + block.open * (self.size.height // 2))):
             self._show(block)
         self._follow(self.top >= self.max_scroll_y)
         self.refresh_bindings()

@@ -32,10 +32,9 @@ class Choice:
 
 
 class PickList(Dialog[str | None]):
-    """Typing filters, arrows move, Enter picks, Escape leaves with None.
+    """Typing filters by what a row says, its name first; arrows move, Enter picks, Escape leaves with None.
 
-    With `free_text` what was typed is a result of its own where nothing fits; with `told` what is said of a choice is
-    searched too.
+    With `free_text` what was typed is a result of its own where no name fits.
     """
 
     CSS_PATH = Path(__file__).with_name("dialog.tcss")  # whole: subclasses stand in other folders
@@ -56,7 +55,6 @@ class PickList(Dialog[str | None]):
         hint: str = "type to search",
         note: str = "",
         free_text: bool = False,
-        told: bool = False,
     ) -> None:
         super().__init__()
         self._title = title
@@ -66,7 +64,6 @@ class PickList(Dialog[str | None]):
         self._hint = hint
         self._note = note
         self._free_text = free_text
-        self._told = told
 
     def compose(self) -> ComposeResult:
         """The field, the list, and a line of what there is to say."""
@@ -81,13 +78,12 @@ class PickList(Dialog[str | None]):
 
     def on_mount(self) -> None:
         """Everything, with what holds now highlighted."""
-        self._tell(self._note)
         self._fill("")
 
     def offer(self, choices: Sequence[Choice], note: str = "") -> None:
         """Other choices and another note, as when a list arrived from afar."""
         self._choices = list(choices)
-        self._tell(note)
+        self._note = note
         self._fill(self.query_one(Input).value)
 
     def highlighted(self, choice: Choice | None) -> None:
@@ -138,10 +134,12 @@ class PickList(Dialog[str | None]):
     def _fill(self, query: str) -> None:
         by_value = {choice.value: choice for choice in self._choices}
         found = dict.fromkeys(best(query, by_value, MOST_SHOWN))
-        if self._told and query:
-            about = [choice.value for choice in self._choices if query.lower() in choice.about.lower()]
+        if query and not self._free_text:
+            places = {choice.value: choice.about.lower().find(query.lower()) for choice in self._choices}
+            about = sorted((value for value, place in places.items() if place >= 0), key=places.__getitem__)
             found |= dict.fromkeys(about[: MOST_SHOWN - len(found)])
         self._shown = [by_value[value] for value in found]
+        self._tell("No match" if query and not self._shown and not self._free_text else self._note)
         options = self.query_one(OptionList)
         options.clear_options()
         widest = min(max((len(one_line(c.value, 60)) for c in self._shown), default=0), 44)

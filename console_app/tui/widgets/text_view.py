@@ -1,12 +1,16 @@
 """Plain text of any size, painted line by line: what a log, a request or a result is read in.
 
 A widget that lays its whole text out would take seconds for megabytes; this one knows how many rows each piece of the
-text takes and cuts out only the rows on screen. What it is given is made safe for a terminal here.
+text takes and cuts out only the rows on screen. What it is given is made safe for a terminal here. The rows of a line
+but its first stand as far in as its words do, behind a label or a time too: so where a line begins is seen.
 """
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import accumulate
 from typing import ClassVar
 
@@ -20,10 +24,20 @@ from textual.strip import Strip
 from console_app.domain.safe_text import visible
 
 LONGEST_PIECE = 2000  # characters; longer lines are laid out in pieces of that size
+_LEAD = re.compile(r" *(?:\S{1,24}(?: \S{1,24}){0,2}  +)?")  # up to where a line's words begin, behind its label too
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """A line, or a part of a long one: its first row begins in column `first`, the others in `hang`."""
+
+    text: str
+    first: int
+    hang: int
 
 
 class TextView(ScrollView, can_focus=True):
-    """Shows `text`, wrapped at the edge."""
+    """Shows `text`, wrapped at the edge; the rows of a line but its first stand `hang` cells further in than it."""
 
     DEFAULT_CSS = """
     TextView {
@@ -37,22 +51,26 @@ class TextView(ScrollView, can_focus=True):
         Binding("k", "scroll_up", "up", id="text.up", show=False),
     ]
 
-    def __init__(self, text: str = "", *, id: str | None = None) -> None:
+    def __init__(self, text: str = "", *, hang: int = 0, id: str | None = None) -> None:
         super().__init__(id=id)
-        self._pieces: list[str] = []
+        self._hang = hang
+        self._pieces: list[_Piece] = []
         self._ends: list[int] = []  # rows up to and with each piece, for the width they were counted at
         self._counted_for = 0
         self.set_text(text)
 
     def set_text(self, text: str) -> None:
         """Replaces the text; unsafe characters become visible marks."""
-        self._pieces = [
-            line[start : start + LONGEST_PIECE]
-            for line in visible(text).expandtabs(4).split("\n")
-            for start in range(0, len(line) or 1, LONGEST_PIECE)
-        ]
+        self._pieces = [piece for line in visible(text).expandtabs(4).split("\n") for piece in self._parted(line)]
         self._counted_for = 0
         self._count()
+
+    def _parted(self, line: str) -> Iterator[_Piece]:
+        lead = _LEAD.match(line)
+        end = lead.end() if lead else 0
+        hang = end if line[:end].strip() else end + self._hang
+        for start in range(0, len(line) or 1, LONGEST_PIECE):
+            yield _Piece(line[start : start + LONGEST_PIECE], hang if start else 0, hang)
 
     def rows_at(self, width: int) -> int:
         """How many rows it takes at a width."""
@@ -82,37 +100,40 @@ class TextView(ScrollView, can_focus=True):
         return Strip([Segment(text, style)]).adjust_cell_length(width, style)
 
 
-def _rows(piece: str, width: int) -> int:
+def _rows(piece: _Piece, width: int) -> int:
     return len(_chop(piece, width))
 
 
-def _cut(piece: str, row: int, width: int) -> str:
+def _cut(piece: _Piece, row: int, width: int) -> str:
     rows = _chop(piece, width)
     return rows[row] if row < len(rows) else ""
 
 
-def _chop(piece: str, width: int) -> list[str]:
-    """`piece` cut so that no part is wider than `width` cells: behind the last space in the second half of a row, else
-    wherever the row is full. Joined, the parts are the piece."""
-    if len(piece) <= width and piece.isascii():
-        return [piece]
+def _chop(piece: _Piece, width: int) -> list[str]:
+    """`piece` cut so that no row is wider than `width` cells: behind the last space in the second half of a row, else
+    wherever the row is full. Without what they are set in by, which is half of the width at most, the rows are it."""
+    text, hang = piece.text, min(piece.hang, width // 2)
+    before = " " * min(piece.first, hang)
+    if len(before) + len(text) <= width and text.isascii():
+        return [before + text]
     rows, start = list[str](), 0
-    while start < len(piece):
-        end = start + _fits(piece, start, width)
-        if end < len(piece) and (space := piece.rfind(" ", start + width // 2, end + 1)) > 0:
+    while start < len(text):
+        room = width - len(before)
+        end = start + _fits(text, start, room)
+        if end < len(text) and (space := text.rfind(" ", start + room // 2, end + 1)) > 0:
             end = space + 1
-        rows.append(piece[start:end])
-        start = end
+        rows.append(before + text[start:end])
+        before, start = " " * hang, end
     return rows or [""]
 
 
-def _fits(piece: str, start: int, width: int) -> int:
+def _fits(text: str, start: int, width: int) -> int:
     """How many characters from `start` on fit into `width` cells; one at least."""
-    if piece.isascii():
-        return min(width, len(piece) - start)
+    if text.isascii():
+        return min(width, len(text) - start)
     used = 0
-    for count, character in enumerate(piece[start : start + width]):
+    for count, character in enumerate(text[start : start + width]):
         used += cell_len(character)
         if used > width:
             return max(count, 1)
-    return min(width, len(piece) - start)
+    return min(width, len(text) - start)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -55,7 +56,16 @@ def ink_of(block: CallBlock, part: str, width: int = 100) -> Any:
         (f"[resource file:///app/main.py]\n{PYTHON}", {}, "source"),
         (f"```python\n{PYTHON}```", {}, "source"),
         ("Wrote 40 bytes to main.py\nand made its folder", {"path": "main.py", "content": PYTHON}, "text"),
-        (PYTHON, {}, "text"),
+        (PYTHON, {}, "source"),
+        (PYTHON, {"path": "notes.txt"}, "text"),
+        (PYTHON, {"path": "main"}, "source"),
+        (f"```\n{PYTHON}```", {}, "source"),
+        ("size: 120\ncreated: Fri Jan 02 2026\nisFile: true\n", {"path": "main.py"}, "text"),
+        ("Nuts and bolts of all sizes.\nAsk for them in the shop.\n", {"url": "https://parts.rs/"}, "text"),
+        ("Nuts and bolts of all sizes.\nAsk for them in the shop.\n", {"url": "https://x.org/wiki/Node.js"}, "text"),
+        (MARKDOWN, {"url": "https://x.org/index.html?q=1"}, "markdown"),
+        ("<!doctype html>\n<p>Nuts</p>\n", {"url": "https://x.org/index.php"}, "source"),
+        (PYTHON, {"url": "https://x.org/raw/main.py"}, "source"),
         (json.dumps(RECORDS), {}, "table"),
         (
             "\n".join(json.dumps(one, indent=2) for one in RECORDS),
@@ -118,13 +128,26 @@ def test_source_has_the_colours_of_its_language_and_is_copied_without_numbers() 
         ({}, PYTHON, "    1 import os"),
         ({"offset": 40, "limit": 5}, PYTHON, "   40 import os"),
         ({"tail": 5}, PYTHON, "│   import os"),
-        ({}, "  1\timport os\n  2\timport re\n", "│     1 import os"),
+        ({}, "  1\timport os\n  2\timport re\n", "    1 import os"),
+        ({"view_range": [7, 8]}, " 7→import os\n 8→import re\n", "    7 import os"),
+        ({}, "9 | import os\n10 |\n11 | import re\n", "    9 import os"),
+        ({}, "Here is what `cat -n` gives of a.py:\n     3\timport os\n     4\timport re\n", "    3 import os"),
+        ({}, "3:import os\n9:import re\n", "│   3:import os"),
     ],
 )
 def test_lines_of_source_have_the_numbers_that_they_have_in_the_file(
     arguments: dict[str, Any], content: str, first: str
 ) -> None:
     assert first in shown(opened(content, {"path": "a.py", **arguments}), 100)
+
+
+def test_numbers_that_a_tool_printed_are_neither_coloured_nor_copied_with_lines() -> None:
+    block = opened("     1\tdef main() -> None:\n     2\t    return None\n")
+    assert "result · Python · 2 lines" in shown(block, 100)
+    assert ink_of(block, "def") == PALETTE.syntax["keyword"]
+    line = next(line for line in block.render(100, PALETTE, START) if "return None" in line.text)
+    assert line.content == "    return None"
+    assert copies_of(block)[0].text.startswith("     1\tdef main"), "the result is copied as it came"
 
 
 def test_a_table_has_columns_and_says_its_size() -> None:
@@ -140,11 +163,11 @@ def test_a_long_table_goes_on_in_the_same_columns() -> None:
     content = "id,name\n" + "".join(f"{n},thing {n}\n" for n in range(1000))
     block = opened(content, {"path": "a.csv"})
     first = shown(block, 100)
-    assert "… 800 more lines" in first
+    assert "… 800 more rows" in first
     block.detail.press("more")
     block.touch()
     longer = shown(block, 100)
-    assert "… 400 more lines" in longer
+    assert "… 400 more rows" in longer
     rows = [line for line in longer.split("\n") if " │ thing " in line]
     assert len(rows) == 600
     assert len({line.index(" │ thing ") for line in rows}) == 1
@@ -207,6 +230,39 @@ def test_json_folds_by_key_and_every_node_by_itself() -> None:
     block.touch()
     assert "▸ { 2 keys }" in shown(block, 100)
     assert not block.detail.press("fold")
+
+
+@pytest.mark.parametrize(
+    ("content", "title"),
+    [
+        (json.dumps({"user": {"name": "Ada"}, "items": list(range(80))}), "result · JSON · 2 keys · "),
+        (json.dumps([[1], 2, 3]), "result · JSON · 3 items · 11 B"),
+        ("{}", "result · JSON · 0 keys · 2 B"),
+        (json.dumps(RECORDS), "result · table · 12 rows × 3 columns"),
+        (MARKDOWN, "result · Markdown · 6 lines · "),
+        ("one\ntwo\n", "result · 2 lines · 8 B"),
+    ],
+)
+def test_the_title_counts_what_is_seen(content: str, title: str) -> None:
+    assert title in shown(opened(content), 100)
+
+
+def test_of_json_in_one_line_its_keys_are_counted_and_not_the_lines_that_it_came_in() -> None:
+    text = shown(finished(json.dumps({f"key {n}": {"of": "x" * 40} for n in range(20)}, indent=2)), 120)
+    assert re.search(r"20 keys · [\d.]+ KB", text), text
+    assert "lines" not in text
+
+
+def test_a_long_table_beside_the_text_can_be_seen_to_its_end() -> None:
+    rows = [{"id": n, "name": f"thing {n}"} for n in range(1000)]
+    block = opened("a thousand things", structured={"things": rows})
+    assert "… 800 more rows · m shows more" in shown(block, 100)
+    assert "more" in block.detail.keys
+    for _ in range(3):
+        block.detail.press("more")
+    block.touch()
+    assert "thing 999" in shown(block, 100)
+    assert "more" not in block.detail.keys
 
 
 def test_what_was_opened_stays_so_when_the_lines_are_forgotten() -> None:

@@ -120,6 +120,24 @@ async def test_a_panel_opens_and_closes_by_key(key: str) -> None:
         assert screen_lines(app) == folded
 
 
+@pytest.mark.parametrize(("lines", "seen"), [(3, "look_up · native call"), (100, "line 9 of it")])
+async def test_a_panel_opened_at_the_lower_edge_is_seen(lines: int, seen: str) -> None:
+    """Whole where it fits, else from its first line on: opened where it was, only its border would be seen."""
+    app = TinyApp()
+    async with app.run_test(size=(80, 24)) as pilot:
+        app.story.turn()
+        app.story.say(LONG)
+        call = app.story.call(0, started=0.0)
+        app.story.finish(call, 1.0, "\n".join(f"line {n} of it" for n in range(lines)))
+        await painted(pilot)
+        app.view.focus()
+        await until(pilot, lambda: app.view.cursor is not None)
+        assert "look_up" in "\n".join(screen_lines(app)[-4:])
+        await pilot.press("o")
+        await until(pilot, lambda: seen in "\n".join(screen_lines(app)))
+        assert "line 2 of it" in "\n".join(screen_lines(app))
+
+
 async def test_the_cursor_is_shown_only_while_its_keys_work() -> None:
     app = TinyApp()
     async with app.run_test(size=(90, 30)) as pilot:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import assert_never
+from typing import Any, assert_never
 
 from rich.style import Style
 
-from console_app.tui.transcript_view.results.diff import DiffStat, diff_stat
-from console_app.tui.transcript_view.results.json_tree import JsonTree
+from console_app.tui.transcript_view.results.diff import LARGEST, DiffStat, diff_stat
+from console_app.tui.transcript_view.results.json_tree import DEEPEST, JsonTree
 from console_app.tui.transcript_view.results.kind import ResultKind, Table
 from console_app.tui.transcript_view.results.table_rows import TableLines
 from console_app.tui.transcript_view.results.windows import (
@@ -21,7 +21,7 @@ from console_app.tui.transcript_view.results.windows import (
     TreeLines,
 )
 from console_app.tui.transcript_view.text_page import FIRST_PAGE, LONGEST_LINE, TextPage
-from console_app.tui.transcript_view.wording import plural
+from console_app.tui.transcript_view.wording import plural, size
 from console_app.tui.widgets.lines import Row
 from console_app.tui.widgets.palette import Palette
 
@@ -68,10 +68,13 @@ class ResultBody:
     def measure(self) -> str:
         """What it is and how much, in words."""
         match self.found.kind:
-            case "text" | "json":
+            case "text":
                 return self.page.measure
+            case "json":
+                return f"JSON · {json_size(self.found.value)} · {size(self.page.bytes)}"
             case "diff":
-                return f"diff · +{self.stat.added:,} -{self.stat.removed:,} · {self.page.measure}"
+                part = f" in its first {size(LARGEST)}" if len(self.found.text) > LARGEST else ""
+                return f"diff · +{self.stat.added:,} -{self.stat.removed:,}{part} · {self.page.measure}"
             case "source":
                 return f"{self.found.title} · {self.page.measure}"
             case "markdown":
@@ -80,6 +83,11 @@ class ResultBody:
                 return f"table · {table_size(self._table)}"
             case _:
                 assert_never(self.found.kind)
+
+    @property
+    def unit(self) -> str:
+        """What `count` counts."""
+        return "row" if self.found.kind == "table" else "line"
 
     @property
     def version(self) -> object:
@@ -104,6 +112,10 @@ class ResultBody:
             self.limit = self.count
             return True
         return self.found.kind == "text" and self.page.show_longer()
+
+    def unfold_all(self) -> bool:
+        """Opens every node of a tree; False where none is folded."""
+        return self.tree is not None and self.tree.deepen(DEEPEST)
 
     def forget(self) -> None:
         """Drops what was laid out."""
@@ -150,3 +162,8 @@ class ResultBody:
 def table_size(table: Table) -> str:
     """`12 rows × 4 columns`."""
     return f"{plural(table.count, 'row')} × {plural(len(table.columns), 'column')}"
+
+
+def json_size(value: Any) -> str:
+    """`3 keys`, `80 items`."""
+    return plural(len(value), "key" if isinstance(value, dict) else "item")

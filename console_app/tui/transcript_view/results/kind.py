@@ -1,6 +1,7 @@
 """What a result is: found from the path in the call's arguments, then from the text itself. Reads no more than it must.
 
-A path says what the text is only where the call read it: of one that writes, the result is a message about the file.
+A path says what the text is only where the call read it: of one that writes, the result is a message about the file,
+and a text that can't be what its path says is not.
 """
 
 from __future__ import annotations
@@ -15,15 +16,25 @@ from typing import Any, Literal, cast
 from console_app.tui.transcript_view.results.delimited import Delimited, delimiter_of
 from console_app.tui.transcript_view.results.diff import begins_diff
 from console_app.tui.transcript_view.results.records import Records, records_of
+from console_app.tui.transcript_view.results.source import can_be, language_of_text, unnumbered
 
 KindName = Literal["text", "diff", "source", "json", "table", "markdown"]
 LARGEST_JSON = 256 * 1024  # characters; beyond, reading JSON would be felt at the keyboard
 _SNIFFED = 8000  # characters of a text that its kind is told from
 _PATHS = ("path", "file", "file_path", "filepath", "filename", "file_name", "uri", "url", "notebook_path")
 _STARTS = ("offset", "start", "start_line", "startline", "line_start", "from_line", "line")
+_PLAIN = (
+    ".txt",
+    ".text",
+    ".log",
+    ".csv",
+    ".tsv",
+    ".tab",
+)  # such a file is no source, whatever it looks like
 _NUMBERED = re.compile(r"\s*\d+[\t│|:→][^\n]*\n\s*\d+[\t│|:→]")
 _FENCED = re.compile(r"\s*(`{3,})([\w+#.-]*)[^\n`]*\n(.*?)\n?\1\s*\Z", re.DOTALL)
 _RESOURCE = re.compile(r"\[resource (\S+)\]\n")
+_HOST = re.compile(r"https?://[^/?#]*")  # whose end, as in `.rs` or `.pl`, is not that of a file
 _SPACE = re.compile(r"\s+")
 _HEADING = re.compile(r"^#{1,4} \S", re.MULTILINE)
 _FENCE = re.compile(r"^(```|~~~)", re.MULTILINE)
@@ -63,17 +74,28 @@ def kind_of(content: str, arguments: Mapping[str, Any] | None) -> ResultKind:
         rows = records_of(value)
         return ResultKind("json", text, value=value) if rows is None else ResultKind("table", text, value=rows)
     name = _path_read(content, arguments)
-    alias, title = language_of_file(name) if name else ("", "")
-    if not alias and language:
-        alias, title = language_of_alias(language)
+    bare, first = unnumbered(text)
+    alias, title = _language(bare, name, language)
     if alias in ("markdown", "md") or (not alias and is_markdown(text[:_SNIFFED])):
-        return ResultKind("markdown", text)
-    mark = delimiter_of(text[:_SNIFFED], name)
+        return ResultKind("markdown", bare if alias else text)
+    mark = "" if alias else delimiter_of(text[:_SNIFFED], name)
     if mark:
         return ResultKind("table", text, value=Delimited(text, mark))
     if not alias or "\n" not in text.strip():
         return ResultKind("text", content)
-    return ResultKind("source", text, alias, title, first=_first_line(text, arguments or {}))
+    return ResultKind("source", bare, alias, title, first=first or _first_line(text, arguments or {}))
+
+
+def _language(text: str, name: str, said: str) -> tuple[str, str]:
+    """As `language_of_file`: by the file's name, by the word behind a fence, by the text."""
+    found = language_of_file(name) if name else ("", "")
+    if found[0] and _NUMBERED.match(text) is None and not can_be(found[0], text):
+        found = ("", "")
+    if not found[0] and said:
+        found = language_of_alias(said)
+    if not found[0] and not name.lower().endswith(_PLAIN) and (alias := language_of_text(text)):
+        found = language_of_alias(alias)
+    return found
 
 
 def _first_line(text: str, arguments: Mapping[str, Any]) -> int:
@@ -137,6 +159,7 @@ def _path_read(content: str, arguments: Mapping[str, Any] | None) -> str:
 
 
 def _last_part(path: str) -> str:
+    path = _HOST.sub("", path)
     return re.split(r"[\\/]", path.partition("?")[0].partition("#")[0].rstrip("/"))[-1][:200]
 
 
