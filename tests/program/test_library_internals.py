@@ -28,10 +28,10 @@ from packaging.version import Version
 import console_app
 from console_app.mcp_client import mcp_internals
 from console_app.servers import pptx_internals
-from console_app.tui import textual_internals
+from console_app.tui import rich_internals, textual_internals
 
 ROOT = Path(__file__).parents[2]
-MODULES = {"textual": textual_internals, "mcp": mcp_internals, "pptx": pptx_internals}
+MODULES = {"textual": textual_internals, "rich": rich_internals, "mcp": mcp_internals, "pptx": pptx_internals}
 INTERNALS = {row: why for module in MODULES.values() for row, why in module.INTERNALS.items()}
 NOT_BEYOND_A_MINOR = ("anthropic", "mcp", "openai", "python-pptx", "textual")
 ROW = re.compile(r"(?P<wait>async )?(?P<module>[\w.]+):(?P<owner>\w+)(\.(?P<name>\w+))?(\((?P<parameters>.*)\))?")

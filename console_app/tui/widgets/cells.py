@@ -8,8 +8,9 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from rich._unicode_data import load as cell_table
 from rich.cells import get_character_cell_size
+
+from console_app.tui.rich_internals import cell_table
 
 _JOINED = re.compile("\u200d(?<=[^\n]\u200d)[^\n]")  # a joiner and what it joins take no cells of their own
 _SELECTOR = "\ufe0f"  # makes some signs before it wide
@@ -73,7 +74,7 @@ def _pages() -> list[tuple[bytes, list[int]]]:
     """For each plane: the cells of all characters of a page of 256, and the pages whose characters differ."""
     whole = [bytearray(b"\1" * 256) for _ in range(17)]
     mixed = [set[int]() for _ in whole]
-    table = cell_table("auto")
+    table = cell_table()
     for sign in ("\n", _SELECTOR, *table.narrow_to_wide):
         mixed[ord(sign) >> 16].add(ord(sign) >> 8 & 255)
     for start, end, cells in table.widths:
@@ -88,7 +89,7 @@ def _pages() -> list[tuple[bytes, list[int]]]:
 @cache
 def _differences(page: int) -> bytes:
     """What the cells of each character of a page differ from one in, as bits."""
-    known = {"\n": 10, _SELECTOR: 4, **dict.fromkeys(cell_table("auto").narrow_to_wide, 5)}
+    known = {"\n": 10, _SELECTOR: 4, **dict.fromkeys(cell_table().narrow_to_wide, 5)}
     signs = [chr(page << 8 | low) for low in range(256)]
     return bytes(known.get(sign, get_character_cell_size(sign)) ^ 1 for sign in signs)
 

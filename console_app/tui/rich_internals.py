@@ -1,0 +1,23 @@
+"""What the console leans on in Rich that Rich doesn't promise: every use, with its reason, read in 15.0.0.
+
+`tests/program/test_library_internals.py` holds the table against the Rich that is installed and the code.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from rich._unicode_data import load
+from rich.cells import CellTable
+
+# module:Class.name(parameters); and where and why it is used.
+INTERNALS: Final[dict[str, str]] = {
+    "rich._unicode_data:load(unicode_version)": "cell_table: Rich gives one character's cells, not those of ranges",
+    "rich.cells:CellTable.widths": "cell_table: megabytes are measured by ranges",
+    "rich.cells:CellTable.narrow_to_wide": "cell_table: the signs that a variation selector makes wide",
+}
+
+
+def cell_table() -> CellTable:
+    """Ranges of characters that take none or two cells, and the signs that a selector makes wide."""
+    return load("auto")
