@@ -65,7 +65,7 @@ def test_rows_end_behind_words() -> None:
 
 
 async def test_a_line_that_goes_on_does_so_behind_where_its_words_began(tmp_path: Path) -> None:
-    said = "mcp.json would start:\nlab\n    runs         npx -y " + "word " * 9 + "\n    " + "command " * 6
+    said = "mcp.json would start:\nlab\n    runs         npx -y " + "word " * 9 + "\n    " + "command " * 8
     console = app(tmp_path, WrittenModel())
     async with console.run_test(size=(60, 15)) as pilot:
         console.push_screen(TrustScreen(said, chat(console).services.timing))

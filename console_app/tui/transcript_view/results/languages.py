@@ -98,7 +98,7 @@ LANGUAGES = (
     Language(
         "docker",
         "#",
-        mark=(r"FROM (?:--platform=\S+ )?[a-z$][\w./:@${}-]*(?: (?:AS|as) [\w.-]+)?$",),
+        mark=(r"FROM (?:-{2}platform=\S+ )?[a-z$][\w./:@${}-]*(?: (?:AS|as) [\w.-]+)?$",),
         said=(_INSTRUCTIONS,),
         line=(_INSTRUCTIONS,),
     ),
