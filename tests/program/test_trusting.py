@@ -61,7 +61,7 @@ def test_the_console_shows_what_waits_for_trust_and_a_y_has_it_take_effect(proje
         terminal.expect("Trust this project's files?")
         terminal.expect(r"runs +\S+python\S* -S")
         terminal.expect("max_steps = 1000")
-        terminal.decide("y", "y trusts them")
+        terminal.decide("y", "y trust them")
         terminal.expect("counts from the next start on")
         terminal.expect("added mine")
         assert trusted(project) == [True, True]
@@ -84,6 +84,6 @@ def test_the_console_trusts_nothing_by_n_or_by_a_file_that_changed_meanwhile(pro
         terminal.expect("Trust this project's files?")
         for name in ("mcp.json", ".fanout/config.toml"):
             (project.cwd / name).write_text((project.cwd / name).read_text() + "\n")
-        terminal.decide("y", "y trusts them")
+        terminal.decide("y", "y trust them")
         terminal.expect(r"changed\s+while\s+you\s+were\s+asked")
         assert trusted(project) == [False, False]

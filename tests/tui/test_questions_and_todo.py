@@ -218,6 +218,6 @@ async def test_what_is_no_key_of_the_list_is_refused_and_not_written(tmp_path: P
         await until(pilot, lambda: chat(pilot.app).boards.todo.has_focus)
         await pilot.press(*"why")
         assert chat(pilot.app).prompt.text == ""
-        await told(pilot, "y does nothing here now. esc goes to the prompt.")
+        await told(pilot, "w does nothing here now. esc goes to the prompt.")
         await pilot.press("escape", *"why")
         assert chat(pilot.app).prompt.text == "why"

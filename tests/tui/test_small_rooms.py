@@ -10,17 +10,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 from textual.pilot import Pilot
+from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from console_app.domain.approvals import ApprovalMode
 from console_app.engine.approval_gate import ApprovalGate
 from console_app.tui.connect.screen import ConnectScreen
 from console_app.tui.prompt.prompt_box import PromptBox
+from console_app.tui.servers.tool_screen import ToolScreen, ToolSource
 from console_app.tui.servers.trust_screen import TrustScreen
 from console_app.tui.terminal.key_names import key_name
 from console_app.tui.widgets.dialog_box import fitted
+from console_app.tui.widgets.text_dialog import TextDialog
 from console_app.tui.widgets.text_view import TextView, _chop, _Piece  # pyright: ignore[reportPrivateUsage]
-from tests.tui.parts import Tools, WrittenModel, app, at_rest, calls, chat, echo, pass_by, say, see, seen, until
+from tests.tui.parts import NOW, Tools, WrittenModel, app, at_rest, calls, chat, echo, pass_by, say, see, seen, until
+from tests.tui.servers.test_workbench_pictures import SPEC
 from tests.tui.test_connect import console_of, opened
 
 KEYS = "enter change · del default · f4 edit the file · esc close"
@@ -65,15 +69,52 @@ def test_rows_end_behind_words() -> None:
 
 
 async def test_a_line_that_goes_on_does_so_behind_where_its_words_began(tmp_path: Path) -> None:
-    said = "mcp.json would start:\nlab\n    runs         npx -y " + "word " * 9 + "\n    " + "command " * 8
+    said = "mcp.json would start:\nlab\n    runs         npx -y " + "word " * 9 + "\n    " + "argument " * 8
     console = app(tmp_path, WrittenModel())
     async with console.run_test(size=(60, 15)) as pilot:
         console.push_screen(TrustScreen(said, chat(console).services.timing))
         await see(pilot, "lab")
         begun, continued = (line for line in seen(console).splitlines() if "word" in line)
         assert begun.index("npx") == continued.index("word"), seen(console)
-        begun, continued = (line for line in seen(console).splitlines() if "command" in line)
-        assert begun.index("command") + 2 == continued.index("command"), seen(console)
+        begun, continued = (line for line in seen(console).splitlines() if "argument" in line)
+        assert begun.index("argument") + 2 == continued.index("argument"), seen(console)
+
+
+async def test_no_word_of_a_tool_stands_under_the_scroll_bar(tmp_path: Path) -> None:
+    words = [str(number) for number in range(100, 250)]
+    spec = SPEC.model_copy(update={"description": " ".join(words)})
+    console = app(tmp_path, WrittenModel())
+    async with console.run_test(size=(60, 24)) as pilot:
+        source = ToolSource(lambda: spec, list, ApprovalGate(ApprovalMode.ASK), lambda: True, lambda: NOW)
+        console.push_screen(ToolScreen(spec, source))
+        await see(pilot, words[-1])
+        assert set(words) <= set(seen(console).split()), seen(console)
+
+
+@pytest.mark.parametrize("rows", [15, 24, 40])
+async def test_a_short_text_leaves_no_empty_rows_in_its_frame(tmp_path: Path, rows: int) -> None:
+    said = ["one line"]
+    console = app(tmp_path, WrittenModel())
+    async with console.run_test(size=(60, rows)) as pilot:
+        console.push_screen(TextDialog("Text", lambda: "\n".join(said), every=0.01))
+        box = await until_high(pilot, 3)
+        said.append("another")
+        await until_high(pilot, 4)
+        said += [f"{number}" for number in range(200)]
+        await until(pilot, lambda: box.region.height >= rows * 4 // 5)
+        await pilot.press("end")
+        await see(pilot, "199")
+        assert box.region.bottom <= rows
+        del said[1:]
+        await until_high(pilot, 3)
+
+
+async def until_high(pilot: Pilot[Any], rows: int) -> Widget:
+    """The frame of the dialog, once it has so many rows."""
+    await until(pilot, lambda: bool(pilot.app.screen.query("#box")))
+    box = pilot.app.screen.query_one("#box")
+    await until(pilot, lambda: box.region.height == rows)
+    return box
 
 
 async def test_what_there_is_to_know_goes_on_behind_its_mark(tmp_path: Path) -> None:
@@ -304,8 +345,14 @@ async def test_a_new_item_of_the_todo_list_is_seen_while_it_is_written(tmp_path:
     async with console.run_test(size=(60, 15)) as pilot:
         await pilot.press(*"/todo", "enter")
         await see(pilot, "What is to be done")
+        await see(pilot, "enter save")
         await pilot.press(*"buy bread")
         await see(pilot, "buy bread")
+        await see(pilot, "esc cancel")
+        await pilot.press("enter")
+        await see(pilot, "0 of 1 done")
+        await see(pilot, "space state")
+        await see(pilot, "esc back")
 
 
 @pytest.mark.parametrize("columns", [60, 80, 100])

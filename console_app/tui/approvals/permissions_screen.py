@@ -30,7 +30,7 @@ _MODES = {
     ApprovalMode.PLAN: ("plan", "$accent", "what only reads runs, everything else is denied"),
     ApprovalMode.YOLO: ("yolo", "bold $error", "everything runs that no rule denies or asks for"),
 }
-KEYS = "a add for this session · A add permanently · d remove · m mode · esc close"
+KEYS = "a add for session · A permanently · m mode · d remove · esc close"
 
 
 class PermissionsScreen(Dialog[None]):
@@ -40,6 +40,7 @@ class PermissionsScreen(Dialog[None]):
     DEFAULT_CLASSES = "dialog"
     DEFAULT_CSS = """
     PermissionsScreen > #box { max-width: 140; }
+    PermissionsScreen #mode { margin: 0 1; }
     PermissionsScreen Input { display: none; margin-top: 1; }
     PermissionsScreen.-adding Input { display: block; }
     """

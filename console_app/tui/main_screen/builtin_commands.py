@@ -286,7 +286,7 @@ def doctor_command(ui: ConsoleUi, services: ConsoleServices, dialogs: Dialogs) -
         if services.diagnose is None:
             ui.toast("There is nothing to examine here. In a shell: fanout doctor.")
         else:
-            ui.toast("Looking ...", 2)
+            ui.toast("Looking…", 2)
             ui.open(report)
 
     async def report() -> None:

@@ -20,6 +20,7 @@ from textual.widgets import Input, Static
 
 from console_app.domain.safe_text import one_line
 from console_app.domain.todo import TodoItem, TodoStatus
+from console_app.tui.widgets.key_lines import key_lines
 
 GLANCE = 5  # items shown without the focus
 MOST_SHOWN = 10  # with it
@@ -36,6 +37,7 @@ _NEXT = {
     TodoStatus.COMPLETED: TodoStatus.PENDING,
 }
 _KEYS = (("space", "state"), ("e", "edit"), ("a", "add"), ("d", "delete"), ("o", "fold"), ("esc", "back"))
+_WRITING = (("enter", "save"), ("esc", "cancel"))
 
 
 class TodoPane(Vertical, can_focus=True):
@@ -78,7 +80,7 @@ class TodoPane(Vertical, can_focus=True):
         super().__init__(id=id)
         self.items: tuple[TodoItem, ...] = ()
         self._cursor = 0
-        self._height = 0  # of the screen, when last looked at
+        self._size_shown = (0, 0)  # its width and the height of the screen, when last looked at
         self._folded = False
         self._adds = False  # what is being written is a new item
 
@@ -147,9 +149,9 @@ class TodoPane(Vertical, can_focus=True):
         self.refresh_pane()
 
     def on_resize(self) -> None:
-        """Another size of the screen is other room for the list."""
-        if self._height != self.screen.size.height:
-            self._height = self.screen.size.height
+        """Another size is other room for the list and its keys."""
+        if self._size_shown != (size := (self.content_size.width, self.screen.size.height)):
+            self._size_shown = size
             self.refresh_pane()
 
     def on_click(self, event: events.Click) -> None:
@@ -203,11 +205,12 @@ class TodoPane(Vertical, can_focus=True):
         here = self.has_focus or self.has_focus_within
         self.set_class(bool(self.items) or here, "-shown")
         done = sum(item.status is TodoStatus.COMPLETED for item in self.items)
-        self.border_title = f"To-do · {done} of {len(self.items)} done"
+        self.border_title = f"To-do · {done} of {len(self.items)} done" if self.items else "To-do"
         keys = self.query_one(".todo--keys", Static)
-        keys.display = here and not self.has_class("-writing")
-        pairs = [Content.styled(k, "bold $secondary") + Content.styled(f" {w}", "$foreground") for k, w in _KEYS]
-        keys.update(Content("   ").join(pairs))
+        keys.display = here
+        pairs = _WRITING if self.has_class("-writing") else _KEYS
+        lines = key_lines(pairs, max(self.content_size.width, 20), accent="$secondary", counts=True)
+        keys.update(Content("\n").join(lines))
         self.query_one(".todo--items", Static).update(Content("\n").join(self._lines(here, done)))
 
     def _lines(self, here: bool, done: int) -> list[Content]:

@@ -23,7 +23,7 @@ class TrustScreen(Dialog[bool]):
     """Gives whether `text`, which is shown whole, was agreed to."""
 
     CSS_PATH = TextDialog.CSS_PATH
-    DEFAULT_CLASSES = "dialog -tall"
+    DEFAULT_CLASSES = "dialog -text"
     AUTO_FOCUS = "TextView"
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,n", "leave", "leave them", id="trust.leave")]
@@ -63,7 +63,7 @@ class TrustScreen(Dialog[bool]):
 
     def _show_keys(self) -> None:
         style = "bold $foreground" if self._keys.settled else ""  # dimmed, what is muted could hardly be read
-        subtitle = Content.styled("y trusts them as shown", style) + Content(" · n leaves them")
+        subtitle = Content.styled("y trust them as shown", style) + Content(" · n leave them")
         self.query_one("#box").border_subtitle = subtitle  # pyright: ignore[reportAttributeAccessIssue]  (it takes both)
 
     def _take(self) -> None:

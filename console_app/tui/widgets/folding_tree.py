@@ -46,6 +46,8 @@ _MORE = Node(lambda palette: [("… more is not shown; fold something", palette.
 class FoldingTree(RowList):
     """Nodes with all that is open below them; long text goes on in rows below, its node still the one meant."""
 
+    DEFAULT_CSS = "FoldingTree { scrollbar-gutter: stable; }"  # laid without its scroll bar, rows would end below it
+
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("space", "fold", "fold", tooltip="open or fold", id="tree.fold"),
         Binding("right", "open(True)", "open", id="tree.open", show=False),

@@ -19,7 +19,7 @@ class TextDialog(Dialog[None]):
     """Shows what `read` gives, from the end on with `at_end`; with `every` it is read again each so many seconds."""
 
     CSS_PATH = Path(__file__).with_name("dialog.tcss")  # whole: subclasses stand in other folders
-    DEFAULT_CLASSES = "dialog -tall"
+    DEFAULT_CLASSES = "dialog -text"
     AUTO_FOCUS = "TextView"
 
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -24,7 +24,7 @@ from textual.strip import Strip
 from console_app.domain.safe_text import visible
 
 LONGEST_PIECE = 2000  # characters; longer lines are laid out in pieces of that size
-_LEAD = re.compile(r" *(?:\S{1,24}(?: \S{1,24}){0,2}  +)?")  # up to where a line's words begin, behind its label too
+_LEAD = re.compile(r" *(?:\S{1,24}(?: \S{1,24}){0,2}  +){0,4}")  # up to where words begin, behind labels too
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class TextView(ScrollView, can_focus=True):
     DEFAULT_CSS = """
     TextView {
         background: $background; color: $foreground; overflow-x: hidden;
-        scrollbar-size-vertical: 1; scrollbar-gutter: stable;
+        scrollbar-size: 0 1; scrollbar-gutter: stable;
     }
     """
 
@@ -64,6 +64,7 @@ class TextView(ScrollView, can_focus=True):
         self._pieces = [piece for line in visible(text).expandtabs(4).split("\n") for piece in self._parted(line)]
         self._counted_for = 0
         self._count()
+        self.refresh(layout=self.styles.is_auto_height)
 
     def _parted(self, line: str) -> Iterator[_Piece]:
         lead = _LEAD.match(line)
@@ -72,9 +73,18 @@ class TextView(ScrollView, can_focus=True):
         for start in range(0, len(line) or 1, LONGEST_PIECE):
             yield _Piece(line[start : start + LONGEST_PIECE], hang if start else 0, hang)
 
-    def rows_at(self, width: int) -> int:
-        """How many rows it takes at a width."""
-        return sum(_rows(piece, max(width, 1)) for piece in self._pieces)
+    def rows_at(self, width: int, most: int | None = None) -> int:
+        """How many rows it takes at a width; those past `most` are not counted."""
+        rows = 0
+        for piece in self._pieces:
+            rows += _rows(piece, max(width, 1))
+            if most is not None and rows > most:
+                break
+        return rows
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """The text's own rows where it needs no more than the screen has."""
+        return self.rows_at(width - self.styles.scrollbar_size_vertical, viewport.height)
 
     def _count(self) -> None:
         width = self.scrollable_content_region.width
