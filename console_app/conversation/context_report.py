@@ -19,12 +19,12 @@ def context_report(engine: Engine, transcript: Transcript, window: int | None) -
         share = min(used / window, 1.0)
         filled = round(share * _BAR)
         lines.append(f"{'█' * filled}{'░' * (_BAR - filled)}  {used:,} of {window:,} tokens ({share:.0%})")
-        lines.append(f"Compacted by itself from {NEARLY_FULL:.0%} on, before the next request.")
+        lines.append(f"Compacts automatically from {NEARLY_FULL:.0%} on, before the next request.")
     else:
         lines.append(
             f"{used:,} tokens in the newest request; how many fit is not known (context_window, in /config providers)."
         )
-    lines.append(f"Tools are offered by protocol {protocol_label(engine.provider)} (/protocol).")
+    lines.append(f"Tools are offered by protocol {protocol_label(engine.provider)}; /protocol changes it.")
     usage = transcript.usage
     if usage.cached_tokens:
         share = usage.cached_tokens / max(usage.input_tokens, 1)
@@ -50,7 +50,7 @@ def context_report(engine: Engine, transcript: Transcript, window: int | None) -
     if count := len(transcript.shortened):
         lines += [
             "",
-            f"Shortened further, as a request was refused as too large: {count:,} of them.",
+            f"Shortened further because a request was too large: {count:,}.",
         ]
     if (compaction := transcript.compaction) is not None:
         lines += [

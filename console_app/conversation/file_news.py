@@ -61,7 +61,7 @@ class FileNews:
             for note in choice.notes:
                 self._ui.tell("warning", one_line(note, 400))
             if choice.path is None:
-                self._ui.toast("No mcp.json counts here.")
+                self._ui.toast("No mcp.json is read here.")
                 return
             before, now = self._files.choice.servers, choice.servers
             found = changes(before, now)

@@ -18,7 +18,7 @@ def server_report(status: ServerStatus, traffic: Traffic, ping: str, wire: str) 
         f"wire       {plural(len(traffic), 'message')}{dropped}: {wire}",
     ]
     if traffic.handshake is None:
-        lines += ["", "The server and Fanout have not shaken hands yet."]
+        lines += ["", "The connection is not initialized yet."]
     else:
         lines += ["", "The server says that it", *(f"  {line}" for line in theirs or ["can do nothing"])]
         lines += ["", "Fanout offered it that it", *(f"  {line}" for line in ours or ["can do nothing"])]

@@ -61,7 +61,7 @@ class SessionCommand:
         line = session_text.info_json if self._arguments.json else session_text.info_line
         infos = await self._store.sessions(self._arguments.limit or _MOST_LISTED)
         if not infos and not self._arguments.json:
-            self._output.error_line("No session was kept yet.")
+            self._output.error_line("No saved sessions yet.")
         for info in infos:
             self._print(line(info))
 

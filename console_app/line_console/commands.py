@@ -97,10 +97,10 @@ class Commands:
         yield LineCommand("undo", "take the last turn back", self._undo)
         yield LineCommand("rewind", "go back to before one of your messages", self._rewind, "[TURN|WORDS]")
         yield LineCommand("export", "write this session to a file", self._export, "[md|html|jsonl|trace] [PATH]")
-        yield LineCommand("compact", "a summary in place of older turns, for the model", self._compact, "[undo]")
+        yield LineCommand("compact", "summarise older turns for the model", self._compact, "[undo]")
         yield LineCommand("context", "what the model reads, and how full its window is", self._context)
-        yield LineCommand("request", "the messages of the next request, and of the last one", self._request)
-        yield LineCommand("cost", "tokens and money of this session, in all and by turn", self._cost)
+        yield LineCommand("request", "the messages of the next and the last request", self._request)
+        yield LineCommand("cost", "tokens and money, in all and by turn", self._cost)
         yield LineCommand(
             "todo",
             "the to-do list; a word in front changes it",

@@ -125,7 +125,7 @@ class Examining:
         spec = self._hub.tool(item.server, item.name)
         if spec is None:
             raise UsageError(f"{one_line(item.server, 40)} has no tool {one_line(item.name, 60)} any more")
-        self._d.say(f"{spec.label}: {spec.description or 'it says nothing about itself.'}")
+        self._d.say(f"{spec.label}: {spec.description or 'no description'}")
         for title, schema in (("It takes", spec.input_schema), ("It returns", spec.output_schema)):
             if schema:
                 self._d.say(f"{title}: {json.dumps(schema, indent=2, ensure_ascii=False)}")

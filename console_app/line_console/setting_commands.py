@@ -51,17 +51,17 @@ class SettingCommands:
         yield LineCommand("policy", "how the calls of one answer run", self._policy, "[parallel|sequential|single]")
         yield LineCommand("protocol", "how the model is given tools", self._protocol, "[auto|native|text|xml]")
         yield LineCommand("mode", "what runs without asking", self._mode, "[ask|auto|plan|yolo]")
-        yield LineCommand("plan", "plan mode, in which only what is read-only runs, and back", self._plan)
+        yield LineCommand("plan", "plan mode on and off: only reads run", self._plan)
         yield LineCommand(
             "permissions",
             "every rule; allow, ask or deny adds one, remove takes one away",
             self._permissions,
             "[allow SERVER.TOOL|remove 2]",
         )
-        yield LineCommand("mcp", "servers and their tools, switched on and off", servers.servers, "[SERVER]")
+        yield LineCommand("mcp", "servers and their tools, on and off", servers.servers, "[SERVER]")
         yield LineCommand("tools", "servers and their tools, as /mcp", servers.servers, "[SERVER]")
         yield LineCommand("reload", "read changed commands and mcp.json", servers.reload)
-        yield LineCommand("trust", "see what this project's files would do, and say yes or no", servers.trust)
+        yield LineCommand("trust", "trust what this project runs and sets", servers.trust)
         yield LineCommand("theme", "the colours of the console on a screen", self._theme, "[NAME]")
         yield LineCommand(
             "config",

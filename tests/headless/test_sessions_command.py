@@ -160,4 +160,4 @@ def test_a_damaged_session_file_is_said_where_sessions_are_listed(fanout: Inside
     [aside] = (fanout.home / "data").glob("sessions.damaged-*.db")
     assert f"The session file was damaged. It was kept as {aside}." in done.err
     assert aside.read_text().startswith("what is no database")
-    assert fanout.run("sessions", "list").err == "No session was kept yet.\n"
+    assert fanout.run("sessions", "list").err == "No saved sessions yet.\n"

@@ -133,7 +133,7 @@ async def test_rename_and_delete_in_the_list(tmp_path: Path) -> None:
         await pilot.press("f8")
         await see(pilot, "Delete “gamma”?")
         await pilot.press("down", "enter")
-        await see(pilot, "no session was kept yet")
+        await see(pilot, "no saved sessions yet")
 
 
 async def test_undo_takes_the_turn_from_screen_and_history_but_not_from_disk(tmp_path: Path) -> None:

@@ -82,7 +82,7 @@ async def test_the_effort_is_set_by_name_and_picked_from_a_list(tmp_path: Path) 
         await pilot.press(*"/effort some", "enter")
         await see(pilot, "There is no effort some.")
         await pilot.press(*"/effort ", "enter")
-        await see(pilot, "as much as it can")
+        await see(pilot, "as much as possible")
         await pilot.press(*"default", "enter")
         await until(pilot, lambda: settings.settings.effort is None)
 

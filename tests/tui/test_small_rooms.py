@@ -355,6 +355,15 @@ async def test_a_new_item_of_the_todo_list_is_seen_while_it_is_written(tmp_path:
         await see(pilot, "esc back")
 
 
+async def test_what_a_command_does_is_whole_at_eighty_columns(tmp_path: Path) -> None:
+    console = app(tmp_path, WrittenModel())
+    async with console.run_test(size=(80, 70)) as pilot:
+        await pilot.press("ctrl+p")
+        await see(pilot, "/quit")
+        await until(pilot, lambda: all(f"/{name}" in seen(console) for name in ("help", "compact", "export", "todo")))
+        assert [line for line in seen(console).splitlines() if "…" in line] == []
+
+
 @pytest.mark.parametrize("columns", [60, 80, 100])
 async def test_a_toast_of_any_length_is_whole(tmp_path: Path, columns: int) -> None:
     console = app(tmp_path, WrittenModel())

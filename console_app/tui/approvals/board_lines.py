@@ -178,7 +178,7 @@ def rule_lines(approval: PendingApproval, choice: int, path: str, width: int) ->
     path = one_line(path)
     if len(path) > width - 12:
         path = "…" + path[-max(width - 13, 8) :]  # its end says more
-    where = f"Written to {path}" if path else "Written nowhere: it holds until you leave"
+    where = f"Written to {path}" if path else "Not saved: for this session only"
     lines = [
         Content.styled("Always allow calls matching:", "$foreground"),
         Content.styled(where, "$muted"),

@@ -83,7 +83,7 @@ class PermissionsScreen(Dialog[None]):
         self.add_class("-adding")
         field = self.query_one(Input)
         field.focus()
-        self._note("It is written into your configuration." if self._keep else "It holds until you leave Fanout.")
+        self._note("Saved in your settings." if self._keep else "For this session only.")
 
     def action_remove(self) -> None:
         """d: out of force; a rule of yours out of your configuration too."""

@@ -125,7 +125,7 @@ class ActivityStatus:
             return ""
         took = f", {_whole(now - sent.since)}" if now - sent.since >= 1 else ""
         if self._conversation.composing:
-            return f"Reading what it names{took} · esc takes it back"
+            return f"Reading attachments{took} · esc takes it back"
         if servers := self._readiness.connecting:
             without = "it" if len(servers) == 1 else "them"
             return f"Waiting for {named(servers)}{took} · enter starts without {without}"
@@ -133,7 +133,7 @@ class ActivityStatus:
 
     def _before(self, sent: Sent, now: float) -> str:
         if self._conversation.composing:
-            what = "reading what it names"
+            what = "reading attachments"
         elif servers := self._readiness.connecting:
             what = f"connecting {named(servers)}"
         else:

@@ -92,7 +92,7 @@ def dialog_commands(
 
     return [
         Command("model", "choose the model that answers", model, "[PROVIDER/MODEL]"),
-        Command("connect", "connect a model: on this machine, by address, with a key", connect),
+        Command("connect", "connect a model on this machine or by its address", connect),
         Command("theme", "choose the colours", theme, "[NAME]", lambda: [one.theme.name for one in themes]),
         Command(
             "policy",
@@ -108,10 +108,10 @@ def dialog_commands(
             "[LEVEL]",
             lambda: [DEFAULT_EFFORT, *EFFORTS],
         ),
-        Command("mcp", "servers and their tools, switched on and off", mcp, "[SERVER]", servers),
+        Command("mcp", "servers and their tools, on and off", mcp, "[SERVER]", servers),
         Command("tools", "servers and their tools, as /mcp", mcp, "[SERVER]", servers),
-        Command("reload", "read changed commands and mcp.json; only servers that changed start again", reload),
-        Command("trust", "see what this project's files would run and set, and say yes or no", trust),
+        Command("reload", "read changed commands and mcp.json again", reload),
+        Command("trust", "trust what this project runs and sets", trust),
         Command("timeline", "the calls of a turn in time, as a chart", timeline),
         Command("editor", "write the prompt in $EDITOR", editor),
         Command("log", "the program's log", log),
@@ -136,7 +136,7 @@ def protocol_command(ui: ConsoleUi, services: ConsoleServices) -> Command:
 
     return Command(
         "protocol",
-        "how the model is given tools; auto forgets the dialect it was known to write, and what its endpoint refused",
+        "how the model is given tools; auto learns it anew",
         protocol,
         "[auto|native|text|xml]",
         lambda: list(get_args(ProtocolMode)),
@@ -182,11 +182,11 @@ def session_commands(
 
     return [
         Command("new", "start a new session; the model forgets this one", new),
-        Command("sessions", "resume a session, rename, fork, export or delete one", listed, "[WORDS]"),
+        Command("sessions", "resume, rename, fork, export, delete", listed, "[WORDS]"),
         Command("resume", "resume a session", resume, "[ID]"),
         Command("rename", "give this session a title", rename, "[TITLE]"),
-        Command("fork", "go on with a copy of this session, from any message on", fork, "[TURN]"),
-        Command("rewind", "go back to before one of your messages, and say it otherwise", rewind, "[WORDS]"),
+        Command("fork", "go on with a copy of this session, from any turn", fork, "[TURN]"),
+        Command("rewind", "go back to a message of yours and change it", rewind, "[WORDS]"),
         Command("undo", "take the last turn back", undo),
         Command(
             "export",
@@ -249,9 +249,9 @@ def conversation_commands(
 
     return [
         Command("call", "call tools yourself, without a model", call, "[SERVER.TOOL [JSON] ...]", tools),
-        Command("clear", "clear the screen; the model still knows the conversation", clear),
-        Command("copy", "copy the last answer, or a code block, a table or a result", copy, "[WHAT]"),
-        Command("compact", "put a summary in place of older turns, for the model", compact, "[undo]"),
+        Command("clear", "clear the screen; the model still knows it all", clear),
+        Command("copy", "copy the answer, or code, a table, a result", copy, "[WHAT]"),
+        Command("compact", "summarise older turns for the model", compact, "[undo]"),
     ]
 
 
@@ -274,8 +274,8 @@ def report_commands(
 
     return [
         Command("context", "what the model reads, and how full its window is", context),
-        Command("request", "the messages of the next request, and of the last one", request),
-        Command("cost", "tokens and money of this session, in all and by turn", cost),
+        Command("request", "the messages of the next and the last request", request),
+        Command("cost", "tokens and money, in all and by turn", cost),
     ]
 
 
@@ -324,11 +324,11 @@ def screen_commands(
         ui.open(dialogs.settings, themes, permissions.use_mode, rest)
 
     return [
-        Command("config", "every setting: its value, who set it, changed in place", config, "[WORDS]"),
+        Command("config", "every setting, who set it; change it here", config, "[WORDS]"),
         Command("help", "keys and commands", show_help),
         Command("keys", "keys and commands, as /help", show_help),
-        Command("permissions", "the mode and every rule: what may run without asking", show_permissions),
-        Command("todo", "the to-do list: change its states and words, add and delete", lambda _: boards.todo.open()),
+        Command("permissions", "the mode and the rules: what may run unasked", show_permissions),
+        Command("todo", "the to-do list: change, add and delete items", lambda _: boards.todo.open()),
         Command("quit", "leave", lambda _: ui.app.exit(0)),
     ]
 
@@ -338,7 +338,7 @@ def turn_commands(
 ) -> list[Command]:
     """What is done with the calls of turns."""
     return [
-        Command("plan", "plan mode, in which only what is read-only runs, and back", lambda _rest: toggle_plan()),
+        Command("plan", "plan mode on and off: only reads run", lambda _rest: toggle_plan()),
         Command("retry", "run the calls that were cut off again; each asks", lambda _rest: run_cut_off_again()),
-        Command("find", "find words in the whole conversation, results too", find, "[WORDS]"),
+        Command("find", "find in the conversation and results", find, "[WORDS]"),
     ]

@@ -40,14 +40,14 @@ _POLICIES = {
 }
 DEFAULT_EFFORT = "default"
 _EFFORTS = {
-    DEFAULT_EFFORT: "as it is configured, else as the endpoint has it",
+    DEFAULT_EFFORT: "as configured, or as the endpoint has it",
     "none": "answer at once",
-    "minimal": "hardly any",
+    "minimal": "very little",
     "low": "a little",
     "medium": "some",
     "high": "much",
-    "xhigh": "more, where the model knows it",
-    "max": "as much as it can",
+    "xhigh": "more than high, where supported",
+    "max": "as much as possible",
 }
 
 

@@ -42,9 +42,9 @@ class ModelView(AskedView):
     @property
     def _facts(self) -> list[str]:
         request, most = self._request, self._request.sampling.max_tokens or 0
-        facts = [f"{one_line(self._model, 40)} would answer, in at most {most:,} tokens; its cost is counted"]
+        facts = [f"{one_line(self._model, 40)} answers, at most {most:,} tokens; its cost is counted"]
         if request.model_hints:
-            facts.append(f"It would rather ask {', '.join(one_line(hint, 30) for hint in request.model_hints[:3])}")
+            facts.append(f"It prefers {', '.join(one_line(hint, 30) for hint in request.model_hints[:3])}")
         return facts
 
     @property

@@ -147,7 +147,7 @@ def details(row: Row | None, width: int, height: int, palette: Palette) -> list[
             (f"  {row.item.kind}", palette.muted),
             (f" · {row.item.traits}" if row.item.traits else "", palette.muted),
         ]
-        about = one_line(row.item.about, 2000) or "It says nothing about itself."
+        about = one_line(row.item.about, 2000) or "No description."
         lines = [head, *_wrapped([(about, palette.base)], width - 2, height - 1)]
     else:
         lines = _server_details(row.status, width, height, palette)

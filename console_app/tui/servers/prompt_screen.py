@@ -34,8 +34,8 @@ class PromptScreen(TreeDialog[str]):
     """Gives its command as it is typed, filled in as it was run last, when it is to go into the prompt."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter,r", "run", "run", tooltip="fill it in and see what its server makes of it", id="offer.run"),
-        Binding("a", "attach", "use", tooltip="put its command where you type", id="offer.use"),
+        Binding("enter,r", "run", "run", tooltip="fill it in and run it", id="offer.run"),
+        Binding("a", "attach", "use", tooltip="put its command into the prompt", id="offer.use"),
         Binding("c", "copy", "copy", tooltip="copy what it made", id="offer.copy"),
         Binding("escape,q", "leave", "back", id="offer.back"),
     ]
@@ -142,7 +142,7 @@ def rendered(title: str, found: ResultKind, width: int, palette: Palette) -> Nod
 
 
 def _about(prompt: ServerPrompt) -> list[Node]:
-    text = clean(prompt.description[:LONGEST]).strip() or "It says nothing about itself."
+    text = clean(prompt.description[:LONGEST]).strip() or "No description."
     title = one_line(prompt.title, 200)
     needed = sum(one.required for one in prompt.arguments)
     words = f"{plural(len(prompt.arguments), 'argument')}, {needed} required" if prompt.arguments else "takes nothing"

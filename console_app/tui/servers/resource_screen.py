@@ -168,7 +168,7 @@ class ResourceScreen(Dialog[Literal["attach"] | None]):
         except FanoutError as error:
             self.notify(one_line(error.line, 300), severity="error", markup=False)
             return
-        self.notify("You will be told when it changes." if on else "Watched no longer.", markup=False, timeout=3)
+        self.notify("You will be told when it changes." if on else "No longer watched.", markup=False, timeout=3)
         self._tell()
 
     def action_leave(self) -> None:

@@ -49,18 +49,18 @@ class ServersScreen(ServerKeys):
         Binding("slash", "search", "search", id="servers.search"),
         Binding("ctrl+s", "save", "save", tooltip="save and stay", id="servers.save", show=False),
         Binding("s", "sign_in", "sign in", id="servers.sign_in"),
-        Binding("w", "wire", "wire", tooltip="the server's JSON-RPC as it passes", id="servers.wire"),
-        Binding("r", "reconnect", "reconnect", tooltip="connect to the server anew", id="servers.reconnect"),
+        Binding("w", "wire", "wire", tooltip="the server's live JSON-RPC", id="servers.wire"),
+        Binding("r", "reconnect", "reconnect", tooltip="reconnect the server", id="servers.reconnect"),
         Binding("l", "log", "log", tooltip="the server's log", id="servers.log"),
         Binding("a", "add", "add", tooltip="add a server", id="servers.add"),
-        Binding("p", "ping", "ping", tooltip="ask the server for a sign of life", id="servers.ping"),
+        Binding("p", "ping", "ping", tooltip="ping the server", id="servers.ping"),
         Binding("i", "about", "about", tooltip="all that is known of the server", id="servers.about"),
         Binding("e", "edit", "edit", tooltip="change a server", id="servers.edit"),
         Binding("d,delete", "remove", "remove", tooltip="take a server out of mcp.json", id="servers.remove"),
         Binding("h", "rest", "off for an hour", tooltip="disconnect the server for an hour", id="servers.rest"),
         Binding("o", "open_all", "open or fold all", id="servers.open_all", show=False),
-        Binding("plus", "all(True)", "all that is listed on", id="servers.all_on", show=False),
-        Binding("minus", "all(False)", "all that is listed off", id="servers.all_off", show=False),
+        Binding("plus", "all(True)", "switch on all listed", id="servers.all_on", show=False),
+        Binding("minus", "all(False)", "switch off all listed", id="servers.all_off", show=False),
         Binding("tab", "next_place", "search or tree", id="servers.next_place", show=False, priority=True),
         Binding("f1", "help", "help", id="servers.help"),
         Binding("escape,ctrl+l", "leave", "close", id="servers.close"),
@@ -128,7 +128,7 @@ class ServersScreen(ServerKeys):
         self._tree.show(self._search.value)
         self._details.refresh()
         dialog = self.query_one("#box")
-        dialog.border_subtitle = self._news if not self._tree.switches.changes else "enter saves · esc asks"
+        dialog.border_subtitle = self._news if not self._tree.switches.changes else "enter save · esc ask"
         self.refresh_bindings()
 
     @property

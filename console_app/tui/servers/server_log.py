@@ -54,10 +54,8 @@ class ServerLogDialog(TextDialog):
 
     async def _choose(self) -> None:
         choices = [Choice(level, _ABOUT.get(level, "")) for level in LEVELS]
-        note = "Asked of the server too, so lines of lower levels are not written from now on."
-        picked = await self.app.push_screen_wait(
-            PickList("Log lines from which level on", choices, current=self._level, note=note)
-        )
+        note = "The server is told too: lines below it are no longer written."
+        picked = await self.app.push_screen_wait(PickList("Log level", choices, current=self._level, note=note))
         if picked is None:
             return
         self._level = cast("Level", picked)

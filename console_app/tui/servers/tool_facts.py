@@ -41,12 +41,12 @@ def nodes_of(spec: ToolSpec, gate: ApprovalGate, *, on: bool) -> list[Node]:
         *_facts(spec, gate, on=on),
         *_changed(spec),
         _schema("Input", spec.input_schema, "takes nothing"),
-        _schema("Output", spec.output_schema, "doesn't say what it returns"),
+        _schema("Output", spec.output_schema, "not declared"),
     ]
 
 
 def _description(spec: ToolSpec) -> Node:
-    text = clean(spec.description[:LONGEST]).strip() or "It says nothing about itself."
+    text = clean(spec.description[:LONGEST]).strip() or "No description."
     title = one_line(spec.annotations.title, 200)
     return Node(
         lambda palette: [(f"{title}\n" if title else "", palette.strong), (text, palette.base)], key="description"

@@ -69,11 +69,11 @@ class WireScreen(Dialog[None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "open", "open", tooltip="open a message as a tree", id="wire.open"),
-        Binding("slash", "search", "filter", tooltip="leave messages with these words", id="wire.search"),
-        Binding("m", "method", "method", tooltip="leave messages of one method", id="wire.method"),
-        Binding("p", "pause", "pause/go on", tooltip="stop the list, not the recording", id="wire.pause"),
-        Binding("x", "export", "export", tooltip="write what the filter leaves as JSONL", id="wire.export"),
-        Binding("c", "clear", "clear", tooltip="forget what was recorded", id="wire.clear"),
+        Binding("slash", "search", "filter", tooltip="show only messages with these words", id="wire.search"),
+        Binding("m", "method", "method", tooltip="show only messages of one method", id="wire.method"),
+        Binding("p", "pause", "pause/go on", tooltip="pause the list; recording goes on", id="wire.pause"),
+        Binding("x", "export", "export", tooltip="export the filtered messages as JSONL", id="wire.export"),
+        Binding("c", "clear", "clear", tooltip="clear the recording", id="wire.clear"),
         Binding("tab", "next_place", "filter or list", id="wire.next_place", show=False, priority=True),
         Binding("escape,q", "leave", "back", id="wire.back"),
     ]

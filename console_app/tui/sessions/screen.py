@@ -173,7 +173,7 @@ class SessionsScreen(Dialog[Picked | None]):
 
 def _summary(words: str, shown: int, count: int) -> str:
     if not count:
-        return "nothing found" if words else "no session was kept yet"
+        return "nothing found" if words else "no saved sessions yet"
     if words:
         return f"{shown} found" if shown < MOST_SHOWN else f"the best {shown}"
     noun = "session" if count == 1 else "sessions"

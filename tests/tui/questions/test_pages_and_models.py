@@ -59,7 +59,7 @@ async def test_the_model_is_asked_after_a_yes_and_counted(tmp_path: Path) -> Non
         await s.answer(calls(("asking_ask_model", "{}")))
         await see(s.pilot, "asking · ask_model wants to use the model")
         shown = seen(s.console)
-        for words in ("test-model would answer", "in at most 50 tokens", "Be brief.", "Capital of France?", "[image]"):
+        for words in ("test-model answers", "at most 50 tokens", "Be brief.", "Capital of France?", "[image]"):
             assert words in shown
         assert len(s.model.requests) == 1
         s.model.answers.append(PARIS)

@@ -70,7 +70,7 @@ async def test_escape_stops_a_read_that_takes_long_and_keeps_the_text(console: O
     async with console(config("slow-read")) as shown:
         await shown.put("read @notes:note://1")
         await shown.pilot.press("enter")
-        await shown.see("Reading what it names · esc takes it back")
+        await shown.see("Reading attachments · esc takes it back")
         await shown.type("meanwhile")  # the keys are free
         assert shown.text == "meanwhile"
         await shown.put("")
@@ -83,7 +83,7 @@ async def test_taking_back_what_is_being_read_stops_it(console: OpenConsole) -> 
     async with console(config("slow-read")) as shown:
         await shown.put("read @notes:note://1")
         await shown.pilot.press("enter")
-        await shown.see("Reading what it names")
+        await shown.see("Reading attachments")
         await shown.pilot.press("up")
         await shown.until(lambda: shown.text == "read @notes:note://1" and not shown.chat.conversation.busy)
         assert not shown.model.requests
