@@ -54,6 +54,23 @@ def test_a_session_goes_on_under_another_model(fanout: Inside) -> None:
     assert kept(fanout)[0]["model"] == "other"
 
 
+def test_a_session_goes_on_with_its_own_model_where_none_is_named(fanout: Inside) -> None:
+    with WireServer() as server:
+        url = server.base_url("openai-chat")
+        table = f'[providers.lab]\napi = "openai-chat"\nbase_url = "{url}"\nmodel = "usual"\n'
+        fanout.write("home/config.toml", f'model = "lab/usual"\n{table}')
+        server.script(*[Answer(Text("Said."))] * 4)
+        say(fanout, "hello", "-m", "lab/special")
+        for flags in (("-c",), ("-c", "-m", "lab/named")):
+            say(fanout, "go on", *flags)
+        assert [request.body["model"] for request in server.requests] == ["special", "special", "named"]
+        fanout.write("home/config.toml", f'model = "other/usual"\n{table.replace("lab", "other")}')
+        done = fanout.run("run", "--no-mcp", "-c", "and now?")
+        assert done.code == 0
+        assert "The session was with lab/named; other/usual answers now" in done.err
+        assert server.requests[-1].body["model"] == "usual"
+
+
 def test_a_run_that_goes_on_with_a_full_session_makes_room_first_and_says_so(fanout: Inside) -> None:
     fanout.write("home/config.toml", "[providers.openai]\ncontext_window = 1000\n")
     with WireServer() as server:
