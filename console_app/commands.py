@@ -137,6 +137,9 @@ async def _answered(setup: Setup, output: OutputStreams, interrupts: Interrupts,
     for note in (*setup.layered.notes, *chosen.notes):
         output.error_line(note)
     opened = await wiring.open_session(setup, library)
+    choice, note = wiring.model_of_session(setup, source, choice, opened.info if opened is not None else None)
+    if note:
+        output.error_line(note)
     choice = await interrupts.race(source.named(choice))
     words = [arguments.prompt] if isinstance(arguments.prompt, str) else arguments.prompt or []
     provider = source.open(choice)

@@ -183,7 +183,7 @@ class ConsoleParts:
     def __init__(self, setup: Setup) -> None:
         self._setup = setup
         self._problems: list[str] = []
-        source = wiring.model_source(setup)
+        self._source = source = wiring.model_source(setup)
         choice = source.choose()
         self._library = wiring.open_library(setup)
         self._resume = ""
@@ -263,6 +263,12 @@ class ConsoleParts:
         """Which session -c or -r names: told before the console opens when there is none."""
         info = await wiring.asked_session(self._setup, self._library)
         self._resume = info.id if info is not None else ""
+        before = self._models.choice
+        assert before is not None
+        choice, note = wiring.model_of_session(self._setup, self._source, before, info)
+        self._problems += [note] if note else []
+        if choice is not before:
+            self._engine.provider, self._models.choice = self._source.open(choice), choice
 
     def _servers(self) -> ServerChoice:
         """A broken mcp.json that nobody named is told on the screen: the console is of use without servers."""

@@ -20,6 +20,7 @@ from console_app._version import __version__
 from console_app.config.known_refusals import KnownRefusals
 from console_app.config.layers import LayeredSettings, load_settings, rules_of_flags, unknown_variables
 from console_app.config.log_setup import log_nowhere, log_to
+from console_app.config.model_choice import OFFLINE, SCRIPTED, ModelChoice
 from console_app.config.paths import Paths
 from console_app.config.private_files import make_private_again
 from console_app.config.redaction import Redactor
@@ -32,6 +33,7 @@ from console_app.config.system_prompt import DEFAULT
 from console_app.conversation.model_source import ConfiguredModels
 from console_app.domain.approvals import CallPolicy
 from console_app.domain.errors import ConfigError, UsageError
+from console_app.domain.safe_text import one_line
 from console_app.domain.tools import Frozen
 from console_app.engine.approval_gate import ApprovalGate, Rule
 from console_app.engine.engine import Engine
@@ -220,6 +222,21 @@ async def asked_session(setup: Setup, library: Library | None) -> SessionInfo | 
             raise UsageError("a session can't be gone on with while sessions are not saved", "Leave out --no-save.")
         return None
     return await library.asked_for(newest=newest, prefix=prefix, folder=setup.cwd)
+
+
+def model_of_session(
+    setup: Setup, source: ConfiguredModels, choice: ModelChoice, session: SessionInfo | None
+) -> tuple[ModelChoice, str]:
+    """The model that a session goes on with, its own, and a line where that can't be; `choice` where this very run
+    names a model, and for a demo's session."""
+    named = setup.arguments.model or setup.arguments.base_url or setup.environ.get("FANOUT_MODEL")
+    if session is None or named or not session.model or session.provider in ("", OFFLINE, SCRIPTED):
+        return choice, ""
+    name = f"{session.provider}/{session.model}"
+    try:
+        return source.choose(name), ""
+    except ConfigError as error:
+        return choice, f"The session was with {one_line(name, 60)}; {choice.name} answers now: {error.detail}."
 
 
 def build_hub(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from console_app.conversation.ui_port import UiPort
@@ -30,6 +31,9 @@ class Calls:
 
     def run_again(self, call_id: str, arguments: dict[str, Any] | None = None) -> None:
         """Runs a call again, as it was or with other arguments (which is an approval)."""
+        self._conversation.once_settled(partial(self._run_again, call_id, arguments))
+
+    def _run_again(self, call_id: str, arguments: dict[str, Any] | None) -> None:
         conversation, turn = self._conversation, self._conversation.turn
         if turn is not None:
             done = turn.retry(call_id) if arguments is None else turn.edit_and_run(call_id, arguments)
@@ -46,6 +50,9 @@ class Calls:
 
     def run_cut_off_again(self) -> None:
         """Runs all calls of the last turn that were cut off before their end again; each asks."""
+        self._conversation.once_settled(self._run_cut_off_again)
+
+    def _run_cut_off_again(self) -> None:
         turn = self._conversation.engine.transcript.turn
         cut_off = [] if turn is None else [call.id for call in turn.cut_off if call.server != SERVER]
         if self._conversation.busy or not cut_off:

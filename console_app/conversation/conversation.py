@@ -9,6 +9,7 @@ import logging
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import nullcontext
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from console_app.conversation.by_hand import MANUAL
@@ -32,13 +33,10 @@ if TYPE_CHECKING:
 CLOSING = 4.0  # seconds that running calls get to end when the conversation closes
 STEERED = "It joins at the next step."
 BUSY = "something else runs, or is about to"
+AT_ONCE = partial(asyncio.sleep, 0)
 T = TypeVar("T")
 BetweenT = TypeVar("BetweenT", "Rerun", "Compacting")
 log = logging.getLogger(__name__)
-
-
-async def _at_once() -> None:
-    """Nothing has to be waited for."""
 
 
 class Conversation:
@@ -50,7 +48,7 @@ class Conversation:
         store: SessionStore | None,
         ui: UiPort,
         *,
-        ready: Callable[[], Awaitable[None]] = _at_once,
+        ready: Callable[[], Awaitable[None]] = AT_ONCE,
         attachments: Attachments | None = None,
         attached: Callable[[Sequence[Attachment]], None] = lambda _: None,
         clock: Callable[[], float] = steady_time,
@@ -204,7 +202,14 @@ class Conversation:
     async def settled(self) -> None:
         """Returns when nothing is left of what told its end already: its tasks and connections close behind that."""
         if (activity := self.activity) is not None and not activity.running:
-            await activity.left.wait()
+            await asyncio.wait({activity.left})
+
+    def once_settled(self, act: Callable[[], object]) -> None:
+        """Acts now; behind an end that was told, when nothing is left of that."""
+        if (activity := self.activity) is None or activity.running:
+            act()
+        else:
+            activity.left.add_done_callback(lambda _: self._delivery.closing or act())
 
     async def ended(self) -> None:
         """Returns when nothing runs any more, and what is queued waits for you."""
@@ -240,8 +245,7 @@ class Conversation:
         """Takes the newest summary back; False when there is none. Raises UsageError while something runs."""
         self._must_be_idle()
         async with self.changing:
-            event = self.engine.undo_compaction()
-            if event is not None:
+            if (event := self.engine.undo_compaction()) is not None:
                 await self.deliver(event)
         return event is not None
 
@@ -323,9 +327,7 @@ class Conversation:
         if composed.cancelled():
             return None
         error = composed.exception()
-        if error is None:
-            return composed.result()
-        return self._not_sent(prompt, error)
+        return composed.result() if error is None else self._not_sent(prompt, error)
 
     def _not_sent(self, prompt: Queued, error: BaseException) -> None:
         """The turn of a prompt can't begin: it goes back to where it was written, or stays in the paused queue."""

@@ -37,7 +37,7 @@ class Activity(ABC):
         self._tasks: set[asyncio.Task[None]] = set()
         self._stopped = False
         self.on_left: Callable[[Activity], None] | None = None  # called when the context was left
-        self.left = asyncio.Event()  # set behind that
+        self.left: asyncio.Future[None] = asyncio.get_running_loop().create_future()  # done behind that
 
     # Life
 
@@ -56,7 +56,7 @@ class Activity(ABC):
         finally:
             if self.on_left is not None:
                 self.on_left(self)
-            self.left.set()
+            self.left.set_result(None)
 
     def __aiter__(self) -> Self:
         return self

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import os
 from typing import Any
 
 import pytest
 
+from console_app.command_line.parser import parse_arguments
+from console_app.console import open_services
 from console_app.sessions.lock import SessionLock
 from tests.headless.inside import Inside
 from tests.wire_bytes import Answer, Text
@@ -52,6 +56,23 @@ def test_a_session_goes_on_under_another_model(fanout: Inside) -> None:
         say(fanout, "go on", "-r", first[:8], "-m", "anthropic/other", "--base-url", server.base_url("anthropic"))
         assert [message["role"] for message in server.requests[0].body["messages"]] == ["user", "assistant", "user"]
     assert kept(fanout)[0]["model"] == "other"
+
+
+def test_a_session_goes_on_with_its_own_model_where_none_is_named(fanout: Inside) -> None:
+    with WireServer() as server:
+        url = server.base_url("openai-chat")
+        table = f'[providers.lab]\napi = "openai-chat"\nbase_url = "{url}"\nmodel = "usual"\n'
+        fanout.write("home/config.toml", f'model = "lab/usual"\n{table}')
+        server.script(*[Answer(Text("Said."))] * 4)
+        say(fanout, "hello", "-m", "lab/special")
+        for flags in (("-c",), ("-c", "-m", "lab/named")):
+            say(fanout, "go on", *flags)
+        assert [request.body["model"] for request in server.requests] == ["special", "special", "named"]
+        fanout.write("home/config.toml", f'model = "other/usual"\n{table.replace("lab", "other")}')
+        done = fanout.run("run", "--no-mcp", "-c", "and now?")
+        assert done.code == 0
+        assert "The session was with lab/named; other/usual answers now" in done.err
+        assert server.requests[-1].body["model"] == "usual"
 
 
 def test_a_run_that_goes_on_with_a_full_session_makes_room_first_and_says_so(fanout: Inside) -> None:
@@ -161,3 +182,27 @@ def test_a_damaged_session_file_is_said_where_sessions_are_listed(fanout: Inside
     assert f"The session file was damaged. It was kept as {aside}." in done.err
     assert aside.read_text().startswith("what is no database")
     assert fanout.run("sessions", "list").err == "No saved sessions yet.\n"
+
+
+def test_the_console_goes_on_with_the_sessions_own_model(fanout: Inside, monkeypatch: pytest.MonkeyPatch) -> None:
+    def opened(*flags: str) -> tuple[str, list[str]]:
+        async def services() -> tuple[str, list[str]]:
+            made = await asyncio.to_thread(open_services, parse_arguments(["--no-mcp", "-r", first, *flags]))
+            await made.close()
+            return made.models.name, [line.partition(":")[0] for line in made.problems]
+
+        with monkeypatch.context() as patch:
+            for name in [name for name in os.environ if name.startswith(("FANOUT_", "OPENAI_"))]:
+                patch.delenv(name)
+            patch.setenv("FANOUT_HOME", str(fanout.home))
+            return asyncio.run(services())
+
+    table = '[providers.lab]\napi = "openai-chat"\nbase_url = "http://127.0.0.1:9/v1"\nmodel = "usual"\n'
+    fanout.write("home/config.toml", f'model = "lab/usual"\n{table}')
+    with WireServer() as server:
+        server.script(Answer(Text("Said.")))
+        first = say(fanout, "hello", "-m", "lab/special", "--base-url", server.base_url("openai-chat"))
+    assert opened() == ("lab/special", [])
+    assert opened("-m", "lab/named") == ("lab/named", [])
+    fanout.write("home/config.toml", f'model = "other/usual"\n{table.replace("lab", "other")}')
+    assert opened() == ("other/usual", ["The session was with lab/special; other/usual answers now"])

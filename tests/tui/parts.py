@@ -71,12 +71,15 @@ class WrittenModel:
         self.model = model
         self.answers = list(answers)
         self.requests: list[ModelRequest] = []
+        self.slow_close: asyncio.Event | None = None
 
     @asynccontextmanager
     async def stream(self, request: ModelRequest) -> AsyncIterator[AsyncIterator[Chunk]]:
         self.requests.append(request)
         answer = self.answers.pop(0) if self.answers else say("That is all.")
         yield self._chunks(answer)
+        if self.slow_close is not None:
+            await self.slow_close.wait()
 
     async def _chunks(self, answer: Answer) -> AsyncIterator[Chunk]:
         for item in answer:

@@ -260,3 +260,19 @@ async def test_a_result_is_found_in_as_what_it_is_though_most_matches_are_furthe
         await see(pilot, last)
         panel = next(block for block in chat(pilot.app).view.blocks if isinstance(block, CallBlock))
         assert not panel.detail.raw
+
+
+async def test_escape_gives_the_focus_back_to_the_conversation_that_find_was_opened_from(tmp_path: Path) -> None:
+    async with app(tmp_path, model(), TOOLS).run_test(size=(80, 24)) as pilot:
+        await talked(pilot, "hay", "look")
+        screen = chat(pilot.app)
+        await pilot.press("alt+2")
+        await until(pilot, lambda: screen.view.has_focus and isinstance(screen.view.cursor, CallBlock))
+        for keys in ("nowhere at all", "straw"):
+            await pilot.press("ctrl+f", *keys)
+            await until(pilot, lambda: not screen.view.has_focus and screen.find_bar.is_open)
+            await pilot.press("escape")
+            await until(pilot, lambda: screen.view.has_focus and not screen.find_bar.is_open)
+            assert screen.view.cursor is not None
+        await pilot.press("escape")
+        await until(pilot, lambda: screen.prompt.has_focus)

@@ -347,3 +347,32 @@ async def test_a_toast_covers_no_line_that_is_written_in(tmp_path: Path, written
         lines = seen(console).split("\n")
         (toast,) = [row for row, line in enumerate(lines) if "Something to know." in line]
         assert chat(console).prompt_area.region.y - 3 <= toast < chat(console).prompt_area.region.y
+
+
+@pytest.mark.parametrize(
+    ("keys", "done"),
+    [
+        ([*"/new", "enter"], "Try one"),
+        ([*"/clear", "enter"], "Cleared."),
+        ([*"/compact", "enter"], "There is nothing to compact"),
+        ([*"/compact undo", "enter"], "There is no compaction"),
+        (["alt+1", "r"], "[try 2]"),
+    ],
+    ids=["new", "clear", "compact", "undo", "again"],
+)
+async def test_what_is_asked_while_a_finished_turn_still_closes_comes_behind_that(
+    tmp_path: Path, keys: Sequence[str], done: str
+) -> None:
+    gate, tools = asyncio.Event(), Tools({("lab", "do"): echo})
+    model = WrittenModel(calls(("lab_do", '{"text": "a"}')), held("Said", gate))
+    async with app(tmp_path, model, tools).run_test(size=(100, 30), notifications=True) as pilot:
+        screen = chat(pilot.app)
+        await pilot.press(*"go", "enter")
+        await see(pilot, "Said")
+        model.slow_close = asyncio.Event()
+        await pilot.press(*keys[:-1])
+        gate.set()
+        await until(pilot, lambda: screen.conversation.turn is not None and not screen.conversation.turn.running)
+        await pilot.press(keys[-1])
+        model.slow_close.set()
+        await see(pilot, done)

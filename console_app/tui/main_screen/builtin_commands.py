@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import get_args
 
 from textual.widget import Widget
@@ -149,10 +150,7 @@ def session_commands(
     """What is done with sessions."""
 
     def new(_rest: str) -> None:
-        if conversation.busy:
-            ui.toast(f"{RUNNING}; then /new.")
-        else:
-            sessions.begin()
+        conversation.once_settled(sessions.begin)
 
     async def browse(query: str) -> None:
         from console_app.tui.sessions.browse import browse
@@ -213,6 +211,9 @@ def conversation_commands(
             ui.open(dialogs.call, rest)
 
     def clear(_rest: str) -> None:
+        conversation.once_settled(clear_now)
+
+    def clear_now() -> None:
         if conversation.busy:
             ui.toast(f"{RUNNING}; then /clear.")
         else:
@@ -225,6 +226,9 @@ def conversation_commands(
         ui.open(copy_answer, ui, rest)
 
     def compact(rest: str) -> None:
+        conversation.once_settled(partial(compact_now, rest))
+
+    def compact_now(rest: str) -> None:
         if sessions.read_only:
             ui.toast(READ_ONLY)
         elif conversation.busy:

@@ -13,6 +13,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.content import Content
+from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from console_app.tui.transcript_view.finder import Finder, Kind, neighbour
@@ -54,6 +55,7 @@ class FindBar(Horizontal):
         super().__init__()
         self._view = view
         self._finder = Finder(view)
+        self._from: Widget | None = None  # what had the focus before it opened
 
     def compose(self) -> ComposeResult:
         """What it is, the words, and which match of how many."""
@@ -94,6 +96,8 @@ class FindBar(Horizontal):
 
     def open(self, words: str = "") -> None:
         """Opens it with `words`, or with those of before; what is typed then takes their place."""
+        if not self.is_open:
+            self._from = self.screen.focused
         self.add_class("-open")
         self._recounting.resume()
         field = self.query_one(Input)
@@ -115,11 +119,14 @@ class FindBar(Horizontal):
         await self._finder.recount()
         self._tell()
 
-    def close(self) -> None:
-        """Closes it. The view stays where it is."""
+    def close(self) -> bool:
+        """Closes it. The view stays where it is; whether a panel was come from, which has the focus again."""
         self._recounting.pause()
         self._finder.close()
         self.remove_class("-open")
+        if self._from is self._view:
+            self.screen.set_focus(self._view)
+        return self._from is self._view
 
     def action_settle(self) -> None:
         """Enter: the focus goes to the conversation, at the match."""

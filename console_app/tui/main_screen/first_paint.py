@@ -150,8 +150,6 @@ class StartupApp(KeysInOrder[ReturnType]):
             await _done_with_keys(chat.prompt_field)
             for text in opened.sent:
                 chat.prompt_area.take(text)
-        if opened.picked is not None:
-            chat.post_message(opened.picked)
         await self.let_go()
         end_work(opened)  # before its widgets go: a list of files may come just now
         opened.remove_children()  # the screen itself stays below: Textual never takes away the first

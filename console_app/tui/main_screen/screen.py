@@ -211,10 +211,9 @@ class ChatScreen(MainScreen):
 
     @on(ConversationView.Left)
     def action_close_find(self) -> None:
-        """Escape on a panel, or while something is looked for: the focus goes to the prompt."""
-        if self.find_bar.is_open:
-            self.find_bar.close()
-        self.prompt.focus()
+        """Escape on a panel, or while something is looked for: the focus goes back, or to the prompt."""
+        if not (self.find_bar.is_open and self.find_bar.close()):
+            self.prompt.focus()
 
     def action_find_step(self, delta: int) -> None:
         """n, N."""

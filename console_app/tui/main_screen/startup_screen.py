@@ -33,7 +33,7 @@ IN_A_TURN = ("steer", "toggle_all")  # actions of keys that do nothing before th
 
 
 class StartupScreen(MainScreen):
-    """Status bar, opening page, prompt and hints. `picked` is the example that was clicked, `sent` what was sent."""
+    """Status bar, opening page, prompt and hints. `sent` is what was sent."""
 
     class Ready(Message):
         """It can be written in."""
@@ -46,14 +46,13 @@ class StartupScreen(MainScreen):
         super().__init__()
         self._history_path = history_path
         self._working_folder = working_folder
-        self.picked: Welcome.Picked | None = None
         self.ready = False  # to be written in
         self.sent: list[str] = []  # the oldest first
 
     def compose(self) -> ComposeResult:
         """Top to bottom."""
         yield StatusBar()
-        yield Welcome(id="welcome")
+        yield Welcome((), id="welcome")  # examples that fit come with the servers
         yield SentPreview(id="conversation")
         yield QueueStrip()
         yield PromptBox(self._history_path, self._working_folder, _nothing)
@@ -109,10 +108,6 @@ class StartupScreen(MainScreen):
         self.query_one(SentPreview).message = self.sent[0] if self.sent else ""
         self.query_one(QueueStrip).show(self.sent[1:], paused=False)
         self.refresh_bindings()
-
-    @on(Welcome.Picked)
-    def _picked(self, event: Welcome.Picked) -> None:
-        self.picked = event
 
 
 def _nothing(token: Token) -> Sequence[Completion]:

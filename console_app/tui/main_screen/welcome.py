@@ -132,9 +132,10 @@ class Welcome(Vertical):
 
         text: str
 
-    def __init__(self, *, id: str | None = None) -> None:
+    def __init__(self, examples: Sequence[Example] = EXAMPLES, *, id: str | None = None) -> None:
+        """Without `examples` it names none: which fit isn't known before the servers are."""
         super().__init__(id=id)
-        self.examples = EXAMPLES
+        self.examples = examples
         self._facts = Content("\n")  # two lines, so that nothing moves when they are known
         self._model: tuple[str, str] | None = None
 
@@ -148,7 +149,8 @@ class Welcome(Vertical):
         yield Static(ABOUT, classes="welcome--about", markup=False)
         yield Static(self._facts, classes="welcome--text")
         yield Notices()
-        yield Static("Try one: press its number, or an arrow and enter.", classes="welcome--try", markup=False)
+        if self.examples:
+            yield Static("Try one: press its number, or an arrow and enter.", classes="welcome--try", markup=False)
         options = ExampleList(*_options(self.examples, self._low), markup=False)
         options.highlighted = None
         yield options
