@@ -21,9 +21,13 @@ class _Later:
     def __getattr__(self, use: str) -> Any:
         if use not in _USES:
             raise AttributeError(use)
-        compiled = re.compile(self._pattern if isinstance(self._pattern, str) else self._pattern(), self._flags)
-        self.__dict__.update({name: getattr(compiled, name) for name in _USES})
+        self.compiled()
         return self.__dict__[use]
+
+    def compiled(self) -> None:
+        """Has it compiled, though nobody uses it yet."""
+        made = re.compile(self._pattern if isinstance(self._pattern, str) else self._pattern(), self._flags)
+        self.__dict__.update({name: getattr(made, name) for name in _USES})
 
 
 def lazily(pattern: str | Callable[[], str], flags: int = 0) -> re.Pattern[str]:
@@ -34,7 +38,7 @@ def lazily(pattern: str | Callable[[], str], flags: int = 0) -> re.Pattern[str]:
 def prepare() -> None:
     """Compile what `lazily` made, which takes two tenths of a second: for a thread, before there is an answer."""
     while _WAITING:
-        assert _WAITING.pop().pattern is not None, "it was compiled"
+        _WAITING.pop().compiled()
 
 
 @lru_cache(maxsize=2048)

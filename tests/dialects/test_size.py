@@ -195,10 +195,11 @@ def test_four_times_the_text_takes_about_four_times_as_long(head: str, piece: st
 def test_what_is_loaded_ahead_has_compiled_what_the_first_answer_needs() -> None:
     program = (
         "from console_app.providers.factory import preload\n"
-        "import console_app.dialects.openers as openers\n"
-        "before = openers.openers.cache_info().currsize\n"
+        "from console_app.dialects.openers import HELD, LEAD, TOKEN\n"
+        "def compiled(): return ['pattern' in vars(one) for one in (HELD, LEAD, TOKEN)]\n"
+        "before = compiled()\n"
         "preload('openai-chat')\n"
-        "print(before, openers.openers.cache_info().currsize)\n"
+        "print(*before, *compiled())\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["0", "1"]
+    assert done.stdout.split() == ["False"] * 3 + ["True"] * 3
