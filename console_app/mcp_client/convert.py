@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 ERROR_LENGTH = 300  # characters of `ToolResult.error`
 MOST_FILES = 100  # that are kept of one answer
+_MIME = re.compile(r"[\w.-]{1,60}/[\w.+-]{1,60}")  # without its parameters
 _EXTENSIONS = {  # where mimetypes has none, or an odd one
     "image/jpeg": ".jpg",
     "image/webp": ".webp",
@@ -140,7 +141,9 @@ def block_text(block: ContentBlock, files: ResultFiles) -> tuple[str, Artifact |
             resource = block.resource
             name = resource.uri.rstrip("/").rpartition("/")[2] or "resource"
             if (text := getattr(resource, "text", None)) is not None:
-                return f"[resource {resource.uri}]\n{text}", None
+                said = _MIME.match(resource.mime_type or "")
+                of_type = f" of type {said[0].lower()}" if said and said[0].lower() != "text/plain" else ""
+                return f"[resource {resource.uri}{of_type}]\n{text}", None
             data, mime = str(getattr(resource, "blob", "")), resource.mime_type or "application/octet-stream"
             return files.save(data, mime, name, f"resource {resource.uri}")
 

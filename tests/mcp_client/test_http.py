@@ -104,6 +104,7 @@ async def _files_are_saved(bench: Bench, folder: Path) -> None:
     assert f"[image of type image/png, 16 bytes, saved as {picture}]" in result.content
     assert "[link to spec, https://example.com/spec]" in result.content
     assert "[resource file:///a.txt]\ninside" in result.content
+    assert "[resource note://b of type text/x-lua]\nlocal b" in result.content
     assert "iVBOR" not in result.content  # no base64
 
 

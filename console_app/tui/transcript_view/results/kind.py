@@ -23,17 +23,12 @@ LARGEST_JSON = 256 * 1024  # characters; beyond, reading JSON would be felt at t
 _SNIFFED = 8000  # characters of a text that its kind is told from
 _PATHS = ("path", "file", "file_path", "filepath", "filename", "file_name", "uri", "url", "notebook_path")
 _STARTS = ("offset", "start", "start_line", "startline", "line_start", "from_line", "line")
-_PLAIN = (
-    ".txt",
-    ".text",
-    ".log",
-    ".csv",
-    ".tsv",
-    ".tab",
-)  # such a file is no source, whatever it looks like
+# Such a file is no source, whatever it looks like.
+_PLAIN = (".txt", ".text", ".log", ".csv", ".tsv", ".tab")
 _NUMBERED = re.compile(r"\s*\d+[\t│|:→][^\n]*\n\s*\d+[\t│|:→]")
 _FENCED = re.compile(r"\s*(`{3,})([\w+#.-]*)[^\n`]*\n(.*?)\n?\1\s*\Z", re.DOTALL)
-_RESOURCE = re.compile(r"\[resource (\S+)\]\n")
+# With the end of its MIME type: of `text/x-lua` and `image/svg+xml`, `x-lua` and `xml`.
+_RESOURCE = re.compile(r"\[resource (\S+)(?: of type \S{1,60}?([\w-]{1,60}))?\]\n")
 _HOST = re.compile(r"https?://[^/?#]*")  # whose end, as in `.rs` or `.pl`, is not that of a file
 _SPACE = re.compile(r"\s+")
 _HEADING = re.compile(r"^#{1,4} \S", re.MULTILINE)
@@ -87,7 +82,7 @@ def kind_of(content: str, arguments: Mapping[str, Any] | None) -> ResultKind:
 
 
 def _language(text: str, name: str, said: str) -> tuple[str, str]:
-    """As `language_of_file`: by the file's name, by the word behind a fence, by the text."""
+    """As `language_of_file`: by the file's name, by the word behind a fence or of a MIME type, by the text."""
     found = language_of_file(name) if name else ("", "")
     if found[0] and _NUMBERED.match(text) is None and not can_be(found[0], text):
         found = ("", "")
@@ -107,14 +102,16 @@ def _first_line(text: str, arguments: Mapping[str, Any]) -> int:
 
 
 def _unwrapped(content: str) -> tuple[str, str]:
-    """The text without the line that names its resource and without a fence around all of it, and the fence's word."""
+    """The text without the line that names its resource and without a fence around all of it, and what either says
+    that it is: the word of the fence, or that of the MIME type."""
     head = _RESOURCE.match(content)
     text = content[head.end() :] if head else content
+    said = (head[2] or "").removeprefix("x-") if head else ""
     if text.lstrip()[:3] == "```" and len(text) < 4 * LARGEST_JSON and (fenced := _FENCED.match(text)):
         body = fenced[3]
         if "\n```" not in f"\n{body}":
-            return body, fenced[2].lower()
-    return text, ""
+            return body, fenced[2].lower() or said
+    return text, said
 
 
 def _json(text: str) -> Any:
