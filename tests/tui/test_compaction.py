@@ -136,7 +136,7 @@ async def test_a_first_turn_with_too_large_results_goes_on_with_them_shorter(tmp
         assert report.count("of 30,000 characters are left out here, as the request was too large") == 2
         await pilot.press("escape")
         chat(pilot.app).prompt_area.take("/context")
-        await see(pilot, "Shortened further, as a request was refused as too large: 1 of them.")
+        await see(pilot, "Shortened further because a request was too large: 1.")
 
 
 async def test_where_nothing_can_be_compacted_it_is_said(tmp_path: Path) -> None:
