@@ -26,6 +26,17 @@ def said(conversation: Conversation) -> list[str]:
     return [message.content for message in conversation.engine.history if message.role == "user"]
 
 
+class Gate:
+    """What a prompt waits for before its turn: `asked` once it does, over once it is `opened`."""
+
+    def __init__(self) -> None:
+        self.asked, self.opened = asyncio.Event(), asyncio.Event()
+
+    async def __call__(self) -> None:
+        self.asked.set()
+        await self.opened.wait()
+
+
 async def test_a_prompt_opens_the_session_and_is_answered() -> None:
     screen, store = Screen(), Memory()
     conversation = Conversation(engine_of(Model()), store, screen)
@@ -130,32 +141,28 @@ async def test_a_message_that_no_request_carried_waits_whole_in_the_queue(tmp_pa
 
 
 async def test_a_prompt_that_only_waits_can_be_called_off_and_sent_again_in_its_place() -> None:
-    screen, ready = Screen(), asyncio.Event()
-    conversation = Conversation(engine_of(Model()), None, screen, ready=lambda: _until(ready))
+    screen, ready = Screen(), Gate()
+    conversation = Conversation(engine_of(Model()), None, screen, ready=ready)
     conversation.send("first")
     conversation.send("second")
     assert conversation.on_its_way is not None
     assert conversation.on_its_way.text == "first"
-    await asyncio.sleep(0)
+    await ready.asked.wait()
     assert conversation.call_off() == "first"
     assert conversation.on_its_way is None
     assert list(conversation.waiting) == ["second"]
     assert conversation.call_off() is None
     conversation.send("first, changed")
-    ready.set()
+    ready.opened.set()
     await conversation.ended()
     assert screen.prompts == ["first, changed", "second"]
 
 
-async def _until(event: asyncio.Event) -> None:
-    await event.wait()
-
-
 async def test_the_only_prompt_is_taken_back_while_it_waits() -> None:
-    screen, ready = Screen(), asyncio.Event()
-    conversation = Conversation(engine_of(Model()), None, screen, ready=lambda: _until(ready))
+    screen, ready = Screen(), Gate()
+    conversation = Conversation(engine_of(Model()), None, screen, ready=ready)
     conversation.send("first")
-    await asyncio.sleep(0)
+    await ready.asked.wait()
     assert conversation.take_back() == "first"
     assert conversation.take_back() is None
     await conversation.ended()
@@ -184,16 +191,16 @@ async def test_a_prompt_called_off_at_any_moment_begins_no_turn_or_is_stopped(ti
 
 
 async def test_stop_before_the_turn_keeps_the_prompt() -> None:
-    screen, ready = Screen(), asyncio.Event()
-    conversation = Conversation(engine_of(Model()), None, screen, ready=lambda: _until(ready))
+    screen, ready = Screen(), Gate()
+    conversation = Conversation(engine_of(Model()), None, screen, ready=ready)
     conversation.send("first")
-    await asyncio.sleep(0)
+    await ready.asked.wait()
     assert conversation.stop()
     await conversation.ended()
     assert conversation.paused
     assert list(conversation.waiting) == ["first"]
     assert screen.prompts == []
-    ready.set()
+    ready.opened.set()
     conversation.resume()
     await conversation.ended()
     assert screen.prompts == ["first"]
@@ -346,10 +353,10 @@ def test_closing_while_calls_run_stores_how_they_ended() -> None:
 
 
 async def test_closing_while_a_prompt_waits_forgets_it() -> None:
-    screen, ready = Screen(), asyncio.Event()
-    conversation = Conversation(engine_of(Model()), Memory(), screen, ready=lambda: _until(ready))
+    screen, ready = Screen(), Gate()
+    conversation = Conversation(engine_of(Model()), Memory(), screen, ready=ready)
     conversation.send("first")
-    await asyncio.sleep(0)
+    await ready.asked.wait()
     await conversation.close()
     assert not conversation.busy
     assert screen.prompts == []
@@ -384,18 +391,18 @@ async def test_a_call_runs_again_between_turns_and_the_queue_goes_on_behind_it()
 
 
 async def test_nothing_runs_beside_a_prompt_that_waits() -> None:
-    screen, ready = Screen(), asyncio.Event()
-    ready.set()
-    conversation = Conversation(engine_of(Model(calls({"n": 1}))), None, screen, ready=lambda: _until(ready))
+    screen, ready = Screen(), Gate()
+    ready.opened.set()
+    conversation = Conversation(engine_of(Model(calls({"n": 1}))), None, screen, ready=ready)
     conversation.send("go")
     await conversation.ended()
-    ready.clear()
+    ready.opened.clear()
     conversation.send("next")
     with pytest.raises(UsageError):
         conversation.rerun(next(iter(conversation.engine.transcript.calls)))
     with pytest.raises(UsageError):
         conversation.compact()
-    ready.set()
+    ready.opened.set()
     await conversation.ended()
     assert screen.prompts == ["go", "next"]
     assert screen.endings == ["completed", "completed"]
@@ -438,9 +445,9 @@ async def test_a_compaction_is_stopped() -> None:
 
 def test_how_long_a_prompt_waits_counts_from_when_it_was_next() -> None:
     async def scene() -> None:
-        screen, ready = Screen(), asyncio.Event()
+        screen, ready = Screen(), Gate()
         loop = asyncio.get_running_loop()
-        conversation = Conversation(engine_of(Model()), None, screen, ready=lambda: _until(ready), clock=loop.time)
+        conversation = Conversation(engine_of(Model()), None, screen, ready=ready, clock=loop.time)
         conversation.send("first")
         await asyncio.sleep(10)
         assert conversation.call_off() == "first"

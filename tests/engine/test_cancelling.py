@@ -159,8 +159,7 @@ def test_a_tool_that_ignores_cancelling_holds_up_nobody(caplog: pytest.LogCaptur
         check_turn(engine, events)
         assert len(others()) == 1  # the deaf tool, kept until it ends
         tools.event("deaf").set()
-        await asyncio.sleep(0)
-        await asyncio.sleep(0)
+        await asyncio.wait(others())
         assert not others()
         assert "Dropped a late result" in caplog.text
         assert outcomes(engine) == ["cancelled", "succeeded"]
@@ -182,7 +181,7 @@ def test_a_deaf_tool_gives_its_place_free_after_a_while() -> None:
         assert outcomes(engine) == ["cancelled", "succeeded"]
         assert only(events, ev.CallStarted)[-1].at == GRACE
         tools.event("deaf").set()
-        await asyncio.sleep(0.1)
+        await asyncio.wait(others())
 
     run(scene)
 
@@ -201,7 +200,7 @@ def test_esc_returns_within_the_grace_from_a_deaf_tool() -> None:
         assert asyncio.get_running_loop().time() == 1 + GRACE
         check_turn(engine, events)
         tools.event("deaf").set()
-        await asyncio.sleep(0.1)
+        await asyncio.wait(others())
 
     run(scene)
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from console_app.domain.errors import ContextOverflow, ToolsRefused
+from console_app.domain.errors import ContextOverflow, ProviderError, ToolsRefused
 from console_app.domain.messages import AssistantMessage, Reasoning, ToolMessage, UserMessage
-from console_app.domain.ports.provider import ModelRequest
+from console_app.domain.ports.provider import Chunk, ModelRequest
 from console_app.domain.sampling import Effort, Sampling
 from console_app.domain.tools import ToolCall, ToolSpec
 from console_app.providers.concessions import NO_SIGNATURE
@@ -42,6 +42,18 @@ def refusal(message: str, status: int = 400, **fields: Any) -> Reply:
     return Reply.json(
         {"type": "error", "error": {"type": "invalid_request_error", "message": message, **fields}}, status
     )
+
+
+async def asked_twice(
+    server: WireServer, api: Api, *replies: Reply | Answer, request: ModelRequest = ASK, **config: Any
+) -> tuple[list[Chunk], ProviderError | None, list[Chunk]]:
+    """The chunks of an answer and its error, and the chunks of the next answer of the same provider."""
+    server.script(*replies)
+    provider = provider_at(server, api, **config)
+    chunks, error = await read(provider, request)
+    again, _ = await read(provider, request)
+    await provider.close()
+    return chunks, error, again
 
 
 def data_of(api: Api, source: str) -> dict[str, Any]:
@@ -106,11 +118,9 @@ async def test_reasoning_that_is_refused_is_left_out_from_then_on(
     server: WireServer, api: Api, status: int, message: str, mark: str
 ) -> None:
     request = after(api, server)
-    server.script(refusal(message, status), Answer(Text("4")), Answer(Text("5")))
-    provider = provider_at(server, api)
-    chunks, error = await read(provider, request)
-    again, _ = await read(provider, request)
-    await provider.close()
+    chunks, error, again = await asked_twice(
+        server, api, refusal(message, status), Answer(Text("4")), Answer(Text("5")), request=request
+    )
     assert error is None
     said = "test refuses the reasoning of older answers: the request is sent again without it."
     assert (notices_of(chunks), notices_of(again)) == ([said], [])
@@ -273,11 +283,9 @@ TOO_LARGE = [
 async def test_a_limit_that_is_too_large_is_lowered_to_what_the_message_says(
     server: WireServer, api: Api, message: str, most: int
 ) -> None:
-    server.script(refusal(message), Answer(Text("4")), Answer(Text("5")))
-    provider = provider_at(server, api, max_tokens=32_000)
-    chunks, error = await read(provider)
-    again, _ = await read(provider)
-    await provider.close()
+    chunks, error, again = await asked_twice(
+        server, api, refusal(message), Answer(Text("4")), Answer(Text("5")), max_tokens=32_000
+    )
     assert (error, text_of(chunks), text_of(again)) == (None, "4", "5")
     assert notices_of(chunks) == [
         f"test refuses answers of up to 32,000 tokens: the request is sent again with {most:,}."
@@ -451,11 +459,9 @@ async def test_what_the_system_says_begins_the_first_message_where_its_role_is_r
     server: WireServer, status: int, message: str
 ) -> None:
     request = replace(after("openai-chat", server), system="Be brief.")
-    server.script(refusal(message, status), Answer(Text("4")), Answer(Text("5")))
-    provider = provider_at(server, "openai-chat")
-    chunks, error = await read(provider, request)
-    again, _ = await read(provider, request)
-    await provider.close()
+    chunks, error, again = await asked_twice(
+        server, "openai-chat", refusal(message, status), Answer(Text("4")), Answer(Text("5")), request=request
+    )
     assert error is None
     assert (text_of(chunks), text_of(again)) == ("4", "5")
     assert notices_of(chunks) == [
@@ -519,11 +525,9 @@ TURNED = [
 )
 async def test_messages_go_by_turns_where_that_is_wanted(server: WireServer, status: int, message: str) -> None:
     request = ModelRequest(tuple(TURNED), tools=TOOLS, system="Be brief.")
-    server.script(refusal(message, status), Answer(Text("4")), Answer(Text("5")))
-    provider = provider_at(server, "openai-chat")
-    chunks, error = await read(provider, request)
-    again, _ = await read(provider, request)
-    await provider.close()
+    chunks, error, again = await asked_twice(
+        server, "openai-chat", refusal(message, status), Answer(Text("4")), Answer(Text("5")), request=request
+    )
     assert error is None
     assert notices_of(chunks) == [
         "test refuses two messages in a row, or one behind results: "
@@ -583,11 +587,14 @@ async def test_reasoning_that_is_missed_goes_with_every_answer_from_then_on(serv
         AssistantMessage(content="Two."),
         UserMessage(content="And?"),
     )
-    server.script(refusal(message), Answer(Text("4")), Answer(Text("5")))
-    provider = provider_at(server, "openai-chat")
-    chunks, error = await read(provider, ModelRequest(messages, tools=TOOLS))
-    again, _ = await read(provider, ModelRequest(messages, tools=TOOLS))
-    await provider.close()
+    chunks, error, again = await asked_twice(
+        server,
+        "openai-chat",
+        refusal(message),
+        Answer(Text("4")),
+        Answer(Text("5")),
+        request=ModelRequest(messages, tools=TOOLS),
+    )
     assert error is None
     assert notices_of(chunks) == [
         "test refuses older answers without their reasoning: "
@@ -619,11 +626,7 @@ async def test_an_endpoint_that_does_not_stream_answers_as_a_whole(
     server: WireServer, api: Api, status: int, message: str
 ) -> None:
     whole = Reply.json(WHOLE[api])
-    server.script(refusal(message, status), whole, whole)
-    provider = provider_at(server, api)
-    chunks, error = await read(provider)
-    again, _ = await read(provider)
-    await provider.close()
+    chunks, error, again = await asked_twice(server, api, refusal(message, status), whole, whole)
     assert error is None
     assert notices_of(chunks) == [
         "test refuses to stream its answer: the request is sent again for the whole of it at once."
