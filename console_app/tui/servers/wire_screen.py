@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
+from bisect import bisect_left
 from pathlib import Path
 from typing import ClassVar
 
@@ -37,13 +38,12 @@ ALL = "all methods"
 
 
 class WireList(RowList):
-    """The rows; `following` while the cursor is on the newest."""
+    """The rows, kept up by `look`."""
 
     def __init__(self, rows: WireRows, redact: Redact) -> None:
         super().__init__()
         self._wire = rows
         self._redact = redact
-        self.following = True
 
     @property
     def message(self) -> RawMessage | None:
@@ -51,10 +51,17 @@ class WireList(RowList):
         rows = self._wire.rows
         return rows[self.cursor] if 0 <= self.cursor < len(rows) else None
 
-    def show(self) -> None:
-        """The rows as they are now; the cursor stays on its message, or on the newest."""
+    def look(self) -> None:
+        """Takes in what came; the cursor stays on its message, or goes along with the newest if it is there."""
+        message = None if self.cursor == self.count - 1 else self.message
+        if self._wire.look():
+            self.show(message)
+
+    def show(self, message: RawMessage | None = None) -> None:
+        """The rows as they are now, the cursor on a message (or the next, if it was dropped) or on the newest."""
         rows = self._wire.rows
-        self.set_count(len(rows), len(rows) - 1 if self.following else None)
+        at = len(rows) - 1 if message is None else bisect_left(rows, message.number, key=lambda row: row.number)
+        self.set_count(len(rows), at)
 
     def paint_row(self, row: int, width: int, palette: Palette) -> Line:
         return paint_row(self._wire.rows[row], width, palette, self._redact, chosen=row == self.cursor)
@@ -87,7 +94,6 @@ class WireScreen(Dialog[None]):
         self._rows = WireRows(traffic)
         self._list = WireList(self._rows, redact)
         self._paused = False
-        self._first = 0
 
     def compose(self) -> ComposeResult:
         """The filter, the messages, what was kept, the keys."""
@@ -104,18 +110,9 @@ class WireScreen(Dialog[None]):
         self.set_interval(LOOK, self._look)
 
     def _look(self) -> None:
-        if not self._paused and self._rows.look():
-            message, first = self._list.message, self._traffic.first
-            self._list.show()
-            if not self._list.following and message is not None and first != self._first:
-                self._to(message)
-            self._first = first
+        if not self._paused:
+            self._list.look()
         self._tell()
-
-    def _to(self, message: RawMessage) -> None:
-        """The cursor on a message, whose place is another since older ones were dropped."""
-        place = next((at for at, row in enumerate(self._rows.rows) if row.number >= message.number), 0)
-        self._list.set_count(len(self._rows.rows), place)
 
     def _tell(self) -> None:
         kept = plural(len(self._traffic), "message")
@@ -130,11 +127,6 @@ class WireScreen(Dialog[None]):
         if self._paused:
             parts.append(Content.styled(f"paused · {self._rows.unseen:,} more since", "$warning"))
         self.query_one("#facts", Static).update(Content(" · ").join(parts))
-
-    @on(RowList.Moved)
-    def _moved(self, event: RowList.Moved) -> None:
-        event.stop()
-        self._list.following = self._list.cursor == len(self._rows.rows) - 1
 
     @on(RowList.Clicked)
     def _clicked(self, event: RowList.Clicked) -> None:
@@ -154,7 +146,6 @@ class WireScreen(Dialog[None]):
 
     def _filter(self, words: str, method: str) -> None:
         self._rows.filter(words, method)
-        self._list.following = True
         self._list.show()
         self._tell()
 

@@ -19,11 +19,12 @@ from console_app.config.server_choice import ServerChoice
 from console_app.config.tool_choice import Selection
 from console_app.domain.ports.toolset import Invocation
 from console_app.mcp_client.hub import Hub
+from console_app.mcp_client.traffic import MOST_MESSAGES
 from console_app.tui.app import FanoutApp
 from console_app.tui.servers.screen import ServersScreen
 from console_app.tui.servers.switches import HubSwitches
 from console_app.tui.servers.tool_screen import ToolScreen
-from console_app.tui.servers.wire_screen import MessageScreen, WireScreen
+from console_app.tui.servers.wire_screen import MessageScreen, WireList, WireScreen
 from tests.mcp_client.conftest import Reports, faulty
 from tests.patience import PATIENCE
 from tests.tui.parts import see, seen, services, until
@@ -325,6 +326,42 @@ async def test_a_flood_on_the_wire_leaves_the_keys_alive_and_says_what_was_dropp
         await see(pilot, "→ server/discover")
         await pilot.press("c")
         await until(pilot, lambda: "dropped" not in seen(pilot.app))
+
+
+async def test_a_key_holds_however_soon_after_it_more_comes_in(tmp_path: Path) -> None:
+    async with opened(tmp_path) as (pilot, hub):
+        await pilot.press("w")
+        await see(pilot, "→ tools/list")
+        rows, traffic = pilot.app.screen.query_one(WireList), hub.traffic("bench")
+        traffic.keep(b'{"method": "first"}', "notification", "first", None, sent=False)
+        rows.look()
+        assert rows.cursor == rows.count - 1
+        rows.action_move_to(0)
+        traffic.keep(b'{"method": "second"}', "notification", "second", None, sent=False)
+        rows.look()  # before the console was told that the cursor moved
+        assert rows.cursor == 0
+
+
+async def test_the_cursor_stays_on_its_message_while_older_ones_are_dropped(tmp_path: Path) -> None:
+    async with opened(tmp_path) as (pilot, hub):
+        await pilot.press("w")
+        await see(pilot, "→ tools/list")
+        rows, traffic = pilot.app.screen.query_one(WireList), hub.traffic("bench")
+
+        def pour(many: int) -> None:
+            for number in range(many):
+                traffic.keep(b'{"method": "ping"}', "request", "ping", number, sent=True)
+            rows.look()
+
+        pour(MOST_MESSAGES)
+        rows.move_to(200)
+        message = rows.message
+        assert message is not None
+        pour(150)
+        assert (rows.cursor, rows.message) == (50, message)
+        pour(150)
+        assert rows.message is not None
+        assert (rows.cursor, rows.message.number) == (0, message.number + 100)
 
 
 async def test_a_letter_means_the_same_on_a_tool_as_on_its_server(tmp_path: Path) -> None:
