@@ -99,8 +99,9 @@ class Draft:
         """How many panels, from the first, have all of their text."""
 
     @property
-    def calls(self) -> list[CallAttempt]:
-        return [attempt for attempt in self.attempts if attempt.failure is None]
+    def calls(self) -> int:
+        """How many of the attempts could be read."""
+        return sum(attempt.failure is None for attempt in self.attempts)
 
     def name_of(self, written: str) -> str:
         """The tool's name for a written one, which is left as it is where there is no such tool."""
@@ -136,6 +137,8 @@ class Draft:
 
     def _retract_from(self, place: int) -> None:
         """No call at this place or after it, until others are announced."""
+        if len(self._panels) == place and self._fed <= place:
+            return
         for later in range(len(self._panels) - 1, place - 1, -1):
             self._retract(later)
         self._panels[place:] = []
@@ -166,10 +169,10 @@ class Draft:
 
     def _name_in(self, text: str) -> str | None:
         """The name an object shows so far; that of no tool only where a marker says that it is a call."""
-        found, mapped = NAMED.match(text), MAPPED.match(text)
-        if found is None:
-            return self.tools.resolve(mapped.group(1)) if mapped else None
-        return self.tools.resolve(found.group(1)) or (found.group(1).strip() if self.marked else None)
+        if found := NAMED.match(text):
+            return self.tools.resolve(found.group(1)) or (found.group(1).strip() if self.marked else None)
+        found = MAPPED.match(text)
+        return self.tools.resolve(found.group(1)) if found else None
 
     def done(self, written: str, arguments: Arguments, start: int, end: int, repaired: tuple[str, ...] = ()) -> None:
         """A call was read whole, from `start` to `end`."""

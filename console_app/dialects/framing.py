@@ -8,7 +8,7 @@ string is never seen.
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from typing import Literal
 
 from console_app.dialects.patterns import lazily
@@ -22,12 +22,20 @@ _PAIRS = {"{": "}", "[": "]", "(": ")"}
 
 @dataclass(frozen=True)
 class Notation:
-    """What the lexer must know of a way to write values: its strings, brackets and what may follow a string."""
+    """What the lexer must know of a way to write values: its strings, brackets and what may follow a string. `run` is
+    what it may pass over at once within brackets, as it would one token after the other.
+    """
 
     strings: dict[str, re.Pattern[str]]
     tokens: re.Pattern[str]
+    run: re.Pattern[str]
     after_string: str = ""
     one_line: bool = False
+
+    @cached_property
+    def longest(self) -> int:
+        """The length of the longest token before a string."""
+        return max(map(len, self.strings))
 
 
 def _string(quote: str) -> re.Pattern[str]:
@@ -41,14 +49,19 @@ def _until(token: str) -> re.Pattern[str]:
     return re.compile(rf"(?:[^{re.escape(token[0])}]++|{'|'.join(parts)})*+", re.DOTALL)
 
 
+_STRING = r"\"(?:[^\"\\]++|\\.)*+\"\s*+(?=[,:}\]])"
+_PLAIN = rf"[\s\w.+,:-]++|{_STRING}|\[(?:[\s\w.+,-]++|{_STRING})*+\]\s*+(?=[,}}\]])"
+
 JSON = Notation(
     strings={'"': _string('"'), "'": _string("'")},
     tokens=lazily(r"[\"'{}\[\]<`]|//|/\*"),
+    run=lazily(rf"(?:{_PLAIN})*+", re.DOTALL),
     after_string=",:}])/<`",
 )
 JSON_DATA = Notation(
     strings={'"': lazily(r'(?:[^"\\\n]++|\\.)*+', re.DOTALL)},
     tokens=lazily(r"[\"{}\[\]<`]"),
+    run=lazily(""),
     after_string=",:}]",
     one_line=True,
 )
@@ -61,15 +74,21 @@ PYTHON = Notation(
         "'": _string("'"),
     },
     tokens=lazily(r"\"\"\"|'''|[\"'{}\[\]()<`]"),
+    run=lazily(
+        r"(?:[^\"'{}\[\]()<`]++|\"(?:[^\"\\]|\\.)(?:[^\"\\]++|\\.)*+\"|'(?:[^'\\]|\\.)(?:[^'\\]++|\\.)*+')*+", re.DOTALL
+    ),
 )
 
 
 @cache
 def quoted(token: str) -> Notation:
     """Objects whose strings stand between two of `token`, beside ordinary double quotes."""
+    inside, mark = _until(token), re.escape(token)
+    others = rf"[^\"{{}}\[\]<{re.escape(token[0])}]++"
     return Notation(
-        strings={token: _until(token), '"': _string('"')},
-        tokens=re.compile(rf"{re.escape(token)}|[\"{{}}\[\]<]"),
+        strings={token: inside, '"': _string('"')},
+        tokens=re.compile(rf"{mark}|[\"{{}}\[\]<]"),
+        run=re.compile(rf"(?:{others}|{mark}{inside.pattern}{mark})*+", re.DOTALL),
     )
 
 
@@ -98,8 +117,6 @@ class Frame:
 
 
 AFTER_VALUE = "a value is followed by something that does not belong there"
-_STRING = r"\"(?:[^\"\\]++|\\.)*+\"\s*+(?=[,:}\]])"
-_PLAIN = rf"[\s\w.+,:-]++|{_STRING}|\[(?:[\s\w.+,-]++|{_STRING})*+\]\s*+(?=[,}}\]])"
 
 
 def _whole_object(depth: int) -> str:
@@ -130,10 +147,12 @@ def frame(
         src.pos = whole.end()
         return result.stop(src.at, "closed")
     stack: list[str] = []
-    longest = max(map(len, notation.strings))
     while True:
-        token = yield from _next_token(src, notation, longest)
-        if token is None:
+        if stack and len(stack) < DEPTH_CAP and (run := notation.run.match(src.buf, src.pos)):
+            src.pos = run.end()
+        while not (token := _next_token(src, notation)) and not src.ended:
+            yield
+        if not token:
             return result.stop(src.at, "cut")
         if token in notation.strings:
             result.string_at = src.at
@@ -180,21 +199,17 @@ def frame(
             return result.stop(src.at, "open", "its brackets are not closed")
 
 
-def _next_token(src: Source, notation: Notation, longest: int) -> Reading[str | None]:
-    """Move to the next token that matters and return it; a multi-character one is waited for."""
-    while True:
-        found = notation.tokens.search(src.buf, src.pos)
-        if found is None:
-            if src.ended:
-                src.pos = len(src.buf)
-                return None
-            src.pos = max(src.pos, len(src.buf) - src.buf.endswith("/"))  # may be half of a comment's opening
-            yield
-            continue
-        src.pos = found.start()
-        if longest in (1, len(found.group())) or found.end() + longest <= len(src.buf) or src.ended:
-            return found.group()
-        yield
+def _next_token(src: Source, notation: Notation) -> str:
+    """Move to the next token that matters and return it; "" where there is none yet, or one may become longer."""
+    found = notation.tokens.search(src.buf, src.pos)
+    if found is None:
+        half = 0 if src.ended else src.buf.endswith("/")  # may be half of a comment's opening
+        src.pos = max(src.pos, len(src.buf) - half)
+        return ""
+    src.pos = found.start()
+    token, longest = found.group(), notation.longest
+    sure = longest in (1, len(token)) or found.end() + longest <= len(src.buf) or src.ended
+    return token if sure else ""
 
 
 def _fits(src: Source, allowed: str) -> Reading[bool]:

@@ -2,7 +2,6 @@
 taught.
 """
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import takewhile
@@ -12,14 +11,14 @@ from console_app.dialects.draft import Draft
 from console_app.dialects.framing import JSON, Frame, frame
 from console_app.dialects.literals import decode_json
 from console_app.dialects.model import Unreadable
-from console_app.dialects.patterns import lazily
+from console_app.dialects.patterns import compiled, lazily
 from console_app.dialects.region import Region, close_region
 from console_app.dialects.shapes import LIST_KEYS, NO_CALL, NotACall, Shaped, named_map, shape, spread
 from console_app.dialects.source import Reading, Source
 
 _FENCE = lazily(r"\s*(?:```\w*\s*)?")
 _COMMENT = lazily(r"[ \t]*(?://[^\n]*(?=\n)|/\*[^*]*\*/)")
-_SPARE = lazily(r"[ \t]*(?:(?P<closer>[}\]])|[^}\] \t])")
+_SPARE = lazily(r"[ \t]*[}\]]")
 _OPENS_LIST = lazily(rf"\{{\s*[\"'](?:{'|'.join(LIST_KEYS)})[\"']\s*:\s*\[")
 
 
@@ -42,7 +41,7 @@ class JsonBody:
         return self.lead_in + _FENCE.pattern + (r"\[(?=\s*\{)" if self.arrays_only else r"(?:\{|\[(?=\s*[\[{\]]))")
 
     def read(self, src: Source, region: Region, draft: Draft) -> Reading[None]:
-        lead = re.compile(self.lead_in + _FENCE.pattern).match(src.buf, src.pos)
+        lead = compiled(self.lead_in + _FENCE.pattern).match(src.buf, src.pos)
         if lead:
             src.pos = lead.end()
         while True:
@@ -52,11 +51,14 @@ class JsonBody:
             if not good:
                 return
             draft.settle()
-            while (spare := (yield from src.match(_SPARE))) and spare["closer"]:
+            char = yield from src.ahead()
+            while char in ("}", "]") and _SPARE.match(src.buf, src.pos):
                 yield from src.step()
-            if (yield from src.ahead()) == "/" and (comment := (yield from src.match(_COMMENT, 200))):
+                char = yield from src.ahead()
+            if char == "/" and (comment := (yield from src.match(_COMMENT, 200))):
                 src.pos = comment.end()
-            if not (yield from next_value(src)):
+                char = yield from src.ahead()
+            if not (yield from next_value(src, char)):
                 break
         yield from close_region(src, region, draft, required=self.required_close)
 
@@ -155,9 +157,8 @@ def lists_calls(text: str) -> bool:
     return text.startswith("[") or _OPENS_LIST.match(text) is not None
 
 
-def next_value(src: Source) -> Reading[bool]:
-    """Move to the next object or list if only a separator stands before it."""
-    char = yield from src.ahead()
+def next_value(src: Source, char: str) -> Reading[bool]:
+    """Move to the next object or list if only a separator stands before it; `char` is ahead."""
     if char in (",", ";", "|"):
         found = yield from src.match(_SEPARATED, 64)
         if not found:

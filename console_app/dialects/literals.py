@@ -39,10 +39,10 @@ def decode_json(text: str, closers_may_miss: bool = False) -> tuple[Any, tuple[s
         if nesting(text) > DEPTH_CAP:
             raise Unreadable(f"it nests deeper than {DEPTH_CAP} levels")
         try:
-            value = json.loads(text, parse_float=_finite, parse_constant=_not_finite)
+            value = _STRICT.decode(text)
             repairs: tuple[str, ...] = ()
         except json.JSONDecodeError:
-            value = json.loads(text, strict=False, parse_float=_finite, parse_constant=_not_finite)
+            value = _LOOSE.decode(text)
             repairs = ("a raw line break or tab inside a string",)
         return (whole_characters(value) if _HAS_SURROGATE.search(text) else value), repairs
     except json.JSONDecodeError:
@@ -81,6 +81,10 @@ def _not_finite(text: str) -> NoReturn:
     raise Unreadable(f"{text} is not a JSON number")
 
 
+_STRICT = json.JSONDecoder(parse_float=_finite, parse_constant=_not_finite)
+_LOOSE = json.JSONDecoder(strict=False, parse_float=_finite, parse_constant=_not_finite)
+
+
 def whole_characters(value: Any) -> Any:
     """`value` with surrogate pairs joined to the character they mean, and half pairs made U+FFFD."""
     if isinstance(value, str):
@@ -110,6 +114,7 @@ class LiteralReader:
         self.pos = 0
         self.repairs: dict[str, None] = {}
         self._json = json
+        self._gap = _GAP if json else _SPACE
         self._lenient_end = closers_may_miss
         self._quote = quote
         self._bare_words = bare_words
@@ -128,11 +133,11 @@ class LiteralReader:
 
     def gap(self) -> None:
         """Move past white space, and in JSON past comments, which are noted."""
-        found = (_GAP if self._json else _SPACE).match(self.text, self.pos)
-        assert found is not None, "a gap may be empty"
-        if self._json and found.group().strip():
-            self._mend("a comment")
-        self.pos = found.end()
+        found = self._gap.match(self.text, self.pos)
+        if found and found.end() > self.pos:
+            if self._json and found.group().strip():
+                self._mend("a comment")
+            self.pos = found.end()
 
     def fail(self, message: str) -> NoReturn:
         raise Unreadable(message, self.pos)
@@ -147,7 +152,7 @@ class LiteralReader:
             return self._quoted()
         if char in ('"', "'") and char:
             return self._string()
-        if not self._json and (raw := _RAW.match(self.text, self.pos)):
+        if not self._json and char in ("r", "R") and (raw := _RAW.match(self.text, self.pos)):
             self.pos = raw.end()
             return self._string(raw=True)
         if char in ("{", "[", "("):

@@ -16,6 +16,7 @@ from console_app.dialects.table import BY_NAME, SECTIONS
 from console_app.dialects.vocabulary import CHAT_TOKENS
 
 _HALF_WORD = lazily(r"[\w.:/-]+\s*(?:$|[<\[({`])")
+_PREFIX = lazily(r"<([\w-]+:)")
 _REST_OF_TAG = lazily(r"[^<>\n]{0,200}>")
 _ENDS = any_of({*CLOSERS, *THINK_ENDS, *CHAT_TOKENS, "</answer>", "</response>", "</action>", "</actions>"})
 _CLOSERS = {*CLOSERS, *SECTIONS.values()}
@@ -58,7 +59,7 @@ def read_marker(state: ScanState, token: str, marker: str) -> Reading[None]:
     inside, marked = known in row.begins, row.marked
     row = state.same_family(row)
     pretty = src.buf.startswith(("\n", "\r\n"), src.pos + len(token)) and not inside
-    region = Region(src.at, (token, *row.opens), _closes(row, token), pretty)
+    region = Region(src.at, (token, *row.opens), _with_prefix(row.closes, token), pretty)
     src.pos += 0 if inside else len(token)
     early = marked and not place.quoted and (row.opens_reasoning or state.reasoned)
     draft = yield from state.read_body(row, region, marked, early=early)
@@ -74,8 +75,8 @@ def read_marker(state: ScanState, token: str, marker: str) -> Reading[None]:
     state.conclude(draft, shown=shown if state.level != "none" else "")
     if goes_on and not shown:
         state.output.doubt_last()
-    if draft.calls and marked and not follows_words and (row.opens_reasoning or state.reasoned):
-        mended = not row.delimited and any(call.repaired for call in draft.calls)
+    if marked and (row.opens_reasoning or state.reasoned) and not follows_words and draft.calls:
+        mended = not row.delimited and any(call.repaired for call in draft.attempts)
         state.output.settle_last(with_next=not row.delimited) if not mended else None
 
 
@@ -89,12 +90,12 @@ def _sentence_goes_on(src: Source, row: Dialect, draft: Draft, follows_words: bo
     return follows_words or not sealed or not (yield from src.peek()).isalpha()
 
 
-def _closes(row: Dialect, token: str) -> tuple[str, ...]:
+def _with_prefix(closes: tuple[str, ...], token: str) -> tuple[str, ...]:
     """What closes the region; a prefix in the marker is one in what closes it."""
-    prefix = re.match(r"<([\w-]+:)", token)
-    if prefix and row.closes and ":" not in row.closes[0]:
-        return (*row.closes, *(f"</{prefix.group(1)}{token[2:]}" for token in row.closes))
-    return row.closes
+    prefix = _PREFIX.match(token)
+    if prefix and closes and ":" not in closes[0]:
+        return (*closes, *(f"</{prefix.group(1)}{close[2:]}" for close in closes))
+    return closes
 
 
 @lru_cache(maxsize=512)

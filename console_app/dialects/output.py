@@ -123,7 +123,7 @@ class ScanOutput:
         self.segments.append(new)
         self._taken.append(new)
         self.attempts += len(draft.attempts)
-        self.calls += len(draft.calls)
+        self.calls += draft.calls
         self.unfenced = self.unfenced or not fenced
         self._alone = self._alone or alone
         self.mark = upto
@@ -158,13 +158,14 @@ class ScanOutput:
         """Whether words stand before the mark on its line, or before the token of the section that it begins."""
         for index in range(len(self.segments) - 1, -1, -1):
             segment = self.segments[index]
-            text = self._src.text(segment.start, segment.end)
-            if segment.kind == "text" and text.strip():
-                return bool(text.rpartition("\n")[2].strip())
             if segment.kind in ("calls", "dropped"):
                 return segment.after_words
-            newline = segment.kind == "text" and "\n" in text
-            if segment.kind == "thought" or (newline and (index == 0 or self.segments[index - 1].kind != "dropped")):
+            if segment.kind == "thought":
+                return False
+            text = self._src.text(segment.start, segment.end)
+            if text.strip():
+                return bool(text.rpartition("\n")[2].strip())
+            if "\n" in text and (index == 0 or self.segments[index - 1].kind != "dropped"):
                 return False
         return False
 

@@ -6,7 +6,7 @@ when somebody asks, so that prose costs nothing; what a line begins with is look
 
 import re
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from console_app.dialects.leading import WRAPPERS, lead_of
 from console_app.dialects.patterns import lazily
@@ -92,10 +92,12 @@ _EXAMPLE = lazily(
 _EXAMPLES = lazily(r"\W*(?:(?:for|an?|some) )?(?:examples?|instance|e\.g)(?: \d+)?\W*", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Place:
     """`line` is what stands before the place on its line, since the last call; `before` the lines above it, `inside`
     the construct around it, in words. `first`: nothing but white space stands before it.
+
+    What it tells is found out once: of calls in a row most stand at places alike, for which `_place` gives the same.
     """
 
     line: str
@@ -103,7 +105,7 @@ class Place:
     inside: str = ""
     first: bool = False
 
-    @property
+    @cached_property
     def line_start(self) -> bool:
         return not self.line.strip()
 
@@ -112,7 +114,7 @@ class Place:
         """The last line above that is not blank."""
         return self.before.rstrip().rpartition("\n")[2]
 
-    @property
+    @cached_property
     def blockquote(self) -> bool:
         """Whether the line is quoted, or Markdown takes it as the rest of the quoted paragraph above it."""
         if self.line.lstrip().startswith(">"):
@@ -136,7 +138,7 @@ class Place:
             found = _EXAMPLE.search(self.line.rstrip(" \t:,"))
         return "it is called an example" if found else ""
 
-    @property
+    @cached_property
     def quoted(self) -> str:
         """Why what has a marker is none of the answer's own calls here; "" at the top level."""
         if self.inside:
@@ -170,6 +172,9 @@ class Place:
     def withheld(self) -> str:
         """Why what has no marker is no call here; "" where it may be one."""
         return self.quoted if self.line_start or self.quoted else "it does not start a line"
+
+
+_place = lru_cache(maxsize=64)(Place)
 
 
 class Structure:
@@ -207,7 +212,7 @@ class Structure:
         first = not self.floor and offset <= _REACH and not text.strip()
         if not line_break and offset - self.floor > _REACH:
             line = "…" + line
-        return Place(line, before + line_break, inside, first)
+        return _place(line, before + line_break, inside, first)
 
     def at(self, offset: int) -> Place:
         """The place at `offset`, with what is open around it."""

@@ -4,6 +4,7 @@ failed.
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from console_app.dialects.draft import Draft
 from console_app.dialects.framing import Frame
@@ -101,6 +102,7 @@ _FENCE_END = lazily(r"\s*```")
 _TURN_END = lazily(rf"\s*{any_of(CHAT_TOKENS)}")
 
 
+@lru_cache(maxsize=256)
 def _close_or_not(closes: tuple[str, ...]) -> re.Pattern[str]:
     """A closing token, or what can't become one any more, so that a call is done before much more has come."""
     close = any_of(closes)

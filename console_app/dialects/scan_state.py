@@ -129,7 +129,7 @@ class ScanState:
             return
         draft.settle()
         self.draft = None
-        self.reopening = draft.reopening if draft.calls else self.reopening if not draft.attempts else None
+        self.reopening = draft.reopening if draft.attempts else self.reopening
         for start, end, why in draft.ignored:
             self.output.note(start, end, f"not taken as a call: {why}")
         if draft.answer is not None and not draft.attempts:

@@ -93,13 +93,11 @@ def shape(value: Any, tools: ToolSchemas) -> Shaped | NotACall:
         return NotACall("it names no tool")
     if is_definition(value, tools, name):
         return NotACall("it defines a tool", silent=True)
-    others = {key: item for key, item in value.items() if key != name_key}
-    argument_key = next((key for key in ARGUMENT_KEYS if key in others), None)
-    if argument_key is not None:
-        strays = set(others) - {argument_key} - SIDE_KEYS
-        exact = not strays and isinstance(others[argument_key], dict | str)
-        return Shaped(name, others[argument_key], exact)
-    arguments = {key: item for key, item in others.items() if key not in SIDE_KEYS}
+    others = value.keys() - SIDE_KEYS - {name_key}
+    for key in ARGUMENT_KEYS:
+        if key in others:
+            return Shaped(name, value[key], exact=len(others) == 1 and isinstance(value[key], dict | str))
+    arguments = {key: item for key, item in value.items() if key in others}
     return Shaped(name, arguments or None, exact=False, flat=bool(arguments))
 
 
@@ -114,16 +112,19 @@ def named_map(value: Any, tools: ToolSchemas) -> Shaped | NotACall:
 
 def is_definition(value: Mapping[str, Any], tools: ToolSchemas, name: str) -> bool:
     """Whether the object describes a tool (it has a description, or its parameters are a schema) and calls none."""
-    if any(key in value for key in ("inputSchema", "input_schema")):
+    if "inputSchema" in value or "input_schema" in value:
         return True
-    properties = tools.properties(tools.resolve(name) or "")
     arguments = [value[key] for key in ARGUMENT_KEYS if key in value]
-    if "description" in value and (arguments or "description" not in properties):
-        return True
-    return "properties" not in properties and any(
+    declared = any(
         is_object(schema) and schema.get("type") == "object" and is_object(schema.get("properties"))
         for schema in arguments
     )
+    if not declared and "description" not in value:
+        return False
+    properties = tools.properties(tools.resolve(name) or "")
+    if "description" in value and (arguments or "description" not in properties):
+        return True
+    return declared and "properties" not in properties
 
 
 def arguments_of(value: Any, name: str, tools: ToolSchemas, flat: bool = False) -> tuple[Arguments, tuple[str, ...]]:

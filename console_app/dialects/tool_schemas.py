@@ -40,6 +40,8 @@ class ToolSchemas:
 
     def resolve(self, written: str) -> str | None:
         """The tool meant by a written name: exact, else without prefix and index, else the one alike but for case."""
+        if written in self._schemas:
+            return written
         written = written.strip()
         if written in self._schemas:
             return written
