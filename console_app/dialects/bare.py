@@ -1,5 +1,6 @@
 """Calls without any marker: JSON and Python that only their shape and the tools' names tell from data and prose."""
 
+from functools import partial
 from typing import Any
 
 from console_app.dialects.draft import Draft
@@ -22,6 +23,7 @@ from console_app.dialects.shapes import (
     NO_CALL,
     SAID,
     WRAPPER_KEYS,
+    NotACall,
     Shaped,
     fits_schema,
     shape,
@@ -107,7 +109,8 @@ def _decode(state: ScanState, draft: Draft, span: Frame, tool: str | None) -> No
         state.conclude(draft)
         return
     items = list(spread(value))
-    verdicts = {_judge(state, item) for item in items}
+    found = [shape(item, state.tools) for item in items]
+    verdicts = set(map(partial(_judge, state), items, found))
     if UNQUOTED_KEY in repaired:
         state.refuse(draft, "it is an object of JavaScript", tool or "")
         return
@@ -117,16 +120,15 @@ def _decode(state: ScanState, draft: Draft, span: Frame, tool: str | None) -> No
         return
     draft.dialect = _dialect_of(value, items)
     spans = span.members if len(span.members) == len(items) else [(span.start, span.end)] * len(items)
-    for item, (begin, end) in zip(items, spans, strict=True):
-        draft.shaped(shape(item, state.tools), begin, end, repaired)
+    for one, (begin, end) in zip(found, spans, strict=True):
+        draft.shaped(one, begin, end, repaired)
     said = value.get(SAID) if is_object(value) else None
     draft.answer = said if isinstance(said, str) and said.strip() else draft.answer
     state.conclude(draft, alone=whole)
 
 
-def _judge(state: ScanState, item: Any) -> str:
+def _judge(state: ScanState, item: Any, found: Shaped | NotACall) -> str:
     """Whether an object without a marker is a call: "known", "unknown" (for a whole message), or "" if it is none."""
-    found = shape(item, state.tools)
     if not isinstance(found, Shaped):
         return ""
     if found.name in NO_CALL and found.exact:
@@ -152,11 +154,12 @@ def _cut(state: ScanState, draft: Draft, span: Frame) -> None:
             value, repaired = decode_json(state.src.text(begin, end))
         except Unreadable:
             break
-        if _judge(state, value) != "known":
+        found = shape(value, state.tools)
+        if _judge(state, value, found) != "known":
             state.refuse(draft)
             return
         draft.dialect = _dialect_of([value] if text.startswith("[") else {"tool_calls": []}, [value])
-        draft.shaped(shape(value, state.tools), begin, end, repaired)
+        draft.shaped(found, begin, end, repaired)
         begun = end
     rest = state.src.text(begun, span.end).lstrip(", \r\n\t")
     named = NAMED.match(rest)

@@ -109,15 +109,15 @@ class Draft:
 
     def open(self, written: str, at: int) -> None:
         """The name of the call being read is sure; its arguments are the text from `at` on."""
-        self._open(len(self.attempts), self.name_of(written), at)
+        self._open(len(self.attempts), self.name_of(written), at, self.dialect)
 
-    def _open(self, place: int, name: str, at: int, dialect: str = "") -> None:
+    def _open(self, place: int, name: str, at: int, dialect: str) -> None:
         """Open a panel unless it is; its arguments are the text from `at` on."""
         self._panels += [None] * (place + 1 - len(self._panels))
         if self._panels[place] is None:
             self._panels[place] = _Panel(name, at)
             self._fed = min(self._fed, place)
-            self._events.append(CallNamed(self._base + place, name, dialect or self.dialect))
+            self._events.append(CallNamed(self._base + place, name, dialect))
 
     def _feed(self, place: int, upto: int, *, complete: bool = False) -> None:
         """Tell what has come of a call; where it is `complete`, what comes later is not its own."""
@@ -160,7 +160,7 @@ class Draft:
                 name = self._name_in(self.src.text(start, min(self.src.length, start + _REACH)))
                 if name is None:
                     break
-                self._open(len(self._panels), name, start)
+                self._open(len(self._panels), name, start, self.dialect)
         for place in range(self._fed, len(self._panels)):
             panel, whole = self._panels[place], place - self._first < len(members)
             self._feed(place, members[place - self._first][1] if whole else self.src.at)
@@ -176,15 +176,20 @@ class Draft:
 
     def done(self, written: str, arguments: Arguments, start: int, end: int, repaired: tuple[str, ...] = ()) -> None:
         """A call was read whole, from `start` to `end`."""
-        place, name = len(self.attempts), self.name_of(written)
-        panel = self._panels[place] if place < len(self._panels) else None
-        if panel is None or panel.name != name:
-            self._retract_from(place)
-            self._open(place, name, start)
-        self._feed(place, end, complete=True)
+        name = self.name_of(written)
         known = name in self.tools
-        done = CallAttempt(name, start, end, self.dialect, arguments, repaired, known, marked=self.marked)
-        self.attempts.append(done)
+        self.take(CallAttempt(name, start, end, self.dialect, arguments, repaired, known, marked=self.marked))
+
+    def take(self, attempt: CallAttempt) -> None:
+        """The next attempt, read here or elsewhere."""
+        place = len(self.attempts)
+        if attempt.failure is None and attempt.name is not None:
+            panel = self._panels[place] if place < len(self._panels) else None
+            if panel is None or panel.name != attempt.name:
+                self._retract_from(place)
+                self._open(place, attempt.name, attempt.start, attempt.dialect)
+            self._feed(place, attempt.end, complete=True)
+        self.attempts.append(attempt)
 
     def done_loosely(
         self, written: str, value: object, start: int, end: int, *, repaired: tuple[str, ...] = (), flat: bool = False
@@ -239,14 +244,6 @@ class Draft:
     def settle(self) -> None:
         """The region is read: what is open beyond its attempts never was a call."""
         self._retract_from(len(self.attempts))
-
-    def adopt(self, attempt: CallAttempt) -> None:
-        """Take over an attempt that was read elsewhere."""
-        place = len(self.attempts)
-        if attempt.failure is None and attempt.name:
-            self._open(place, attempt.name, attempt.start, attempt.dialect)
-            self._feed(place, attempt.end, complete=True)
-        self.attempts.append(replace(attempt, marked=self.marked))
 
     def relabel(self, dialect: str) -> None:
         """The dialect was another than it seemed."""

@@ -154,7 +154,8 @@ def _judge(state: ScanState, language: str, body: str, offset: int, closed: bool
         )
     ):
         for attempt in attempts:
-            draft.adopt(replace(_moved(attempt, offset, language), doubt=doubt or attempt.doubt))
+            moved = _moved(attempt, offset, language)
+            draft.take(replace(moved, doubt=doubt or attempt.doubt, marked=draft.marked))
         if not closed:
             draft.unclosed()
     state.conclude(draft, fenced=True)

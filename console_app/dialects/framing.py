@@ -17,18 +17,20 @@ from console_app.dialects.source import Reading, Source
 DEPTH_CAP = 200
 """How deep values may nest; deeper ones are reported as invalid."""
 
+_RUN = 3  # levels of them that are passed over at once
+
 _PAIRS = {"{": "}", "[": "]", "(": ")"}
 
 
 @dataclass(frozen=True)
 class Notation:
     """What the lexer must know of a way to write values: its strings, brackets and what may follow a string. `run` is
-    what it may pass over at once within brackets, as it would one token after the other.
+    what is passed over at once within brackets: whole values, of which one match says sooner what the lexer would say.
     """
 
     strings: dict[str, re.Pattern[str]]
     tokens: re.Pattern[str]
-    run: re.Pattern[str]
+    run: re.Pattern[str] | None = None
     after_string: str = ""
     one_line: bool = False
 
@@ -52,16 +54,22 @@ def _until(token: str) -> re.Pattern[str]:
 _STRING = r"\"(?:[^\"\\]++|\\.)*+\"\s*+(?=[,:}\]])"
 _PLAIN = rf"[\s\w.+,:-]++|{_STRING}|\[(?:[\s\w.+,-]++|{_STRING})*+\]\s*+(?=[,}}\]])"
 
+
+def _values(levels: int) -> str:
+    """Values of as many levels, and what stands between them, with no objects in lists."""
+    inner = rf"|\{{{_values(levels - 1)}\}}\s*+(?=[,}}\]])" if levels > 1 else ""
+    return rf"(?:{_PLAIN}{inner})*+"
+
+
 JSON = Notation(
     strings={'"': _string('"'), "'": _string("'")},
     tokens=lazily(r"[\"'{}\[\]<`]|//|/\*"),
-    run=lazily(rf"(?:{_PLAIN})*+", re.DOTALL),
+    run=lazily(_values(_RUN), re.DOTALL),
     after_string=",:}])/<`",
 )
 JSON_DATA = Notation(
     strings={'"': lazily(r'(?:[^"\\\n]++|\\.)*+', re.DOTALL)},
     tokens=lazily(r"[\"{}\[\]<`]"),
-    run=lazily(""),
     after_string=",:}]",
     one_line=True,
 )
@@ -116,16 +124,6 @@ class Frame:
         return self
 
 
-AFTER_VALUE = "a value is followed by something that does not belong there"
-
-
-def _whole_object(depth: int) -> str:
-    inner = rf"|{_whole_object(depth - 1)}\s*+(?=[,}}\]])" if depth > 1 else ""
-    return rf"\{{(?:{_PLAIN}{inner})*+\}}"
-
-
-_WHOLE = lazily(_whole_object(3), re.DOTALL)
-"""An ordinary object that is all there, with no objects in lists: one match says what the lexer would say, sooner."""
 _COMMENT_ENDS = {"//": lazily(r"\n"), "/*": lazily(r"\*/")}
 _LISTS = (["["], ["{", "["])
 """What is open around the members of a list, or of one in an object."""
@@ -143,12 +141,11 @@ def frame(
     result = Frame(src.at, src.at)
     if watch:
         watch(result)
-    if notation is JSON and (whole := _WHOLE.match(src.buf, src.pos)):
-        src.pos = whole.end()
-        return result.stop(src.at, "closed")
     stack: list[str] = []
     while True:
-        if stack and len(stack) < DEPTH_CAP and (run := notation.run.match(src.buf, src.pos)):
+        in_list = stack in _LISTS
+        passes = notation.run if stack and not in_list and len(stack) <= DEPTH_CAP - _RUN else None
+        if passes and (run := passes.match(src.buf, src.pos)):
             src.pos = run.end()
         while not (token := _next_token(src, notation)) and not src.ended:
             yield
@@ -166,16 +163,10 @@ def frame(
                 return result.stop(src.at, "broken", "a string is followed by something that does not belong there")
             result.string_at = None
         elif token in _PAIRS:
-            if token == "{" and stack in _LISTS:
+            if token == "{" and in_list:
                 result.begun.append(src.at)
                 if each and stack == ["["]:
                     each(result)
-                if notation is JSON and (whole := _WHOLE.match(src.buf, src.pos)):
-                    src.pos = whole.end()
-                    result.members.append((result.begun[-1], src.at))
-                    if not (yield from _fits(src, notation.after_string)):
-                        return result.stop(src.at, "open", AFTER_VALUE)
-                    continue
             stack.append(token)
             src.pos += 1
             if len(stack) > DEPTH_CAP:
@@ -190,7 +181,7 @@ def frame(
             if not stack:
                 return result.stop(src.at, "closed")
             if notation.after_string and not (yield from _fits(src, notation.after_string)):
-                return result.stop(src.at, "open", AFTER_VALUE)
+                return result.stop(src.at, "open", "a value is followed by something that does not belong there")
         elif token in ("//", "/*"):
             src.pos += 2
             found = yield from src.find(_COMMENT_ENDS[token], "\n*", 2)

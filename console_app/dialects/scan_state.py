@@ -59,10 +59,6 @@ class ScanState:
         """Where what is read now stands."""
         return self.structure.at(self.src.at)
 
-    def lines(self) -> Place:
-        """The same, without what is open around it."""
-        return self.structure.lines(self.src.at)
-
     def flush(self) -> list[ScanEvent]:
         """The events since the last time."""
         events = list(self._events)

@@ -284,7 +284,7 @@ def _handle(state: ScanState, found: Match) -> Reading[None]:
         kind = KIND_OF[token]
         if token in PLAIN_THINKING:
             tool = state.tools.resolve(token[1:-1])
-            kind = "tag" if tool else kind if state.lines().line_start else "text"
+            kind = "tag" if tool else kind if state.structure.lines(src.at).line_start else "text"
     if kind == "text" or (state.level == "none" and kind in ("tag", "label", "callee", "member", "key")):
         src.pos += len(token)
     elif kind in ("marker", "spaced"):
@@ -302,7 +302,7 @@ def _handle(state: ScanState, found: Match) -> Reading[None]:
     elif kind == "thinking":
         yield from _thinking(state, token)
     elif kind == "fabricated":
-        yield from state.cut(token, state.lines())
+        yield from state.cut(token, state.structure.lines(src.at))
     else:
         yield from _stray(state, kind, token)
 
@@ -323,7 +323,7 @@ def _stray(state: ScanState, kind: str, token: str) -> Reading[None]:
     """A token that opens nothing: it ends reasoning that nothing opened, or a turn, or a call, or says nothing. One
     that may be meant as text is dropped only where a call or the text ends.
     """
-    src, output, line_start = state.src, state.output, state.lines().line_start
+    src, output, line_start = state.src, state.output, state.structure.lines(state.src.at).line_start
     src.pos += len(token)
     if kind == "thought":
         state.reasoned = True
