@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from console_app.dialects import CallFinal, ParsedCall, ReadingLevel, Scanner, ScanResult, render_calls
+from console_app.dialects.framing import DEPTH_CAP
 from console_app.dialects.openers import KIND_OF
 from tests.dialects.answers import CORPUS, TOOLS, tools_of
 from tests.dialects.quotations import MACHINES
@@ -232,3 +233,17 @@ def test_a_call_of_a_list_waits_for_its_end_where_something_is_not_sure(text: st
     assert not [event for char in text for event in scanner.feed(char) if isinstance(event, CallFinal)]
     for size in (1, 3, 1000):
         check(text, size, "marked", thought=False)
+
+
+CORES = ['"b"', "[1]", '{"c": [2, "d"]}', '{"c": {"d": {"e": [{"f": 1}]}}}']
+
+
+@pytest.mark.parametrize(("core", "levels"), zip(CORES, (0, 1, 2, 5), strict=True), ids=CORES)
+def test_a_value_nests_as_deep_as_may_be_and_no_deeper_whatever_is_passed_over_at_once(core: str, levels: int) -> None:
+    for more in (0, 1):
+        deep = DEPTH_CAP - len("{{") - levels + more
+        value = '{"a":' * deep + core + "}" * deep
+        text = f'<tool_call>{{"name": "ping", "arguments": {{"a": {value}}}}}</tool_call>'
+        result = read(text, len(text), "all", thought=False)[0]
+        assert (result.error, len(result.calls)) == (("invalid", 0) if more else (None, 1))
+        assert result == read(text, 1, "all", thought=False)[0]
