@@ -118,7 +118,7 @@ class Connecting:
         raise ProviderError(f"{model} at {host(made.url)} answered with nothing", "Take another model.")
 
     async def keep(self, made: TypedEndpoint, model: str) -> str:
-        """Has `model` answer from the next turn on, and from the next start; in words what was kept where. Raises
+        """Has `model` answer from now on, and from the next start; in words what was kept where. Raises
         FanoutError; then nothing has changed but what was kept before."""
         place = await asyncio.to_thread(made.keep, self._paths, model)
         name = f"{made.provider}/{model}"
@@ -129,7 +129,7 @@ class Connecting:
         if (choice := self._models.choice) is not None:
             await asyncio.to_thread(warm_up, choice)
         key = f"; the key is in {place}, for {host(made.url)} alone" if place else ""
-        return f"{name} answers from the next turn on, and from the next start: {self._paths.settings}{key}."
+        return f"{name} answers from now on, and from the next start: {self._paths.settings}{key}."
 
     async def _at(self, port: int, name: str) -> LocalEndpoint | None:
         if not await _listens(port):

@@ -1,4 +1,4 @@
-"""Which model answers: the one that was chosen at the start, another from the next turn on, and what can be chosen."""
+"""Which model answers: the one that was chosen at the start, another from the next answer on, and what can be chosen."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from console_app.domain.ports.provider import stand_in
 if TYPE_CHECKING:
     from console_app.config.model_choice import ModelChoice
     from console_app.conversation.model_source import ModelSource
+    from console_app.domain.ports.provider import Provider
     from console_app.engine.engine import Engine
 
 
@@ -25,6 +26,7 @@ class Models:
         self.choice = choice
         self.silent: Sequence[str] = ()
         self._window: int | None = None  # of the one that was chosen
+        self._closing: set[asyncio.Task[None]] = set()
         engine.window = lambda: self.window
 
     @property
@@ -65,7 +67,7 @@ class Models:
             await self._use(source, named)
 
     async def switch(self, name: str) -> None:
-        """`PROVIDER/MODEL` answers from the next turn on. Raises FanoutError, and then nothing has changed."""
+        """`PROVIDER/MODEL` answers from the next answer on. Raises FanoutError, and then nothing has changed."""
         if self._source is None:
             raise UsageError("no other model can answer here")
         await self._use(self._source, self._source.choose(name))
@@ -88,4 +90,12 @@ class Models:
         window = await asyncio.to_thread(source.window, choice)
         if self.choice is choice:
             provider, self._engine.provider, self.window = self._engine.provider, provider, window
+        closing = asyncio.create_task(self._close(provider))
+        self._closing.add(closing)
+        closing.add_done_callback(self._closing.discard)
+
+    async def _close(self, provider: Provider) -> None:
+        """Closes a provider that gives no more answers, behind the one that it may be giving."""
+        if (activity := self._engine.activity) is not None:
+            await asyncio.wait({activity.left})
         await provider.close()

@@ -77,7 +77,7 @@ class SettingCommands:
         picked = rest or await self._d.choose("Which model?", dict.fromkeys(await models.known(), ""))
         if picked:
             await models.switch(picked)
-            self._say(f"{picked} answers from the next turn on.")
+            self._say(f"Model: {one_line(picked, 60)}, from the next answer on.")
 
     async def _effort(self, rest: str) -> None:
         engine = self._c.services.engine

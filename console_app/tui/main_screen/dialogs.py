@@ -104,7 +104,7 @@ class Dialogs:
             self._ui.tell("error", error.line)
         else:
             self._ui.changed()
-            self._ui.toast(f"{one_line(picked, 60)} answers from the next turn on.")
+            self._ui.toast(f"Model: {one_line(picked, 60)}, from the next answer on.")
 
     async def connect(self) -> None:
         """Connects a model by its address; it answers from then on."""
