@@ -176,7 +176,7 @@ async def _listed(config: ProviderConfig, within: float) -> list[str]:
             names = await list_models(config)
     except TimeoutError:
         raise ProviderError(f"{config.name} at {host(config.url)}: no list of models within {within:g} s") from None
-    return sorted(names, key=lambda name: "embed" in name.lower())
+    return sorted(names, key=lambda name: ("embed" in name.lower(), name))
 
 
 async def _listens(port: int) -> bool:

@@ -1,4 +1,4 @@
-"""Which model answers: the one that was chosen at the start, another from the next answer on, and what can be chosen."""
+"""Which model answers: the one that was chosen at the start, another from the next answer on, and which there are."""
 
 from __future__ import annotations
 

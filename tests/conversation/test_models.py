@@ -19,7 +19,7 @@ from tests.engine.peers import Line, Model, Tools, engine_of
 from tests.wire_bytes import Answer, Text
 from tests.wire_server import Gate, Reply, Request, Scripted, WireServer
 
-LISTED = ["embed-small", "first", "second"]
+LISTED = ["embed-small", "first", "a-later-one", "second"]
 
 
 def answer(request: Request) -> Scripted:
@@ -150,6 +150,7 @@ async def test_what_can_be_picked_is_listed_once_with_the_present_one_first(serv
     talk = Talk(lab(server, "unlisted"))
     assert await talk.models.known() == [
         "lab/unlisted",
+        "lab/a-later-one",
         "lab/embed-small",
         "lab/first",
         "lab/second",
