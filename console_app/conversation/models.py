@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from console_app.domain.errors import UsageError
-from console_app.domain.ports.provider import stand_in
+from console_app.domain.ports.provider import effort_for, stand_in
+from console_app.domain.safe_text import one_line
 
 if TYPE_CHECKING:
     from console_app.config.model_choice import ModelChoice
     from console_app.conversation.model_source import ModelSource
     from console_app.domain.ports.provider import Provider
+    from console_app.domain.sampling import Effort
     from console_app.engine.engine import Engine
 
 
@@ -76,6 +79,17 @@ class Models:
         """`source` has the models from now on, and `name` of it answers. Raises FanoutError as `switch` does."""
         await self._use(source, source.choose(name))
         self._source = source
+
+    def takes(self, effort: Effort) -> bool:
+        """Whether the model is asked to think so much; not where it knows no effort, or its endpoint refused this."""
+        return bool(effort_for(self._engine.provider, effort))
+
+    def use_effort(self, effort: Effort | None) -> str:
+        """Has the model think so much from the next answer on, None: as it is configured; gives what came of it."""
+        self._engine.settings = replace(self._engine.settings, effort=effort)
+        if effort is None or self.takes(effort):
+            return f"Effort: {effort or 'default'}, from the next answer on."
+        return f"Effort: {effort}, for models that take it: {one_line(self._engine.provider.model, 40)} doesn't."
 
     async def known(self) -> Sequence[str]:
         """`PROVIDER/MODEL` of all that can be picked, the one that answers first; may ask endpoints, and `silent` are

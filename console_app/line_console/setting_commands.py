@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING, get_args
 
 from console_app.config.own_settings import NEXT_START
@@ -80,14 +79,12 @@ class SettingCommands:
             self._say(f"Model: {one_line(picked, 60)}, from the next answer on.")
 
     async def _effort(self, rest: str) -> None:
-        engine = self._c.services.engine
         picked = rest or await self._d.choose("Effort", dict.fromkeys(("default", *EFFORTS), ""))
         effort = next((one for one in EFFORTS if one == picked), None)
         if picked and effort is None and picked != "default":
             raise UsageError(f"there is no effort {one_line(picked, 40)}")
         if picked:
-            engine.settings = replace(engine.settings, effort=effort)
-            self._say(f"Effort: {picked}, from the next answer on.")
+            self._say(self._c.services.models.use_effort(effort))
 
     async def _policy(self, rest: str) -> None:
         engine, names = self._c.services.engine, [one.value for one in CallPolicy]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -197,18 +196,19 @@ class Dialogs:
         """How much the model thinks before it answers: as `name` says, or as you pick."""
         from console_app.tui.widgets.pick_list import Choice, PickList
 
-        engine = self._services.engine
+        models = self._services.models
         if name and name not in _EFFORTS:
             self._ui.toast(f"There is no effort {one_line(name, 40)}. There are: {', '.join(_EFFORTS)}.")
             return
-        choices = [Choice(effort, about) for effort, about in _EFFORTS.items()]
-        now = engine.settings.effort or DEFAULT_EFFORT
+        refused = f"not taken by {one_line(self._services.engine.provider.model, 30)}"
+        not_taken = {effort: refused for effort in EFFORTS if not models.takes(effort)}
+        choices = [Choice(effort, not_taken.get(effort, about)) for effort, about in _EFFORTS.items()]
+        now = self._services.engine.settings.effort or DEFAULT_EFFORT
         picked = name or await self._ui.push(PickList("Effort", choices, current=now))
         if picked:
-            effort = next((one for one in EFFORTS if one == picked), None)
-            engine.settings = replace(engine.settings, effort=effort)
+            said = models.use_effort(next((one for one in EFFORTS if one == picked), None))
             self._ui.changed()
-            self._ui.toast(f"Effort: {picked}, from the next answer on.")
+            self._ui.toast(said)
 
     async def history(self) -> None:
         """Puts an older prompt into the prompt."""
