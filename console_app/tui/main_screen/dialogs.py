@@ -248,17 +248,18 @@ class Dialogs:
         """Reads mcp.json and the commands' files anew."""
         if self.commands_changed is not None and (said := await self.commands_changed()):
             self._ui.tell("info", said)
-        await self.say_what_waits()
         if self._offers.file is None:
             self._ui.toast("There is no mcp.json to read here.")
         else:
             await self._offers.file.reload()
+        await self.say_what_waits()  # behind what a yes was asked for
 
     async def say_what_waits(self) -> None:
         """One line where files of the project wait for trust, with the key that shows them."""
-        project = self._services.project_trust
-        if project is not None and (waiting := await asyncio.to_thread(project.summary)):
-            self._ui.take_back(self._waits)
+        if (project := self._services.project_trust) is None:
+            return
+        self._ui.take_back(self._waits)
+        if waiting := await asyncio.to_thread(project.summary):
             self._waits = f"{one_line(waiting, 300)}: {self._ui.key_of('trust')} shows it all, and asks."
             self._ui.tell("warning", self._waits)
 
@@ -277,8 +278,9 @@ class Dialogs:
                 await asyncio.to_thread(project.trust, file)
             self._ui.take_back(self._waits)
             if len(waiting) == 1:
-                file = waiting[0]
-                self._ui.tell("info", one_line(f"{file.path} is trusted as it was shown: {file.summary}.", 600))
+                path, summary = waiting[0].path, waiting[0].summary
+                what = "" if path.suffix == ".json" else f": {summary}"  # servers are told as they come
+                self._ui.tell("info", one_line(f"{path} is trusted as it was shown{what}.", 600))
             else:  # they were all read a moment ago; what is wrong with one must not be pushed off the screen
                 self._ui.tell("info", f"{len(waiting):,} files of this project are trusted as they were shown.")
         except FanoutError as error:
