@@ -153,7 +153,7 @@ async def test_how_long_a_list_takes_is_seen_and_of_a_long_one_how_much_is_shown
     listed = Reply.json({"data": [{"id": name} for name in names]})
     with WireServer(lambda _: replace(listed, before_headers=[gate])) as server:
         console, _ = console_of(tmp_path, {})
-        async with console.run_test(size=(80, 24)) as pilot:
+        async with console.run_test(size=(80, 40)) as pilot:
             await opened(pilot)
             await see(pilot, "Model     listed once the address answers")
             await type_in(pilot, "address", server.url)
@@ -163,6 +163,9 @@ async def test_how_long_a_list_takes_is_seen_and_of_a_long_one_how_much_is_shown
             gate.open()
             await see(pilot, "1,000 models, 200 of them shown: type a part of a name.")
             await see(pilot, "Model     a part of its name")
+            await until(
+                pilot, lambda: console.screen.query_one("#box").size.height < 24, "no blank rows below the list"
+            )
             await pilot.press(*"0999")
             await see(pilot, "│  model-0999")
             await see(pilot, "│  1,000 models. Enter tries the highlighted one.")
