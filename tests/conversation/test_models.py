@@ -171,6 +171,14 @@ async def test_where_there_is_only_one_model_none_can_be_picked() -> None:
         await models.switch("openai/gpt-5")
 
 
+async def test_a_model_that_knows_no_effort_is_said_to_take_none() -> None:
+    engine = engine_of(Model(), Tools())
+    models = Models(engine)
+    assert models.use_effort("low") == "Effort: low, for models that take it: scripted doesn't."
+    assert engine.settings.effort == "low"
+    assert models.use_effort(None) == "Effort: default, from the next answer on."
+
+
 async def test_while_the_fallback_answers_the_window_is_its_own(server: WireServer) -> None:
     table = {"api": "openai-chat", "base_url": server.base_url("openai-chat")}
     models = {"first": {"context_window": 5000, "fallback": "lab/second"}, "second": {"context_window": 900}}

@@ -240,7 +240,7 @@ class ConnectScreen(Dialog[str | None]):
 
     def _list(self) -> None:
         address, key = self._listed_for = self._typed
-        self._begin(f"Asking {address} for its models …")
+        self._begin("Asking for its models …")
         self._given_for = address if key else ""
         self._work = self.run_worker(partial(self._ask, address, key), group="work", exclusive=True)
 
