@@ -15,7 +15,7 @@ from console_app.domain.errors import ConfigError, UsageError
 from console_app.domain.ports.provider import ProtocolMode, ReadsText, protocol_label, speaks
 from console_app.domain.rules import parse_rule
 from console_app.domain.safe_text import one_line
-from console_app.domain.sampling import EFFORTS
+from console_app.domain.sampling import EFFORTS, Effort
 from console_app.engine.approval_gate import Action
 from console_app.line_console.connect_command import ConnectCommand
 from console_app.line_console.line_command import LineCommand
@@ -80,7 +80,7 @@ class SettingCommands:
 
     async def _effort(self, rest: str) -> None:
         picked = rest or await self._d.choose("Effort", dict.fromkeys(("default", *EFFORTS), ""))
-        effort = next((one for one in EFFORTS if one == picked), None)
+        effort: Effort | None = next((one for one in EFFORTS if one == picked), None)
         if picked and effort is None and picked != "default":
             raise UsageError(f"there is no effort {one_line(picked, 40)}")
         if picked:
