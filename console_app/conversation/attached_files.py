@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import codecs
 import io
+import math
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -74,10 +75,10 @@ def of_clipboard(content: bytes) -> ReadFile:
 
 def about(attachment: Attachment) -> str:
     """What an attachment is and costs, in a few words: `~2.1k tokens · lines 10-40 of 200`."""
-    if attachment.mime.startswith("image/"):
-        return f"picture · {size(attachment.size)}{f' · {attachment.part}' if attachment.part else ''}"
-    count = attachment.tokens
+    count, is_picture = attachment.tokens, attachment.mime.startswith("image/")
     costs = f"~{tokens(count)} token{'' if count == 1 else 's'}"
+    if is_picture:
+        costs = f"{costs} · picture" if attachment.pixels else f"picture · {size(attachment.size)}"
     return f"{costs} · {attachment.part}" if attachment.part else costs
 
 
@@ -164,7 +165,8 @@ def _picture(file: BinaryIO, head: bytes, name: str, mime: str, length: int) -> 
     about = f"{mime.removeprefix('image/')} picture{', {}x{} pixels'.format(*sides) if sides else ''}"
     at = " at {}x{}".format(*scaled(sides)) if sides is not None and smaller else ""
     text = f"[{about}: it goes with this message{at}, for models that see]"
-    return ReadFile(Attachment(name=name, part=smaller, mime=mime, size=length, text=text), content)
+    pixels = math.prod(scaled(sides)) if sides is not None else 0
+    return ReadFile(Attachment(name=name, part=smaller, mime=mime, size=length, pixels=pixels, text=text), content)
 
 
 def _folder(path: Path, name: str) -> Attachment:

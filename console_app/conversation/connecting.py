@@ -18,13 +18,14 @@ from console_app.config.paths import Paths
 from console_app.config.redaction import Redactor
 from console_app.conversation.model_source import ConfiguredModels, warm_up
 from console_app.conversation.models import Models
-from console_app.domain.endpoint import ProviderConfig, host
+from console_app.domain.endpoint import VENDOR_URLS, ProviderConfig, host
 from console_app.domain.errors import ConfigError, ProviderError
 from console_app.domain.messages import UserMessage
 from console_app.domain.ports.provider import ModelRequest, ReasoningChunk, TextChunk
 
 LOOKING = 2.0  # seconds for what answers on this machine
-LISTING = 10.0  # seconds for one list of models
+LISTING = 30.0  # seconds for one list of models: what starts with its first request takes its time
+REACHING = 10.0  # seconds for an endpoint that is typed to be reached at all
 TRIAL = 60.0  # seconds to the first word: a local model is loaded by its first request
 _QUESTION = "Reply with the one word: ready"
 
@@ -40,10 +41,11 @@ class LocalEndpoint:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """An endpoint with the models that it lists; none: one has to be typed."""
+    """An endpoint with the models that it lists; none: one has to be typed, and `why` says what is known of that."""
 
     connection: TypedEndpoint
     models: tuple[str, ...]
+    why: str = "It lists none."
 
 
 class Connecting:
@@ -81,6 +83,8 @@ class Connecting:
             first = first or Listing(made, ())
             try:
                 names = await _listed(_config(made, "any"), LISTING)
+            except TimeoutError:
+                return replace(first, why=f"No list came within {LISTING:g} s.")  # it may answer all the same
             except ProviderError as error:
                 if error.status is None or error.status in (401, 403):
                     raise refused if error.status is None and refused is not None else error from None
@@ -118,7 +122,7 @@ class Connecting:
         raise ProviderError(f"{model} at {host(made.url)} answered with nothing", "Take another model.")
 
     async def keep(self, made: TypedEndpoint, model: str) -> str:
-        """Has `model` answer from the next turn on, and from the next start; in words what was kept where. Raises
+        """Has `model` answer from now on, and from the next start; in words what was kept where. Raises
         FanoutError; then nothing has changed but what was kept before."""
         place = await asyncio.to_thread(made.keep, self._paths, model)
         name = f"{made.provider}/{model}"
@@ -129,7 +133,7 @@ class Connecting:
         if (choice := self._models.choice) is not None:
             await asyncio.to_thread(warm_up, choice)
         key = f"; the key is in {place}, for {host(made.url)} alone" if place else ""
-        return f"{name} answers from the next turn on, and from the next start: {self._paths.settings}{key}."
+        return f"{name} answers from now on, and from the next start: {self._paths.settings}{key}."
 
     async def _at(self, port: int, name: str) -> LocalEndpoint | None:
         if not await _listens(port):
@@ -138,19 +142,22 @@ class Connecting:
         config = ProviderConfig(name, "openai-chat", "any", url, connect_timeout=LOOKING, max_tries=1)
         try:
             models = await _listed(config, LOOKING)
+        except TimeoutError:
+            return None
         except ProviderError as error:
             return LocalEndpoint(name, url, None) if error.status in (401, 403) else None
         return LocalEndpoint(name, url, tuple(models))
 
 
 def _config(made: TypedEndpoint, model: str) -> ProviderConfig:
-    """Tried once: who types an address sees at once what it says."""
+    """Tried once: who types an address sees at once what it says. Its name in the settings nobody has seen yet."""
     try:
         config = choose_model(made.settings, made.environ, name=f"{made.provider}/{model}").config
     except ConfigError as error:
         raise ConfigError(error.detail, _KEY_HINT) from None
     assert config is not None  # a connection has an endpoint
-    return replace(config, base_url=made.url, connect_timeout=LISTING, max_tries=1, key_hint=_KEY_HINT)
+    name = made.provider if made.url in VENDOR_URLS.values() else "endpoint"
+    return replace(config, name=name, base_url=made.url, connect_timeout=REACHING, max_tries=1, key_hint=_KEY_HINT)
 
 
 _KEY_HINT = "Type its key, or another one, into the field for it."
@@ -167,16 +174,13 @@ def _candidates(url: str) -> Sequence[str]:
 
 
 async def _listed(config: ProviderConfig, within: float) -> list[str]:
-    """The models of one endpoint; those that only embed texts come last. Raises ProviderError."""
+    """The models of one endpoint; those that only embed texts come last. Raises ProviderError and TimeoutError."""
     from console_app.providers.factory import list_models, preload
 
     await asyncio.to_thread(preload, config.api)
-    try:
-        async with asyncio.timeout(within):
-            names = await list_models(config)
-    except TimeoutError:
-        raise ProviderError(f"{config.name} at {host(config.url)}: no list of models within {within:g} s") from None
-    return sorted(names, key=lambda name: "embed" in name.lower())
+    async with asyncio.timeout(within):
+        names = await list_models(config)
+    return sorted(names, key=lambda name: ("embed" in name.lower(), name))
 
 
 async def _listens(port: int) -> bool:

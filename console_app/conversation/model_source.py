@@ -218,7 +218,7 @@ async def _ask(name: str, config: ProviderConfig | FanoutError) -> ModelListing:
     if isinstance(config, FanoutError):
         return ModelListing(name, problem=f"{config.detail}.")
     try:
-        return ModelListing(name, tuple(f"{name}/{model}" for model in await _listed(config)))
+        return ModelListing(name, tuple(f"{name}/{model}" for model in sorted(await _listed(config))))
     except FanoutError as error:
         return ModelListing(name, problem=f"{name}: {error.line}")
 

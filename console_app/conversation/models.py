@@ -1,17 +1,21 @@
-"""Which model answers: the one that was chosen at the start, another from the next turn on, and what can be chosen."""
+"""Which model answers: the one that was chosen at the start, another from the next answer on, and which there are."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from console_app.domain.errors import UsageError
-from console_app.domain.ports.provider import stand_in
+from console_app.domain.ports.provider import effort_for, stand_in
+from console_app.domain.safe_text import one_line
 
 if TYPE_CHECKING:
     from console_app.config.model_choice import ModelChoice
     from console_app.conversation.model_source import ModelSource
+    from console_app.domain.ports.provider import Provider
+    from console_app.domain.sampling import Effort
     from console_app.engine.engine import Engine
 
 
@@ -25,6 +29,7 @@ class Models:
         self.choice = choice
         self.silent: Sequence[str] = ()
         self._window: int | None = None  # of the one that was chosen
+        self._closing: set[asyncio.Task[None]] = set()
         engine.window = lambda: self.window
 
     @property
@@ -65,7 +70,7 @@ class Models:
             await self._use(source, named)
 
     async def switch(self, name: str) -> None:
-        """`PROVIDER/MODEL` answers from the next turn on. Raises FanoutError, and then nothing has changed."""
+        """`PROVIDER/MODEL` answers from the next answer on. Raises FanoutError, and then nothing has changed."""
         if self._source is None:
             raise UsageError("no other model can answer here")
         await self._use(self._source, self._source.choose(name))
@@ -74,6 +79,17 @@ class Models:
         """`source` has the models from now on, and `name` of it answers. Raises FanoutError as `switch` does."""
         await self._use(source, source.choose(name))
         self._source = source
+
+    def takes(self, effort: Effort) -> bool:
+        """Whether the model is asked to think so much; not where it knows no effort, or its endpoint refused this."""
+        return bool(effort_for(self._engine.provider, effort))
+
+    def use_effort(self, effort: Effort | None) -> str:
+        """Has the model think so much from the next answer on, None: as it is configured; gives what came of it."""
+        self._engine.settings = replace(self._engine.settings, effort=effort)
+        if effort is None or self.takes(effort):
+            return f"Effort: {effort or 'default'}, from the next answer on."
+        return f"Effort: {effort}, for models that take it: {one_line(self._engine.provider.model, 40)} doesn't."
 
     async def known(self) -> Sequence[str]:
         """`PROVIDER/MODEL` of all that can be picked, the one that answers first; may ask endpoints, and `silent` are
@@ -88,4 +104,12 @@ class Models:
         window = await asyncio.to_thread(source.window, choice)
         if self.choice is choice:
             provider, self._engine.provider, self.window = self._engine.provider, provider, window
+        closing = asyncio.create_task(self._close(provider))
+        self._closing.add(closing)
+        closing.add_done_callback(self._closing.discard)
+
+    async def _close(self, provider: Provider) -> None:
+        """Closes a provider that gives no more answers, behind the one that it may be giving."""
+        if (activity := self._engine.activity) is not None:
+            await asyncio.wait({activity.left})
         await provider.close()

@@ -187,8 +187,10 @@ class Sessions:
                     return ""
             return await library.store.fork(source, end)
 
-        if await self._try(copied) and point is not None and point.prompt:
-            self._ui.give_back(point.prompt)
+        if await self._try(copied):
+            self._ui.toast("A copy goes on here. /sessions has the session it was made of.")
+            if point is not None and point.prompt:
+                self._ui.give_back(point.prompt)
 
     async def _pick(self, points: list[ForkPoint]) -> ForkPoint | None:
         """The one that the user picks of them, the newest first."""

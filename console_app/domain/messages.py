@@ -26,6 +26,10 @@ class Reasoning(Frozen):
     data: dict[str, Any] = Field(default_factory=dict)
 
 
+PIXELS_A_TOKEN = 750  # of a picture: Claude's count; what other models see is cut into pieces of about that size
+LARGEST_PICTURE = 1_600  # tokens: larger ones are made smaller where they are read
+
+
 class Attachment(Frozen):
     """What was read for a message and goes with it: of an MCP server a resource or a part of a prompt, else a file or
     folder of this machine, as it was then.
@@ -42,6 +46,7 @@ class Attachment(Frozen):
     )
     mime: str = ""
     size: int = 0  # bytes
+    pixels: int = 0  # of a picture, as it is sent; 0 where its header doesn't say
     text: str = ""
     path: str = ""
 
@@ -57,8 +62,9 @@ class Attachment(Frozen):
 
     @property
     def tokens(self) -> int:
-        """About how many its text costs in every request; what a picture costs only its endpoint knows."""
-        return -(-len(self.text) // CHARACTERS_A_TOKEN)
+        """About how many it costs in every request: its text, and a picture by its size, as most models count."""
+        picture = min(-(-self.pixels // PIXELS_A_TOKEN), LARGEST_PICTURE)
+        return -(-len(self.text) // CHARACTERS_A_TOKEN) + picture
 
 
 class UserMessage(Frozen):

@@ -71,7 +71,7 @@ class ConnectCommand:
     async def _model(self, listing: Listing) -> str | None:
         if listing.models:
             return await self._d.choose("Which model?", dict.fromkeys(listing.models, ""))
-        typed = await self._d.ask("It lists none. Type the name of a model.")
+        typed = await self._d.ask(f"{listing.why} Type the name of a model.")
         return None if typed is None else typed.strip()
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING, get_args
 
 from console_app.config.own_settings import NEXT_START
@@ -16,7 +15,7 @@ from console_app.domain.errors import ConfigError, UsageError
 from console_app.domain.ports.provider import ProtocolMode, ReadsText, protocol_label, speaks
 from console_app.domain.rules import parse_rule
 from console_app.domain.safe_text import one_line
-from console_app.domain.sampling import EFFORTS
+from console_app.domain.sampling import EFFORTS, Effort
 from console_app.engine.approval_gate import Action
 from console_app.line_console.connect_command import ConnectCommand
 from console_app.line_console.line_command import LineCommand
@@ -77,17 +76,15 @@ class SettingCommands:
         picked = rest or await self._d.choose("Which model?", dict.fromkeys(await models.known(), ""))
         if picked:
             await models.switch(picked)
-            self._say(f"{picked} answers from the next turn on.")
+            self._say(f"Model: {one_line(picked, 60)}, from the next answer on.")
 
     async def _effort(self, rest: str) -> None:
-        engine = self._c.services.engine
         picked = rest or await self._d.choose("Effort", dict.fromkeys(("default", *EFFORTS), ""))
-        effort = next((one for one in EFFORTS if one == picked), None)
+        effort: Effort | None = next((one for one in EFFORTS if one == picked), None)
         if picked and effort is None and picked != "default":
             raise UsageError(f"there is no effort {one_line(picked, 40)}")
         if picked:
-            engine.settings = replace(engine.settings, effort=effort)
-            self._say(f"Effort: {picked}, from the next answer on.")
+            self._say(self._c.services.models.use_effort(effort))
 
     async def _policy(self, rest: str) -> None:
         engine, names = self._c.services.engine, [one.value for one in CallPolicy]

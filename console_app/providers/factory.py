@@ -50,7 +50,7 @@ def preload(api: Api) -> None:
 
 
 async def list_models(config: ProviderConfig) -> list[str]:
-    """The models that the endpoint itself lists (`GET .../models`), sorted. Raises ProviderError."""
+    """The models that the endpoint itself lists (`GET .../models`), in its order. Raises ProviderError."""
     provider = open_provider(config)
     try:
         return await provider.models()

@@ -135,7 +135,7 @@ class WireProvider(ABC):
             yield chunks
 
     async def models(self) -> list[str]:
-        """The names of the models that the endpoint lists. Raises ProviderError."""
+        """The names of the models that the endpoint lists, in its order. Raises ProviderError."""
         try:
             async with self._send("get", self.models_path, None) as response:
                 body = (await response.aread()).decode("utf-8", "replace")
@@ -146,9 +146,8 @@ class WireProvider(ABC):
         except ValueError as error:
             raise not_a_stream(body[:2000], response.headers.get("content-type", ""), self._where) from error
         entries = arr(obj(listed).get("data")) or arr(obj(listed).get("models")) or arr(listed)
-        return sorted(
-            {name for entry in map(obj, entries) if (name := text(entry.get("id")) or text(entry.get("name")))}
-        )
+        names = (text(entry.get("id")) or text(entry.get("name")) for entry in map(obj, entries))
+        return list(dict.fromkeys(filter(None, names)))
 
     async def close(self) -> None:
         """Closes connections. A closed provider is not used again."""

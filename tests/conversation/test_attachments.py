@@ -319,8 +319,8 @@ async def test_chips_say_what_goes_along_and_what_can_not(folder: Path) -> None:
     chips = [
         Chip("a.md", "~2.1k tokens"),
         Chip("a.md", "~2.1k tokens · line 1 of 1"),
-        Chip("a.png", "picture · 68 B"),
-        Chip("wide.png", "picture · 4.0 KB · 4000x1000 pixels, sent as 2000x500"),
+        Chip("a.png", "~20 tokens · picture"),
+        Chip("wide.png", "~1.4k tokens · picture · 4000x1000 pixels, sent as 2000x500"),
         Chip("a.bin", "is neither text nor a PNG, JPEG, GIF or WebP picture", refused=True),
         Chip("gone.md", "no such file", refused=True, missing=True),
         Chip("./", "~7 tokens · 4 entries"),

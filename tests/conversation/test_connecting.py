@@ -218,10 +218,26 @@ async def test_what_can_not_be_reached_is_one_line(tmp_path: Path) -> None:
         await refused(Console(tmp_path), server.url.replace("http:", "https:"), "no secure connection", "http://")
 
 
-async def test_a_list_that_never_comes_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_where_the_list_does_not_come_a_model_can_be_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("console_app.conversation.connecting.LISTING", 0.3)
-    with WireServer(lambda _: Reply(before_headers=[Hang()])) as server:
-        await refused(Console(tmp_path), server.url, "no list of models within 0.3 s")
+    silent = Reply(before_headers=[Hang()])
+    with WireServer(lambda request: silent if request.method == "GET" else Answer(Text("ready"))) as server:
+        console = Console(tmp_path)
+        listing = await console.connecting.listing(server.url, "")
+        assert (listing.models, listing.why) == ((), "No list came within 0.3 s.")
+        await console.connecting.try_out(listing.connection, "slow-to-list")
+        await console.connecting.keep(listing.connection, "slow-to-list")
+        assert console.models.name.endswith("/slow-to-list")
+        await console.models._engine.provider.close()  # pyright: ignore[reportPrivateUsage]
+
+
+async def test_an_endpoint_that_has_no_name_yet_is_not_called_by_one(tmp_path: Path) -> None:
+    """Of `https://lab.invalid` it would have been `Model: invalid at …`."""
+    await refused(
+        Console(tmp_path), "http://nobody.invalid/v1", "Model: endpoint at http://nobody.invalid/v1: no such host"
+    )
 
 
 @pytest.mark.parametrize(

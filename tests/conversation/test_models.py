@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -13,12 +13,13 @@ from console_app.conversation.conversation import Conversation
 from console_app.conversation.model_source import ConfiguredModels
 from console_app.conversation.models import Models
 from console_app.domain.errors import ConfigError, UsageError
+from console_app.domain.ports.provider import FinishChunk, TextChunk
 from tests.conversation.peers import Screen
-from tests.engine.peers import Model, Tools, engine_of
+from tests.engine.peers import Line, Model, Tools, engine_of
 from tests.wire_bytes import Answer, Text
-from tests.wire_server import Reply, Request, Scripted, WireServer
+from tests.wire_server import Gate, Reply, Request, Scripted, WireServer
 
-LISTED = ["embed-small", "first", "second"]
+LISTED = ["embed-small", "first", "a-later-one", "second"]
 
 
 def answer(request: Request) -> Scripted:
@@ -73,6 +74,49 @@ async def test_another_model_answers_from_the_next_turn_on(server: WireServer) -
     await talk.close()
 
 
+async def test_an_answer_under_way_comes_to_its_end_when_another_model_is_picked(server: WireServer) -> None:
+    talk, gate = Talk(lab(server)), Gate()
+    answers = Answer(Text("I am still first.")).events("openai-chat")
+    server.script(Reply([*answers[:2], gate, *answers[2:]]))
+    talk.conversation.send("who?")
+    await gate.reached()
+    await talk.models.switch("lab/second")
+    assert talk.models.name == "lab/second"
+    gate.open()
+    await talk.conversation.ended()
+    assert talk.engine.transcript.history[-1].content == "I am still first."
+    assert await talk.says("and now?") == "I am second."
+    await talk.close()
+
+
+class Closing(Model):
+    """Says when it was closed."""
+
+    def __init__(self, *answers: Sequence[Line]) -> None:
+        super().__init__(*answers)
+        self.closed = asyncio.Event()
+
+    async def close(self) -> None:
+        self.closed.set()
+
+
+async def test_the_model_before_is_closed_behind_its_last_answer(server: WireServer) -> None:
+    source, go_on, begun = lab(server), asyncio.Event(), asyncio.Event()
+    first = Closing([begun.set, go_on, TextChunk("Me."), FinishChunk("stop")])
+    engine = engine_of(first, Tools())
+    models, conversation = Models(engine, source, source.choose()), Conversation(engine, None, Screen())
+    conversation.send("who?")
+    await begun.wait()
+    await models.switch("lab/second")
+    assert not first.closed.is_set()
+    go_on.set()
+    await conversation.ended()
+    assert engine.transcript.history[-1].content == "Me."
+    await first.closed.wait()
+    await conversation.close()
+    await engine.provider.close()
+
+
 async def test_a_model_that_is_not_there_changes_nothing(server: WireServer) -> None:
     talk = Talk(lab(server))
     with pytest.raises(ConfigError, match="nobody"):
@@ -106,6 +150,7 @@ async def test_what_can_be_picked_is_listed_once_with_the_present_one_first(serv
     talk = Talk(lab(server, "unlisted"))
     assert await talk.models.known() == [
         "lab/unlisted",
+        "lab/a-later-one",
         "lab/embed-small",
         "lab/first",
         "lab/second",
@@ -124,6 +169,14 @@ async def test_where_there_is_only_one_model_none_can_be_picked() -> None:
     await models.load()
     with pytest.raises(UsageError):
         await models.switch("openai/gpt-5")
+
+
+async def test_a_model_that_knows_no_effort_is_said_to_take_none() -> None:
+    engine = engine_of(Model(), Tools())
+    models = Models(engine)
+    assert models.use_effort("low") == "Effort: low, for models that take it: scripted doesn't."
+    assert engine.settings.effort == "low"
+    assert models.use_effort(None) == "Effort: default, from the next answer on."
 
 
 async def test_while_the_fallback_answers_the_window_is_its_own(server: WireServer) -> None:

@@ -31,7 +31,7 @@ async def test_a_model_of_this_machine_by_number(tmp_path: Path) -> None:
             await shown.see("Type a number", times=2)
             shown.type("1")
             await shown.see("It answered in")
-            await shown.see("answers from the next turn on")
+            await shown.see("answers from now on")
     assert "llama3.2" in behind.paths.settings.read_text()
 
 
@@ -47,7 +47,7 @@ async def test_an_address_that_wants_a_key_asks_for_it_until_it_is_taken(tmp_pat
             await shown.see("Which model?")
             await shown.see("Type a number")
             shown.type("1")
-            await shown.see("answers from the next turn on")
+            await shown.see("answers from now on")
             assert KEY not in shown.text
             shown.type("/connect")
             await shown.see("Connect a model")

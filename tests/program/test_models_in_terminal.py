@@ -58,7 +58,7 @@ def test_what_is_entered_while_models_are_listed_means_a_listed_one(tmp_path: Pa
         terminal.type("llama\r")
         terminal.expect("once they are listed")
         second.open()
-        terminal.expect(r"llama3\.2:1b answers from the next turn on")
+        terminal.expect(r"llama3\.2:1b, from the next answer on")
         first.open()  # the start's own choice comes too late
         terminal.type("hi\r")
         terminal.expect("Hello from it")

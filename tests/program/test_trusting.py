@@ -73,6 +73,31 @@ def test_the_console_shows_what_waits_for_trust_and_a_y_has_it_take_effect(proje
         terminal.expect("Nothing of this project waits for your trust")
 
 
+def test_servers_that_were_trusted_are_told_once_and_wait_no_more(tmp_path: Path) -> None:
+    project = Fanout(tmp_path)
+    project.write("mcp.json", json.dumps(SERVERS))
+    with console(project) as terminal:
+        terminal.expect(r"wait[s]?\s+for\s+your\s+trust")
+        terminal.press("alt+t")
+        terminal.decide("y", "y trust them")
+        terminal.expect("added mine")
+        terminal.expect(r"is\s+trusted\s+as\s+it\s+was\s+shown\.")
+        assert "trust:" not in terminal.text(), "nothing waits any more"
+        project.write("mcp.json", json.dumps({"mcpServers": {"other": SERVERS["mcpServers"]["mine"]}}))
+        terminal.type("/reload\r")
+        terminal.decide("y", "y trust them")
+        terminal.expect_gone("Trust this project's files")
+        terminal.expect("added other")
+        terminal.type("/trust\r")
+        terminal.expect("Nothing of this project waits for your trust")
+        assert "your trust:" not in " ".join(terminal.text().split())
+        project.write("mcp.json", json.dumps(SERVERS))
+        terminal.type("/reload\r")
+        terminal.expect("y trust them")
+        terminal.press("n")
+        terminal.expect(r"waits\s+for\s+your\s+trust:\s+alt\+t")
+
+
 def test_the_console_trusts_nothing_by_n_or_by_a_file_that_changed_meanwhile(project: Fanout) -> None:
     with console(project) as terminal:
         terminal.expect(r"wait\s+for\s+your\s+trust")

@@ -50,7 +50,7 @@ def test_what_is_not_known_has_no_price() -> None:
 async def test_an_endpoint_lists_its_models(server: WireServer) -> None:
     server.script(Reply.json({"data": [{"id": "b"}, {"id": "a"}, {"no": "id"}]}), Reply.html("<title>Nope</title>"))
     config = ProviderConfig("ollama", "openai-chat", "m", server.base_url("openai-chat"))
-    assert await list_models(config) == ["a", "b"]
+    assert await list_models(config) == ["b", "a"]
     with pytest.raises(Exception, match="in place of a model's answer"):
         await list_models(config)
 

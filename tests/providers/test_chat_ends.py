@@ -263,7 +263,7 @@ async def test_usage_in_every_place(server: WireServer, place: str) -> None:
 async def test_a_listing_that_wants_a_key_gets_it(server: WireServer) -> None:
     server.script(Reply.json([{"id": "small"}, {"id": "large"}]))
     provider = provider_at(server, "openai-chat")
-    assert await provider.models() == ["large", "small"]
+    assert await provider.models() == ["small", "large"]
     await provider.close()
     assert server.requests[0].headers["authorization"] == f"Bearer {KEY}"
 

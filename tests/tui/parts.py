@@ -29,6 +29,7 @@ from console_app.domain.ports.provider import (
     UsageChunk,
 )
 from console_app.domain.ports.toolset import CallReporter, Invocation, Toolset
+from console_app.domain.sampling import Effort
 from console_app.domain.tools import Outcome, ToolAnnotations, ToolResult, ToolSpec
 from console_app.engine.approval_gate import ApprovalGate
 from console_app.engine.engine import Engine
@@ -80,6 +81,10 @@ class WrittenModel:
         yield self._chunks(answer)
         if self.slow_close is not None:
             await self.slow_close.wait()
+
+    def effort_for(self, asked: Effort | None) -> str:
+        """It takes any."""
+        return asked or ""
 
     async def _chunks(self, answer: Answer) -> AsyncIterator[Chunk]:
         for item in answer:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from tests.conversation.local_endpoints import endpoint
 from tests.conversation.test_connecting import KEY, Console
 from tests.tui.parts import THEMES, chat, see, seen, until
 from tests.wire_bytes import Answer, Text
-from tests.wire_server import Hang, Reply, Request, WireServer, free_port
+from tests.wire_server import Gate, Hang, Reply, Request, WireServer, free_port
 
 
 def console_of(folder: Path, ports: Mapping[int, str]) -> tuple[FanoutApp, Console]:
@@ -145,6 +146,30 @@ async def test_a_refused_trial_leaves_everything_to_be_changed(tmp_path: Path) -
             await pilot.press("down", "enter")
             await until(pilot, lambda: not isinstance(console.screen, ConnectScreen))
             assert behind.models.name.endswith("/two")
+
+
+async def test_how_long_a_list_takes_is_seen_and_of_a_long_one_how_much_is_shown(tmp_path: Path) -> None:
+    gate, names = Gate(), [f"model-{number:04}" for number in range(1000)]
+    listed = Reply.json({"data": [{"id": name} for name in names]})
+    with WireServer(lambda _: replace(listed, before_headers=[gate])) as server:
+        console, _ = console_of(tmp_path, {})
+        async with console.run_test(size=(80, 40)) as pilot:
+            await opened(pilot)
+            await see(pilot, "Model     listed once the address answers")
+            await type_in(pilot, "address", server.url)
+            await pilot.press("enter")
+            await gate.reached()
+            await see(pilot, "1 s · esc gives up")
+            gate.open()
+            await see(pilot, "1,000 models, 200 of them shown: type a part of a name.")
+            await see(pilot, "Model     a part of its name")
+            await until(
+                pilot, lambda: console.screen.query_one("#box").size.height < 24, "no blank rows below the list"
+            )
+            await pilot.press(*"0999")
+            await see(pilot, "│  model-0999")
+            await see(pilot, "│  1,000 models. Enter tries the highlighted one.")
+            await pilot.press("escape")
 
 
 async def test_escape_gives_up_what_hangs_and_then_closes(tmp_path: Path) -> None:

@@ -167,7 +167,7 @@ async def test_undo_takes_the_turn_from_screen_and_history_but_not_from_disk(tmp
 async def test_a_fork_goes_on_from_a_message_and_leaves_the_other_alone(tmp_path: Path) -> None:
     kept = library(tmp_path)
     running = console(tmp_path, WrittenModel(say("One."), say("Two."), say("Three.")), kept)
-    async with running.run_test(size=(100, 40)) as pilot:
+    async with running.run_test(size=(100, 40), notifications=True) as pilot:
         await pilot.press(*"first", "enter")
         await see(pilot, "One.")
         await pilot.press(*"second", "enter")
@@ -178,6 +178,7 @@ async def test_a_fork_goes_on_from_a_message_and_leaves_the_other_alone(tmp_path
         await see(pilot, "before: second")
         await pilot.press(*"before: second", "enter")
         await until(pilot, lambda: chat(running).prompt.text == "second")
+        await see(pilot, "A copy goes on here. /sessions has the session it was made of.")
         assert "Two." not in conversation(pilot)
         assert kept.session_id != session
         await pilot.press("enter")

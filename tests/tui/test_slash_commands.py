@@ -13,6 +13,7 @@ from textual.widgets import Static
 from console_app.conversation.slash_commands import parse
 from console_app.domain.approvals import CallPolicy
 from console_app.domain.safe_text import one_line
+from console_app.domain.sampling import Effort
 from console_app.tui.main_screen.help import KeySection, help_lines
 from console_app.tui.prompt.completion_popup import CompletionPopup
 from tests.tui.parts import Server, WrittenModel, app, chat, say, see, seen, until
@@ -71,6 +72,23 @@ async def test_an_unknown_command_says_what_was_meant_and_stays(tmp_path: Path) 
         await pilot.press(*"/thme x", "enter")
         await see(pilot, "There is no command /thme.")
         assert chat(pilot.app).prompt.text == "/thme x"
+
+
+class Thinking(WrittenModel):
+    """Its endpoint has refused the highest effort."""
+
+    def effort_for(self, asked: Effort | None) -> str:
+        return "" if asked == "max" else asked or ""
+
+
+async def test_an_effort_that_the_model_does_not_take_is_said_to_be_for_others(tmp_path: Path) -> None:
+    async with app(tmp_path, Thinking()).run_test(size=(80, 24), notifications=True) as pilot:
+        await pilot.press(*"/effort max", "enter")
+        await see(pilot, "Effort: max, for models that take it: test-model doesn't.")
+        assert chat(pilot.app).conversation.engine.settings.effort == "max", "another model may take it"
+        await pilot.press(*"/effort ", "enter")
+        await see(pilot, "more than high, where supported")
+        await see(pilot, "max      not taken by test-model")
 
 
 async def test_the_effort_is_set_by_name_and_picked_from_a_list(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from time import monotonic
 from typing import ClassVar
 
 from textual import on
@@ -16,6 +17,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
+from textual.timer import Timer
 from textual.types import CSSPathType
 from textual.widgets import Input, OptionList, Static
 from textual.worker import Worker
@@ -32,6 +34,7 @@ from console_app.tui.widgets.hinted_input import HintedInput
 from console_app.tui.widgets.key_hints import KeyHints
 
 MOST_SHOWN = 200
+_UNLISTED = "listed once the address answers, or typed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +78,8 @@ class ConnectScreen(Dialog[str | None]):
         self._busy = self._keeping = False
         self._moved = False  # in the list of addresses, since one was typed or taken
         self._work: Worker[None] | None = None
+        self._doing, self._since = "", 0.0
+        self._seconds: Timer | None = None
 
     def compose(self) -> ComposeResult:
         """Three fields, the list, a line of what came of it."""
@@ -89,7 +94,7 @@ class ConnectScreen(Dialog[str | None]):
                 yield HintedInput(id="key", hint="where it asks for one", password=True, select_on_focus=False)
             with Horizontal(classes="row"):
                 yield Static("Model", classes="label")
-                yield HintedInput(id="model", hint="listed once the address answers", select_on_focus=False)
+                yield HintedInput(id="model", hint=_UNLISTED, select_on_focus=False)
             options = OptionList(id="places", markup=False)
             options.can_focus = False
             yield options
@@ -155,8 +160,13 @@ class ConnectScreen(Dialog[str | None]):
         models = self._listing.models if self._listing is not None else ()
         typed = self._input("model").value.strip()
         if self._names:
-            return f"{_amount(models)}. Enter tries the highlighted one."
-        none = f"None of {_amount(models)} is called that." if models else "It lists none."
+            part = (
+                f", {MOST_SHOWN} of them shown: type a part of a name"
+                if MOST_SHOWN == len(self._names) < len(models)
+                else ""
+            )
+            return f"{_amount(models)}{part}. Enter tries the highlighted one."
+        none = f"None of {_amount(models)} is called that." if models or self._listing is None else self._listing.why
         return f"{none} Enter tries {typed}." if typed else f"{none} Type the name of a model; enter tries it."
 
     def _forget(self) -> None:
@@ -173,10 +183,12 @@ class ConnectScreen(Dialog[str | None]):
 
     def _fill(self) -> None:
         if self._listing is None:
+            self._names = []
             rows = [(place.url, place.about) for place in self._places]
         else:
             self._names = list(best(self._input("model").value.strip(), self._listing.models, MOST_SHOWN))
             rows = [(name, "") for name in self._names]
+        self.query_one("#model", HintedInput).hinted("a part of its name" if self._names else _UNLISTED)
         options = self._options
         options.clear_options()
         widest = max((len(one_line(value, 50)) for value, _ in rows), default=0)
@@ -228,7 +240,7 @@ class ConnectScreen(Dialog[str | None]):
 
     def _list(self) -> None:
         address, key = self._listed_for = self._typed
-        self._begin(f"Asking {address} for its models …")
+        self._begin("Asking for its models …")
         self._given_for = address if key else ""
         self._work = self.run_worker(partial(self._ask, address, key), group="work", exclusive=True)
 
@@ -269,7 +281,15 @@ class ConnectScreen(Dialog[str | None]):
 
     def _begin(self, text: str) -> None:
         self._busy = True
+        self._doing, self._since = text, monotonic()
         self._say(text)
+        if self._seconds is None:
+            self._seconds = self.set_interval(1, self._tick)
+
+    def _tick(self) -> None:
+        """How long it takes, and what ends it: an endpoint may start with its first request."""
+        if self._busy and not self._keeping:
+            self._say(f"{self._doing} {monotonic() - self._since:.0f} s · esc gives up")
 
     def _refused(self, error: FanoutError) -> None:
         """Nothing that was typed is touched."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -104,7 +103,7 @@ class Dialogs:
             self._ui.tell("error", error.line)
         else:
             self._ui.changed()
-            self._ui.toast(f"{one_line(picked, 60)} answers from the next turn on.")
+            self._ui.toast(f"Model: {one_line(picked, 60)}, from the next answer on.")
 
     async def connect(self) -> None:
         """Connects a model by its address; it answers from then on."""
@@ -197,18 +196,19 @@ class Dialogs:
         """How much the model thinks before it answers: as `name` says, or as you pick."""
         from console_app.tui.widgets.pick_list import Choice, PickList
 
-        engine = self._services.engine
+        models = self._services.models
         if name and name not in _EFFORTS:
             self._ui.toast(f"There is no effort {one_line(name, 40)}. There are: {', '.join(_EFFORTS)}.")
             return
-        choices = [Choice(effort, about) for effort, about in _EFFORTS.items()]
-        now = engine.settings.effort or DEFAULT_EFFORT
+        refused = f"not taken by {one_line(self._services.engine.provider.model, 30)}"
+        not_taken = {effort: refused for effort in EFFORTS if not models.takes(effort)}
+        choices = [Choice(effort, not_taken.get(effort, about)) for effort, about in _EFFORTS.items()]
+        now = self._services.engine.settings.effort or DEFAULT_EFFORT
         picked = name or await self._ui.push(PickList("Effort", choices, current=now))
         if picked:
-            effort = next((one for one in EFFORTS if one == picked), None)
-            engine.settings = replace(engine.settings, effort=effort)
+            said = models.use_effort(next((one for one in EFFORTS if one == picked), None))
             self._ui.changed()
-            self._ui.toast(f"Effort: {picked}, from the next answer on.")
+            self._ui.toast(said)
 
     async def history(self) -> None:
         """Puts an older prompt into the prompt."""
@@ -248,17 +248,18 @@ class Dialogs:
         """Reads mcp.json and the commands' files anew."""
         if self.commands_changed is not None and (said := await self.commands_changed()):
             self._ui.tell("info", said)
-        await self.say_what_waits()
         if self._offers.file is None:
             self._ui.toast("There is no mcp.json to read here.")
         else:
             await self._offers.file.reload()
+        await self.say_what_waits()  # behind what a yes was asked for
 
     async def say_what_waits(self) -> None:
         """One line where files of the project wait for trust, with the key that shows them."""
-        project = self._services.project_trust
-        if project is not None and (waiting := await asyncio.to_thread(project.summary)):
-            self._ui.take_back(self._waits)
+        if (project := self._services.project_trust) is None:
+            return
+        self._ui.take_back(self._waits)
+        if waiting := await asyncio.to_thread(project.summary):
             self._waits = f"{one_line(waiting, 300)}: {self._ui.key_of('trust')} shows it all, and asks."
             self._ui.tell("warning", self._waits)
 
@@ -277,8 +278,9 @@ class Dialogs:
                 await asyncio.to_thread(project.trust, file)
             self._ui.take_back(self._waits)
             if len(waiting) == 1:
-                file = waiting[0]
-                self._ui.tell("info", one_line(f"{file.path} is trusted as it was shown: {file.summary}.", 600))
+                path, summary = waiting[0].path, waiting[0].summary
+                what = "" if path.suffix == ".json" else f": {summary}"  # servers are told as they come
+                self._ui.tell("info", one_line(f"{path} is trusted as it was shown{what}.", 600))
             else:  # they were all read a moment ago; what is wrong with one must not be pushed off the screen
                 self._ui.tell("info", f"{len(waiting):,} files of this project are trusted as they were shown.")
         except FanoutError as error:

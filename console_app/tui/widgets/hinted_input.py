@@ -19,10 +19,14 @@ class HintedInput(Input):
 
     def begin(self, hint: str, words: str) -> None:
         """Takes the focus with another hint and these words, to go on behind them."""
-        self._hint = hint
-        self._fit()
+        self.hinted(hint)
         self.value, self.cursor_position = words, len(words)
         self.focus()
+
+    def hinted(self, hint: str) -> None:
+        """Another hint."""
+        self._hint = hint
+        self._fit()
 
     def on_resize(self, event: events.Resize) -> None:
         """The room decides how much of it is shown."""
