@@ -6,7 +6,7 @@ estimated height; `measure` corrects it when it comes into view.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from console_app.tui.transcript_view.block import Block
 from console_app.tui.transcript_view.height_index import HeightIndex
@@ -19,7 +19,9 @@ MOST_PAINTED = 1000  # painted lines kept, on screen and off; each takes about 7
 class BlockList:
     """Blocks in order, at one width and in one palette."""
 
-    def __init__(self) -> None:
+    def __init__(self, unfinished: Callable[[Block], None] = lambda block: None) -> None:
+        """`unfinished` is told of each that was painted only in part."""
+        self._unfinished = unfinished
         self.blocks: list[Block] = []
         self.dirty: dict[Block, None] = {}
         self.width = 0  # 0: not laid out yet
@@ -109,6 +111,8 @@ class BlockList:
         self._cool(block)
         self._warm[block] = block.kept
         self._warm_lines += block.kept
+        if block.unfinished:
+            self._unfinished(block)
         return lines
 
     def measure(self, block: Block, palette: Palette, now: float) -> int:
