@@ -121,8 +121,11 @@ class BlockList:
         block.measured = True
         return self._set_height(block, height)
 
-    def measure_visible(self, top: int, height: int, palette: Palette, now: float) -> tuple[int, bool]:
-        """Measures what is on screen: how far that pushed the line at `top`, and whether any height changed."""
+    def measure_seen(
+        self, top: int, height: int, palette: Palette, now: float, whole: bool = False
+    ) -> tuple[int, bool]:
+        """Measures what is on screen: how far that pushed the line at `top`, and whether any height changed. With
+        `whole` a block whose end is come to from below is laid out up to that."""
         pushed = 0
         changed = False
         for block in self.visible(top, height):
@@ -130,6 +133,10 @@ class BlockList:
                 continue
             begin = self.top_of(block)
             delta = self.measure(block, palette, now)
+            if whole and begin < top and block.unfinished:
+                while block.unfinished:
+                    block.lay_out()
+                delta += self.measure(block, palette, now)
             changed = changed or delta != 0
             pushed += delta if begin < top else 0
         return pushed, changed

@@ -259,7 +259,7 @@ class BlockScroll(ScrollView):
                 self._held_back, target = True, hold
             self._jump(limit if self.following else min(max(target, 0), limit))
             target = self.scroll_y
-            pushed, changed = self._list.measure_visible(self.top, self.size.height, self.palette, now)
+            pushed, changed = self._list.measure_seen(self.top, self.room, self.palette, now, not self.following)
             target += pushed
             if not changed:
                 break
@@ -286,7 +286,7 @@ class BlockScroll(ScrollView):
         self._follow(round(new_value) >= self.max_scroll_y)
         self._held_back = False
         if self._list.width:
-            pushed, changed = self._list.measure_visible(self.top, self.size.height, self.palette, self._clock())
+            pushed, changed = self._list.measure_seen(self.top, self.room, self.palette, self.now, not self.following)
             if changed:
                 self._settle(shift=pushed)
             else:

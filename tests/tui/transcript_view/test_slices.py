@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from console_app.tui.transcript_view.call_block import CallBlock
 from console_app.tui.transcript_view.finder import Finder
+from console_app.tui.transcript_view.message_blocks import AssistantBlock
 from console_app.tui.transcript_view.passages import Matches, passage_of
 from console_app.tui.transcript_view.results.body import ResultBody
 from console_app.tui.transcript_view.results.kind import ResultKind, kind_of
@@ -229,6 +230,78 @@ async def test_a_long_result_that_is_seen_is_marked_once_it_is_searched() -> Non
         marked = [seg.text for strip in view.render_lines(view.size.region) for seg in strip
                   if seg.style is not None and seg.style.underline and seg.style.bold]  # fmt: skip
         assert marked == ["row 3 of"]
+
+
+MARKDOWN = st.lists(
+    st.sampled_from(["# Head", "Some *words* of `code`", "and more", "", "- one", "- two", "1. a", "```python", "x = 1",
+                     "```", "| a | b |", "|---|---|", "| 1 | 2 |", "> said", "**open", "[a]: https://b.example"]),
+    min_size=1, max_size=30,
+)  # fmt: skip
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    lines=MARKDOWN,
+    times=st.integers(1, 60),
+    steps=st.lists(st.sampled_from(["slice", "look", "resize", "theme", "more"]), max_size=8),
+    final=st.booleans(),
+)
+def test_an_answer_laid_out_in_slices_is_that_laid_out_at_once(
+    lines: list[str], times: int, steps: list[str], final: bool
+) -> None:
+    """Whether all of it came at once or while it was laid out, with other widths and themes in between."""
+    text, width, palette = "\n".join(lines * times), 70, PALETTE
+    block = AssistantBlock(text, final=False)
+    for step in steps:
+        match step:
+            case "slice":
+                block.lay_out()
+            case "resize":
+                width = width * 7 % 61 + 12
+            case "theme":
+                palette = PAPER if palette is PALETTE else PALETTE
+            case "more":
+                block.append("\n\nand this")
+                text += "\n\nand this"
+            case _:
+                block.render(width, palette)
+    if final:
+        block.settle(text)
+    block.render(width, palette)
+    while block.unfinished:
+        block.lay_out()
+    whole = AssistantBlock(text, final=final)
+    room, _, frame, key = whole._laid_for(width, palette)
+    assert list(block.render(width, palette))[1:] == whole.markdown.lines(room, palette, frame, key)
+
+
+async def test_a_long_answer_comes_into_view_from_below_with_its_end() -> None:
+    """And from above with its beginning, to which the rest is added while that is read."""
+    app = TinyApp()
+    async with app.run_test(size=(100, 30)) as pilot:
+        view = app.view
+        view.add_block(block := AssistantBlock("\n\n".join(f"part {n} of many" for n in range(2000)), final=True))
+        for n in range(40):
+            view.add_notice("info", f"below {n}")
+        await painted(pilot)
+        assert not block.measured
+        view.action_line(-60)
+        while "of many" not in "".join(screen_lines(app)):
+            view.action_line(-10)
+        seen = "".join(screen_lines(app))
+        assert "part 1999 of many" in seen or "part 1998 of many" in seen
+        assert not block.unfinished
+        block.forget()
+        block.touch()
+        view.action_scroll_home()
+        view.changed(block)
+        view.paint_frame()
+        assert block.unfinished
+        seen = screen_lines(app)
+        assert "part 0 of many" in seen[1]
+        await painted(pilot)
+        assert screen_lines(app) == seen
+        assert len(block.lines) > 3999
 
 
 def test_json_of_one_word_has_all_its_lines() -> None:

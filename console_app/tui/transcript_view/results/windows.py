@@ -162,7 +162,7 @@ class SourceLines(PageLines):
 class MarkdownLines(PageLines):
     """Markdown, laid out whole, and what is read on it alone."""
 
-    slice = 4000
+    slice = 1500
 
     def __init__(self, page: TextPage) -> None:
         super().__init__(page)
