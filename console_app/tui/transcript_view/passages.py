@@ -92,10 +92,7 @@ class WindowPassage:
         window = self._window
         begins = window.shown.begins
         number = max(bisect_right(begins, offset, hi=len(begins) - 1) - 1, 0)
-        row = window.top_of(number)
-        while row + 1 < window.past(number) and begins[number] + window.span(row)[2] <= offset:
-            row += 1
-        return self._first + row
+        return self._first + window.row_of(number, offset - begins[number])
 
     def place(self, line: int) -> tuple[int, int, int] | None:
         row = line - self._first

@@ -213,6 +213,8 @@ def chop_ends(text: str, width: int) -> list[int]:
     if text.isascii():
         return [*range(width, size, width), size]
     cells = widths(text)
+    if width > 1 and cells.count(2) == size:
+        return [*range(width // 2, size, width // 2), size]
     edges = [0, *accumulate(cells if width > 1 else cells.replace(b"\2", b"\1"))]
     ends: list[int] = []
     past = width

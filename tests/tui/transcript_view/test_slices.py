@@ -10,13 +10,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from console_app.tui.transcript_view.ansi import AnsiPainter
 from console_app.tui.transcript_view.call_block import CallBlock
 from console_app.tui.transcript_view.finder import Finder
 from console_app.tui.transcript_view.message_blocks import AssistantBlock
 from console_app.tui.transcript_view.passages import Matches, passage_of
 from console_app.tui.transcript_view.results.body import ResultBody
 from console_app.tui.transcript_view.results.kind import ResultKind, kind_of
+from console_app.tui.transcript_view.results.windows import TextLines, indented
 from console_app.tui.transcript_view.search import SLICE, Search
+from console_app.tui.transcript_view.text_page import TextPage
+from console_app.tui.widgets.lines import chop
 from console_app.tui.widgets.palette import Palette
 from tests.tui.parts import until
 from tests.tui.transcript_view.scenes import PALETTE, PAPER, TinyApp, painted, screen_lines
@@ -308,3 +312,26 @@ def test_json_of_one_word_has_all_its_lines() -> None:
     body = ResultBody(ResultKind("json", "", value=json.loads("[1]")))
     body.rows(40, PALETTE, PALETTE.base)
     assert (body.hidden, body.unfinished) == (0, False)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    parts=st.lists(st.sampled_from(["ab", "文", "e\u0301", "👩\u200d💻", "\x1b[31m", "\x1b[0m", "\u200b"]), min_size=1),
+    width=st.integers(2, 90),
+    ahead=st.integers(0, 50),
+)
+def test_rows_of_a_very_long_line_are_those_of_all_its_rows(parts: list[str], width: int, ahead: int) -> None:
+    """Each made by itself, whatever stands before it; and where a character stands is known without any."""
+    line = "".join(parts) * 4000
+    page = TextPage(line)
+    page.longest = len(line)
+    text = TextLines(page, styled=True)
+    text.grow(1)
+    long = text.rows(width, PALETTE, PALETTE.base)
+    painter = AnsiPainter(PALETTE.base, PALETTE)
+    rows = indented(chop(painter.line(line), width), PALETTE)
+    assert len(long) == len(rows)
+    for at in {0, 1, ahead, len(rows) // 2, len(rows) - 1} & set(range(len(rows))):
+        assert long[at] == rows[at]
+        number, start, end = long.span(at)
+        assert [long.row_of(number, character) for character in (start, max(end - 1, start))] == [at, at]

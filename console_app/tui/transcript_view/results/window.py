@@ -97,13 +97,13 @@ class RowWindow(Sequence[Row]):
     """The rows of lines, each line cut at `width` cells; 0: none is cut. `make` gives the rows of one line, as many as
     that takes, whose text behind their gutter is the line's, in `lines`."""
 
-    def __init__(self, shown: ShownLines, width: int, make: Callable[[int], list[Row]]) -> None:
+    def __init__(self, shown: ShownLines, width: int, make: Callable[[int], Sequence[Row]]) -> None:
         self.shown = shown
         self.made = 0  # lines whose rows were made, for what it costs
         self._lines = shown.lines
         self._width = width
         self._make = make
-        self._kept: dict[int, list[Row]] = {}
+        self._kept: dict[int, Sequence[Row]] = {}
         self._tops = shown.tops(width) if width else []  # behind these, lines that came later
         self._count = self._tops[-1] if width else len(shown.lines)
         self._ends = (-1, list[int]())  # where the rows of the line last asked for end
@@ -147,15 +147,24 @@ class RowWindow(Sequence[Row]):
         """The row behind the last of a line."""
         return self.top_of(line + 1) if self._tops else line + 1
 
+    def row_of(self, line: int, character: int) -> int:
+        """The row on which a character of a line stands."""
+        if not self._tops:
+            return line
+        return min(self.top_of(line) + bisect_right(self._ends_of(line), character), self.past(line) - 1)
+
     def span(self, row: int) -> tuple[int, int, int]:
         """The line that a row is of, and the characters of it that it shows."""
         number, part = self.line_at(row)
         if not self._tops:
             return number, 0, len(self._lines[number])
-        if self._ends[0] != number:
-            self._ends = (number, chop_ends(self._lines[number], self._width))
-        ends = self._ends[1]
+        ends = self._ends_of(number)
         return number, ends[part - 1] if part else 0, ends[part]
+
+    def _ends_of(self, line: int) -> list[int]:
+        if self._ends[0] != line:
+            self._ends = (line, chop_ends(self._lines[line], self._width))
+        return self._ends[1]
 
     def said(self, row: int) -> tuple[str, str]:
         """The text of a row behind its gutter, and what stands before it when rows are copied."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from typing import cast
+from itertools import accumulate
+from typing import cast, overload
 
 from rich.style import Style
 
@@ -13,9 +14,9 @@ from console_app.tui.transcript_view.code import CodeLines
 from console_app.tui.transcript_view.markdown_stream import Frame, MarkdownStream
 from console_app.tui.transcript_view.results.diff import NUMBER, DiffReader, diff_row
 from console_app.tui.transcript_view.results.json_tree import JsonTree, shown_text, tree_rows
-from console_app.tui.transcript_view.results.window import RowWindow, ShownLines, shown_lines
+from console_app.tui.transcript_view.results.window import MOST_KEPT, RowWindow, ShownLines, shown_lines
 from console_app.tui.transcript_view.text_page import TextPage
-from console_app.tui.widgets.lines import Piece, Row, chop, clean
+from console_app.tui.widgets.lines import Piece, Row, chop, chop_ends, slice_pieces
 from console_app.tui.widgets.palette import Palette
 
 INDENT = 2
@@ -23,6 +24,7 @@ TERMINAL_TAB = 8
 CODE_TAB = 4
 NUMBERED = 40  # cells from which lines have their numbers
 _NUMBER = 5  # cells of a line's number
+LONG = 8000  # characters of a line beyond which its rows are not all made at once
 _STEP = 500  # lines between two places whose style is kept
 
 
@@ -81,12 +83,43 @@ class TextLines(PageLines):
     def rows(self, width: int, palette: Palette, ink: Style) -> RowWindow:
         painters = _Painters(self._lines, palette, ink)
 
-        def rows(number: int) -> list[Row]:
-            line = self._lines[number]
-            plain: list[Piece] = [(clean(line), ink)] if line else []
-            return indented(chop(painters.before(number).line(line) if self._coloured else plain, width), palette)
+        def rows(number: int) -> Sequence[Row]:
+            line = self._shown.lines[number]
+            plain: list[Piece] = [(line, ink)] if line else []
+            pieces = painters.before(number).line(self._lines[number]) if self._coloured else plain
+            return indented(chop(pieces, width), palette) if len(line) < LONG else _LongLine(pieces, width, palette)
 
         return RowWindow(self._shown, width, rows)
+
+
+class _LongLine(Sequence[Row]):
+    """The rows of a line of thousands, each made when it is seen."""
+
+    def __init__(self, pieces: list[Piece], width: int, palette: Palette) -> None:
+        self._pieces, self._palette = pieces, palette
+        self._begins = [0, *accumulate(len(text) for text, _ in pieces)]
+        self._ends = [0, *chop_ends("".join(text for text, _ in pieces), width)]
+        self._made: dict[int, Row] = {}
+
+    def __len__(self) -> int:
+        return len(self._ends) - 1
+
+    @overload
+    def __getitem__(self, index: int) -> Row: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Row]: ...
+    def __getitem__(self, index: int | slice) -> Row | list[Row]:
+        if isinstance(index, slice):
+            return [self[at] for at in range(*index.indices(len(self)))]
+        if index not in self._made:
+            if len(self._made) >= MOST_KEPT:
+                self._made.clear()
+            start, end = self._ends[index], self._ends[index + 1]
+            first, past = bisect_right(self._begins, start) - 1, bisect_left(self._begins, end)
+            shift = self._begins[first]
+            pieces = slice_pieces(self._pieces[first:past], start - shift, end - shift)
+            self._made[index] = indented([Row(pieces, "" if index else "\n")], self._palette)[0]
+        return self._made[index]
 
 
 class _Painters:
