@@ -8,6 +8,7 @@ below it of all rounds. Medians of some runs.
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import time
 from collections.abc import Awaitable, Callable
@@ -186,6 +187,8 @@ async def main(names: list[str], count: int, rounds: int) -> None:
             async with app.run_test(size=(120, 40)) as pilot:
                 result = Result(Scene(app), pilot, *text(count))
                 await pilot.pause()
+                gc.collect()
+                gc.freeze()  # as the console does
                 runs.append([await held(partial(step, result)) for step in STEPS])
                 rows = f"{app.query_one('#view').virtual_size.height:,}"
         longest, all_of_it = ([median(run[n][k] for run in runs) for n in range(len(STEPS))] for k in range(2))
