@@ -59,6 +59,7 @@ QUERIES = [
 # Private modes a program must not leave switched on: mouse, alternate screen, bracketed paste, focus reports.
 MODES_TO_RESTORE = {1000, 1002, 1003, 1006, 1015, 1016, 1049, 2004, 2026, 2048, 1004}
 FRAME_START, FRAME_END = b"\x1b[?2026h", b"\x1b[?2026l"
+LONGEST_CUT = 256  # bytes of a sequence
 CUT = re.compile(rb"(?:\x1b(?:\[[0-9;:?<>=]*)?|[\xc2-\xdf]|[\xe0-\xef][\x80-\xbf]?|[\xf0-\xf4][\x80-\xbf]{0,2})\Z")
 
 
@@ -189,17 +190,21 @@ class Terminal:
 
     def whole(self) -> bytes:
         """All bytes up to the last whole frame: what stands behind it while the program runs may be cut anywhere."""
+        return bytes(self.raw[: self._whole()])
+
+    def _whole(self) -> int:
         if self.process.poll() is not None:
-            return bytes(self.raw)
-        started = self.raw.rfind(FRAME_START)
+            return len(self.raw)
+        started = self.raw.rfind(FRAME_START, self._fed)
         if started >= 0 and self.raw.find(FRAME_END, started) < 0:
-            return bytes(self.raw[:started])
-        return CUT.sub(b"", bytes(self.raw))
+            return started
+        cut = CUT.search(self.raw, max(len(self.raw) - LONGEST_CUT, self._fed))
+        return cut.start() if cut is not None else len(self.raw)
 
     def _feed(self) -> None:
-        if self._fed < len(whole := self.whole()):
-            data = whole[self._fed :]
-            self._fed = len(whole)
+        if self._fed < (whole := self._whole()):
+            data = bytes(self.raw[self._fed : whole])
+            self._fed = whole
             # Sequences with a private marker that pyte does not know end in text on its screen: left out.
             self._stream.feed(re.sub(rb"\x1b\[[<>=][0-9;]*[a-z]|\x1b\[\?2026[hl]", b"", data))
 
