@@ -140,6 +140,7 @@ async def _settled(app: FanoutApp, view: ConversationView) -> tuple[Row, ...]:
         for _ in range(_MESSAGES):
             await asyncio.sleep(0)
         view.paint_frame()
+        view.slices.finish_all()
         update_now(app.screen)
         before, rows = rows, _rows(app)
         same = same + 1 if rows == before else 0

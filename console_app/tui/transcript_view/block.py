@@ -88,6 +88,14 @@ class Block:
         return len(self.lines)
 
     @property
+    def unfinished(self) -> bool:
+        """Whether it was painted only as far as it is laid out, and `lay_out` goes on with it."""
+        return False
+
+    def lay_out(self) -> None:
+        """Lays out a slice more of an unfinished one: a few milliseconds."""
+
+    @property
     def files(self) -> Sequence[Artifact]:
         """The files and links that came with it."""
         return ()

@@ -6,7 +6,7 @@ estimated height; `measure` corrects it when it comes into view.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from console_app.tui.transcript_view.block import Block
 from console_app.tui.transcript_view.height_index import HeightIndex
@@ -19,7 +19,9 @@ MOST_PAINTED = 1000  # painted lines kept, on screen and off; each takes about 7
 class BlockList:
     """Blocks in order, at one width and in one palette."""
 
-    def __init__(self) -> None:
+    def __init__(self, unfinished: Callable[[Block], None] = lambda block: None) -> None:
+        """`unfinished` is told of each that was painted only in part."""
+        self._unfinished = unfinished
         self.blocks: list[Block] = []
         self.dirty: dict[Block, None] = {}
         self.width = 0  # 0: not laid out yet
@@ -109,6 +111,8 @@ class BlockList:
         self._cool(block)
         self._warm[block] = block.kept
         self._warm_lines += block.kept
+        if block.unfinished:
+            self._unfinished(block)
         return lines
 
     def measure(self, block: Block, palette: Palette, now: float) -> int:
@@ -117,8 +121,11 @@ class BlockList:
         block.measured = True
         return self._set_height(block, height)
 
-    def measure_visible(self, top: int, height: int, palette: Palette, now: float) -> tuple[int, bool]:
-        """Measures what is on screen: how far that pushed the line at `top`, and whether any height changed."""
+    def measure_seen(
+        self, top: int, height: int, palette: Palette, now: float, whole: bool = False
+    ) -> tuple[int, bool]:
+        """Measures what is on screen: how far that pushed the line at `top`, and whether any height changed. With
+        `whole` a block whose end is come to from below is laid out up to that."""
         pushed = 0
         changed = False
         for block in self.visible(top, height):
@@ -126,6 +133,10 @@ class BlockList:
                 continue
             begin = self.top_of(block)
             delta = self.measure(block, palette, now)
+            if whole and begin < top and block.unfinished:
+                while block.unfinished:
+                    block.lay_out()
+                delta += self.measure(block, palette, now)
             changed = changed or delta != 0
             pushed += delta if begin < top else 0
         return pushed, changed

@@ -19,14 +19,15 @@ from textual.selection import Selection
 from textual.strip import Strip
 
 from console_app.domain.steady_time import steady_time
-from console_app.tui.textual_internals import give_scroll_bar, set_virtual_size_without_layout
+from console_app.tui.textual_internals import give_scroll_bar
 from console_app.tui.transcript_view.block import Block
 from console_app.tui.transcript_view.block_list import BlockList
 from console_app.tui.transcript_view.found import Found
 from console_app.tui.transcript_view.frame_clock import CALM_EVERY, LIVE_EVERY, FrameClock
 from console_app.tui.transcript_view.line_changes import differences, first_difference
-from console_app.tui.transcript_view.scroll_bar import QuickScrollBar
+from console_app.tui.transcript_view.scroll_bar import QuickScrollBar, set_total
 from console_app.tui.transcript_view.selection import ROWS_A_BLOCK, paint_selection, selected_text
+from console_app.tui.transcript_view.slices import Sliced, Slices
 from console_app.tui.transcript_view.stuck_line import StuckLine
 from console_app.tui.widgets.lines import Line
 from console_app.tui.widgets.palette import Palette, palette_of
@@ -50,7 +51,8 @@ class BlockScroll(ScrollView):
     def __init__(self, *, id: str | None = None, clock: Callable[[], float] = steady_time) -> None:
         super().__init__(id=id)
         self.following = True
-        self._list = BlockList()
+        self.slices = Slices(self, self._sliced)
+        self._list = BlockList(self.slices.add)
         self._stuck = StuckLine(self._list, lambda: self.has_focus)
         self._clock = clock
         self._palette: Palette | None = None
@@ -61,7 +63,7 @@ class BlockScroll(ScrollView):
         self._below = 0
         self._beat: Callable[[float], bool] | None = None
         self._held_back = False  # it would follow the end, but for what `_hold` says
-        self.found = Found()
+        self.found = Found(self.slices.add)
 
     @property
     def blocks(self) -> Sequence[Block]:
@@ -71,7 +73,7 @@ class BlockScroll(ScrollView):
     @property
     def is_painted(self) -> bool:
         """Whether every change so far is on screen, if there is room for any."""
-        return not self._list.dirty or not self._list.width
+        return not (self._list.dirty or self.slices.unfinished) or not self._list.width
 
     @property
     def console_app(self) -> App[Any]:
@@ -132,6 +134,14 @@ class BlockScroll(ScrollView):
         self._list.dirty[block] = None
         self.found.changed(block)
         self.frames.wake()
+
+    def _sliced(self, work: Sliced) -> None:
+        """More of a block is laid out, or what is looked for in one was found."""
+        if isinstance(work, Block) and work.index >= 0:
+            self._list.dirty[work] = None
+            self.frames.wake()
+        elif not work.unfinished:
+            self.refresh()
 
     # ------------------------------------------------------------------ clock
 
@@ -194,7 +204,9 @@ class BlockScroll(ScrollView):
                 old = block.lines
                 delta = self._list.measure(block, palette, now)
                 if delta:
-                    self._refresh_from(begin + first_difference(old, block.lines, max(top - begin, 0), end - begin))
+                    self._refresh_from(
+                        begin + first_difference(old, block.lines, max(top - begin, 0), min(end, bottom) - begin)
+                    )
                 elif block.lines is not old:
                     self._refresh_changes(begin, old, block.lines)
             moved = moved or delta != 0
@@ -240,31 +252,20 @@ class BlockScroll(ScrollView):
         now = self._clock()
         target = self.scroll_y + shift
         for _ in range(SETTLING):
-            self._set_total(self._list.total)
+            set_total(self, self._list.width, self._list.total)
             limit = self.max_scroll_y
             if self.following and (hold := self._hold()) is not None and hold < limit:
                 self._follow(False)
                 self._held_back, target = True, hold
             self._jump(limit if self.following else min(max(target, 0), limit))
             target = self.scroll_y
-            pushed, changed = self._list.measure_visible(self.top, self.size.height, self.palette, now)
+            pushed, changed = self._list.measure_seen(self.top, self.room, self.palette, now, not self.following)
             target += pushed
             if not changed:
                 break
             self.refresh()
         self._restick()
         self._list.drop_cold(self._on_screen())
-
-    def _set_total(self, height: int) -> None:
-        size = Size(self._list.width, height)
-        if size == self.virtual_size:
-            return
-        room = self.container_size.height
-        if (self.virtual_size.height > room) != (height > room):
-            self.virtual_size = size  # the scroll bar comes or goes: a layout
-            return
-        # A layout of the whole screen for each new line would be the dearest part of streaming.
-        set_virtual_size_without_layout(self, size)
 
     def _jump(self, y: float) -> None:
         if round(y) == self.top and self.scroll_target_y == round(y):
@@ -285,7 +286,7 @@ class BlockScroll(ScrollView):
         self._follow(round(new_value) >= self.max_scroll_y)
         self._held_back = False
         if self._list.width:
-            pushed, changed = self._list.measure_visible(self.top, self.size.height, self.palette, self._clock())
+            pushed, changed = self._list.measure_seen(self.top, self.room, self.palette, self.now, not self.following)
             if changed:
                 self._settle(shift=pushed)
             else:
@@ -331,8 +332,7 @@ class BlockScroll(ScrollView):
             self._list.resize(width)
             if first < len(self.blocks):
                 block = self.blocks[first]
-                inside = min(inside, max(self._list.height_of(block) - 1, 0))
-                shift = self._list.top_of(block) + inside - self.top
+                shift = self._list.top_of(block) + min(inside, max(self._list.height_of(block) - 1, 0)) - self.top
         self._settle(shift=shift)
         self.refresh()
 

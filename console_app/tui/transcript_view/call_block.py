@@ -129,6 +129,15 @@ class CallBlock(Panel):
         return differs and not self.detail.raw and self.finished and self.detail.press("raw")
 
     @property
+    def unfinished(self) -> bool:
+        return self.open and bool(self.detail.unfinished)
+
+    def lay_out(self) -> None:
+        for body in self.detail.unfinished[:1]:
+            body.lay_out()
+            self.touch()
+
+    @property
     def files(self) -> Sequence[Artifact]:
         return self.call.artifacts
 

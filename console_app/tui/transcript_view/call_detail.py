@@ -99,6 +99,11 @@ class CallDetail:
         """The structured content, where it says what the text doesn't."""
         return self._both()[1]
 
+    @property
+    def unfinished(self) -> Sequence[ResultBody]:
+        """What of it is not laid out as far as was asked for."""
+        return () if self._bodies is None else [one for one in self._bodies[1:] if one is not None and one.unfinished]
+
     def forget(self) -> None:
         """Drops what was laid out, but not how far it was opened."""
         self._sections.clear()
@@ -133,7 +138,7 @@ class CallDetail:
         shown = call.log if call.state is CallState.FINISHED else call.log[-LIVE_LOG:]
         found += [entry.text for entry in shown]
         if call.state is CallState.FINISHED:
-            found.append(visible(call.content) if self.raw else SGR.sub("", self._text))
+            found.append(visible(call.content) if self.raw else _without_colours(self._text))
             found += [f"{artifact.name} {artifact.path or artifact.uri or ''}" for artifact in call.artifacts]
         return found
 
@@ -266,13 +271,15 @@ class CallDetail:
             raw = " · as it came" if self.raw else ""
             parts.append([_title(f"{'error' if failed else 'result'} · {body.measure}{raw}", palette)])
             parts.append(body.rows(width, palette, palette.error if failed else palette.base))
-            parts.append(_left_out(body.left, palette, body.unit, " · m shows more · c copies all"))
+            hint = " · m shows more · c copies all" if body.left else ""
+            parts.append(_left_out(body.hidden, palette, body.unit, hint))
         elif call.outcome is Outcome.SUCCEEDED and not call.artifacts:
             parts.append([_title("result: empty", palette)])
         if (beside := self.beside) is not None:
             parts.append([_title(f"structured · {beside.measure}", palette)])
             parts.append(beside.rows(width, palette, palette.base))
-            parts.append(_left_out(beside.left, palette, beside.unit, " · m shows more"))
+            hint = " · m shows more" if beside.left else ""
+            parts.append(_left_out(beside.hidden, palette, beside.unit, hint))
         return Joined([*parts, self._files(width, palette)])
 
     def _files(self, width: int, palette: Palette) -> list[Row]:
@@ -302,6 +309,10 @@ class CallDetail:
         call = self._call
         origin = ", ".join(part for part in (ORIGINS[call.origin], call.dialect) if part)
         return Row([(f"{clean(call.id)} · {clean(call.name)} · {origin}".replace("\n", " "), palette.muted)])
+
+
+def _without_colours(text: str) -> str:
+    return SGR.sub("", text) if "\x1b" in text else text
 
 
 def _first_page(text: str) -> str:

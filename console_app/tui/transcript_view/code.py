@@ -112,14 +112,21 @@ class Code:
 
 
 class CodeLines:
-    """The lines of code that is whole, coloured by the slice when they are asked for. A slice that is come to from far
-    away is read from some slices above it on: what begins before these and is still open there may lose its colour."""
+    """Lines of code, coloured by the slice when they are asked for. A slice that is come to from far away is read from
+    some slices above it on: what begins before these and is still open there may lose its colour."""
 
-    def __init__(self, language: str, lines: Sequence[str]) -> None:
+    def __init__(self, language: str) -> None:
         self._language = language
-        self._lines = lines
+        self._lines: list[str] = []
         self._slices: dict[int, list[_Inks]] = {}
         self._states: dict[int, tuple[str, ...]] = {0: _ROOT}  # before a slice, as far as they are known
+
+    def extend(self, lines: Sequence[str]) -> None:
+        """More lines."""
+        last = len(self._lines) // SLICE  # not whole so far, perhaps
+        self._slices.pop(last, None)
+        self._states.pop(last + 1, None)
+        self._lines += lines
 
     def pieces(self, number: int, palette: Palette) -> list[Piece]:
         """One line, by its place."""

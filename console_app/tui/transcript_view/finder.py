@@ -5,16 +5,19 @@ painted. It counts in slices, so that thousands of results keep no key waiting.
 from __future__ import annotations
 
 import asyncio
-import re
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from typing import Literal
 
 from console_app.tui.transcript_view.block import Block
 from console_app.tui.transcript_view.call_block import CallBlock
+from console_app.tui.transcript_view.search import SLICE as SEARCHED
+from console_app.tui.transcript_view.search import Search
+from console_app.tui.transcript_view.slices import REST
 from console_app.tui.transcript_view.user_block import UserBlock
 from console_app.tui.transcript_view.view import ConversationView
 
-SLICE = 500_000  # characters that are looked through between two looks at the keys: some 5 ms
+SLICE = 200_000  # characters that are looked through between two looks at the keys: some 5 ms
 BLOCKS = 200  # and at most so many blocks
 PAGES = 200  # longer pages that a result is asked for, until a match in it is shown
 Kind = Literal["turn", "failed"]
@@ -26,6 +29,7 @@ class Finder:
     def __init__(self, view: ConversationView) -> None:
         self._view = view
         self._counts: dict[Block, int] = {}
+        self._seen_folded: dict[Block, int] = {}  # how many of them are seen while it is folded
         self._unfolded: Block | None = None  # by going to a match in it: folded again when that is left
         self.words = ""
 
@@ -108,12 +112,22 @@ class Finder:
                 self._counts.pop(block, None)
                 continue
             texts = block.searched
-            self._counts[block] = _count(pattern, texts)
-            looked += sum(map(len, texts))
+            search = Search(pattern, "\n".join(texts))
             blocks += 1
-            if looked > SLICE or blocks >= BLOCKS:
-                looked = blocks = 0
-                await asyncio.sleep(0)
+            while search.unfinished:
+                search.lay_out()
+                looked += min(len(search.text), SEARCHED)
+                if looked > SLICE or blocks >= BLOCKS:
+                    looked = blocks = 0
+                    await asyncio.sleep(REST)
+                    if found.pattern is not pattern or block in found.stale:
+                        break
+            if found.pattern is not pattern:
+                return
+            if block not in found.stale:
+                self._counts[block] = len(search.spans)
+                head = len("\n".join(texts[: block.searched_folded]))
+                self._seen_folded[block] = bisect_right(search.spans, head, key=lambda span: span[1])
 
     def _with_matches(self) -> list[Block]:
         return [block for block in self._view.blocks if self._counts.get(block)]
@@ -127,12 +141,17 @@ class Finder:
         if block is not self._unfolded:
             self._fold_again()
         folded = block.opens and not block.open
-        if folded and pattern is not None and number >= _count(pattern, block.searched[: block.searched_folded]):
+        if folded and pattern is not None and number >= self._seen_folded.get(block, 0):
             view.turn_block(block)
             self._unfolded = block
         found.here = (block, number)
         for _ in range(PAGES):
             view.reveal(block)
+            await view.slices.finish(block)
+            view.reveal(block)
+            await view.slices.finish(found.matches(block))
+            if found.pattern is not pattern or block.index < 0:
+                return
             shown = len(found.matches(block))
             if shown > number and shown == self._counts.get(block):
                 break
@@ -160,15 +179,6 @@ class Finder:
         block, self._unfolded = self._unfolded, None
         if block is not None and block.open and block.index >= 0:
             self._view.turn_block(block)
-
-
-def _count(pattern: re.Pattern[str], texts: Sequence[str]) -> int:
-    """How many matches there are. Looking in small letters first is ten times as fast where there is none."""
-    text = "\n".join(texts)
-    first = pattern.pattern.split(r"\s+", 1)[0]
-    if text.isascii() and re.escape(first) == first and first.isascii() and first.lower() not in text.lower():
-        return 0
-    return sum(1 for _ in pattern.finditer(text))
 
 
 def _beside(blocks: Sequence[Block], block: Block, forward: bool) -> Block:

@@ -7,7 +7,7 @@ marks are of the lines that are on screen.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from rich.style import Style
 from textual.strip import Strip
@@ -30,7 +30,9 @@ def pattern_of(words: str) -> re.Pattern[str] | None:
 class Found:
     """What is looked for in one view. `here` is the block and the number of the match that is gone to."""
 
-    def __init__(self) -> None:
+    def __init__(self, unfinished: Callable[[Matches], None] = lambda matches: None) -> None:
+        """`unfinished` is told of matches that are wanted, and known in part."""
+        self._unfinished = unfinished
         self.pattern: re.Pattern[str] | None = None
         self.here: tuple[Block, int] | None = None
         self.stale: dict[Block, None] = {}  # changed since they were last counted
@@ -52,7 +54,8 @@ class Found:
         known = self._marks.get(block)
         if known is None or known[0] is not block.lines:
             passages = () if self.pattern is None else block.searchable()
-            known = (block.lines, Matches(passages, self.pattern or re.compile("(?!)")))
+            before = None if known is None else known[1]
+            known = (block.lines, Matches(passages, self.pattern or re.compile("(?!)"), before))
             self._marks[block] = known
         return known[1]
 
@@ -60,7 +63,13 @@ class Found:
         """A painted line with what is found in it marked."""
         if self.pattern is None or not block.lines:
             return strip
+        if block.unfinished:
+            return strip  # it will be painted again
+        matches = self.matches(block)
+        if matches.unfinished:
+            self._unfinished(matches)
+            return strip
         here = self.here[1] if self.here is not None and self.here[0] is block else -1
-        for number, start, end in self.matches(block).on(line):
+        for number, start, end in matches.on(line):
             strip = restyled(strip, start, end, HERE if number == here else FOUND)
         return strip

@@ -26,6 +26,7 @@ from console_app.tui.widgets.lines import Line, Row, clean, wrap
 from console_app.tui.widgets.palette import Palette
 
 Frame = Callable[[Row], Line]  # gives a row its place on screen
+SLICE = 1500  # characters that are taken in at once where there are more: some 10 ms
 LONG_LIST = 2000  # characters of a list beyond which its complete items are laid out for good
 _DEFINITION = re.compile(r"^[ \t>*+\-\d.)]*\[[^\]\n]+\]:", re.MULTILINE)
 _FENCE = re.compile(r"( {0,3})(`{3,}|~{3,})(.*)\Z", re.DOTALL)
@@ -87,7 +88,7 @@ class _Fence:
             self._code.tail = rest = ""
         return rest
 
-    def lines(self, width: int, palette: Palette, frame: Frame, key: object) -> list[Line]:
+    def lines(self, width: int, palette: Palette, frame: Frame, key: object, _: dict[str, Any]) -> list[Line]:
         width = max(width, MIN_WIDTH)
         if key != self._key:
             self._lines = [[frame(row) for row in code_head(self._code.language, palette)]]
@@ -120,6 +121,7 @@ class MarkdownStream:
 
     def __init__(self, text: str = "", *, final: bool = False) -> None:
         self._pending: list[str] = [text] if text else []
+        self._rest = ""  # came, but is not taken in yet
         self._parts: list[_Blocks | _Fence] = []
         self._tail = ""
         self._tail_tokens: Sequence[Any] = ()
@@ -174,18 +176,28 @@ class MarkdownStream:
         self._tail_key = None
         self._tail_lines = []
 
-    def lines(self, width: int, palette: Palette, frame: Frame, key: object) -> list[Line]:
-        """All lines. `key` names everything that `frame` depends on beside the row, as the width and the palette."""
-        if self._pending:
-            self._absorb()
+    @property
+    def unfinished(self) -> bool:
+        """Whether its lines were asked for in slices, and are not all of them."""
+        return bool(self._rest)
+
+    def lay_out(self, width: int, palette: Palette, frame: Frame, key: object) -> None:
+        """A slice more of it, see `lines`."""
+        known = len(self._parts)
+        self._absorb(SLICE)
+        for part in self._parts[max(known - 1, 0) :]:
+            part.lines(width, palette, frame, key, self._references)
+
+    def lines(self, width: int, palette: Palette, frame: Frame, key: object, *, sliced: bool = False) -> list[Line]:
+        """All lines. `key` names everything that `frame` depends on beside the row, as the width and the palette. With
+        `sliced` of much that came only the beginning."""
+        if self._pending or (self._rest and not sliced):
+            self._absorb(SLICE if sliced else 0)
         out: list[Line] = []
         for part in self._parts:
             if out and not part.tight:
                 out.append(frame(Row([])))
-            if isinstance(part, _Fence):
-                out += part.lines(width, palette, frame, key)
-            else:
-                out += part.lines(width, palette, frame, key, self._references)
+            out += part.lines(width, palette, frame, key, self._references)
         if self._tail_dirty or key != self._tail_key:
             rows = MarkdownRows(width, palette, self._tail_number).render(self._tail_tokens)
             self._tail_lines = [frame(row) for row in rows]
@@ -193,19 +205,26 @@ class MarkdownStream:
         if out and self._tail_lines and not self._tail_tight:
             out.append(frame(Row([])))
         out += self._tail_lines
-        if self._final and not self.is_blank and not any(line.content.strip() for line in out):
+        if self._ended and not self.is_blank and not any(line.content.strip() for line in out):
             # Definitions of links alone, an entity that is a blank: it stands as it was written.
             return [frame(row) for line in self.text.split("\n") for row in wrap([(clean(line), palette.base)], width)]
         return out
 
-    def _absorb(self) -> None:
-        text = "".join(self._pending)
+    @property
+    def _ended(self) -> bool:
+        return self._final and not self._rest
+
+    def _absorb(self, most: int) -> None:
+        """Takes in what came; about `most` characters of it, unless that is 0."""
+        text = "".join((self._rest, *self._pending))
         self._pending.clear()
+        end = text.find("\n", most) + 1 if most else 0
+        self._rest, text = (text[end:], text[:end]) if end else ("", text)
         if text.endswith("\r") and not self._final:
             text = text[:-1]
             self._pending.append("\r")  # half a line break, perhaps
         self._tail += text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "\u2400")
-        if self._final and _DEFINITION.search(self.text.replace("\r", "\n")):
+        if self._ended and _DEFINITION.search(self.text.replace("\r", "\n")):
             environment: dict[str, Any] = {}
             parser().parse(self.text, environment)
             self._references = environment.get("references", {})
@@ -217,10 +236,10 @@ class MarkdownStream:
         """Moves what is complete out of the tail. True when there may be more."""
         fence = self._parts[-1] if self._parts else None
         if isinstance(fence, _Fence) and not fence.closed:
-            self._tail = fence.take(self._tail, self._final)
+            self._tail = fence.take(self._tail, self._ended)
             self._tail_tokens, self._tail_dirty = (), True
             return fence.closed and bool(self._tail)
-        shown: str = self._tail if self._final else mend(self._tail)
+        shown: str = self._tail if self._ended else mend(self._tail)
         tokens = parser().parse(shown, {"references": dict(self._references)})
         blocks = [token for token in tokens if token.level == 0 and token.map and token.type != "inline"]
         if not blocks:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from rich.style import Style
 
@@ -36,6 +36,7 @@ class AssistantBlock(Block):
         super().__init__()
         self.markdown = MarkdownStream(text, final=final)
         self.interrupted = False
+        self._look: tuple[int, Palette] | None = None  # as last painted
 
     @property
     def is_stop(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -68,6 +69,15 @@ class AssistantBlock(Block):
         self.markdown.replace(text)
         self.touch()
 
+    @property
+    def unfinished(self) -> bool:
+        return self.markdown.unfinished
+
+    def lay_out(self) -> None:
+        if self._look is not None and self.unfinished:
+            self.markdown.lay_out(*self._laid_for(*self._look))
+            self.touch()
+
     def forget(self) -> None:
         super().forget()
         self.markdown.forget()
@@ -75,16 +85,19 @@ class AssistantBlock(Block):
     def estimate(self, width: int) -> int:
         return self.gap + estimate_text(self.markdown.text, width)
 
-    def paint(self, width: int, palette: Palette, now: float) -> list[Line]:
+    def _laid_for(self, width: int, palette: Palette) -> tuple[int, Palette, Callable[[Row], Line], object]:
         room = max(width - gutter_of(width) - margin_of(width), 1)
         edge, style = ("█", palette.primary) if self.selected else ("▎", palette.secondary)
         left = bar(width, edge, style, palette.base)
-        lines = self.markdown.lines(
-            room, palette, lambda row: framed(row, width, palette, left), (width, palette, self.selected)
-        )
-        if self.interrupted:
+        return room, palette, lambda row: framed(row, width, palette, left), (width, palette, self.selected)
+
+    def paint(self, width: int, palette: Palette, now: float) -> list[Line]:
+        self._look = (width, palette)
+        room, _, frame, key = self._laid_for(width, palette)
+        lines = self.markdown.lines(room, palette, frame, key, sliced=True)
+        if self.interrupted and not self.unfinished:
             row = Row([("■ cut off here", palette.warning)])
-            lines = [*lines, framed(row, width, palette, left)]
+            lines = [*lines, frame(row)]
         return lines
 
 

@@ -9,6 +9,7 @@ from itertools import accumulate
 from typing import Protocol
 
 from console_app.tui.transcript_view.results.window import RowWindow
+from console_app.tui.transcript_view.search import SLICE, Search
 from console_app.tui.widgets.joined import Joined
 from console_app.tui.widgets.lines import Line, Row
 
@@ -24,6 +25,15 @@ class Passage(Protocol):
         """All of it."""
         ...
 
+    @property
+    def unfinished(self) -> bool:
+        """Whether the text is still to be made, in slices."""
+        ...
+
+    def lay_out(self) -> None:
+        """Makes a slice more of it."""
+        ...
+
     def line_at(self, offset: int) -> int:
         """The line of the block on which a character of the text stands."""
         ...
@@ -37,6 +47,8 @@ class Passage(Protocol):
 class LinesPassage:
     """Lines that are there, in order."""
 
+    unfinished = False
+
     def __init__(self, lines: Sequence[TextLine]) -> None:
         joints = ["", *(joint for _, _, _, joint in lines[1:])]
         self.text = "".join(part for one, joint in zip(lines, joints, strict=False) for part in (joint, one[2]))
@@ -44,6 +56,9 @@ class LinesPassage:
         self._begins = [past - len(one[2]) for past, one in zip(behind, lines, strict=True)]
         self._lines = lines
         self._by_line = {one[0]: number for number, one in enumerate(lines)}
+
+    def lay_out(self) -> None:
+        """Its text is there."""
 
     def line_at(self, offset: int) -> int:
         return self._lines[max(bisect_right(self._begins, offset) - 1, 0)][0]
@@ -66,14 +81,18 @@ class WindowPassage:
     def text(self) -> str:
         return self._window.shown.text
 
+    @property
+    def unfinished(self) -> bool:
+        return self._window.shown.unfinished
+
+    def lay_out(self) -> None:
+        self._window.shown.lay_out()
+
     def line_at(self, offset: int) -> int:
         window = self._window
         begins = window.shown.begins
         number = max(bisect_right(begins, offset, hi=len(begins) - 1) - 1, 0)
-        row = window.top_of(number)
-        while row + 1 < window.past(number) and begins[number] + window.span(row)[2] <= offset:
-            row += 1
-        return self._first + row
+        return self._first + window.row_of(number, offset - begins[number])
 
     def place(self, line: int) -> tuple[int, int, int] | None:
         row = line - self._first
@@ -109,13 +128,43 @@ def passages_in(rows: Joined[Row], lines: Sequence[Line], first: int) -> list[Pa
 
 
 class Matches:
-    """Where a pattern stands in a block, in order."""
+    """Where a pattern stands in a block, in order; of megabytes only once they are looked through, in slices."""
 
-    def __init__(self, passages: Iterable[Passage], pattern: re.Pattern[str]) -> None:
-        self._found = [(one, [found.span() for found in pattern.finditer(one.text)]) for one in passages]
+    def __init__(self, passages: Iterable[Passage], pattern: re.Pattern[str], before: Matches | None = None) -> None:
+        self._passages = list(passages)
+        self._pattern = pattern
+        self._known = {} if before is None else {id(one.text): one for one in before._searches}
+        self._searches: list[Search] = []  # of the first passages
+        self._looked = 0
+        while self.unfinished and self._looked < SLICE:
+            self.lay_out()
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether there may be more of them than are known."""
+        return len(self._searches) < len(self._passages) or any(one.unfinished for one in self._searches[-1:])
+
+    def lay_out(self) -> None:
+        """Looks through a slice more."""
+        if not self._searches or not self._searches[-1].unfinished:
+            passage = self._passages[len(self._searches)]
+            if passage.unfinished:
+                self._looked += SLICE // 4
+                passage.lay_out()
+                return
+            text = passage.text
+            self._searches.append(self._known.get(id(text)) or Search(self._pattern, text))
+        search = self._searches[-1]
+        if search.unfinished:
+            self._looked += min(len(search.text), SLICE)
+            search.lay_out()
+
+    @property
+    def _found(self) -> Iterable[tuple[Passage, list[tuple[int, int]]]]:
+        return ((passage, one.spans) for passage, one in zip(self._passages, self._searches, strict=False))
 
     def __len__(self) -> int:
-        return sum(len(spans) for _, spans in self._found)
+        return sum(len(one.spans) for one in self._searches)
 
     def __getitem__(self, number: int) -> list[Span]:
         """A match; one that goes over a line's end has several spans."""

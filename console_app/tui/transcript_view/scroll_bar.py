@@ -4,9 +4,25 @@ from __future__ import annotations
 
 from rich.segment import Segment
 from rich.style import Style
-from textual.geometry import Region
+from textual.geometry import Region, Size
+from textual.scroll_view import ScrollView
 from textual.scrollbar import ScrollBar, ScrollBarRender
 from textual.strip import Strip
+
+from console_app.tui.textual_internals import set_virtual_size_without_layout
+
+
+def set_total(view: ScrollView, width: int, height: int) -> None:
+    """A view has so many lines."""
+    size = Size(width, height)
+    if size == view.virtual_size:
+        return
+    room = view.container_size.height
+    if (view.virtual_size.height > room) != (height > room):
+        view.virtual_size = size  # the scroll bar comes or goes: a layout
+        return
+    # A layout of the whole screen for each new line would be the dearest part of streaming.
+    set_virtual_size_without_layout(view, size)
 
 
 class QuickScrollBar(ScrollBar):

@@ -33,18 +33,28 @@ class TextPage:
 
     def first(self, limit: int) -> tuple[list[str], int]:
         """The first `limit` lines, each cut to a length that can be shown, and how many lines are left."""
-        if limit >= self.count > FIRST_PAGE:
-            lines = self.text.removesuffix("\n").split("\n")
-            if "\r" not in self.text and max(map(len, lines)) <= self.longest:
-                return lines, 0
+        lines, _ = self.read(0, limit)
+        return lines, self.count - len(lines)
+
+    def read(self, at: int, limit: int, most: int = 0) -> tuple[list[str], int]:
+        """The next `limit` lines at most from character `at` on, each cut to a length that can be shown, and where the
+        one behind them begins; with `most` only those that begin in so many characters."""
+        past = len(self.text) - self.text.endswith("\n")
+        last = at + most if most else past
+        if limit > FIRST_PAGE and most:
+            end = self.text.find("\n", last, past)
+            end = past if end < 0 else end
+            part = self.text[at:end]
+            lines = part.split("\n")
+            if len(lines) <= limit and "\r" not in part and max(map(len, lines)) <= self.longest:
+                return lines, end + 1
         lines = list[str]()
-        at = 0
-        while len(lines) < min(limit, self.count):
-            end = self.text.find("\n", at)
-            end = len(self.text) if end < 0 else end
+        while len(lines) < limit and at <= min(last, past) and past:
+            end = self.text.find("\n", at, past)
+            end = past if end < 0 else end
             line = self.text[at : min(end, at + self.longest)].rstrip("\r")
             if end - at > self.longest:
                 line += f" … {size(end - at - self.longest)} more on this line"
             lines.append(line)
             at = end + 1
-        return lines, self.count - len(lines)
+        return lines, at

@@ -7,10 +7,8 @@ also knows which of its characters are content, so that a copied selection leave
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 
 from rich.cells import cell_len, split_graphemes
 from rich.segment import Segment
@@ -212,14 +210,28 @@ def chop_ends(text: str, width: int) -> list[int]:
     size = len(text)
     if text.isascii():
         return [*range(width, size, width), size]
-    cells = widths(text)
-    edges = [0, *accumulate(cells if width > 1 else cells.replace(b"\2", b"\1"))]
+    cells = widths(text) if width > 1 else widths(text).replace(b"\2", b"\1")
     ends: list[int] = []
-    past = width
-    while past < edges[-1]:
-        ends.append(bisect_right(edges, past) - 1)
-        past = edges[ends[-1]] + width
-    return [*ends, size]
+    end, half = 0, width // 2
+    while end < size:
+        at = end
+        if cells.count(1, at, at + width) == width:  # most rows are all of one kind
+            end = at + width
+        elif half and cells.count(2, at, at + half) == half:
+            end = at + half
+            while width % 2 and cells[end : end + 1] == b"\0":
+                end += 1
+            end += width % 2 and cells[end : end + 1] == b"\1"
+        else:
+            room = width - cells[at]
+            end = at + 1
+            while end < size and cells[end] <= room:
+                room -= cells[end]
+                end += 1
+        while end < size and not cells[end]:
+            end += 1
+        ends.append(end)
+    return ends
 
 
 def chop(pieces: Sequence[Piece], width: int) -> list[Row]:

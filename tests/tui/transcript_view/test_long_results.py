@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from rich.cells import split_graphemes
 from textual.geometry import Offset
@@ -21,6 +21,7 @@ from console_app.tui.transcript_view.passages import Matches, passage_of
 from console_app.tui.transcript_view.results.window import RowWindow
 from console_app.tui.transcript_view.results.windows import TERMINAL_TAB, TextLines, indented
 from console_app.tui.transcript_view.selection import selected_text
+from console_app.tui.transcript_view.text_page import TextPage
 from console_app.tui.widgets.cells import cells_of, rows_of, widths
 from console_app.tui.widgets.joined import Joined
 from console_app.tui.widgets.lines import chop, chop_ends, cut
@@ -52,7 +53,18 @@ def whole(kind: str) -> CallBlock:
         pass
     block.touch()
     block.render(100, PALETTE, START)
+    while block.unfinished:
+        block.lay_out()
+    block.render(100, PALETTE, START)
     return block
+
+
+def matches_of(found: Found, block: CallBlock) -> Matches:
+    """All that is found in it."""
+    matches = found.matches(block)
+    while matches.unfinished:
+        matches.lay_out()
+    return matches
 
 
 def window_of(block: CallBlock) -> RowWindow:
@@ -71,7 +83,7 @@ def test_only_the_rows_that_are_looked_at_are_made(kind: str) -> None:
     block = whole(kind)
     found, lines = Found(), block.lines
     found.look_for("of many")
-    matches = found.matches(block)
+    matches = matches_of(found, block)
     assert len(matches) >= COUNT
     assert len(lines) >= COUNT
     last = matches[len(matches) - 1][0][0]
@@ -100,7 +112,7 @@ def test_matches_are_where_the_painted_lines_have_them(kind: str) -> None:
     block = whole(kind)
     found = Found()
     found.look_for("59 of many")
-    matches = found.matches(block)
+    matches = matches_of(found, block)
     assert len(matches) >= COUNT / 100
     for number in (0, len(matches) // 2, len(matches) - 1):
         spans = matches[number]
@@ -154,10 +166,17 @@ LOOKS = st.lists(st.tuples(st.integers(1, 40), st.sampled_from([PALETTE, PAPER])
 def test_rows_made_when_they_are_seen_are_those_of_the_whole(
     lines: list[str], times: int, looks: list[tuple[int, Palette]], data: st.DataObject
 ) -> None:
-    """Whatever the text, widths, themes, and the order in which its rows are looked at."""
-    lines = lines * times
-    page = TextLines(lines, styled=True)
-    for width, palette in looks:
+    """Whatever the text, widths, themes, the slices in which it is laid out, and the order in which its rows are looked
+    at."""
+    assume(any(lines))
+    whole, page = lines * times, TextLines(TextPage("\n".join(lines * times) + "\n"), styled=True)
+    for turn, (width, palette) in enumerate(looks, 1):
+        page.slice = data.draw(st.integers(1, 400))
+        for _ in range(data.draw(st.integers(1, 6)) if page.count < len(whole) else 0):
+            page.grow(len(whole))
+        while turn == len(looks) and page.count < len(whole):
+            page.grow(len(whole))
+        lines = whole[: page.count]
         painter = AnsiPainter(palette.base, palette)
         parts = [chop(painter.line(line.expandtabs(TERMINAL_TAB)), width) for line in lines]
         rows = [row for part in parts for row in indented(part, palette)]

@@ -38,7 +38,8 @@ class ResultBody:
         self.page = TextPage(found.text)
         self.limit = FIRST_PAGE
         self.tree = JsonTree(found.value, name) if found.kind == "json" else None
-        self._read: tuple[object, ResultLines] | None = None  # the page, and which it is
+        self._read: tuple[object, ResultLines] | None = None  # what was laid out, and of what
+        self._begun: tuple[object, int] = (None, 0)  # what was laid out, and up to where it was to be
         self._rows: tuple[object, Sequence[Row]] = (None, ())
 
     @property
@@ -56,8 +57,23 @@ class ResultBody:
 
     @property
     def left(self) -> int:
-        """How many of them are not shown yet."""
+        """How many of them were not asked for yet."""
         return max(self.count - self.limit, 0)
+
+    @property
+    def hidden(self) -> int:
+        """How many of them are not shown yet."""
+        return max(self.count - (self._laid.count if self._laid is not None else self.limit), 0)
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether less is laid out than was asked for. Once shown."""
+        return self._laid is not None and self._laid.count < min(self.limit, self.count)
+
+    def lay_out(self) -> None:
+        """Lays out a slice more of an unfinished one."""
+        if self._laid is not None and self.unfinished:
+            self._laid.grow(min(self.limit, self.count))
 
     @cached_property
     def stat(self) -> DiffStat:
@@ -92,12 +108,20 @@ class ResultBody:
     @property
     def version(self) -> object:
         """Changes with whatever of it is shown."""
-        return self.limit, self.page.longest, self.tree.version if self.tree is not None else 0
+        return self._asked, self._laid.count if self._laid is not None else 0
 
     @property
     def touched(self) -> bool:
         """Whether a longer page was asked for, or a node was opened or folded."""
-        return self.version != (FIRST_PAGE, LONGEST_LINE, 0)
+        return (self.limit, *self._asked) != (FIRST_PAGE, LONGEST_LINE, 0)
+
+    @property
+    def _asked(self) -> tuple[int, int]:
+        return self.page.longest, self.tree.version if self.tree is not None else 0
+
+    @property
+    def _laid(self) -> ResultLines | None:
+        return self._read[1] if self._read is not None and self._read[0] == self._asked else None
 
     def show_more(self) -> None:
         """A longer page, each time by more: all of a long result is a few keys away."""
@@ -119,37 +143,41 @@ class ResultBody:
 
     def forget(self) -> None:
         """Drops what was laid out."""
-        self._read, self._rows = None, (None, ())
+        self._read, self._rows, self._begun = None, (None, ()), (None, 0)
 
     def rows(self, width: int, palette: Palette, ink: Style) -> Sequence[Row]:
-        """The page as rows of at most `width` cells, indented; `ink` is that of plain text."""
+        """The page as rows of at most `width` cells, indented, as far as it is laid out; its beginning at least. `ink`
+        is that of plain text."""
+        if (laid := self._laid) is None:
+            laid = self._lines()
+            self._read = (self._asked, laid)
+        limit = min(self.limit, self.count)
+        if self._begun != (laid, limit):  # what a key asked for is seen at once, where it isn't much
+            self._begun = (laid, limit)
+            if laid.count < limit:
+                laid.grow(limit)
+        while laid.count < min(limit, FIRST_PAGE):
+            laid.grow(limit)
         look = (self.version, width, palette, ink)
         if self._rows[0] != look:
-            self._rows = (look, self._laid_out(max(width - INDENT, 1), palette, ink))
+            self._rows = (look, laid.rows(max(width - INDENT, 1), palette, ink))
         return self._rows[1]
-
-    def _laid_out(self, width: int, palette: Palette, ink: Style) -> Sequence[Row]:
-        if self._read is None or self._read[0] != self.version:
-            self._read = (self.version, self._lines())
-        return self._read[1].rows(width, palette, ink)
 
     def _lines(self) -> ResultLines:
         found = self.found
         if self.tree is not None:
-            return TreeLines(self.tree, self.limit)
-        if found.kind == "table":
-            return TableLines(self._table, self.limit)
-        lines, _ = self.page.first(self.limit)
+            return TreeLines(self.tree)
         match found.kind:
             case "text" | "json":
-                return TextLines(lines, styled=found.styled)
+                return TextLines(self.page, styled=found.styled)
             case "diff":
-                return DiffLines(lines)
+                return DiffLines(self.page)
             case "source":
-                return SourceLines(found.language, lines, found.first)
+                return SourceLines(self.page, found.language, found.first)
             case "markdown":
-                known = self._read[1] if self._read is not None else None
-                return (known if isinstance(known, MarkdownLines) else MarkdownLines()).grown(lines)
+                return MarkdownLines(self.page)
+            case "table":
+                return TableLines(self._table)
             case _:
                 assert_never(found.kind)
 

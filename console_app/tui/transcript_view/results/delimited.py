@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from io import StringIO
@@ -12,7 +13,6 @@ from pathlib import PurePosixPath
 
 _SUFFIXES = {".csv": ",;", ".tsv": "\t", ".tab": "\t"}
 _LOOKED_AT = 20  # lines that decide what it is
-_FEW = 2000  # rows up to which no more is read than is asked for
 _LONGEST_NAME = 40  # characters of a column's name
 _MOST_COLUMNS = 40
 
@@ -33,7 +33,7 @@ class Delimited:
     def count(self) -> int:
         """How many rows there are under the first line."""
         if '"' in self.text:  # a field may have several lines
-            return max(len(self._all) - 1, 0)
+            return max(len(self._read(0, sys.maxsize)) - 1, 0)
         return max(self.text.rstrip("\n").count("\n"), 0)
 
     def rows(self, first: int, last: int) -> list[list[str]]:
@@ -41,13 +41,16 @@ class Delimited:
         return self._read(first + 1, last + 1)
 
     @cached_property
-    def _all(self) -> list[list[str]]:
-        return list(csv.reader(StringIO(self.text.rstrip("\n"), newline="\n"), delimiter=self.mark))
+    def _reader(self) -> Iterator[list[str]]:
+        return csv.reader(StringIO(self.text.rstrip("\n"), newline="\n"), delimiter=self.mark)
+
+    @cached_property
+    def _known(self) -> list[list[str]]:
+        return []
 
     def _read(self, first: int, last: int) -> list[list[str]]:
-        if last > _FEW:
-            return self._all[first:last]
-        return list(islice(csv.reader(StringIO(self.text, newline="\n"), delimiter=self.mark), first, last))
+        self._known.extend(islice(self._reader, max(last - len(self._known), 0)))
+        return self._known[first:last]
 
 
 def delimiter_of(text: str, name: str) -> str:

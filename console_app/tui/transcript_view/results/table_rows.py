@@ -20,38 +20,54 @@ from console_app.tui.widgets.lines import Piece, Row, clean, crop, pieces_width
 from console_app.tui.widgets.palette import Palette
 
 MEASURED = 1000  # rows that a table's columns are measured by, and whose cells are wrapped
+SLICE = 10_000  # cells that are taken in at once
 LONGEST_CELL = 200  # characters of a table's cell
 _RULE = "─" * 8  # between two records where there is no room for columns
 
 
 class TableLines:
     """The first rows of a table, its head above them; the columns are as wide as these, or more of its beginning, make
-    them."""
+    them: so what is taken in is shown only with the last of it."""
 
-    def __init__(self, found: Table, limit: int) -> None:
-        sample = found.rows(0, MEASURED)
-        records = found.rows(0, limit) if limit > MEASURED else sample
+    def __init__(self, found: Table) -> None:
+        self.count = 0
+        self._found = found
         self._names = [in_a_line(name) for name in found.columns]
+        self._columns = [_Column() for _ in self._names]
+        self._taken = 0
+        sample = self._take(MEASURED)
         self._align = ["right" if _all_numbers(sample, n) else "left" for n in range(len(self._names))]
-        columns = [*islice(zip_longest(*records, fillvalue=""), len(self._names))]
-        columns += [("",) * len(records)] * (len(self._names) - len(columns))
-        self._columns = [_Column(cells) for cells in columns]
-        self._count = min(limit, len(records))
         self._wraps = found.count <= MEASURED
+
+    def grow(self, limit: int) -> None:
+        """A slice more, up to so many rows."""
+        room = limit - self._taken
+        fewer = room > 0 and not self._take(min(room, max(SLICE // max(len(self._names), 1), 1)))
+        if fewer or self._taken >= limit:
+            self.count = limit
+
+    def _take(self, rows: int) -> list[list[str]]:
+        records = self._found.rows(self._taken, self._taken + rows)
+        self._taken += len(records)
+        cells = [*islice(zip_longest(*records, fillvalue=""), len(self._names))]
+        cells += [("",) * len(records)] * (len(self._names) - len(cells))
+        for column, found in zip(self._columns, cells, strict=True):
+            column.extend(found)
+        return records
 
     def rows(self, width: int, palette: Palette, _: Style) -> Sequence[Row]:
         """The rows of it."""
-        columns = self._columns
+        columns, count = self._columns, min(self.count, self._taken)
         widest = [max(cell_len(name), column.widest) for name, column in zip(self._names, columns, strict=True)]
         widths = shares(widest, width)
         head = [_piece(name, palette.strong) for name in self._names]
         if self._wraps:
-            shown = [[_piece(column.cells[n], palette.base) for column in columns] for n in range(self._count)]
+            shown = [[_piece(column.cells[n], palette.base) for column in columns] for n in range(count)]
             return indented(table_rows(MarkdownTable(self._align, [head, *shown]), width, palette, widths), palette)
         if widths is None:
-            listed = _Listed(self._names, columns, self._count, width, palette)
+            listed = _Listed(self._names, columns, count, width, palette)
             return RowWindow(ShownLines(listed), 0, lambda number: indented([Row(listed.pieces(number))], palette))
-        records = _Records(columns, self._count, widths, self._align)
+        records = _Records(columns, count, widths, self._align)
 
         def rows(number: int) -> list[Row]:
             cells = [_piece(column.cells[number], palette.base) for column in columns]
@@ -65,16 +81,23 @@ class TableLines:
 class _Column:
     """Cells one under the other as they are shown, and how many cells of the screen each takes."""
 
-    def __init__(self, found: Sequence[str]) -> None:
+    def __init__(self) -> None:
+        self.cells: list[str] = []
+        self.sizes: list[int] = []
+        self.widest = 0
+
+    def extend(self, found: Sequence[str]) -> None:
+        """More of them."""
         text = "\n".join(found)
         plain = text.replace("\n", "")
         safe = plain.isprintable() if plain.isascii() else "\t" not in text and is_safe(text)
         if not safe or text.count("\n") >= max(len(found), 1) or max(map(len, found), default=0) > LONGEST_CELL:
             found = [in_a_line(cell) for cell in found]
             text = "\n".join(found)
-        self.cells = found
-        self.sizes = list(map(len, found if text.isascii() else cells_of(text)))
-        self.widest = max(self.sizes, default=0)
+        sizes = [*map(len, found if text.isascii() else cells_of(text))][: len(found)]
+        self.cells += found
+        self.sizes += sizes
+        self.widest = max(self.widest, max(sizes, default=0))
 
     def texts(self, numbers: range, width: int, *, right: bool) -> list[str]:
         """Some of them, cut and filled to a width."""

@@ -6,24 +6,29 @@ The text of a line as it will be shown is known before (`ShownLines`), so that f
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, islice, repeat
 from typing import overload
 
 from console_app.domain.safe_text import is_safe, visible
 from console_app.tui.widgets.cells import cells_of, rows_of
 from console_app.tui.widgets.lines import Row, chop_ends
 
+JOINED = 2000  # lines that are made one text at once
 MOST_KEPT = 2000  # rows that are kept once they were made
 
 
 class ShownLines:
-    """Lines as they are shown, and what is known of them at any width and in any theme."""
+    """Lines as they are shown, and what is known of them at any width and in any theme. They only become more."""
 
     def __init__(self, lines: Sequence[str]) -> None:
         self.lines = lines
-        self._tops = (0, list[int]())  # at the width last asked for
+        self._parts: list[
+            tuple[int, int, list[bytes] | None]
+        ] = []  # lines, the longest, the cells of each if not ASCII
+        self._joined: list[str] = []  # so far, see `lay_out`
+        self._tops = (0, 0, [0])  # at the width last asked for: of so many parts
 
     @cached_property
     def text(self) -> str:
@@ -33,61 +38,78 @@ class ShownLines:
     @cached_property
     def begins(self) -> list[int]:
         """Where in `text` each line begins."""
-        return [0, *accumulate(len(line) + 1 for line in self.lines)]
+        return [0, *accumulate(len(line) + 1 for line in self.text.split("\n"))]
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether `text` is not made yet."""
+        return "text" not in self.__dict__
+
+    def lay_out(self) -> None:
+        """Makes a slice more of `text`."""
+        at = len(self._joined) * JOINED
+        self._joined.append("\n".join(self.lines[at : at + JOINED]))
+        if at + JOINED >= len(self.lines):
+            self.text = "\n".join(self._joined)
+            self._joined = []
+
+    def extend(self, lines: list[str]) -> None:
+        """More of them."""
+        assert isinstance(self.lines, list)
+        self.lines += lines
+        text = "\n".join(lines)
+        self._parts.append((len(lines), max(map(len, lines)), None if text.isascii() else cells_of(text)))
+        self._joined = []
+        self.__dict__.pop("text", None)
+        self.__dict__.pop("begins", None)
 
     def tops(self, width: int) -> list[int]:
-        """The first row of each line cut at `width` cells, and how many rows there are; nothing where each is one."""
-        if self._tops[0] != width:
-            heights = self._heights(width)
-            self._tops = (width, [0, *accumulate(heights)] if heights else [])
-        return self._tops[1]
+        """The first row of each line cut at `width` cells, and how many rows there are."""
+        known, parts, tops = self._tops
+        if known != width:
+            parts, tops = 0, [0]
+        at = len(tops) - 1
+        for count, longest, cells in self._parts[parts:]:
+            heights = self._heights(range(at, at + count), longest, cells, width)
+            tops += islice(accumulate(heights, initial=tops[-1]), 1, None)
+            at += count
+        self._tops = (width, len(self._parts), tops)
+        return tops
 
-    def _heights(self, width: int) -> list[int]:
-        if not self.lines or self._longest * 2 <= width:
-            return []
-        if self._is_ascii:
-            return [] if self._longest <= width else [-(-len(line) // width) or 1 for line in self.lines]
-        heights = [1 if len(line) <= width else rows_of(line, width) for line in self._cells]
-        return [] if max(heights) == 1 else heights
-
-    @cached_property
-    def _longest(self) -> int:
-        return max(map(len, self.lines))
-
-    @cached_property
-    def _is_ascii(self) -> bool:
-        return all(map(str.isascii, self.lines))
-
-    @cached_property
-    def _cells(self) -> list[bytes]:
-        return cells_of(self.text)
+    def _heights(self, lines: range, longest: int, cells: list[bytes] | None, width: int) -> Iterable[int]:
+        if longest * (1 if cells is None else 2) <= width:
+            return repeat(1, len(lines))
+        if cells is None:
+            return [-(-len(line) // width) or 1 for line in self.lines[lines.start : lines.stop]]
+        return [1 if len(line) <= width else rows_of(line, width) for line in cells]
 
 
-def shown_lines(lines: list[str], tab: int) -> ShownLines:
+def shown_lines(lines: list[str], tab: int) -> list[str]:
     """Lines as `clean` shows each, tabs up to every `tab` cells; in one go, as there may be many."""
     text = "\n".join(lines)
     plain = text.replace("\n", "").replace("\t", "")
     if not (plain.isprintable() if plain.isascii() else is_safe(text)):
-        return ShownLines([visible(line).expandtabs(tab) for line in lines])
-    return ShownLines(text.expandtabs(tab).split("\n") if lines and "\t" in text else lines)
+        return [visible(line).expandtabs(tab) for line in lines]
+    return text.expandtabs(tab).split("\n") if lines and "\t" in text else lines
 
 
 class RowWindow(Sequence[Row]):
     """The rows of lines, each line cut at `width` cells; 0: none is cut. `make` gives the rows of one line, as many as
     that takes, whose text behind their gutter is the line's, in `lines`."""
 
-    def __init__(self, shown: ShownLines, width: int, make: Callable[[int], list[Row]]) -> None:
+    def __init__(self, shown: ShownLines, width: int, make: Callable[[int], Sequence[Row]]) -> None:
         self.shown = shown
         self.made = 0  # lines whose rows were made, for what it costs
         self._lines = shown.lines
         self._width = width
         self._make = make
-        self._kept: dict[int, list[Row]] = {}
-        self._tops = shown.tops(width) if width else []
+        self._kept: dict[int, Sequence[Row]] = {}
+        self._tops = shown.tops(width) if width else []  # behind these, lines that came later
+        self._count = self._tops[-1] if width else len(shown.lines)
         self._ends = (-1, list[int]())  # where the rows of the line last asked for end
 
     def __len__(self) -> int:
-        return self._tops[-1] if self._tops else len(self._lines)
+        return self._count
 
     def __iter__(self) -> Iterator[Row]:
         return (self[at] for at in range(len(self)))
@@ -125,15 +147,24 @@ class RowWindow(Sequence[Row]):
         """The row behind the last of a line."""
         return self.top_of(line + 1) if self._tops else line + 1
 
+    def row_of(self, line: int, character: int) -> int:
+        """The row on which a character of a line stands."""
+        if not self._tops:
+            return line
+        return min(self.top_of(line) + bisect_right(self._ends_of(line), character), self.past(line) - 1)
+
     def span(self, row: int) -> tuple[int, int, int]:
         """The line that a row is of, and the characters of it that it shows."""
         number, part = self.line_at(row)
         if not self._tops:
             return number, 0, len(self._lines[number])
-        if self._ends[0] != number:
-            self._ends = (number, chop_ends(self._lines[number], self._width))
-        ends = self._ends[1]
+        ends = self._ends_of(number)
         return number, ends[part - 1] if part else 0, ends[part]
+
+    def _ends_of(self, line: int) -> list[int]:
+        if self._ends[0] != line:
+            self._ends = (line, chop_ends(self._lines[line], self._width))
+        return self._ends[1]
 
     def said(self, row: int) -> tuple[str, str]:
         """The text of a row behind its gutter, and what stands before it when rows are copied."""

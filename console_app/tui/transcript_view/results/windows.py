@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from functools import cached_property
-from typing import cast
+from itertools import accumulate
+from typing import cast, overload
 
 from rich.style import Style
 
@@ -14,8 +14,9 @@ from console_app.tui.transcript_view.code import CodeLines
 from console_app.tui.transcript_view.markdown_stream import Frame, MarkdownStream
 from console_app.tui.transcript_view.results.diff import NUMBER, DiffReader, diff_row
 from console_app.tui.transcript_view.results.json_tree import JsonTree, shown_text, tree_rows
-from console_app.tui.transcript_view.results.window import RowWindow, shown_lines
-from console_app.tui.widgets.lines import Piece, Row, chop, clean
+from console_app.tui.transcript_view.results.window import MOST_KEPT, RowWindow, ShownLines, shown_lines
+from console_app.tui.transcript_view.text_page import TextPage
+from console_app.tui.widgets.lines import Piece, Row, chop, chop_ends, slice_pieces
 from console_app.tui.widgets.palette import Palette
 
 INDENT = 2
@@ -23,6 +24,7 @@ TERMINAL_TAB = 8
 CODE_TAB = 4
 NUMBERED = 40  # cells from which lines have their numbers
 _NUMBER = 5  # cells of a line's number
+LONG = 8000  # characters of a line beyond which its rows are not all made at once
 _STEP = 500  # lines between two places whose style is kept
 
 
@@ -32,26 +34,92 @@ def indented(rows: list[Row], palette: Palette) -> list[Row]:
     return [Row([lead, *row.pieces], row.joint, INDENT + row.gutter, row.fill) for row in rows]
 
 
-class TextLines:
+class PageLines:
+    """Lines of a page, taken in by the slice."""
+
+    slice = 50_000  # characters: a few milliseconds
+
+    def __init__(self, page: TextPage) -> None:
+        self.count = 0  # lines taken in
+        self._page = page
+        self._at = 0
+
+    def grow(self, limit: int) -> None:
+        """A slice more, up to so many lines."""
+        lines, self._at = self._page.read(self._at, limit - self.count, self.slice)
+        if lines:
+            self._take(lines)
+        self.count += len(lines) or limit  # there are fewer than were counted
+
+    def _take(self, lines: list[str]) -> None:
+        raise NotImplementedError
+
+    def rows(self, width: int, palette: Palette, ink: Style) -> Sequence[Row]:
+        """The rows of it, which stay as they are however it grows; `ink` is what has no colour of its own."""
+        raise NotImplementedError
+
+
+class TextLines(PageLines):
     """Text as a terminal shows it, with the style that each line begins with."""
 
-    def __init__(self, lines: list[str], *, styled: bool) -> None:
+    def __init__(self, page: TextPage, *, styled: bool) -> None:
+        super().__init__(page)
+        self._lines: list[str] = []
+        self._styled = styled
+        self._coloured = False
+        self._shown = ShownLines([])
+
+    def _take(self, lines: list[str]) -> None:
         text = "\n".join(lines)
-        text = text.expandtabs(TERMINAL_TAB) if "\t" in text else text
-        self._lines = text.split("\n") if lines else []
-        self._coloured = styled and "\x1b" in text
-        self._shown = shown_lines(SGR.sub("", text).split("\n") if self._coloured else self._lines, TERMINAL_TAB)
+        if "\t" in text:
+            text = text.expandtabs(TERMINAL_TAB)
+            lines = text.split("\n")
+        self._lines += lines
+        if self._styled and "\x1b" in text:
+            self._coloured = True
+            lines = SGR.sub("", text).split("\n")
+        self._shown.extend(shown_lines(lines, TERMINAL_TAB))
 
     def rows(self, width: int, palette: Palette, ink: Style) -> RowWindow:
-        """The rows of it; `ink` is what has no colour of its own."""
         painters = _Painters(self._lines, palette, ink)
 
-        def rows(number: int) -> list[Row]:
-            line = self._lines[number]
-            plain: list[Piece] = [(clean(line), ink)] if line else []
-            return indented(chop(painters.before(number).line(line) if self._coloured else plain, width), palette)
+        def rows(number: int) -> Sequence[Row]:
+            line = self._shown.lines[number]
+            plain: list[Piece] = [(line, ink)] if line else []
+            pieces = painters.before(number).line(self._lines[number]) if self._coloured else plain
+            return indented(chop(pieces, width), palette) if len(line) < LONG else _LongLine(pieces, width, palette)
 
         return RowWindow(self._shown, width, rows)
+
+
+class _LongLine(Sequence[Row]):
+    """The rows of a line of thousands, each made when it is seen."""
+
+    def __init__(self, pieces: list[Piece], width: int, palette: Palette) -> None:
+        self._pieces, self._palette = pieces, palette
+        self._begins = [0, *accumulate(len(text) for text, _ in pieces)]
+        self._ends = [0, *chop_ends("".join(text for text, _ in pieces), width)]
+        self._made: dict[int, Row] = {}
+
+    def __len__(self) -> int:
+        return len(self._ends) - 1
+
+    @overload
+    def __getitem__(self, index: int) -> Row: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Row]: ...
+    def __getitem__(self, index: int | slice) -> Row | list[Row]:
+        if isinstance(index, slice):
+            return [self[at] for at in range(*index.indices(len(self)))]
+        if index not in self._made:
+            if len(self._made) >= MOST_KEPT:
+                self._made.clear()
+            start, end = self._ends[index], self._ends[index + 1]
+            first, past = bisect_right(self._begins, start) - 1, bisect_left(self._begins, end)
+            shift = self._begins[first]
+            pieces = slice_pieces(self._pieces[first:past], start - shift, end - shift)
+            self._made[index] = indented([Row(pieces, "" if index else "\n")], self._palette)[0]
+        return self._made[index]
 
 
 class _Painters:
@@ -73,15 +141,22 @@ class _Painters:
         return self._painters[place].behind("\n".join(self._lines[place:number]))
 
 
-class DiffLines:
+class DiffLines(PageLines):
     """A diff with the numbers of its lines."""
 
-    def __init__(self, lines: list[str]) -> None:
-        self._lines = lines
-        self._shown = shown_lines(lines, CODE_TAB)
+    def __init__(self, page: TextPage) -> None:
+        super().__init__(page)
+        self._lines: list[str] = []
+        self._marks: list[tuple[str, int]] = []
+        self._reader = DiffReader()
+        self._shown = ShownLines([])
 
-    def rows(self, width: int, palette: Palette, _: Style) -> RowWindow:
-        """The rows of it."""
+    def _take(self, lines: list[str]) -> None:
+        self._lines += lines
+        self._marks += map(self._reader.read, lines)
+        self._shown.extend(shown_lines(lines, CODE_TAB))
+
+    def rows(self, width: int, palette: Palette, ink: Style) -> RowWindow:
         room = width - NUMBER - 1 if width >= NUMBERED else width
 
         def rows(number: int) -> list[Row]:
@@ -89,22 +164,21 @@ class DiffLines:
 
         return RowWindow(self._shown, max(room, 1), rows)
 
-    @cached_property
-    def _marks(self) -> list[tuple[str, int]]:
-        reader = DiffReader()
-        return [reader.read(line) for line in self._lines]
 
-
-class SourceLines:
+class SourceLines(PageLines):
     """Source in its colours, its lines numbered from `first` on; 0: without numbers."""
 
-    def __init__(self, language: str, lines: list[str], first: int) -> None:
+    def __init__(self, page: TextPage, language: str, first: int) -> None:
+        super().__init__(page)
         self._first = first
-        self._code = CodeLines(language, lines)
-        self._shown = shown_lines(lines, CODE_TAB)
+        self._code = CodeLines(language)
+        self._shown = ShownLines([])
 
-    def rows(self, width: int, palette: Palette, _: Style) -> RowWindow:
-        """The rows of it; the numbers are not copied."""
+    def _take(self, lines: list[str]) -> None:
+        self._code.extend(lines)
+        self._shown.extend(shown_lines(lines, CODE_TAB))
+
+    def rows(self, width: int, palette: Palette, ink: Style) -> RowWindow:
         lead = _NUMBER + 1 if self._first and width >= NUMBERED else 0
         room = max(width - lead, 1)
 
@@ -118,21 +192,23 @@ class SourceLines:
         return RowWindow(self._shown, room, rows)
 
 
-class MarkdownLines:
+class MarkdownLines(PageLines):
     """Markdown, laid out whole, and what is read on it alone."""
 
-    def __init__(self) -> None:
+    slice = 1500
+
+    def __init__(self, page: TextPage) -> None:
+        super().__init__(page)
         self._stream = MarkdownStream()
-        self._taken = 0
+        self._look: tuple[int, Palette, Style] | None = None  # as last seen
 
-    def grown(self, lines: list[str]) -> MarkdownLines:
-        """The same with more lines: all are given again."""
-        self._stream.append("".join(f"{line}\n" for line in lines[self._taken :]))
-        self._taken = len(lines)
-        return self
+    def _take(self, lines: list[str]) -> None:
+        self._stream.append("".join(f"{line}\n" for line in lines))
+        if self._look is not None:
+            self.rows(*self._look)
 
-    def rows(self, width: int, palette: Palette, _: Style) -> list[Row]:
-        """The rows of it."""
+    def rows(self, width: int, palette: Palette, ink: Style) -> list[Row]:
+        self._look = (width, palette, ink)
 
         def in_place(row: Row) -> Row:
             return indented([row], palette)[0]
@@ -145,10 +221,17 @@ class MarkdownLines:
 class TreeLines:
     """The first lines of a tree."""
 
-    def __init__(self, tree: JsonTree, limit: int) -> None:
+    def __init__(self, tree: JsonTree) -> None:
+        self.count = 0
         self._tree = tree
-        self._lines = tree.lines[:limit]
-        self._shown = shown_lines([shown_text(line) for line in self._lines], CODE_TAB)
+        self._lines = tree.lines
+        self._shown = ShownLines([])
+
+    def grow(self, limit: int) -> None:
+        """Up to so many lines: a tree has no more than can be laid out at once."""
+        lines = [shown_text(line) for line in self._lines[self.count : limit]]
+        self._shown.extend(shown_lines(lines, CODE_TAB))
+        self.count += len(lines)
 
     def rows(self, width: int, palette: Palette, _: Style) -> RowWindow:
         """The rows of it."""

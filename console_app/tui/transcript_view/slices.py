@@ -1,0 +1,84 @@
+"""Work that takes longer than a key may wait, done in slices of a few milliseconds while the widget goes on."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from typing import Protocol
+
+from textual.widget import Widget
+
+SLICE = 0.006  # seconds of work between two looks at what else there is to do
+REST = 0.003  # seconds behind each, in which a key goes all its way
+log = logging.getLogger(__name__)
+
+
+class Sliced(Protocol):
+    """Something with work left."""
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether some is left."""
+        ...
+
+    def lay_out(self) -> None:
+        """Does a little of it."""
+        ...
+
+
+class Slices:
+    """What one widget has to do so."""
+
+    def __init__(self, widget: Widget, done: Callable[[Sliced], None]) -> None:
+        """`done` is called behind each slice."""
+        self._widget = widget
+        self._done = done
+        self._waiting: dict[Sliced, None] = {}
+        self._running = False
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether anything is left."""
+        return bool(self._waiting)
+
+    def add(self, work: Sliced) -> None:
+        """Work with something left."""
+        self._waiting[work] = None
+        if not self._running:
+            self._running = True
+            self._widget.run_worker(self._run, group="slices")
+
+    async def finish(self, work: Sliced) -> None:
+        """Returns when nothing is left of some work, whatever else there is to do."""
+        while self._done_some(work, SLICE):  # noqa: ASYNC110 (it works, it does not wait)
+            await asyncio.sleep(REST)
+
+    def finish_all(self) -> None:
+        """At once: where no key is waited for."""
+        for work in [*self._waiting]:
+            self._done_some(work, float("inf"))
+
+    async def _run(self) -> None:
+        try:
+            while self._waiting:
+                self._done_some(next(iter(self._waiting)), SLICE)
+                await asyncio.sleep(REST)
+        finally:
+            self._running = False
+
+    def _done_some(self, work: Sliced, seconds: float) -> bool:
+        """Does some of the work; whether some is left that can be done."""
+        end = time.monotonic() + seconds
+        try:
+            while work.unfinished and time.monotonic() < end:
+                work.lay_out()
+            left = work.unfinished
+        except Exception:
+            log.exception("the console went on after an internal error: a part was not laid out")
+            left = False
+        if not left:
+            self._waiting.pop(work, None)
+        self._done(work)
+        return left
