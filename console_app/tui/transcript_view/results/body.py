@@ -19,10 +19,12 @@ from console_app.tui.transcript_view.results.windows import (
     SourceLines,
     TextLines,
     TreeLines,
+    indented,
 )
 from console_app.tui.transcript_view.text_page import FIRST_PAGE, LONGEST_LINE, TextPage
 from console_app.tui.transcript_view.wording import plural, size
-from console_app.tui.widgets.lines import Row
+from console_app.tui.widgets.joined import Joined
+from console_app.tui.widgets.lines import Row, clean, wrap
 from console_app.tui.widgets.palette import Palette
 
 ResultLines = TextLines | DiffLines | SourceLines | MarkdownLines | TreeLines | TableLines
@@ -131,7 +133,10 @@ class ResultBody:
     def _laid_out(self, width: int, palette: Palette, ink: Style) -> Sequence[Row]:
         if self._read is None or self._read[0] != self.version:
             self._read = (self.version, self._lines())
-        return self._read[1].rows(width, palette, ink)
+        rows = self._read[1].rows(width, palette, ink)
+        if not self.found.note or self.left:
+            return rows
+        return Joined([rows, indented(wrap([(clean(self.found.note), palette.muted)], width), palette)])
 
     def _lines(self) -> ResultLines:
         found = self.found
