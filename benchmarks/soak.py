@@ -138,8 +138,7 @@ async def soak(turns: int, folder: Path, *, every: int, new_after: int, trace: b
         screen: Any = app.screen_stack[0]
         for turn in range(1, turns + 1):
             screen.prompt_area.send("Do three things.")
-            while screen.conversation.busy:  # noqa: ASYNC110 - the console has no event for this, and needs none
-                await asyncio.sleep(0)
+            await screen.conversation.ended()
             if turn % 10 == 0:
                 await pilot.pause()
             if turn % new_after == 0:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -152,26 +153,40 @@ def _blocks(size: int, count: int = 1) -> list[Chunk]:
     return [ReasoningFinished(Reasoning(provider="x", data={"block": {"data": ["y" * size]}}))] * count
 
 
+SAID = "its text and reasoning are more than 8 MB"
+KEPT = "what it wants back is more than 16 MB"
+Flood = Callable[[], list[Chunk]]  # made when it is asked for: together they are half a gigabyte
+
+
 @pytest.mark.parametrize(
     ("flood", "why"),
     [
-        ([TextChunk("y" * 60 * 2**20)], "its text and reasoning are more than 8 MB"),
-        ([TextChunk("y" * 2**20)] * 60, "its text and reasoning are more than 8 MB"),
-        ([ReasoningChunk("y" * 60 * 2**20)], "its text and reasoning are more than 8 MB"),
-        ([ReasoningChunk("y" * 2**20), TextChunk("y" * 2**20)] * 30, "its text and reasoning are more than 8 MB"),
-        (_blocks(60 * 2**20), "what it wants back is more than 16 MB"),
-        (_blocks(2**20, 60), "what it wants back is more than 16 MB"),
-        ([ReasoningSoFar(Reasoning(provider="x", text="y" * 60 * 2**20))], "what it wants back is more than 16 MB"),
-        ([ProviderData({"y" * 60 * 2**20: 1})], "what it wants back is more than 16 MB"),
-        ([ProviderData({"a": 1}, 0), ProviderData({"a": [1] * 17 * 2**20}, 0)], "what it wants back is more than 16"),
+        (lambda: [TextChunk("y" * 60 * 2**20)], SAID),
+        (lambda: [TextChunk("y" * 2**20)] * 60, SAID),
+        (lambda: [ReasoningChunk("y" * 60 * 2**20)], SAID),
+        (
+            lambda: [ReasoningChunk("y" * 2**20), TextChunk("y" * 2**20)] * 30,
+            SAID,
+        ),
+        (lambda: _blocks(60 * 2**20), KEPT),
+        (lambda: _blocks(2**20, 60), KEPT),
+        (
+            lambda: [ReasoningSoFar(Reasoning(provider="x", text="y" * 60 * 2**20))],
+            KEPT,
+        ),
+        (lambda: [ProviderData({"y" * 60 * 2**20: 1})], KEPT),
+        (
+            lambda: [ProviderData({"a": 1}, 0), ProviderData({"a": [1] * 17 * 2**20}, 0)],
+            "what it wants back is more than 16",
+        ),
     ],
     ids=["text", "texts", "thought", "both", "block", "blocks", "so far", "data", "numbers of a call"],
 )
-def test_what_an_answer_says_and_wants_back_is_bounded_however_it_comes(flood: list[Chunk], why: str) -> None:
+def test_what_an_answer_says_and_wants_back_is_bounded_however_it_comes(flood: Flood, why: str) -> None:
     async def scene() -> None:
         read: list[str] = []
         late: list[Line] = [lambda: read.append("late"), TextChunk("late")]
-        engine = engine_of(Model([TextChunk("first"), *call(0, {"n": "first"}), *flood, *late, FinishChunk("stop")]))
+        engine = engine_of(Model([TextChunk("first"), *call(0, {"n": "first"}), *flood(), *late, FinishChunk("stop")]))
         events = await play(engine)
         assert read == []
         assert why in only(events, ev.Notice)[0].text

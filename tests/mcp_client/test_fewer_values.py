@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -56,18 +57,19 @@ def test_what_is_left_is_whole_json_that_begins_as_it_did(result: dict[str, Any]
 
 
 @pytest.mark.parametrize(
-    "result",
+    "make",
     [
-        {"content": [{"type": "text", "text": "a"}] * 300_000},
-        {"content": [{"type": "text", "text": "a", "_meta": {"x": [1] * 300_000}}]},
-        {"content": [], "structuredContent": {"rows": [{"a": 1}] * 300_000}},
-        {"content": [], "structuredContent": {str(number): number for number in range(300_000)}},
-        {str(number): [number] for number in range(300_000)},
-        {str(number): {"a": [1] * 50_000} for number in range(10)},
+        lambda: {"content": [{"type": "text", "text": "a"}] * 300_000},
+        lambda: {"content": [{"type": "text", "text": "a", "_meta": {"x": [1] * 300_000}}]},
+        lambda: {"content": [], "structuredContent": {"rows": [{"a": 1}] * 300_000}},
+        lambda: {"content": [], "structuredContent": {str(number): number for number in range(300_000)}},
+        lambda: {str(number): [number] for number in range(300_000)},
+        lambda: {str(number): {"a": [1] * 50_000} for number in range(10)},
     ],
     ids=["blocks", "within a block", "rows", "names", "names of the result", "many lists"],
 )
-def test_a_message_of_too_many_values_is_read_to_a_number_of_them(result: dict[str, Any]) -> None:
+def test_a_message_of_too_many_values_is_read_to_a_number_of_them(make: Callable[[], dict[str, Any]]) -> None:
+    result = make()
     cut = fewer(message(result | {"isError": True}))
     read = json.loads(cut)
     assert values(read) <= 3 * MOST_VALUES

@@ -6,26 +6,22 @@ from pathlib import Path
 
 from benchmarks.soak import growth, soak
 
+COUNTED = ("tasks", "descriptors", "threads", "widgets")
+FEW = 0.2
+"""Of them a turn, which is none: at a look a timer may be about to end, or a file be open."""
+
 
 async def test_turns_leave_no_task_descriptor_thread_or_widget_behind(tmp_path: Path) -> None:
     looks = await soak(60, tmp_path, every=15, new_after=15, trace=False)
     grown = growth(looks, 30)
-    assert {name: grown[name] for name in ("tasks", "descriptors", "threads", "widgets", "blocks")} == {
-        "tasks": 0,
-        "descriptors": 0,
-        "threads": 0,
-        "widgets": 0,
-        "blocks": 0,
-    }
+    assert max(grown[name] for name in (*COUNTED, "blocks")) < FEW, grown
     assert grown["objects"] < 40  # a turn makes about a thousand
 
 
 async def test_an_endless_conversation_keeps_what_was_said_and_little_beside_it(tmp_path: Path) -> None:
     looks = await soak(200, tmp_path, every=50, new_after=1000, trace=False)
     grown = growth(looks, 100)
-    assert {name: grown[name] for name in ("tasks", "descriptors", "threads", "widgets")} == dict.fromkeys(
-        ("tasks", "descriptors", "threads", "widgets"), 0
-    )
+    assert max(grown[name] for name in COUNTED) < FEW, grown
     assert grown["blocks"] == 8
     # Some 200 to 320, by how full the bounded store of painted lines is at the two looks; were all
     # lines kept painted, 900.

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from os.path import commonprefix
 
 from rich.cells import cell_len
@@ -15,6 +16,7 @@ from rich.style import Style
 
 from console_app.domain.call_spans import Phase, Span, figures, spans_of, step_figures, steps_with_calls
 from console_app.domain.safe_text import one_line
+from console_app.domain.tools import CallState
 from console_app.domain.transcript_parts import CallView, StepView, TurnView
 from console_app.tui.timeline.axis import Window, ticks
 from console_app.tui.transcript_view.call_group import brief_of, telling
@@ -73,22 +75,32 @@ class ChartColumns:
     def for_width(cls, width: int, labels: Labels) -> ChartColumns:
         """As wide a label as the calls need, a third of the line at most; the bar gets what is left."""
         time = TIME_CELLS if width >= 50 else 7
-        longest = max((cell_len(labels.of(call)) for call in labels.calls), default=10)
-        label = max(min(longest + 2, width // 3, 44), 8)
+        label = max(min(labels.longest + 2, width // 3, 44), 8)
         return cls(label, max(width - label - time - 4, 4), time)
 
 
 class Labels:
     """What the calls of a chart are called, so that they are told apart: what is common to all of them comes last, or
-    not at all."""
+    not at all. They hold for as long as `hold_for`: every line of every frame asks for them."""
 
     def __init__(self, rows: Sequence[Row]) -> None:
-        self.calls = [row.call for row in rows if isinstance(row, CallRow)]
+        self.calls = _calls(rows)
+        self._of: dict[str, str] = {}  # by call
+        self._said = [_said(call) for call in self.calls]
         self._telling = telling(self.calls)
         tools = {(call.server, call.tool) for call in self.calls}
         self._shared = Counter(tool for _, tool in tools)  # names that tools of several servers have
         self._fitted: tuple[int, dict[str, str]] = (0, {})  # cells, and the labels cut to these by call
         self._one_tool = len(self.calls) > 1 and len({call.name for call in self.calls}) == 1
+
+    def hold_for(self, rows: Sequence[Row]) -> bool:
+        """Whether the calls of the rows are still these, with the same arguments."""
+        return [_said(call) for call in _calls(rows)] == self._said
+
+    @cached_property
+    def longest(self) -> int:
+        """Cells of the longest."""
+        return max((cell_len(self.of(call)) for call in self.calls), default=10)
 
     def within(self, call: CallView, room: int) -> str:
         """The same in at most `room` cells. Labels that would be cut to the same begin where they come to differ."""
@@ -101,6 +113,11 @@ class Labels:
 
     def of(self, call: CallView) -> str:
         """Tool and arguments in brief, safe and in one line."""
+        if call.id not in self._of:
+            self._of[call.id] = self._make(call)
+        return self._of[call.id]
+
+    def _make(self, call: CallView) -> str:
         name = one_line(call.tool if call.server else call.name, 40)
         brief = brief_of(call, 40, self._telling.get(call.name, ()))
         if self._one_tool and brief:
@@ -114,6 +131,16 @@ class Labels:
         arguments = call.arguments or {}
         names = dict.fromkeys((*self._telling.get(call.name, ()), *arguments))
         return one_line(" ".join(f"{name}={arguments[name]}" for name in names if name in arguments), LONG)
+
+
+def _calls(rows: Sequence[Row]) -> list[CallView]:
+    return [row.call for row in rows if isinstance(row, CallRow)]
+
+
+def _said(call: CallView) -> tuple[object, ...]:
+    """What the label of a call is made of."""
+    coming = 0 if call.arguments is not None else len(call.arguments_text)
+    return call.id, call.tool, call.arguments, coming, call.state is CallState.FINISHED
 
 
 def _told_apart(labels: Mapping[str, tuple[str, str]], room: int) -> dict[str, str]:

@@ -73,7 +73,9 @@ class TimelineChart(RowList):
         if len(rows) != len(self.rows) or self.cursor < 0:
             self.rows = rows
             self.set_count(len(rows))
-        self.rows, self.labels = rows, Labels(rows)
+        self.rows = rows
+        if not self.labels.hold_for(rows):
+            self.labels = Labels(rows)
         self.refresh()
 
     @property

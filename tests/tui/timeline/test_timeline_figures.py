@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -13,7 +16,7 @@ from console_app.domain import events as ev
 from console_app.domain.call_spans import figures, reach, spans_of
 from console_app.tui.timeline import export
 from console_app.tui.timeline.axis import Window, ticks
-from console_app.tui.timeline.chart import CallRow, Labels, bar_cells, rows_of
+from console_app.tui.timeline.chart import CallRow, ChartColumns, Labels, bar_cells, rows_of
 from tests.tui.timeline.turns import START, Told, weather
 
 
@@ -147,6 +150,44 @@ def test_what_tells_calls_apart_comes_before_what_is_common() -> None:
     labels = Labels(rows_of(told.transcript.turns[0]))
     assert labels.of(labels.calls[-1]) == "fail message=boom"
     assert labels.of(labels.calls[0]).startswith("long_task task=task 0")
+
+
+def test_labels_hold_until_a_call_comes_or_says_more() -> None:
+    told = Told()
+    told.begin(0, "Go")
+    call = told.call("demo.do", {"x": 1}, 1, 1)
+    rows = rows_of(told.transcript.turns[0])
+    labels = Labels(rows)
+    told.run(call, 1, 2)
+    assert labels.hold_for(rows_of(told.transcript.turns[0])) is False  # an ended call's arguments are final
+    labels = Labels(rows)
+    assert labels.hold_for(rows_of(told.transcript.turns[0]))
+    told.call("demo.do", {"x": 2}, 2, 2)
+    assert not labels.hold_for(rows_of(told.transcript.turns[0]))
+
+
+def test_a_line_costs_the_same_however_many_calls_there_are() -> None:
+    def work(calls: int) -> int:
+        told = Told()
+        told.begin(0, "Go")
+        for number in range(calls):
+            told.run(told.call("demo.do", {"x": f"{number:04}"}, 1, 1), 1, 2)
+        labels, counted = Labels(rows_of(told.transcript.turns[0])), 0
+        first = labels.within(labels.calls[0], ChartColumns.for_width(80, labels).label)
+
+        def count(_frame: FrameType, event: str, _argument: Any) -> None:
+            nonlocal counted
+            counted += event in ("call", "c_call")
+
+        sys.setprofile(count)
+        try:
+            again = labels.within(labels.calls[0], ChartColumns.for_width(80, labels).label)
+        finally:
+            sys.setprofile(None)
+        assert again == first
+        return counted
+
+    assert work(400) <= work(40)
 
 
 def test_waiting_for_a_person_is_neither_elapsed_nor_total() -> None:
