@@ -28,7 +28,5 @@ from tests.tui.transcript_view.test_blocks import a_call
     ],
 )
 def test_a_call_that_ended_is_said_without_what_is_for_the_model(result: ToolResult, logged: int, said: str) -> None:
-    call = a_call(
-        CallState.FINISHED, outcome=result.outcome, content=result.content, error=result.error, logged=logged
-    )
+    call = a_call(CallState.FINISHED, outcome=result.outcome, content=result.content, error=result.error, logged=logged)
     assert came_of(call) == said

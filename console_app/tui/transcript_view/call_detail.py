@@ -183,10 +183,10 @@ class CallDetail:
         return [body.tree for body in self._shown if body.tree is not None]
 
     def unfold_match(self, *, missing: bool, far: bool) -> bool:
-        """Shows more of the result and of what stands beside it: all nodes of trees where matches are missing, else what
+        """Shows more of the result and of what stands beside it: all of its trees where matches are missing, else what
         is far down; False where that shows nothing else."""
-        return (missing and any([body.unfold_all() for body in self._shown])) or (
-            far and any([body.show_far() for body in self._shown])
+        return (missing and sum(body.unfold_all() for body in self._shown) > 0) or (
+            far and sum(body.show_far() for body in self._shown) > 0
         )
 
     @property
