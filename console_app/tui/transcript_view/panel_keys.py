@@ -14,8 +14,8 @@ KEYS: list[BindingType] = [
     Binding("n", "screen.find_step(1)", "next match", id="find.next"),
     Binding("N", "screen.find_step(-1)", "previous match", id="find.previous"),
     Binding("m", "result('more')", "more", id="panel.more"),
-    Binding("v", "result('raw')", "raw", tooltip="a result as it came, or as what it is", id="panel.raw"),
-    Binding("v", "result('rendered')", "rendered", tooltip="a result as it came, or as what it is", id="panel.raw"),
+    Binding("v", "result('raw')", "raw", tooltip="a result as it came", id="panel.raw"),
+    Binding("v", "result('rendered')", "rendered", tooltip="a result as what it is", id="panel.raw"),
     Binding("c", "copy", "copy", id="panel.copy"),
     Binding(
         "C", "screen.copy_part", "copy part", tooltip="copy a part: code, a table, arguments", id="panel.copy_part"
