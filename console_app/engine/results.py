@@ -22,12 +22,14 @@ INTERRUPTED = "Interrupted before completion."
 SINGLE = "not executed: one tool a message"
 NO_OUTPUT = "(the tool returned no output)"
 
+SHARED = "Ran once, for all equal calls of this answer. Its result:"
 _REMARKS = (  # how each remark of `with_remarks` begins
     "This call ran without arguments that the tool doesn't have: ",
     "The user edited the arguments before this call ran. It ran with: ",
     "The user approved this call and said: ",
     "The user ran this call again: ",
     "The user was asked whether this call runs again, and it did not. What came of it before:",
+    SHARED,
 )
 
 MOST_STRUCTURED = 256 * 1024  # characters of JSON; more is only in the text
@@ -156,8 +158,7 @@ def answered_before() -> ToolResult:
 
 def shared(result: ToolResult) -> ToolResult:
     """The result of a call that its answer asked for more than once: for all but the one that ran."""
-    note = "Ran once, for all equal calls of this answer. Its result:"
-    return result.model_copy(update={"content": f"{note}\n\n{result.content}", "artifacts": ()})
+    return result.model_copy(update={"content": f"{SHARED}\n\n{result.content}", "artifacts": ()})
 
 
 def unreadable(problem: str, raw: str) -> ToolResult:

@@ -26,7 +26,7 @@ from console_app.headless.output import OutputStreams
 from console_app.line_console.approvals import LineApprovals
 from console_app.line_console.call_numbers import CallNumbers
 from console_app.line_console.custom_commands import LineCustomCommands
-from console_app.line_console.dialogue import Dialogue
+from console_app.line_console.dialogue import LEAVE, Dialogue
 from console_app.line_console.line_command import LineCommand
 from console_app.line_console.line_ui import LineUi
 from console_app.line_console.narrator import Narrator
@@ -182,6 +182,8 @@ class LineConsole:
             self.dialogue.say("That was typed before the question, and is not its answer.")
             if not self.ui.give_back(line):
                 self.dialogue.say(f"Not sent: {line}")
+        elif line.strip() == LEAVE:
+            self.dialogue.say("There is nothing to leave. Nothing was sent.")
         elif asked is None:
             self.send(line)
         elif (command := {**self.custom.by_name, **self.commands}.get(asked[0])) is None:

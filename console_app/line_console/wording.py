@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from console_app.conversation.shown_results import facts_of, shown_text
-from console_app.domain.amounts import measured, size
+from console_app.domain.amounts import measured, plural, size
 from console_app.domain.safe_text import one_line, visible
 from console_app.domain.tools import Artifact, CallState, Outcome
 from console_app.domain.transcript_parts import CallView, TurnView
@@ -55,7 +55,11 @@ def came_of(call: CallView) -> str:
     if call.duration_ms:
         parts.append(f"after {measured(call.duration_ms / 1000)}")
     text = uncoloured(shown_text(call))
-    text = text if call.outcome is Outcome.SUCCEEDED else call.error or text
+    if call.outcome in (Outcome.CANCELLED, Outcome.DENIED):  # what else there is, the model is told
+        sent = f"It had sent {plural(call.logged, 'line')}." if call.logged else ""
+        text = call.error or sent
+    elif call.outcome is not Outcome.SUCCEEDED:
+        text = "" if call.error == parts[0] else call.error or text
     line = " ".join(parts) + (f": {one_line(text, BRIEF)}" if text else "")
     if (more := text.strip().count("\n")) > 0:
         line += f" ({more + 1} lines)"

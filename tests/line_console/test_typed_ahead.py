@@ -120,3 +120,16 @@ async def test_a_command_behind_the_word_that_a_turn_is_done_finds_it_so(tmp_pat
             shown.type("/undo")
             await shown.see("The last turn is undone", times=number)
     assert "is running" not in shown.text
+
+
+async def test_a_full_stop_where_nothing_is_asked_is_no_prompt(tmp_path: Path) -> None:
+    """Typed once more than needed, it was sent to the model."""
+    model = WrittenModel()
+    async with opened(tmp_path, model) as shown:
+        shown.type("/policy", ".")
+        await shown.see("Type a number")
+        shown.type(".", ".")
+        await shown.see("There is nothing to leave. Nothing was sent.")
+        shown.type("/status")
+        await shown.see("Nothing runs")
+    assert model.requests == []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -296,3 +296,23 @@ def test_a_word_that_begins_with_a_key_for_rows_decides_nothing() -> None:
         one.wait(0.2)
     one.wait(1)
     assert one.decided == []
+
+
+def test_two_digits_typed_in_a_row_are_the_number_of_one_panel() -> None:
+    person = Person()
+    person.show([replace(case(f"call {n}"), number=n) for n in range(1, 41)])
+
+    def go(digit: int) -> int:
+        assert person.selection.go_to_number(digit)
+        assert person.selection.current is not None
+        return person.selection.current.number
+
+    assert [go(2), go(7)] == [2, 27]
+    person.wait(2)
+    assert go(3) == 3
+    person.wait(2)
+    assert go(7) == 7
+    assert go(5) == 5, "there is no call 75"
+    person.wait(2)
+    assert not person.selection.go_to_number(0)
+    assert [go(1), go(0)] == [1, 10]

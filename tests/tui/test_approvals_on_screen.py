@@ -247,7 +247,7 @@ async def test_a_megabyte_of_arguments_scrolls(tmp_path: Path) -> None:
 
 
 async def test_arguments_that_rows_say_whole_are_not_said_to_scroll(tmp_path: Path) -> None:
-    three = [("files_write", f'{{"path": "{name}.md", "content": "{name}"}}') for name in "abc"]
+    three = [("files_write", f'{{"path": "{name}.md", "words": "{name}"}}') for name in "abc"]
     async with waiting(tmp_path, *three) as (pilot, board):
         view = board.query_one(ArgumentsView)
         await until(pilot, lambda: view.has_class("-in-row"), "rows that say all")

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from console_app.domain.approvals import ApprovalMode
 from console_app.domain.safe_text import is_safe
 from console_app.engine.approval_gate import ApprovalGate
-from console_app.tui.approvals.file_change import change_of
+from console_app.tui.approvals.file_change import NEW, change_of
 from tests.tui.parts import Tools, WrittenModel, app, calls, chat, decide, echo, see, seen, until
 
 TEXT = "".join(f"line {n}\n" for n in range(1, 41))
@@ -68,10 +68,8 @@ def test_changes_far_apart_are_parts_of_their_own(folder: Path) -> None:
     [
         ("append_file", {"path": "a.txt", "content": "more"}),
         ("read_file", {"path": "a.txt", "content": "x"}),
-        ("write_file", {"path": "new.txt", "content": "x"}),
         ("write_file", {"path": "pipe", "content": "x"}),
         ("write_file", {"path": ".", "content": "x"}),
-        ("write_file", {"path": "binary", "content": "x"}),
         ("write_file", {"path": "a\0b", "content": "x"}),
         ("edit", {"path": "a.txt", "edits": [{"oldText": "line 3", "newText": "", "hidden": 1}]}),
         ("edit", {"path": 3, "old_text": "a", "new_text": "b"}),
@@ -81,14 +79,52 @@ def test_what_is_no_plain_change_to_a_text_is_shown_as_arguments(
     folder: Path, tool: str, arguments: dict[str, Any]
 ) -> None:
     os.mkfifo(folder / "pipe")
-    (folder / "binary").write_bytes(b"\xff\xfe\x00")
     assert change_of(tool, arguments, folder) is None
 
 
 def test_a_text_that_is_not_in_the_file_is_said(folder: Path) -> None:
     change = change_of("edit", {"path": "a.txt", "old_text": "nowhere", "new_text": ""}, folder)
     assert change is not None
-    assert change.missing
+    assert change.warning == "the text to replace is not in the file as it is now"
+
+
+def test_a_file_that_is_not_there_yet_is_all_new(folder: Path) -> None:
+    new = [(" ", "", NEW), ("+", "1", "x"), ("+", "2", "y")]
+    assert shown(folder, "write_file", path="sub/new.txt", content="x\ny\n") == new
+    assert shown(folder, "write_file", path="new.txt", content="x\ny") == new
+    assert shown(folder, "write_file", path="new.txt", content="") == new[:1]
+    change = change_of("edit", {"path": "new.txt", "old_text": "a", "new_text": "b"}, folder)
+    assert change is not None
+    assert change.warning == "there is no such file here to edit"
+
+
+@pytest.mark.parametrize(
+    ("data", "words"), [(b"\xff\xfe\x00", "is no text (3 B)"), (b"x" * 2_500_000, "has 2.5 MB")], ids=["bytes", "large"]
+)
+async def test_a_file_that_is_written_over_and_can_not_be_compared_is_said(
+    folder: Path, data: bytes, words: str
+) -> None:
+    """It looked as one that is not there: nobody saw that something is lost."""
+    (folder / "b").write_bytes(data)
+    write = '{"path": "b", "content": "all of it"}'
+    console = app(
+        folder,
+        WrittenModel(calls(("files_write", write), ("files_write", write))),
+        Tools({("files", "write"): echo}, read_only=False),
+        gate=ApprovalGate(ApprovalMode.ASK),
+    )
+    async with console.run_test(size=(80, 24)) as pilot:
+        await pilot.press("g", "enter")
+        await see(pilot, f"! the file {words}: what it replaces is not shown")
+        assert "all of it" in seen(console).partition("not shown")[2]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root reads any file")
+def test_a_file_that_may_not_be_read_is_said(folder: Path) -> None:
+    (folder / "a.txt").chmod(0)
+    change = change_of("write", {"path": "a.txt", "content": "x"}, folder)
+    assert change is not None
+    assert change.warning.startswith("the file can't be read here")
 
 
 lines = st.lists(st.text(max_size=8), max_size=12)

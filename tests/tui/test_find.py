@@ -11,6 +11,7 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from console_app.domain.ports.toolset import CallReporter, Invocation
+from console_app.domain.tools import ToolResult
 from console_app.tui.main_screen.find_bar import FindBar
 from console_app.tui.transcript_view.call_block import CallBlock
 from console_app.tui.transcript_view.message_blocks import AssistantBlock
@@ -260,6 +261,51 @@ async def test_a_result_is_found_in_as_what_it_is_though_most_matches_are_furthe
         await see(pilot, last)
         panel = next(block for block in chat(pilot.app).view.blocks if isinstance(block, CallBlock))
         assert not panel.detail.raw
+
+
+class Measured(Tools):
+    """Results whose structured content says more than their text."""
+
+    async def call(self, invocation: Invocation, reporter: CallReporter) -> ToolResult:
+        return (await super().call(invocation, reporter)).model_copy(
+            update={"content": "A needle was looked for.", "structured": dict(invocation.arguments)}
+        )
+
+
+PARTS = [{"number": n, "of": {"name": f"part {n} of it"}} for n in range(300)]
+ROWS = [{"number": n, "name": f"part {n} of it", "place": "barn"} for n in range(900)]
+
+
+@pytest.mark.parametrize("structured", [{"parts": PARTS, "all": 300}, {"rows": ROWS}], ids=["tree", "table"])
+async def test_what_stands_in_structured_content_beside_a_text_is_found(tmp_path: Path, structured: Any) -> None:
+    made = WrittenModel(calls(("lab_report", json.dumps(structured))), say("Read."))
+    async with app(tmp_path, made, Measured({("lab", "report"): report})).run_test(size=(80, 24)) as pilot:
+        await talked(pilot, "look")
+        panel = next(block for block in chat(pilot.app).view.blocks if isinstance(block, CallBlock))
+        await pilot.press("ctrl+f")
+        await until(pilot, lambda: pilot.app.focused is chat(pilot.app).query_one(FindBar).query_one(Input))
+        await pilot.press(*"part 25")
+        # Of the arguments only a beginning is shown; what came has 25 and 250 to 259.
+        await see(pilot, "of 12")
+        await pilot.press("up")
+        await see(pilot, "12 of 12")
+        await until(pilot, lambda: marked(pilot) == ["part 25"])
+        await see(pilot, "part 259 of it")
+        assert panel.detail.body.found.text == "A needle was looked for."
+
+
+async def test_a_name_that_a_table_shows_once_is_found_as_often_as_it_came(tmp_path: Path) -> None:
+    made = WrittenModel(calls(("lab_report", json.dumps({"rows": ROWS[:3]}))), say("Read."))
+    async with app(tmp_path, made, Measured({("lab", "report"): report})).run_test(size=(80, 24)) as pilot:
+        await talked(pilot, "look")
+        await pilot.press("ctrl+f")
+        await until(pilot, lambda: pilot.app.focused is chat(pilot.app).query_one(FindBar).query_one(Input))
+        await pilot.press(*"place")
+        await see(pilot, "of 6")
+        for at in (6, 5, 4):
+            await pilot.press("up")
+            await see(pilot, f"{at} of 6")
+            await until(pilot, lambda: marked(pilot) == ["place"])
 
 
 async def test_escape_gives_the_focus_back_to_the_conversation_that_find_was_opened_from(tmp_path: Path) -> None:

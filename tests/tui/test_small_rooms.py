@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -375,3 +376,23 @@ async def test_a_toast_of_any_length_is_whole(tmp_path: Path, columns: int) -> N
             last = f"{'x' * (length - 13)}."
             console.notify(f"Exported to {last}", timeout=3600)
             await see(pilot, last)
+
+
+async def test_the_report_that_is_still_written_has_its_dialog_at_once_and_nothing_over_how_to_leave_it(
+    tmp_path: Path,
+) -> None:
+    looked = asyncio.Event()
+
+    async def diagnose() -> list[str]:
+        await looked.wait()
+        return ["All is well.", *(f"line {n}" for n in range(40))]
+
+    async with app(tmp_path, diagnose=diagnose).run_test(size=(60, 15), notifications=True) as pilot:
+        await pilot.press(*"/doctor", "enter")
+        await see(pilot, "Looking…")
+        assert "esc close" in seen(pilot.app)
+        looked.set()
+        await see(pilot, "All is well.")
+        assert "esc close" in seen(pilot.app)
+        await pilot.press("escape")
+        await until(pilot, lambda: pilot.app.screen is chat(pilot.app))

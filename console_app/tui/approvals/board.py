@@ -211,12 +211,12 @@ class ApprovalBoard(Vertical, can_focus=True):
         if self.selection.move(delta):
             self._changed()
 
-    def action_go(self, number: int) -> None:
+    def action_go(self, digit: int) -> None:
         """To a row by the number of its panel."""
-        if self.selection.go_to_number(number):
+        if self.selection.go_to_number(digit):
             self._changed()
         elif self.selection.stage == "choosing":
-            self.post_message(self.Refused(f"No call {number} waits here."))
+            self.post_message(self.Refused(f"No call {digit} waits here."))
 
     def action_scroll_arguments(self, direction: int) -> None:
         """A page of the arguments."""
@@ -322,12 +322,12 @@ class ApprovalBoard(Vertical, can_focus=True):
         arguments = approval.call.arguments or {}
         line = LINE if selection.stage in ("words", "comment") else 0
         taken = self._paint_keys() + line
-        room = room_of(self.screen.size.height, taken, self.has_focus_within)
+        room = min(room_of(self.screen.size.height, taken, self.has_focus_within), max(self._spare() - 2 - taken, 3))
         many = len(selection.waiting) > 1
         change = self._changes.of(approval.call)
         hidden, words = hidden_characters(arguments), "" if line else selection.comment  # the field has them
         head = header(approval, hidden, sizes, words, many=many)
-        head += [board_lines.NOT_THERE] if change is not None and change.missing else []
+        head += board_lines.warned(change, sizes)
         while line and len(head) > 1 and room - len(head) < 1 + many:
             head.pop(0)  # it is back before anything is decided
         room -= len(head)

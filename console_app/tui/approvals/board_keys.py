@@ -19,6 +19,7 @@ KEYS: list[BindingType] = [
     Binding("j,down,tab", "move(1)", "next", id="board.next", show=False),
     Binding("k,up,shift+tab", "move(-1)", "previous", id="board.previous", show=False),
     *(Binding(str(n), f"go({n})", f"row {n}", id=f"board.row{n}", show=False) for n in range(1, 10)),
+    Binding("0", "go(0)", "row 10: digits in a row make a number", id="board.row0", show=False),
     Binding("pagedown,space", "scroll_arguments(1)", "more of the arguments", id="board.more", show=False),
     Binding("pageup", "scroll_arguments(-1)", "back in the arguments", id="board.back", show=False),
     Binding("escape", "leave", "decide later", id="board.later", show=False),

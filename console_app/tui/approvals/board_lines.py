@@ -9,6 +9,7 @@ from rich.cells import cell_len
 from textual.content import Content
 
 from console_app.domain.safe_text import is_safe, one_line
+from console_app.tui.approvals.file_change import FileChange
 from console_app.tui.approvals.risk import RISK_COLOURS, WORD
 from console_app.tui.approvals.selection import ApprovalSelection, PendingApproval
 from console_app.tui.transcript_view.json_view import brief_arguments
@@ -18,7 +19,6 @@ HINTS = {  # of the field for words
     "words": "Why not? The model reads this.",
     "comment": "A note for the model, allowed or denied",
 }
-NOT_THERE = Content.styled("! the text to replace is not in the file as it is now", "bold $warning")
 MOST_OTHERS = 2  # rules that are for another server
 MOST_LABEL = 40  # cells of `server · tool` in a row
 PLAIN = 40  # characters of a text that a row says whole
@@ -47,6 +47,7 @@ _CHOOSING_LOW = (  # what is left of them where lines are few; F1 names all
     ("Y", "all"),
     ("R", "reads"),
     ("N", "none"),
+    ("j/k", "row"),
     ("esc", "later"),
 )
 _RULE = (("enter", "write the rule and run"), ("j/k", "another rule"), ("esc", "back"))
@@ -153,6 +154,12 @@ def header(
     if comment:
         lines.append(Content.styled("your words: ", "$muted") + Content.styled(one_line(comment, 200), "$accent"))
     return lines
+
+
+def warned(change: FileChange | None, sizes: RowSizes) -> list[Content]:
+    """What is to be known of the file that a call would change, beside the diff or where there is none."""
+    words = change.warning if change is not None else ""
+    return [Content.styled(one_line(f"! {words}", sizes.width), "bold $warning")] if words else []
 
 
 def _risk(approval: PendingApproval, many: bool) -> Content:

@@ -1,7 +1,8 @@
 """What a waiting call would change in a file: a diff against the file as it is now.
 
 Only what is plain from arguments of the usual shapes counts: a whole text for a path, by a tool whose name says that it
-writes, or texts to be replaced by others. For all else, and for a file that isn't there, the arguments are shown.
+writes, or texts to be replaced by others. For all else the arguments are shown; where there is a file that can't be
+compared, with a word that it is there.
 """
 
 from __future__ import annotations
@@ -15,11 +16,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from console_app.domain.amounts import size
 from console_app.domain.transcript_parts import CallView
 from console_app.tui.transcript_view.argument_edits import diff_lines, edits_of
 from console_app.tui.transcript_view.arguments_text import ArgumentLine
 
 LARGEST = 2 * 1024 * 1024  # bytes of a file, and characters of what it becomes, that are compared
+NEW = "(no such file here yet)"
 _PATHS = ("path", "file_path", "filepath", "file", "filename", "file_name")
 _WHOLE = ("content", "contents", "text", "file_text")
 _WRITES = re.compile(r"(?:^|[^a-z])(?:over)?(?:write|create|save|replace)", re.IGNORECASE)
@@ -29,12 +32,16 @@ _ADDS = re.compile(r"append|insert|prepend|patch", re.IGNORECASE)
 @dataclass(frozen=True, slots=True)
 class FileChange:
     """The lines of a diff, each with its number in the column of names; the arguments that the diff shows are `said`.
-    `missing`: a text that is to be replaced is not in the file. `hunks`: at which of the lines each begins."""
+    `hunks`: at which of the lines each begins. `warning`: what the diff can't say, or why there is none."""
 
     lines: tuple[ArgumentLine, ...]
     said: frozenset[str]
     hunks: tuple[int, ...] = ()
-    missing: bool = False
+    warning: str = ""
+
+
+class _NotComparedError(Exception):
+    """There is something of this name, and why it is not compared."""
 
 
 class FileChanges:
@@ -67,17 +74,28 @@ def change_of(tool: str, arguments: Mapping[str, Any], folder: Path) -> FileChan
     edits, said = edits_of(arguments)
     whole = next((one for one in _WHOLE if isinstance(arguments.get(one), str)), None)
     writes = whole is not None and _WRITES.search(tool) is not None and _ADDS.search(tool) is None
-    if (not edits and not writes) or (before := _text(folder / Path(arguments[name]).expanduser())) is None:
+    if not edits and not writes:
+        return None
+    try:
+        before = _text(folder / Path(arguments[name]).expanduser())
+    except _NotComparedError as why:
+        return FileChange((), frozenset(), warning=f"{why}: what it replaces is not shown")
+    except (OSError, ValueError, RuntimeError):
         return None
     if edits:
+        if before is None:
+            return FileChange((), frozenset(), warning="there is no such file here to edit")
         after, missing = _edited(before, edits, every=arguments.get("replace_all") is True)
         if missing:
-            return FileChange((), frozenset(), missing=True)
+            return FileChange((), frozenset(), warning="the text to replace is not in the file as it is now")
     else:
         assert whole is not None
         after, said = str(arguments[whole]), frozenset({whole})
     if len(after) > LARGEST:
         return None
+    if before is None:
+        added = diff_lines([], after.removesuffix("\n").split("\n"))[0] if after else []
+        return FileChange((ArgumentLine(NEW), *added), said, (1,) if added else ())
     lines, hunks = diff_lines(before.split("\n"), after.split("\n"))
     return FileChange(tuple(lines), said, tuple(hunks))
 
@@ -92,13 +110,21 @@ def _edited(text: str, edits: list[tuple[str, str]], *, every: bool) -> tuple[st
 
 
 def _text(path: Path) -> str | None:
-    """The text of a plain file of a size that is read at once; None for anything else."""
+    """The text of a plain file of a size that is read at once; None where there is none of that name. Raises
+    _NotComparedError for a file that is none of that kind, OSError or ValueError for what is no plain file."""
     try:
         if not stat.S_ISREG(path.stat().st_mode):
-            return None
+            raise ValueError("it is no plain file")
         # A pipe that took its place in between must not be waited for.
         with open(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb") as file:
-            data = file.read(LARGEST + 1)
-        return data.decode() if len(data) <= LARGEST else None
-    except (OSError, ValueError):
+            data, whole = file.read(LARGEST + 1), os.fstat(file.fileno()).st_size
+    except FileNotFoundError:
         return None
+    except PermissionError:
+        raise _NotComparedError("the file can't be read here") from None
+    if len(data) > LARGEST:
+        raise _NotComparedError(f"the file has {size(whole)}")
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        raise _NotComparedError(f"the file is no text ({size(whole)})") from None

@@ -19,6 +19,7 @@ from console_app.domain.transcript_parts import CallView
 from console_app.engine.approval_gate import OtherServer
 from console_app.tui.widgets.settled_keys import SettledKeys
 
+BESIDE = 1.0  # seconds in which two digits are one number
 Stage = Literal["choosing", "rule", "words", "comment"]
 
 
@@ -58,6 +59,8 @@ class ApprovalSelection:
         self.rule_choice = 0
         self.comments: dict[str, str] = {}  # your words for the model, by call id; they decide nothing
         self._can_be_seen = can_be_seen
+        self._clock = clock
+        self._digits, self._digit_at = 0, float("-inf")  # the number that was typed last, and when
 
     @property
     def current(self) -> PendingApproval | None:
@@ -100,10 +103,16 @@ class ApprovalSelection:
         self.keys.moved()
         return True
 
-    def go_to_number(self, number: int) -> bool:
-        """Selects the row of the panel of that number."""
-        found = (index for index, one in enumerate(self.waiting) if one.number == number)
-        return self.go(next(found, -1))
+    def go_to_number(self, digit: int) -> bool:
+        """Selects the row of the panel of that number; right behind another digit, of the number that both make."""
+        now = self._clock()
+        before = self._digits if now - self._digit_at < BESIDE else 0
+        self._digit_at = now
+        for number in dict.fromkeys((before * 10 + digit, digit)):
+            self._digits = number
+            if self.go(next((index for index, one in enumerate(self.waiting) if one.number == number), -1)):
+                return True
+        return False
 
     def move(self, delta: int) -> bool:
         """To the next or previous row, round the ends; or among the rules that could be written."""

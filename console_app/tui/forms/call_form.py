@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, cast
 
-from textual import on
+from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
@@ -105,11 +105,26 @@ class CallForm(Dialog[Filled | None]):
             return None
         return cast("dict[str, Any]", value)
 
+    def _fit(self) -> None:
+        """A tool without arguments has no fields that need room."""
+        self.set_class(isinstance(self._widget, ObjectWidget) and not self._form.fields, "-bare")
+
+    def on_mount(self) -> None:
+        """As high as what there is to fill in."""
+        self._fit()
+
+    def on_key(self, event: events.Key) -> None:
+        """Where there is no field to be in, Enter runs it too."""
+        if event.key == "enter" and self.has_class("-bare"):
+            event.stop()
+            self.action_run()
+
     async def _put(self, widget: FieldWidget) -> None:
         place = self.query_one(VerticalScroll)
         await place.remove_children()
         self._widget = widget
         await place.mount(widget)
+        self._fit()
         widget.focus_control()
 
     # -- keys

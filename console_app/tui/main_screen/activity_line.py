@@ -23,7 +23,10 @@ class ActivityLine(Widget):
     begins or ends. It takes a line only while something runs, so that a small terminal loses none to it at rest."""
 
     DEFAULT_CSS = """
-    ActivityLine { height: 1; padding: 0 2; color: $foreground; text-wrap: nowrap; display: none; }
+    ActivityLine {
+        height: auto; max-height: 1;  /* beside a fixed height, a container has the prompt below as high as its text */
+        padding: 0 2; color: $foreground; text-wrap: nowrap; display: none;
+    }
     ActivityLine.-busy { display: block; }
     """
 

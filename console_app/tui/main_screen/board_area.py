@@ -59,13 +59,15 @@ class BoardArea(Vertical):
         yield TodoPane()
         replayed, folder = self._services.replay is not None, self._services.working_folder
         clock = self._services.clock
-        yield ApprovalBoard(timing=timing, spare=self._spare, folder=folder, replayed=replayed, now=clock)
-        yield HumanBoard(model=lambda: self._services.engine.provider.model, timing=timing)
-        yield QuestionBoard(timing=timing, replayed=replayed)
+        spare = self._spare
+        yield ApprovalBoard(timing=timing, spare=spare, folder=folder, replayed=replayed, now=clock)
+        yield HumanBoard(model=lambda: self._services.engine.provider.model, timing=timing, spare=spare)
+        yield QuestionBoard(timing=timing, spare=spare, replayed=replayed)
 
     def _spare(self) -> int:
-        """Lines that nothing else needs but the conversation, which keeps one."""
-        others = [one for one in self.children if one is not self.approvals]
+        """Lines for the board that is shown: those that nothing else needs but the conversation, which keeps one."""
+        boards = (self.approvals, self.human, self.questions)
+        others = [one for one in self.children if one not in boards]
         others += [one for one in self.screen.children if one is not self and one.id not in ("conversation", "welcome")]
         return self.screen.size.height - 1 - sum(one.outer_size.height for one in others if one.display)
 
@@ -109,7 +111,8 @@ class BoardArea(Vertical):
     def _share_room(self, _: object) -> None:
         if (spare := self._spare()) != self._had:
             self._had = spare
-            self.approvals.on_resize()
+            for board in (self.approvals, self.human, self.questions):
+                board.on_resize()
 
     # What waits for an approval
 

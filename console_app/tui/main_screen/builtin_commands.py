@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import get_args
 
@@ -29,6 +30,7 @@ from console_app.tui.services import ConsoleServices
 from console_app.tui.themes import LoadedTheme
 
 RUNNING = "A turn is running. Esc stops it"
+READ_AGAIN = 0.2  # seconds between two looks at a report that is still written
 
 
 def talk_commands(
@@ -290,16 +292,23 @@ def doctor_command(ui: ConsoleUi, services: ConsoleServices, dialogs: Dialogs) -
         if services.diagnose is None:
             ui.toast("There is nothing to examine here. In a shell: fanout doctor.")
         else:
-            ui.toast("Looking…", 2)
-            ui.open(report)
+            ui.open(report, services.diagnose)
 
-    async def report() -> None:
-        assert services.diagnose is not None
+    async def report(diagnose: Callable[[], Awaitable[Sequence[str]]]) -> None:
+        text = "Looking…"
+
+        async def look() -> None:
+            nonlocal text
+            try:
+                text = "\n".join(await diagnose())
+            except FanoutError as error:
+                text = error.line
+
+        looking = asyncio.create_task(look())
         try:
-            text = "\n".join(await services.diagnose())
-        except FanoutError as error:
-            text = error.line
-        await dialogs.text("Doctor", lambda: text)
+            await dialogs.text("Doctor", lambda: text, every=READ_AGAIN)
+        finally:
+            looking.cancel()
 
     return Command("doctor", "what is wrong, and what to do about it", doctor)
 

@@ -26,7 +26,10 @@ class AttachmentChips(Widget):
     """Shows chips in one line; hidden while there are none."""
 
     DEFAULT_CSS = """
-    AttachmentChips { height: 1; padding: 0 2; color: $muted; text-wrap: nowrap; display: none; }
+    AttachmentChips {
+        height: auto; max-height: 1;  /* see ActivityLine */
+        padding: 0 2; color: $muted; text-wrap: nowrap; display: none;
+    }
     AttachmentChips.-some { display: block; }
     """
 

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from console_app.tui.questions.view import AskedView
 
 SHARE = 0.6  # of the screen's height that the board may take
+LEAST = 10  # lines that it may in any case, where nothing else needs them
 LOWEST = 4  # lines, below which nothing can be read and so nothing decided
 
 
@@ -86,8 +87,9 @@ class HumanBoard(Vertical, can_focus=True):
     class Closed(Message):
         """What was shown of a question that is gone was closed."""
 
-    def __init__(self, *, model: Callable[[], str], timing: Timing, id: str | None = None) -> None:
-        super().__init__(id=id)
+    def __init__(self, *, model: Callable[[], str], timing: Timing, spare: Callable[[], int]) -> None:
+        super().__init__()
+        self._spare = spare  # lines that it may take at most
         self._timing = timing
         self.keys = SettledKeys[tuple[PendingQuestion, Reply]](timing.now)
         self._model = model
@@ -338,8 +340,8 @@ class HumanBoard(Vertical, can_focus=True):
         if (view := self._shown) is None:
             return
         self._paint_title()
-        room = int(self.screen.size.height * SHARE) - 3 - self._paint_keys()
-        view.lay_out(max(self.content_size.width, 20), max(room, 3))
+        room = min(max(int(self.screen.size.height * SHARE), LEAST), self._spare()) - 3 - self._paint_keys()
+        view.lay_out(max(self.content_size.width, 20), max(room, 1))
         self.call_after_refresh(self._paint_place)
 
     def _paint_title(self) -> None:

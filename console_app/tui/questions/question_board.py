@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from textual import events, getters, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
+from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.message import Message
 from textual.widgets import Input, Static
@@ -20,9 +20,11 @@ from console_app.tui.terminal.key_names import writes_text
 from console_app.tui.widgets.key_lines import REPLAYED, KeyLines, key_lines, pressing
 from console_app.tui.widgets.settled_keys import ALONE, SETTLE, SettledKeys
 from console_app.tui.widgets.timing import Timing
+from console_app.tui.widgets.too_small import ROOMY
 from console_app.tui.widgets.typed_app import typed_app
 
-MOST_LINES = 8  # of a question
+SHARE = 0.6  # of the screen's height that the board may take
+LEAST = 10  # lines that it may in any case, where nothing else needs them
 NO_ANSWER = ""  # as what was chosen
 
 
@@ -33,15 +35,16 @@ class QuestionBoard(Vertical, can_focus=True):
 
     DEFAULT_CSS = """
     QuestionBoard {
-        height: auto; max-height: 60vh; margin: 0 1; padding: 0 1; display: none;
+        height: auto; margin: 0 1; padding: 0 1; display: none;
         border: heavy $accent; border-title-color: $accent; border-subtitle-color: $muted;
     }
     QuestionBoard:blur { border: heavy $accent 60%; }
     QuestionBoard.-asking { display: block; }
     QuestionBoard > Static { height: auto; }
-    QuestionBoard > .question--text { max-height: 8; }
+    QuestionBoard > VerticalScroll { height: auto; scrollbar-size-vertical: 1; background: $background; }
+    QuestionBoard > VerticalScroll > Static { height: auto; }
     QuestionBoard > Input { height: 1; border: none; padding: 0; margin-top: 1; background: $background; }
-    QuestionBoard > Input:focus { background-tint: $foreground 0%; }
+    QuestionBoard > Input:focus { border: none; background-tint: $foreground 0%; }
     QuestionBoard > Input > .input--placeholder { color: $muted; }
     """
 
@@ -49,6 +52,8 @@ class QuestionBoard(Vertical, can_focus=True):
         *(Binding(str(n), f"choose({n})", f"answer {n}", id=f"question.answer{n}", show=False) for n in range(1, 5)),
         Binding("w,enter,tab", "own_words", "your own words", id="question.words", show=False),
         Binding("n", "choose(0)", "give no answer", id="question.decline", show=False),
+        Binding("pagedown", "page(1)", "more of the question", id="question.more", show=False),
+        Binding("pageup", "page(-1)", "back in the question", id="question.back", show=False),
         Binding("escape", "leave", "decide later", id="question.later", show=False),
     ]
 
@@ -68,9 +73,10 @@ class QuestionBoard(Vertical, can_focus=True):
     class Left(Message):
         """Escape: the question stays open, the focus should go back to the prompt."""
 
-    def __init__(self, *, timing: Timing, replayed: bool = False, id: str | None = None) -> None:
-        super().__init__(id=id)
+    def __init__(self, *, timing: Timing, spare: Callable[[], int], replayed: bool = False) -> None:
+        super().__init__()
         self._timing = timing
+        self._spare = spare  # lines that it may take at most
         self._replayed = replayed  # the answer that was given comes by itself
         self.can_focus = not replayed
         self.keys = SettledKeys[str](timing.now)
@@ -79,8 +85,9 @@ class QuestionBoard(Vertical, can_focus=True):
 
     def compose(self) -> ComposeResult:
         """The question, its answers, a line for other words, the keys."""
-        yield Static(classes="question--text")
-        yield KeyLines(self._timing.now, classes="question--options")
+        with VerticalScroll(can_focus=False):
+            yield Static(classes="question--text")
+            yield KeyLines(self._timing.now, classes="question--options")
         yield Input(placeholder="Your own words", select_on_focus=False)
         yield KeyLines(self._timing.now, classes="question--keys")
 
@@ -170,8 +177,24 @@ class QuestionBoard(Vertical, can_focus=True):
             self.post_message(self.Answered(self._calls[0].id, event.value.strip()))
 
     def on_resize(self) -> None:
-        """The keys take as many lines as they need."""
-        self._paint_keys()
+        """The keys take as many lines as they need, and the question what is left."""
+        self._fit()
+
+    def action_page(self, direction: int) -> None:
+        """A page of the question and its answers."""
+        body = self.query_one(VerticalScroll)
+        body.scroll_relative(y=direction * max(body.size.height - 1, 1), animate=False, immediate=True)
+
+    def _fit(self) -> None:
+        height = self.screen.size.height
+        field = (1 if height < ROOMY else 2) * self.query_one(Input).display
+        room = min(max(int(height * SHARE), LEAST), self._spare()) - 2 - field - self._paint_keys()
+        body = self.query_one(VerticalScroll)
+        body.styles.max_height = max(room, 1)
+        self.call_after_refresh(self._say_more)
+
+    def _say_more(self) -> None:
+        self.border_subtitle = "pgdn to scroll" if self.query_one(VerticalScroll).max_scroll_y > 0 else ""
 
     def _meant(self) -> None:
         self.app.call_later(self.call_later, self._choose)
@@ -185,8 +208,7 @@ class QuestionBoard(Vertical, can_focus=True):
 
     def _paint(self) -> None:
         call = self._calls[0]
-        text = "\n".join(visible(call.question).splitlines()[:MOST_LINES])
-        self.query_one(".question--text", Static).update(Content.styled(text, "bold $foreground"))
+        self.query_one(".question--text", Static).update(Content.styled(visible(call.question), "bold $foreground"))
         lines = [
             pressing(
                 str(n), Content.styled(f" {n} ", "bold $accent") + Content.styled(one_line(option, 300), "$foreground")
@@ -196,15 +218,17 @@ class QuestionBoard(Vertical, can_focus=True):
         options = self.query_one(".question--options", KeyLines)
         options.display = bool(lines)
         options.name_keys(lines)
-        self._paint_keys()
+        self.query_one(VerticalScroll).scroll_home(animate=False)
+        self._fit()
 
-    def _paint_keys(self) -> None:
+    def _paint_keys(self) -> int:
+        """Paints the keys; how many lines they take."""
         if not self.is_attached or not self._calls:
-            return
+            return 1
         keys = self.query_one(".question--keys", KeyLines)
         if self._replayed:
             keys.name_keys([Content.styled(REPLAYED, "$muted")])
-            return
+            return 1
         if self.query_one(Input).has_focus:
             pairs = [("enter", "answers"), ("esc", "back")]
         elif self.has_focus:
@@ -215,6 +239,8 @@ class QuestionBoard(Vertical, can_focus=True):
             pairs = [("tab", "to answer")]
         settled = self.keys.settled or not self.has_focus
         width = max(self.content_size.width, 20)
-        keys.name_keys(key_lines(pairs, width, accent="$accent", counts=settled, clicks=self.has_focus))
+        lines = key_lines(pairs, width, accent="$accent", counts=settled, clicks=self.has_focus)
+        keys.name_keys(lines)
         if not settled:
             self._timing.later(self, SETTLE + 0.02, self._paint_keys)
+        return len(lines)

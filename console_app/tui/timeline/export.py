@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Literal
 from xml.sax.saxutils import escape
 
+from rich.style import Style
+
 from console_app.config.paths import PRIVATE_FILE
 from console_app.config.redaction import Redactor
 from console_app.domain.call_spans import PHASES, WORDS, Phase, figures, reach, spans_of
@@ -27,9 +29,11 @@ from console_app.tui.timeline.chart import (
     time_of,
 )
 from console_app.tui.transcript_view.wording import measured, plural, state_of
+from console_app.tui.widgets.lines import crop, pieces_width
 
 TEXT_WIDTH = 120
 SVG_WIDTH, LABEL, TIME, ROW, TOP = 960, 300, 70, 22, 76  # pixels
+LABEL_TEXT = 36  # characters that these hold
 
 COLOURS: Mapping[str, str] = {
     "background": "#ffffff",
@@ -94,7 +98,7 @@ def as_text(turn: TurnView, now: float, width: int = TEXT_WIDTH) -> str:
     for row in rows:
         if isinstance(row, CallRow):
             bar = "".join(glyph for glyph, _ in bar_cells(row.call, window, columns.bar, now))
-            label = _padded(f"{state_of(row.call)[0]} {labels.within(row.call, columns.label - 2)}", columns.label)
+            label = _fitted(f"{state_of(row.call)[0]} {labels.within(row.call, columns.label - 2)}", columns.label)
             lines.append(f" {label} {bar} {time_of(row.call, now):>{columns.time}}  {state_of(row.call)[1]}")
         else:
             lines.append(f" Answer {row.number}")
@@ -123,7 +127,7 @@ def as_svg(turn: TurnView, now: float) -> str:
     for number, row in enumerate(rows):
         y = TOP + number * ROW
         if isinstance(row, CallRow):
-            parts += _svg_call(row.call, labels.of(row.call), window, bar, y, now)
+            parts += _svg_call(row.call, labels.within(row.call, LABEL_TEXT), window, bar, y, now)
         else:
             parts.append(_text(8, y + 15, f"Answer {row.number}", weight="bold"))
     x = 8
@@ -142,7 +146,7 @@ def _legend(calls: Sequence[CallView]) -> list[tuple[str, str]]:
 
 
 def _svg_call(call: CallView, label: str, window: Window, bar: int, y: int, now: float) -> list[str]:
-    parts = [_text(8, y + 15, one_line(label, 36))]
+    parts = [_text(8, y + 15, one_line(label, LABEL_TEXT))]
     for span in spans_of(call, now):
         start, stop = window.cell(span.begin, bar), window.cell(span.end, bar)
         tall = 14 if span.phase == "run" else 6
@@ -184,7 +188,6 @@ def _sums(turn: TurnView, now: float) -> str:
     )
 
 
-def _padded(text: str, cells: int) -> str:
-    from rich.cells import set_cell_size
-
-    return set_cell_size(text, cells)
+def _fitted(text: str, cells: int) -> str:
+    pieces = crop([(text, Style.null())], cells)
+    return "".join(part for part, _ in pieces) + " " * (cells - pieces_width(pieces))

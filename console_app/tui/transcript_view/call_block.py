@@ -121,11 +121,10 @@ class CallBlock(Panel):
         return [label, *passages_in(self._inside.rows, self._inside, self.gap + 2)]
 
     def unfold_match(self, expected: int, shown: int, wanted: int) -> bool:
-        body = self.detail.body
-        if (shown < expected and body.unfold_all()) or (shown <= wanted and body.show_far()):
+        if self.detail.unfold_match(missing=shown < expected, far=shown <= wanted):
             return True
         # Rendered as what it is it may say less than it does, or otherwise: as it came it says what was searched.
-        differs = shown != expected and (shown <= wanted or not body.left)
+        differs = shown != expected and (shown <= wanted or "more" not in self.detail.keys)
         return differs and not self.detail.raw and self.finished and self.detail.press("raw")
 
     @property
@@ -241,7 +240,7 @@ class CallBlock(Panel):
         shown = self.detail.keys if self.open else ()
         keys += [("m", "more")] if "more" in shown else []
         keys += [("←→", "fold")] if "fold" in shown else []
-        keys += [("v", "rendered" if self.detail.raw else "raw")] if "raw" in shown else []
+        keys += [("v", word) for word in ("raw", "rendered") if word in shown]
         keys += [("f", "files")] if self.files else []
         keys += [("c", "copy"), ("i", "inspect")]
         pieces: list[Piece] = []

@@ -6,7 +6,7 @@ Each part is laid out once for a width and palette; a result of megabytes only a
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Literal
+from typing import Literal, get_args
 
 from console_app.conversation.shown_results import facts_of, shown_text
 from console_app.domain.safe_text import one_line, visible
@@ -29,8 +29,8 @@ from console_app.tui.widgets.joined import Joined
 from console_app.tui.widgets.lines import Piece, Row, chop, clean, wrap
 from console_app.tui.widgets.palette import Palette
 
-ResultKey = Literal["more", "raw", "fold", "unfold"]
-RESULT_KEYS: tuple[ResultKey, ...] = ("more", "raw", "fold", "unfold")
+ResultKey = Literal["more", "raw", "rendered", "fold", "unfold"]
+RESULT_KEYS: tuple[ResultKey, ...] = get_args(ResultKey)
 LIVE_LOG = 8  # log lines of a running call; a finished one shows them all
 ORIGINS: dict[CallOrigin, str] = {
     "native": "native call",
@@ -59,7 +59,7 @@ class CallDetail:
         found = self.body.found
         other = found.kind != "text" or ("\x1b[" in found.text and SGR.search(found.text) is not None)
         other = other or self._is_said or self._text != without_remarks(self._call.content)
-        able = {"more": any(one.left for one in self._shown), "raw": self.raw or other,
+        able = {"more": any(one.left for one in self._shown), "raw": other and not self.raw, "rendered": self.raw,
                 "fold": bool(self._trees), "unfold": bool(self._trees)}  # fmt: skip
         return frozenset(key for key in RESULT_KEYS if able[key])
 
@@ -69,8 +69,8 @@ class CallDetail:
             case "more":
                 for body in self._shown:
                     body.show_more()
-            case "raw":
-                self.raw = not self.raw
+            case "raw" | "rendered":
+                self.raw = key == "raw"
                 self._bodies = None
             case "fold" | "unfold":
                 delta = 1 if key == "unfold" else -1
@@ -139,6 +139,8 @@ class CallDetail:
         found += [entry.text for entry in shown]
         if call.state is CallState.FINISHED:
             found.append(visible(call.content) if self.raw else _without_colours(self._text))
+            if self.beside is not None:
+                found.append(self.beside.found.text)
             found += [f"{artifact.name} {artifact.path or artifact.uri or ''}" for artifact in call.artifacts]
         return found
 
@@ -185,6 +187,13 @@ class CallDetail:
     def _trees(self) -> list[JsonTree]:
         return [body.tree for body in self._shown if body.tree is not None]
 
+    def unfold_match(self, *, missing: bool, far: bool) -> bool:
+        """Shows more of the result and of what stands beside it: all of its trees where matches are missing, else what
+        is far down; False where that shows nothing else."""
+        return (missing and sum(body.unfold_all() for body in self._shown) > 0) or (
+            far and sum(body.show_far() for body in self._shown) > 0
+        )
+
     @property
     def _shown(self) -> list[ResultBody]:
         return [body for body in self._both() if body is not None]
@@ -209,9 +218,11 @@ class CallDetail:
         call = self._call
         if call.structured is None or (not self.raw and says_the_same(without_remarks(call.content), call.structured)):
             return None
-        records = records_of(call.structured)
+        text, records = json_view.dump(call.structured), records_of(call.structured)
+        if self.raw:
+            return ResultBody(ResultKind("text", text, styled=False))
         kind = "json" if records is None else "table"
-        return ResultBody(ResultKind(kind, json_view.dump(call.structured), value=records or call.structured), "beside")
+        return ResultBody(ResultKind(kind, text, value=records or call.structured), "beside")
 
     def _arguments(self, width: int, palette: Palette) -> list[Row]:
         call = self._call
@@ -267,8 +278,8 @@ class CallDetail:
             parts.append(
                 wrap([(clean(" ".join(call.error.split())), palette.error if failed else palette.muted)], width)
             )
+        raw = " · as it came" if self.raw else ""
         if body.page.count:
-            raw = " · as it came" if self.raw else ""
             parts.append([_title(f"{'error' if failed else 'result'} · {body.measure}{raw}", palette)])
             parts.append(body.rows(width, palette, palette.error if failed else palette.base))
             hint = " · m shows more · c copies all" if body.left else ""
@@ -276,7 +287,7 @@ class CallDetail:
         elif call.outcome is Outcome.SUCCEEDED and not call.artifacts:
             parts.append([_title("result: empty", palette)])
         if (beside := self.beside) is not None:
-            parts.append([_title(f"structured · {beside.measure}", palette)])
+            parts.append([_title(f"structured · {beside.measure}{raw}", palette)])
             parts.append(beside.rows(width, palette, palette.base))
             hint = " · m shows more" if beside.left else ""
             parts.append(_left_out(beside.hidden, palette, beside.unit, hint))

@@ -12,6 +12,7 @@ from console_app.domain.call_times import OwnTime, only_waiting
 from console_app.domain.safe_text import one_line
 from console_app.domain.tools import CallState
 from console_app.domain.transcript_parts import BatchView, CallView
+from console_app.engine.results import SHARED
 from console_app.tui.transcript_view.block import Block
 from console_app.tui.transcript_view.call_arguments import is_marked, without_marks
 from console_app.tui.transcript_view.json_view import brief_arguments
@@ -206,6 +207,7 @@ def badges(call: CallView) -> list[str]:
         *(["[repaired]"] if call.repaired else []),
         *(["[edited]"] if call.edited else []),
         *([f"[try {call.attempt}]"] if call.attempt > 1 else []),
+        *(["[ran once for all]"] if call.content.startswith(SHARED) else []),
     ]
 
 

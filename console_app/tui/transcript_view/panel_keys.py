@@ -13,6 +13,9 @@ KEYS: list[BindingType] = [
     Binding("e", "call('edit')", "edit", id="panel.edit"),
     Binding("n", "screen.find_step(1)", "next match", id="find.next"),
     Binding("N", "screen.find_step(-1)", "previous match", id="find.previous"),
+    Binding("m", "result('more')", "more", id="panel.more"),
+    Binding("v", "result('raw')", "raw", tooltip="a result as it came", id="panel.raw"),
+    Binding("v", "result('rendered')", "rendered", tooltip="a result as what it is", id="panel.raw"),
     Binding("c", "copy", "copy", id="panel.copy"),
     Binding(
         "C", "screen.copy_part", "copy part", tooltip="copy a part: code, a table, arguments", id="panel.copy_part"
@@ -23,8 +26,6 @@ KEYS: list[BindingType] = [
     Binding("f", "files", "files", tooltip="open a file or a link of a result", id="panel.files"),
     Binding("t", "filter", "filter", tooltip="filter by state: one, the next, then all", id="panel.filter"),
     Binding("exclamation_mark", "failed", "next failed", tooltip="select the next failed call", id="panel.failed"),
-    Binding("m", "result('more')", "more", id="panel.more"),
-    Binding("v", "result('raw')", "raw", tooltip="a result as it came, or as what it is", id="panel.raw"),
     Binding(
         "right", "result('unfold')", "unfold", tooltip="open a result's tree one level", id="panel.unfold", show=False
     ),

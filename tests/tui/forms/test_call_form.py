@@ -310,3 +310,20 @@ def test_a_history_that_can_not_be_read_is_empty(tmp_path: Path) -> None:
         earlier.add("a.b", {"n": number})
     assert earlier.of("a.b") == [{"n": 1}, {"n": 2}]
     assert json.loads((tmp_path / "calls.json").read_text()) == {"a.b": [{"n": 1}, {"n": 2}]}
+
+
+async def test_a_tool_without_arguments_takes_no_more_of_the_screen_than_it_says_and_enter_runs_it(
+    tmp_path: Path,
+) -> None:
+    console_app = console(tmp_path)
+    async with console_app.run_test(size=(80, 24)) as pilot:
+        await opened(pilot, "calc.add")
+        await see(pilot, "It takes no arguments.")
+        assert pilot.app.screen.query_one("#box").size.height < 12
+        await pilot.press("f2")
+        await until(pilot, lambda: pilot.app.screen.query_one("#box").size.height > 16)
+        await pilot.press("f2")
+        await until(pilot, lambda: pilot.app.screen.query_one("#box").size.height < 12)
+        await pilot.press("enter")
+        await until(pilot, lambda: bool(ran(console_app)))
+        assert ran(console_app) == [{}]

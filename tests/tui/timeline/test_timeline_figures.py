@@ -251,3 +251,19 @@ def test_calls_that_wait_together_are_waited_for_once() -> None:
     for waiting in [told.call("a.b", {"n": n}, 1, 1) for n in range(12)]:
         told.wait(waiting, 1, 61)
     assert figures(told.transcript.turns[0], START + 61).waited == pytest.approx(60)
+
+
+def test_a_label_that_is_cut_in_a_file_says_so(tmp_path: Path) -> None:
+    told = Told()
+    told.begin(0, "Go")
+    for name in ("one", "two"):
+        told.run(told.call("shell.run", {"command": f"make {'x' * 30} {name} {'y' * 80}"}, 1, 1), 1, 2)
+    told.run(told.call("files.read", {"path": "a.md"}, 1, 1), 1, 2)
+    turn = told.transcript.turns[0]
+    lines = export.write(turn, START + 3, "txt", tmp_path).read_text().split("\n")
+    rows = [line for line in lines if line.endswith("  done")]
+    assert ["… " in row for row in rows] == [True, True, False]
+    assert ["one" in rows[0], "two" in rows[1], "a.md" in rows[2]] == [True] * 3
+    drawing = ElementTree.fromstring(export.write(turn, START + 3, "svg", tmp_path).read_text())
+    labels = [one.text or "" for one in drawing.iter("{http://www.w3.org/2000/svg}text") if one.get("x") == "8"][2:]
+    assert ["one" in labels[0], "two" in labels[1], labels[0].endswith("…")] == [True] * 3

@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.style import Style
 
-from console_app.domain.tools import Artifact, CallState, Outcome
+from console_app.domain.tools import Artifact, CallState, Outcome, ToolResult
 from console_app.domain.transcript_parts import BatchView, CallView, GrowingText, LogLine
+from console_app.engine.results import shared
 from console_app.tui.transcript_view.ansi import AnsiPainter
 from console_app.tui.transcript_view.batch_block import BatchBlock
 from console_app.tui.transcript_view.block import Block
@@ -491,3 +492,13 @@ def test_what_was_cut_before_is_not_cut_with_a_second_ellipsis() -> None:
     plain = Style()
     assert crop([("abcd… and more", plain)], 6) == [("abcd…", plain)]
     assert crop([("abc…", plain), ("def", plain)], 4) == [("abc", plain), ("…", plain)]
+
+
+def test_a_call_that_ran_once_for_all_its_equals_shows_what_came() -> None:
+    """The row said what the model is told of it, and no word of the result had room."""
+    content = shared(ToolResult(outcome=Outcome.SUCCEEDED, content="Oslo: rain")).content
+    call = a_call(CallState.FINISHED, outcome=Outcome.SUCCEEDED, content=content)
+    text = shown(panel(call), 100)
+    assert "[ran once for all]" in text
+    assert "Oslo: rain" in text
+    assert "equal calls" not in text

@@ -288,6 +288,17 @@ def test_a_result_can_be_seen_as_it_came() -> None:
     block.touch()
     assert "as it came" in shown(block, 100)
     assert "Some **bold** words." in shown(block, 100)
+    block.detail.press("rendered")
+    block.touch()
+    assert "Some bold words." in shown(block, 100)
+
+
+def test_structured_content_beside_the_text_can_be_seen_as_it_came() -> None:
+    block = opened("a thousand things", structured={"things": [{"id": n, "name": f"thing {n}"} for n in range(3)]})
+    assert '"name": "thing 1"' not in shown(block, 100)
+    block.detail.press("raw")
+    block.touch()
+    assert '"name": "thing 1"' in shown(block, 100)
 
 
 @pytest.mark.parametrize(
@@ -369,6 +380,24 @@ async def test_keys_and_clicks_fold_and_show_raw() -> None:
         await until(pilot, lambda: any("as it came" in line for line in screen_lines(app)))
         await pilot.press("v")
         await until(pilot, lambda: not any("as it came" in line for line in screen_lines(app)))
+
+
+NOTE = "[lines 1 to 5; go on with offset=6]"
+
+
+@pytest.mark.parametrize(
+    ("content", "path", "measure"),
+    [(PYTHON, "a.py", "Python · 5 lines"), ("a,b\n1,2\n3,4\n5,6\n", "a.csv", "table · 3 rows × 2 columns"),
+     (MARKDOWN, "a.md", "Markdown · 6 lines")],
+    ids=["source", "table", "markdown"],
+)  # fmt: skip
+def test_what_a_tool_says_below_a_part_of_a_file_is_no_line_of_it(content: str, path: str, measure: str) -> None:
+    block = opened(f"{content}{NOTE}", {"path": path})
+    text = shown(block, 100)
+    assert measure in text
+    line = next(line for line in text.split("\n") if NOTE in line)
+    assert re.search(r"[│ ]+(\S.*\])", line)[1] == NOTE  # type: ignore[index]
+    assert block.copy_text.endswith(NOTE)
 
 
 def test_a_coloured_result_shows_its_escapes_raw() -> None:

@@ -19,10 +19,12 @@ from console_app.tui.transcript_view.results.windows import (
     SourceLines,
     TextLines,
     TreeLines,
+    indented,
 )
 from console_app.tui.transcript_view.text_page import FIRST_PAGE, LONGEST_LINE, TextPage
 from console_app.tui.transcript_view.wording import plural, size
-from console_app.tui.widgets.lines import Row
+from console_app.tui.widgets.joined import Joined
+from console_app.tui.widgets.lines import Row, clean, wrap
 from console_app.tui.widgets.palette import Palette
 
 ResultLines = TextLines | DiffLines | SourceLines | MarkdownLines | TreeLines | TableLines
@@ -160,7 +162,11 @@ class ResultBody:
             laid.grow(limit)
         look = (self.version, width, palette, ink)
         if self._rows[0] != look:
-            self._rows = (look, laid.rows(max(width - INDENT, 1), palette, ink))
+            room = max(width - INDENT, 1)
+            rows = laid.rows(room, palette, ink)
+            if self.found.note and not self.hidden:
+                rows = Joined([rows, indented(wrap([(clean(self.found.note), palette.muted)], room), palette)])
+            self._rows = (look, rows)
         return self._rows[1]
 
     def _lines(self) -> ResultLines:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Literal, cast
 
@@ -21,6 +21,7 @@ from console_app.tui.transcript_view.results.source import can_be, language_of_t
 KindName = Literal["text", "diff", "source", "json", "table", "markdown"]
 LARGEST_JSON = 256 * 1024  # characters; beyond, reading JSON would be felt at the keyboard
 _SNIFFED = 8000  # characters of a text that its kind is told from
+_LONGEST_NOTE = 200
 _PATHS = ("path", "file", "file_path", "filepath", "filename", "file_name", "uri", "url", "notebook_path")
 _STARTS = ("offset", "start", "start_line", "startline", "line_start", "from_line", "line")
 # Such a file is no source, whatever it looks like.
@@ -30,6 +31,7 @@ _FENCED = re.compile(r"\s*(`{3,})([\w+#.-]*)[^\n`]*\n(.*?)\n?\1\s*\Z", re.DOTALL
 # With the end of its MIME type: of `text/x-lua` and `image/svg+xml`, `x-lua` and `xml`.
 _RESOURCE = re.compile(r"\[resource (\S+)(?: of type \S{1,60}?([\w-]{1,60}))?\]\n")
 _HOST = re.compile(r"https?://[^/?#]*")  # whose end, as in `.rs` or `.pl`, is not that of a file
+_NOTE = re.compile(r"\n(\[lines \d+ to \d+[^\[\]\n]{0,100}\])\s*\Z")
 _SPACE = re.compile(r"\s+")
 _HEADING = re.compile(r"^#{1,4} \S", re.MULTILINE)
 _FENCE = re.compile(r"^(```|~~~)", re.MULTILINE)
@@ -47,7 +49,8 @@ _TABLE = _MARKS[-1]
 class ResultKind:
     """What a text is. `text` is it without what only wraps it; `language` is pygments' name for it, `name` for people;
     `value` is what JSON came to, or the rows of a table; `first` the number of a source's first line, 0 where its lines
-    have none of ours; `styled` whether escapes are its colours, or are seen."""
+    have none of ours; `styled` whether escapes are its colours, or are seen; `note` what the tool says below a part of
+    a file, which is none of its lines."""
 
     kind: KindName
     text: str
@@ -56,10 +59,19 @@ class ResultKind:
     value: Any = None
     first: int = 1
     styled: bool = True
+    note: str = ""
 
 
 def kind_of(content: str, arguments: Mapping[str, Any] | None) -> ResultKind:
     """The kind of a result, by the arguments of its call and its text."""
+    noted = _NOTE.search(content, max(len(content) - _LONGEST_NOTE, 0))
+    if noted is None:
+        return _kind_of(content, arguments)
+    found = _kind_of(content[: noted.start() + 1], arguments)
+    return replace(found, note=noted[1]) if found.kind != "text" else ResultKind("text", content)
+
+
+def _kind_of(content: str, arguments: Mapping[str, Any] | None) -> ResultKind:
     text, language = _unwrapped(content)
     if "\x1b" in text[:_SNIFFED]:
         return ResultKind("text", content)

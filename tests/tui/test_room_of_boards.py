@@ -1,0 +1,113 @@
+"""A board above the prompt leaves every other part of the screen its place, however little room there is."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+
+from console_app.domain.approvals import ApprovalMode
+from console_app.engine.approval_gate import ApprovalGate
+from console_app.tui.main_screen.prompt_area import PromptArea
+from console_app.tui.prompt.attachment_chips import AttachmentChips
+from console_app.tui.widgets.key_hints import KeyHints
+from tests.tui.parts import Tools, WrittenModel, app, calls, chat, echo, see, seen, until
+from tests.tui.questions.stage import stage
+from tests.tui.test_questions_and_todo import talking
+
+DRAFT = "one\ntwo\nthree\nfour\nfive\nsix"
+FORM = {"type": "object", "properties": {f"field {n}": {"type": "string"} for n in range(30)}}
+LONG = "\n".join(f"What is meant by word {n} of the text that was given?" for n in range(12))
+SIZES = [(60, 15), (60, 16), (80, 19), (80, 24)]
+
+
+async def whole(pilot: Pilot[Any], board: Any, way_in: str, way_out: str) -> None:
+    """Unfocused, with a draft and without one, and with the focus: all is on the screen, and the way in or out."""
+    screen = chat(pilot.app)
+
+    def fits(words: str) -> bool:
+        hints = screen.query_one(KeyHints).region
+        ends = hints.bottom == screen.size.height and screen.max_scroll_y == 0
+        return ends and hints.height == 1 and words in seen(pilot.app) and board.region.height > 4
+
+    screen.prompt.focus()
+    await until(pilot, lambda: screen.prompt.has_focus and fits(way_in), "all of the screen")
+    screen.prompt.insert(DRAFT)
+    await until(pilot, lambda: "six" in seen(pilot.app) and fits(way_in), "all of the screen, with a draft")
+    board.focus()
+    await until(pilot, lambda: board.has_focus_within and fits(way_out), "all of the screen, on the board")
+    screen.prompt.focus()
+    screen.prompt.clear()
+    await until(pilot, lambda: screen.prompt.has_focus and fits(way_in), "all of the screen again")
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_a_servers_form(tmp_path: Path, size: tuple[int, int]) -> None:
+    async with stage(tmp_path, size) as s:
+        await s.ask("form", requestedSchema=FORM, message="We need to know much.")
+        await s.come_to_the_board()
+        await whole(s.pilot, chat(s.console).boards.human, "to answer", "esc decide later")
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_a_servers_page(tmp_path: Path, size: tuple[int, int]) -> None:
+    async with stage(tmp_path, size) as s:
+        await s.ask("page", url="https://example.com/" + "a-long-way/" * 40)
+        await s.come_to_the_board()
+        await whole(s.pilot, chat(s.console).boards.human, "to answer", "esc decide later")
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("options", [[], ["One of them", "Another", "A third", "None of these"]], ids=["open", "four"])
+async def test_a_question_of_the_model(tmp_path: Path, size: tuple[int, int], options: list[str]) -> None:
+    asked = ("fanout_ask_followup_question", json.dumps({"question": LONG, "options": options}))
+    async with talking(tmp_path, calls(asked), size=size) as pilot:
+        await see(pilot, "to answer")
+        way_out = "decide later" if options else "back"
+        await whole(pilot, chat(pilot.app).boards.questions, "to answer", way_out)
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("count", [1, 20])
+async def test_calls_that_wait(tmp_path: Path, size: tuple[int, int], count: int) -> None:
+    waiting = [("files_write", json.dumps({"path": f"{n}.md", "content": "word\n" * 40})) for n in range(count)]
+    console = app(
+        tmp_path,
+        WrittenModel(calls(*waiting)),
+        Tools({("files", "write"): echo}, read_only=False),
+        gate=ApprovalGate(ApprovalMode.ASK),
+    )
+    async with console.run_test(size=size) as pilot:
+        await pilot.press("g", "enter")
+        await see(pilot, f"Approve 1 of {count}")
+        await whole(pilot, chat(console).boards.approvals, "to review", "esc")
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_a_long_draft_takes_no_more_than_it_shows_while_a_turn_runs(
+    tmp_path: Path, size: tuple[int, int]
+) -> None:
+    """A line above or below a text that is cut off at a third of the screen made the place for it as high as all of
+    the text."""
+    (tmp_path / "notes.md").write_text("Notes\n")
+    hold = asyncio.Event()
+    async with app(tmp_path, WrittenModel([hold])).run_test(size=size) as pilot:
+        screen = chat(pilot.app)
+        await pilot.press("g", "enter")
+        await see(pilot, "stop")
+        screen.prompt.insert("@notes.md " + DRAFT + DRAFT)
+        await see(pilot, "notes.md")
+        await until(pilot, lambda: screen.query_one(AttachmentChips).display)
+        place = screen.query_one(PromptArea)
+        await until(pilot, lambda: place.region.height == sum(p.region.height for p in parts_of(screen)))
+        assert screen.query_one(KeyHints).region.bottom == screen.size.height
+        assert screen.max_scroll_y == 0
+        hold.set()
+
+
+def parts_of(screen: Any) -> list[Any]:
+    return [one for one in screen.query("ActivityLine, Prompt, AttachmentChips") if one.display]
