@@ -161,6 +161,14 @@ LINES = st.lists(st.lists(st.sampled_from(PARTS), max_size=40).map("".join), min
 LOOKS = st.lists(st.tuples(st.integers(1, 40), st.sampled_from([PALETTE, PAPER])), min_size=1, max_size=4)
 
 
+def test_a_joiner_before_a_colour_joins_nothing() -> None:
+    page = TextLines(TextPage("\U0001f468\u200d\x1b[31m\U0001f469 \u2764\x1b[0m\ufe0f\n"), styled=True)
+    page.grow(1)
+    window = page.rows(40, PALETTE, PALETTE.base)
+    said = "\U0001f468<U+200D>\U0001f469 \u2764<U+FE0F>"
+    assert window.said(0)[0] == "".join(text for text, _ in window[0].pieces).strip() == said
+
+
 @settings(max_examples=60, deadline=None)
 @given(LINES, st.integers(1, 40), LOOKS, st.data())
 def test_rows_made_when_they_are_seen_are_those_of_the_whole(

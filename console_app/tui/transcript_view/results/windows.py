@@ -9,6 +9,7 @@ from typing import cast, overload
 
 from rich.style import Style
 
+from console_app.domain.safe_text import visible
 from console_app.tui.transcript_view.ansi import SGR, AnsiPainter
 from console_app.tui.transcript_view.code import CodeLines
 from console_app.tui.transcript_view.markdown_stream import Frame, MarkdownStream
@@ -77,7 +78,7 @@ class TextLines(PageLines):
         self._lines += lines
         if self._styled and "\x1b" in text:
             self._coloured = True
-            lines = SGR.sub("", text).split("\n")
+            lines = "".join(map(visible, SGR.split(text)[::2])).split("\n")  # each colour's text is made safe alone
         self._shown.extend(shown_lines(lines, TERMINAL_TAB))
 
     def rows(self, width: int, palette: Palette, ink: Style) -> RowWindow:
