@@ -252,7 +252,7 @@ async def walk(pilot: Pilot[Any]) -> AsyncIterator[str]:
     screen = chat(pilot.app)
     await see(pilot, "Try one")
     yield "opening page"
-    sessions = typed("sessions", "/sessions", "3 sessions", filled=True)
+    sessions = typed("sessions", "/sessions", "0 calls · lab/gpt-4o", filled=True)
     for room in (sessions, *DIALOGS[:-4]):
         async for name in visited(pilot, room):
             yield name
