@@ -322,7 +322,8 @@ def test_json_of_one_word_has_all_its_lines() -> None:
 )
 def test_rows_of_a_very_long_line_are_those_of_all_its_rows(parts: list[str], width: int, ahead: int) -> None:
     """Each made by itself, whatever stands before it; and where a character stands is known without any."""
-    line = "".join(parts) * 4000
+    once = "".join(parts)
+    line = once * (20_000 // len(once) + 1)  # most are longer than what is laid out at once
     page = TextPage(line)
     page.longest = len(line)
     text = TextLines(page, styled=True)
