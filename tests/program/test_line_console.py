@@ -214,7 +214,7 @@ def settings(terminal: Terminal) -> None:
     typed(terminal, "python 'no end", "Not added: python 'no end has a quote that is not closed")
     typed(terminal, "/model", "Which model", PICK)
     terminal.type(".\n/model offline/rehearsal\n")
-    terminal.expect("offline/rehearsal answers")
+    terminal.expect("Model: offline/rehearsal, from the next answer on")
     typed(terminal, "/status", "Model offline/rehearsal")
     typed(terminal, "/config max_steps", "max_steps: .*by default")
     typed(terminal, "/config max_steps many", "Error: .*max_steps")
