@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import overload
 
 from rich.style import Style
 
 from console_app.tui.transcript_view.results.window import RowWindow
-from console_app.tui.widgets.joined import Joined
+from console_app.tui.widgets.joined import Joined, Lookup
 from console_app.tui.widgets.lines import Line, Piece, Row, crop, fit, pieces_width
 from console_app.tui.widgets.palette import Palette
 
@@ -79,7 +78,7 @@ class PanelFrame:
         return [(" " * self._left, self._palette.base)] if self._left else []
 
 
-class FramedRows(Sequence[Line]):
+class FramedRows(Lookup[Line]):
     """Rows between the sides of a frame, each framed when it is looked at. A row that `before` framed is not again."""
 
     def __init__(self, frame: PanelFrame, palette: Palette, rows: Joined[Row], before: FramedRows | None) -> None:
@@ -96,14 +95,8 @@ class FramedRows(Sequence[Line]):
     def __iter__(self) -> Iterator[Line]:
         return map(self._line, self.rows)
 
-    @overload
-    def __getitem__(self, index: int) -> Line: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[Line]: ...
-    def __getitem__(self, index: int | slice) -> Line | list[Line]:
-        if isinstance(index, slice):
-            return [self._line(row) for row in self.rows[index]]
-        return self._line(self.rows[index])
+    def item(self, index: int) -> Line:
+        return self._line(self.rows.item(index))
 
     def said(self, index: int) -> tuple[str, str] | None:
         """What a line of a long result says, and what stands before it when lines are copied; None: it is another's."""

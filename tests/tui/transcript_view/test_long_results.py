@@ -162,6 +162,10 @@ LOOKS = st.lists(st.tuples(st.integers(1, 40), st.sampled_from([PALETTE, PAPER])
 
 
 def test_a_joiner_before_a_colour_joins_nothing() -> None:
+    page = TextLines(TextPage("\U0001f468\u200d\u200d\x1b[31m.\n"), styled=True)
+    page.grow(1)
+    window = page.rows(40, PALETTE, PALETTE.base)
+    assert window.said(0)[0] == "".join(text for text, _ in window[0].pieces).strip()
     page = TextLines(TextPage("\U0001f468\u200d\x1b[31m\U0001f469 \u2764\x1b[0m\ufe0f\n"), styled=True)
     page.grow(1)
     window = page.rows(40, PALETTE, PALETTE.base)

@@ -6,13 +6,13 @@ The text of a line as it will be shown is known before (`ShownLines`), so that f
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from itertools import accumulate, islice, repeat
-from typing import overload
 
 from console_app.domain.safe_text import is_safe, visible
 from console_app.tui.widgets.cells import cells_of, rows_of
+from console_app.tui.widgets.joined import Lookup
 from console_app.tui.widgets.lines import Row, chop_ends
 
 JOINED = 2000  # lines that are made one text at once
@@ -93,7 +93,7 @@ def shown_lines(lines: list[str], tab: int) -> list[str]:
     return text.expandtabs(tab).split("\n") if lines and "\t" in text else lines
 
 
-class RowWindow(Sequence[Row]):
+class RowWindow(Lookup[Row]):
     """The rows of lines, each line cut at `width` cells; 0: none is cut. `make` gives the rows of one line, as many as
     that takes, whose text behind their gutter is the line's, in `lines`."""
 
@@ -111,17 +111,8 @@ class RowWindow(Sequence[Row]):
     def __len__(self) -> int:
         return self._count
 
-    def __iter__(self) -> Iterator[Row]:
-        return (self[at] for at in range(len(self)))
-
-    @overload
-    def __getitem__(self, index: int) -> Row: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[Row]: ...
-    def __getitem__(self, index: int | slice) -> Row | list[Row]:
-        if isinstance(index, slice):
-            return [self[at] for at in range(*index.indices(len(self)))]
-        number, part = self.line_at(index + len(self) if index < 0 else index)
+    def item(self, index: int) -> Row:
+        number, part = self.line_at(index)
         rows = self._kept.get(number)
         if rows is None:
             if len(self._kept) >= MOST_KEPT:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from itertools import accumulate
-from typing import cast, overload
+from typing import cast
 
 from rich.style import Style
 
@@ -17,6 +17,7 @@ from console_app.tui.transcript_view.results.diff import NUMBER, DiffReader, dif
 from console_app.tui.transcript_view.results.json_tree import JsonTree, shown_text, tree_rows
 from console_app.tui.transcript_view.results.window import MOST_KEPT, RowWindow, ShownLines, shown_lines
 from console_app.tui.transcript_view.text_page import TextPage
+from console_app.tui.widgets.joined import Lookup
 from console_app.tui.widgets.lines import Piece, Row, chop, chop_ends, slice_pieces
 from console_app.tui.widgets.palette import Palette
 
@@ -76,10 +77,11 @@ class TextLines(PageLines):
             text = text.expandtabs(TERMINAL_TAB)
             lines = text.split("\n")
         self._lines += lines
-        if self._styled and "\x1b" in text:
+        if self._styled and "\x1b" in text:  # the text of each colour is made safe alone, as it is painted
             self._coloured = True
-            lines = "".join(map(visible, SGR.split(text)[::2])).split("\n")  # each colour's text is made safe alone
-        self._shown.extend(shown_lines(lines, TERMINAL_TAB))
+            self._shown.extend("".join(map(visible, SGR.split(text)[::2])).split("\n"))
+        else:
+            self._shown.extend(shown_lines(lines, TERMINAL_TAB))
 
     def rows(self, width: int, palette: Palette, ink: Style) -> RowWindow:
         painters = _Painters(self._lines, palette, ink)
@@ -93,7 +95,7 @@ class TextLines(PageLines):
         return RowWindow(self._shown, width, rows)
 
 
-class _LongLine(Sequence[Row]):
+class _LongLine(Lookup[Row]):
     """The rows of a line of thousands, each made when it is seen."""
 
     def __init__(self, pieces: list[Piece], width: int, palette: Palette) -> None:
@@ -105,13 +107,7 @@ class _LongLine(Sequence[Row]):
     def __len__(self) -> int:
         return len(self._ends) - 1
 
-    @overload
-    def __getitem__(self, index: int) -> Row: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[Row]: ...
-    def __getitem__(self, index: int | slice) -> Row | list[Row]:
-        if isinstance(index, slice):
-            return [self[at] for at in range(*index.indices(len(self)))]
+    def item(self, index: int) -> Row:
         if index not in self._made:
             if len(self._made) >= MOST_KEPT:
                 self._made.clear()
