@@ -17,10 +17,11 @@ ALWAYS_UNSAFE = (  # the inside of a character class
     "\u3164\ufeff\uffa0\ufff9-\ufffb\ud800-\udfff"  # fillers, BOM, annotations, surrogates
     "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"  # format controls, tags, selectors
 )
+PLACEHOLDER = "\U0010eeee"  # some terminals draw a picture in its place: only the console's own may stand
 _PICTOGRAPH = "\u00a9\u00ae\u200d\u203c-\u3299\ufe0f\U0001f000-\U0001faff"
 _STYLED = "#*0-9\u00a9\u00ae\u203c-\u3299\U0001f000-\U0001faff"
 _UNSAFE = re.compile(  # one set of characters comes first: so ten megabytes are gone through in a tenth of a second
-    f"[{ALWAYS_UNSAFE}\u200d\ufe00-\ufe0f](?:(?<=[{ALWAYS_UNSAFE}])"
+    f"[{ALWAYS_UNSAFE}{PLACEHOLDER}\u200d\ufe00-\ufe0f](?:(?<=[{ALWAYS_UNSAFE}{PLACEHOLDER}])"
     f"|(?<=\u200d)(?:(?<![{_PICTOGRAPH}]\u200d)|(?![{_PICTOGRAPH}]))"
     f"|(?<=[\ufe00-\ufe0f])(?<![{_STYLED}][\ufe00-\ufe0f]))"
 )

@@ -16,6 +16,7 @@ import logging
 import os
 import selectors
 import signal
+import struct
 import sys
 import termios
 import threading
@@ -31,9 +32,18 @@ from textual.message import Message
 
 from console_app.config.browser_page import page_in_use
 from console_app.config.web_browser import start_browser
-from console_app.tui.terminal.answers import LAST_QUESTION, last_answer
+from console_app.tui.terminal.answers import LAST_QUESTION, ExpectedAnswer, last_answer
 from console_app.tui.terminal.attention import RESTORE_TITLE, SAVE_TITLE
 from console_app.tui.terminal.background import QUESTION, BackgroundAnswer
+from console_app.tui.terminal.canvas import (
+    NAME_QUESTION,
+    PICTURES_QUESTION,
+    Canvas,
+    draws_cells,
+    may_be_asked,
+    name_answer,
+    pictures_answer,
+)
 from console_app.tui.terminal.edge import cleaned
 from console_app.tui.terminal.hang_watch import HangWatch
 from console_app.tui.terminal.writer import TerminalWriter
@@ -42,6 +52,7 @@ from console_app.tui.textual_internals import XTermParser
 PASTE_START, PASTE_END = "\x1b[200~", "\x1b[201~"
 READ_BYTES = 1 << 16
 SMALLEST = (80, 25)  # for a terminal that doesn't say its size
+USUAL_CELL = (10, 20)  # pixels, for one that doesn't say theirs
 TERMINAL = 1  # standard output: the one that was found to be a terminal, while standard error may go to a file
 # What plain terminals send for Alt+Enter and Alt+digit, - or = (the parser makes a sign of it that would be written),
 # for Alt with an arrow or a page key as rxvt does (it would be Esc, which stops the turn, and then the key), and
@@ -60,6 +71,7 @@ ESCAPE_TAB = {"\x1b\t": "\x1b[27u\t"}
 # Off: mouse, focus, paste, in-band resize, synchronized output; then wrap on, keyboard, screen and cursor as before.
 PIXELS_OFF = "\x1b[?1016l\x1b[?2048l\x1b[?2026l"
 REPORTS_OFF = "\x1b[?1000l\x1b[?1003l\x1b[?1015l\x1b[?1006l\x1b[?1004l\x1b[?2004l"
+ENDED = "\x1b\\"
 RESTORE = f"{REPORTS_OFF}{PIXELS_OFF}\x1b[?7h\x1b[0m\x1b[<u\x1b[?1049l\x1b[?25h"
 
 # Seconds that the end waits for answers, and how long after the questions there is still hope of any.
@@ -122,7 +134,11 @@ class ConsoleDriver(LinuxDriver):
         self._writer: TerminalWriter | None = None
         self._drawing = False  # modes are on, and have to be switched off whatever happens
         self._background: BackgroundAnswer | None = None
+        self.canvas = Canvas(self._write_pictures, self._cell)
+        self._name: ExpectedAnswer | None = None  # of the terminal
+        self._pictures: ExpectedAnswer | None = None  # whether it draws any
         self._last = last_answer()
+        self._lasts = 0  # of these answers that are still to come
         self._asked = 0.0  # when, as `time.monotonic` has it
         self._answered = threading.Event()  # all that was asked, or nobody will
 
@@ -130,21 +146,49 @@ class ConsoleDriver(LinuxDriver):
 
     def start_application_mode(self) -> None:
         """Switches the terminal to the console's modes; after a suspension too."""
-        self._writer = TerminalWriter(TERMINAL, recovered=self._repaint_soon, lost=self._terminal_lost)
+        self._writer = TerminalWriter(
+            TERMINAL, recovered=self._repaint_soon, lost=self._terminal_lost, behind=self.canvas
+        )
         self._writer.start()
         self._drawing = True
         self.write(SAVE_TITLE)
         asks = self._background is None and getattr(self._app, "asks_background", False)
+        questions = QUESTION if asks else ""
         if asks:
             self._background = BackgroundAnswer()
-        self._last, self._asked = last_answer(), time.monotonic()
-        self._answered.clear()
+        if self._name is None and page_in_use() is None and may_be_asked(os.environ):
+            self._name = name_answer()
+            questions += NAME_QUESTION
+        self._awaits_last()
         super().start_application_mode()
         # Not before: until it reads key by key, the terminal writes on the screen what it answers.
-        self._writer.write((QUESTION if asks else "") + LAST_QUESTION)
+        self._writer.write(questions + LAST_QUESTION)
+        self._open_canvas()
         signal.signal(signal.SIGWINCH, self._window_changed)
         if (page := page_in_use()) is not None:
             page.when_taken_over(self._loop, self._draw_anew)
+
+    def _awaits_last(self) -> None:
+        self._last, self._lasts, self._asked = last_answer(), 1, time.monotonic()
+        self._answered.clear()
+
+    def _open_canvas(self) -> None:
+        """Pictures can be placed, if the terminal said that it draws them."""
+        if self._pictures is not None and self._pictures.found is not None and self._pictures.found[1] == "OK":
+            self.canvas.open(self._app.console.color_system)
+
+    def _write_pictures(self) -> None:
+        if self._writer is not None:
+            self._writer.wake()
+
+    def _cell(self) -> tuple[int, int]:
+        """The pixels of a cell, side by side and in height."""
+        try:
+            size = fcntl.ioctl(TERMINAL, termios.TIOCGWINSZ, bytes(8))
+        except OSError:
+            return USUAL_CELL
+        rows, columns, width, height = struct.unpack("HHHH", size)
+        return (width // columns, height // rows) if rows and columns and width and height else USUAL_CELL
 
     def _draw_anew(self) -> None:
         """Another terminal took the place of this one: it has none of the modes, and nothing is painted on it."""
@@ -178,6 +222,8 @@ class ConsoleDriver(LinuxDriver):
 
     def stop_application_mode(self) -> None:
         """Switches everything back."""
+        if self._writer is not None:
+            self._writer.write(self.canvas.close())
         self.write(PIXELS_OFF)
         self.write(RESTORE_TITLE)
         super().stop_application_mode()
@@ -205,7 +251,8 @@ class ConsoleDriver(LinuxDriver):
         self._drawing = False
         try:
             os.set_blocking(TERMINAL, False)
-            os.write(TERMINAL, (RESTORE_TITLE + RESTORE).encode())
+            pictures = self.canvas.close()  # one may be cut off: its string is ended first
+            os.write(TERMINAL, ((pictures and ENDED + pictures) + RESTORE_TITLE + RESTORE).encode())
         except OSError:
             pass
         finally:
@@ -271,7 +318,7 @@ class ConsoleDriver(LinuxDriver):
                     hangs.typed(data)
                     for message in feed.feed(self._typed(decode(data))):
                         self.process_message(message)
-                elif held := "".join(answer.tick() for answer in (self._background, self._last) if answer is not None):
+                elif held := "".join(answer.tick() for answer in self._expected if answer is not None):
                     for message in feed.feed(held):
                         self.process_message(message)
                 for message in feed.tick():
@@ -284,11 +331,29 @@ class ConsoleDriver(LinuxDriver):
             text = answer.without(text)
             if answer.is_light is not None:
                 self._app.call_later(self._app.background_is, answer.is_light)  # pyright: ignore[reportAttributeAccessIssue, reportUnknownArgumentType, reportUnknownMemberType]  (who asks has it)
-        if self._last.found is None:
+        if self._name is not None and self._name.found is None:
+            text = self._name.without(text)
+            if self._name.found is not None and draws_cells(self._name.found[1]) and self._writer is not None:
+                self._pictures = pictures_answer()
+                self._lasts += 1
+                self._writer.write(PICTURES_QUESTION + LAST_QUESTION)
+        if self._pictures is not None and self._pictures.found is None:
+            text = self._pictures.without(text)
+            self._open_canvas()
+        while self._lasts:
             text = self._last.without(text)
-            if self._last.found is not None:
+            if self._last.found is None:
+                break
+            self._lasts -= 1
+            if self._lasts:
+                self._last = last_answer()
+            else:
                 self._answered.set()
         return text
+
+    @property
+    def _expected(self) -> tuple[ExpectedAnswer | None, ...]:
+        return self._background, self._name, self._pictures, self._last
 
     def _end_hanging(self) -> None:
         self.restore_now()

@@ -18,7 +18,8 @@ from rich.style import Style
 from textual.color import Color
 from textual.filter import LineFilter
 
-from console_app.domain.safe_text import ALWAYS_UNSAFE, is_safe
+from console_app.domain.safe_text import ALWAYS_UNSAFE, PLACEHOLDER, is_safe
+from console_app.tui.terminal.placeholders import CELLS, INK
 
 log = logging.getLogger(__name__)
 
@@ -63,10 +64,17 @@ class EdgeFilter(LineFilter):
         if _is_clean("".join([segment[0] for segment in segments])) and not any(map(_is_more, segments)):
             return segments
         return [
-            Segment(_printable(text), _unlinked(style) if style is not None else None)
-            for text, style, control in segments
-            if not control
+            _picture(segment)
+            if PLACEHOLDER in segment.text and CELLS.fullmatch(segment.text)
+            else Segment(_printable(segment.text), _unlinked(segment.style) if segment.style is not None else None)
+            for segment in segments
+            if not segment.control
         ]
+
+
+def _picture(cells: Segment) -> Segment:
+    """Cells of a picture in the ink that names it, whatever became of that on the way."""
+    return Segment(cells.text, _unlinked(cells.style or Style()) + Style(color=INK))
 
 
 EDGE: Final = EdgeFilter()

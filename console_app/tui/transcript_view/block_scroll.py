@@ -352,7 +352,7 @@ class BlockScroll(ScrollView):
         for line, index, place in self._lines(crop.y, crop.height):
             strip = line if index < 0 else paint_selection(line, selection, index * ROWS_A_BLOCK + place, mark)
             strips.append(strip if index < 0 else self.found.paint(strip, self.blocks[index], place))
-        if self._list.dirty:
+        if self._list.dirty or any(block.live for block in self._on_screen()):
             self.frames.wake()
         for line_filter in self.get_line_filters():
             background = self.background_colors[1]

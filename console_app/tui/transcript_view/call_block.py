@@ -147,6 +147,10 @@ class CallBlock(Panel):
     def set_room(self, height: int, most: int) -> bool:
         return self.group.room_changed(height, most)
 
+    def toggle(self) -> None:
+        super().toggle()
+        self.detail.put_pictures_away()
+
     def forget(self) -> None:
         super().forget()
         self._inside = None

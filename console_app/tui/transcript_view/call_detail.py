@@ -117,6 +117,10 @@ class CallDetail:
             if not any(one.touched for one in bodies):
                 self._bodies = None
 
+    def put_pictures_away(self) -> None:
+        """What is closed keeps none: they are read again when it is opened."""
+        self._pictures.clear()
+
     @property
     def pictures(self) -> object:
         """Changes when a picture was read."""
@@ -311,7 +315,7 @@ class CallDetail:
             rows += listed
             if picture and palette.draws and not self.raw:
                 view = self._pictures.setdefault(artifact.path, PictureView(artifact))
-                rows += indented(view.rows(max(width - INDENT, 1), palette), palette)
+                rows += indented(view.rows(max(width - INDENT, 1), palette, palette.canvas), palette)
             else:
                 self._pictures.pop(artifact.path, None)
         return rows

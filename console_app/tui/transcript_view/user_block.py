@@ -48,6 +48,10 @@ class UserBlock(Block):
     def look(self) -> tuple[object, ...]:
         return tuple(one.version for one in self._pictures.values())
 
+    def toggle(self) -> None:
+        super().toggle()
+        self._pictures.clear()
+
     def forget(self) -> None:
         super().forget()
         self._pictures.clear()
@@ -79,7 +83,7 @@ class UserBlock(Block):
     def paint(self, width: int, palette: Palette, now: float) -> list[Line]:
         ground = palette.on_raised
         room = max(width - gutter_of(width) - margin_of(width) - 1, 1)
-        rows = [*self._source(room, ground), *self._words(room, ground), *self._attached(room, ground, palette.draws)]
+        rows = [*self._source(room, ground), *self._words(room, ground), *self._attached(room, palette)]
         if self.steered and rows:
             first = [(WHILE_IT_RAN, ground.muted), *rows[0].pieces]
             rows[0] = Row(first, rows[0].joint, rows[0].gutter + len(WHILE_IT_RAN))
@@ -113,7 +117,8 @@ class UserBlock(Block):
             rows.append(Row([(f"+ {plural(max(len(source) - shown, 1), 'line')} · o opens", ground.muted)]))
         return rows
 
-    def _attached(self, room: int, ground: Palette, draws: bool) -> list[Row]:
+    def _attached(self, room: int, palette: Palette) -> list[Row]:
+        ground = palette.on_raised
         rows: list[Row] = []
         for one in self.attachments:
             head: list[Piece] = [
@@ -125,7 +130,7 @@ class UserBlock(Block):
             rows.append(Row(crop(head, room)))
             if self.open:
                 rows += self._content(one, room, ground)
-                rows += self._picture(one, room - 2, ground) if draws else []
+                rows += self._picture(one, room - 2, palette) if palette.draws else []
         return rows
 
     def _content(self, one: Attachment, room: int, ground: Palette) -> list[Row]:
@@ -141,15 +146,15 @@ class UserBlock(Block):
             rows.append(Row([(f"  + {plural(left, 'line')} · c copies all", ground.muted)]))
         return rows
 
-    def _picture(self, one: Attachment, room: int, ground: Palette) -> list[Row]:
+    def _picture(self, one: Attachment, room: int, palette: Palette) -> list[Row]:
         """The first pictures of a message, drawn as those of a result are."""
         drawn = [other.path for other in self.attachments if other.path and other.is_picture][:MOST_DRAWN]
         if one.path not in drawn:
             return []
         artifact = Artifact(name=one.name, mime=one.mime, path=one.path, size=one.size)
         view = self._pictures.setdefault(one.path, PictureView(artifact))
-        rows = view.rows(max(room, 1), ground)
-        return [Row([("  ", ground.base), *row.pieces], row.joint, row.gutter + 2) for row in rows]
+        rows = view.rows(max(room, 1), palette.on_raised, palette.canvas)
+        return [Row([("  ", palette.on_raised.base), *row.pieces], row.joint, row.gutter + 2) for row in rows]
 
 
 def _is_long(text: str) -> bool:

@@ -21,6 +21,7 @@ from console_app.domain.tools import Artifact, CallState, Outcome, ToolResult
 from console_app.engine.results import of_tool
 from console_app.line_console.wording import came_of
 from console_app.mcp_client.convert import ResultFiles
+from console_app.tui.terminal.canvas import Canvas
 from console_app.tui.transcript_view.call_block import CallBlock
 from console_app.tui.transcript_view.results import picture
 from console_app.tui.transcript_view.results.picture import MOST_DRAWN, MOST_ROWS
@@ -317,9 +318,9 @@ def test_a_width_that_is_gone_before_its_turn_is_not_read_for(tmp_path: Path, mo
     read: list[int] = []
     decode, turn = picture._decoded, threading.Lock()  # pyright: ignore[reportPrivateUsage]
 
-    def decoded(path: str, width: int) -> picture.Drawing | str:
+    def decoded(path: str, width: int, canvas: Canvas | None) -> picture.Drawing | str:
         read.append(width)
-        return decode(path, width)
+        return decode(path, width, canvas)
 
     monkeypatch.setattr(picture, "_decoded", decoded)
     monkeypatch.setattr(picture, "_decoding", turn)
