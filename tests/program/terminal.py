@@ -81,8 +81,9 @@ class Terminal:
         controlling: bool = True,
         stderr: int | None = None,
         answers_after: bytes = b"",
+        answers: Sequence[tuple[re.Pattern[bytes], bytes]] = (),
     ) -> None:
-        """`answers_after`: the terminal answers nothing until it was sent these bytes."""
+        """`answers_after`: the terminal answers nothing until it was sent these bytes. `answers`: and to what else."""
         self.rows, self.columns = rows, columns
         self.screen = pyte.Screen(columns, rows)
         # The emulator knows no kitty keyboard or synchronized-output sequences and would print parts of them.
@@ -93,7 +94,7 @@ class Terminal:
         self._answers_after = answers_after
         light = env.get("COLORFGBG", "").endswith(";15")
         ground = b"\x1b]11;rgb:%s\x1b\\" % (b"ffff/ffff/ffff" if light else b"1a1a/1b1b/2626")
-        self._queries = [(BACKGROUND, ground), *QUERIES]
+        self._queries = [(BACKGROUND, ground), *answers, *QUERIES]
         self._more = threading.Condition()
         self._looks = 0  # of the reader that found nothing to read
         self._master, self._slave = pty.openpty()
@@ -140,7 +141,7 @@ class Terminal:
             for query, answer in self._queries:
                 if any(match.end() > len(tail) for match in query.finditer(seen)):
                     due += answer
-            tail = seen[-16:]
+            tail = seen[-64:]
             if due and self._answers_after in seen:
                 self._answers_after = b""
                 self.write(due)
@@ -206,7 +207,7 @@ class Terminal:
             data = bytes(self.raw[self._fed : whole])
             self._fed = whole
             # Sequences with a private marker that pyte does not know end in text on its screen: left out.
-            self._stream.feed(re.sub(rb"\x1b\[[<>=][0-9;]*[a-z]|\x1b\[\?2026[hl]", b"", data))
+            self._stream.feed(re.sub(rb"\x1b\[[<>=][0-9;]*[a-z]|\x1b\[\?2026[hl]|\x1b_[^\x1b]*\x1b\\", b"", data))
 
     def text(self) -> str:
         """The screen, a line a row, trailing blanks cut."""

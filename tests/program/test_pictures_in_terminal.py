@@ -1,0 +1,95 @@
+"""A picture in the whole program: drawn by a terminal that says it can, with half blocks in every other."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from console_app.domain.safe_text import PLACEHOLDER
+from tests.program.process import Fanout
+from tests.program.terminal import Terminal
+
+NAME = re.compile(rb"\x1b\[>q")
+PICTURES = re.compile(rb"\x1b_Gi=31,s=1,v=1,a=q,t=d,f=24;AAAA\x1b\\")
+CELL = PLACEHOLDER.encode()
+SENT = re.compile(rb"\x1b_Ga=T,U=1,f=100,t=d,q=2,i=(\d+),c=\d+,r=\d+,m=\d;")
+
+
+def named(name: bytes, takes: bytes = b"OK") -> list[tuple[re.Pattern[bytes], bytes]]:
+    return [(NAME, b"\x1bP>|%s\x1b\\" % name), (PICTURES, b"\x1b_Gi=31;%s\x1b\\" % takes)]
+
+
+def with_picture(root: Path, answers: list[tuple[re.Pattern[bytes], bytes]], term: str = "xterm-kitty") -> Terminal:
+    """The console with a picture in a message; the endpoint is not there."""
+    fanout = Fanout(root)
+    noise = Image.frombytes("RGB", (300, 200), os.urandom(180_000))
+    noise.save(fanout.cwd / "noise.png")
+    argv = fanout.argv("-m", "gpt-4o", "--base-url", "http://127.0.0.1:9/v1", "--no-mcp")
+    env = fanout.environment({"TERM": term, "COLORTERM": "truecolor", "OPENAI_API_KEY": "none"})
+    return Terminal(argv, env=env, cwd=fanout.cwd, rows=40, columns=100, answers=answers)
+
+
+def opened(it: Terminal) -> None:
+    it.expect("/ for commands")
+    it.type("see @noise.png now")
+    it.expect(r"noise\.png · ")
+    it.press("enter")
+    it.expect("failed")
+    it.press("alt+up")
+    it.expect("o open")
+    it.press("o")
+    it.expect("o close")
+
+
+def test_a_terminal_that_draws_pictures_gets_it_once_and_nothing_is_left(tmp_path: Path) -> None:
+    with with_picture(tmp_path, named(b"kitty(0.35.2)")) as it:
+        opened(it)
+        assert it.wait_until(lambda _: CELL in it.raw)
+        (number,) = SENT.findall(it.raw)
+        deleted = b"\x1b_Ga=d,d=I,i=%s,q=2;\x1b\\" % number
+        shown = it.raw.index(CELL)
+        assert it.raw.rindex(b"m=0;", 0, shown) > it.raw.index(b"a=T"), "the terminal has it before it is to draw it"
+        assert deleted not in it.raw
+        it.press("o")
+        assert it.wait_until(lambda _: deleted in it.raw)
+        it.press("o")
+        assert it.wait_until(lambda _: len(SENT.findall(it.raw)) == 2)
+        it.type("\x03\x03\x03")
+        assert it.wait_exit() == 0
+        assert it.raw.count(b"a=d,d=I") == 2
+        assert it.raw.rindex(b"a=d,d=I") < it.raw.rindex(b"\x1b[?1049l")
+        assert it.left_changed() == []
+        assert it.left_to_read() == b""
+
+
+@pytest.mark.parametrize(
+    ("answers", "asked"),
+    [([], False), (named(b"kitty(0.26.5)"), False), (named(b"Konsole 24.1"), False),
+     (named(b"kitty(0.35.2)", b"ENOTSUP:none"), True), (named(b"ghostty 1.1.3")[:1], True),
+     ([(NAME, b"\x1bP>|kitty(;;\x1b\\")], False)],
+)  # fmt: skip
+def test_any_other_terminal_draws_half_blocks(
+    tmp_path: Path, answers: list[tuple[re.Pattern[bytes], bytes]], asked: bool
+) -> None:
+    with with_picture(tmp_path, answers) as it:
+        opened(it)
+        it.expect("▀▀▀▀")
+        it.type("\x03\x03\x03")
+        assert it.wait_exit() == 0
+        assert (PICTURES.search(it.raw) is not None) is asked
+        assert NAME.search(it.raw) is not None
+        assert not SENT.search(it.raw)
+        assert CELL not in it.raw
+        assert it.left_to_read() == b""
+
+
+def test_a_console_without_a_window_is_not_asked(tmp_path: Path) -> None:
+    with with_picture(tmp_path, named(b"kitty(0.35.2)"), term="linux") as it:
+        it.expect("/ for commands")
+        it.type("\x03\x03\x03")
+        assert it.wait_exit() == 0
+        assert NAME.search(it.raw) is None
