@@ -93,7 +93,7 @@ def replay_session(arguments: Namespace) -> int:
 def record_session(arguments: Namespace) -> int:
     """Writes a stored session as the console would have shown it, as a moving SVG or an asciicast; the exit code."""
     from console_app.headless.session_command import moving_format
-    from console_app.sessions.export import export, imported, write_new
+    from console_app.sessions.export import as_json_lines, imported, write_new
     from console_app.tui.recording import recorder
     from console_app.tui.recording.cast import as_cast
     from console_app.tui.recording.svg import as_svg
@@ -101,7 +101,7 @@ def record_session(arguments: Namespace) -> int:
     setup = wiring.prepare(arguments)
     info, events = asyncio.run(_stored(setup, arguments.words))
     # As for every export, without the secrets that are known.
-    events = imported(export(events, "jsonl", info.title, setup.redactor).split("\n"), info.id, info.id)
+    events = imported(as_json_lines(events, setup.redactor).split("\n"), info.id, info.id)
     size = arguments.size or recorder.SIZE
     recording = asyncio.run(recorder.record(events, partial(_replaying, setup, info), size=size, speed=arguments.speed))
     text = as_svg(recording) if moving_format(arguments) == "svg" else as_cast(recording)
