@@ -98,9 +98,10 @@ class BlockList:
         self._heights.reset([block.estimate(width) for block in self.blocks])
         if block is None:
             return 0
-        self.measure(block, palette, now)
-        if block.come_into_view(line := block.line_of(mark), line + height):
+        if block.estimates:
             self.measure(block, palette, now)
+            if block.come_into_view(line := block.line_of(mark), line + height):
+                self.measure(block, palette, now)
         return self.top_of(block) + min(block.line_of(mark), max(self.height_of(block) - 1, 0)) - top
 
     def place(self, block: Block | None, top: int) -> tuple[int, object]:

@@ -140,6 +140,11 @@ class MarkdownStream:
         """Whether there is nothing but white space so far."""
         return not self.text or self.text.isspace()
 
+    @property
+    def is_long(self) -> bool:
+        """Whether not all of it is laid out at once."""
+        return self.length > SLICE
+
     def append(self, text: str) -> None:
         """More text at the end."""
         self._pieces.append(text)
@@ -185,6 +190,8 @@ class MarkdownStream:
             self._absorb(SLICE)
         while begin and self._rest and self._taken < FIRST:
             self._absorb(SLICE)
+        if not self.is_long:
+            return self._laid_in(look, self._units)
         return self._laid_in(look, () if self._whole else self._units[known:])
 
     def all_lines(self, look: TextLook) -> list[Line]:

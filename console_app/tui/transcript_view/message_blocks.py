@@ -34,8 +34,6 @@ def bar(width: int, mark: str, style: Style, base: Style) -> list[Piece]:
 class AssistantBlock(Block):
     """The model's answer: Markdown that streams in."""
 
-    estimates = True
-
     def __init__(self, text: str = "", *, final: bool = False) -> None:
         super().__init__()
         self.markdown = MarkdownStream(text, final=final)
@@ -45,6 +43,10 @@ class AssistantBlock(Block):
     @property
     def is_stop(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
         return not self.markdown.is_blank
+
+    @property
+    def estimates(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.markdown.is_long
 
     @property
     def copy_text(self) -> str:
@@ -85,8 +87,9 @@ class AssistantBlock(Block):
     def forget(self) -> None:
         super().forget()
         self.markdown.forget()
-        self._look = None
-        self.measured = False  # what was laid out is an estimate again
+        if self.estimates:
+            self._look = None
+            self.measured = False  # what was laid out is an estimate again
 
     @property
     def kept(self) -> int:
@@ -102,7 +105,7 @@ class AssistantBlock(Block):
         )
 
     def estimate(self, width: int) -> int:
-        if self._look is not None and self._look[0] == width:
+        if self.estimates and self._look is not None and self._look[0] == width:
             return self.gap + self.markdown.height(self.look_in(*self._look).width) + self.interrupted
         return self.gap + estimate_text(self.markdown.text, width)
 
