@@ -7,7 +7,7 @@ from typing import Literal
 from console_app.dialects.conclusions import concluded, parsed
 from console_app.dialects.draft import CallAttempt, Draft, Reopening
 from console_app.dialects.leading import Lead, Trail, ends_block, lead_of, says_something, trail_of
-from console_app.dialects.mentions import mentioned
+from console_app.dialects.mentions import WHY, mentioned
 from console_app.dialects.model import (
     CallArgumentsDelta,
     CallFinal,
@@ -366,7 +366,7 @@ class ScanOutput:
             found := mentioned(self._content(), tools, unmarked=level != "none")
         ):
             start = self._src.text(0, self._src.length).find(self._content()[found.start : found.end])
-            self.note(start, start + found.end - found.start, f"not taken as a call: {found.why}", found.name)
+            self.note(start, start + found.end - found.start, f"not taken as a call: {WHY}", found.name)
 
     def _renumber(self, before: list[CallAttempt], after: list[CallAttempt]) -> None:
         """Tell what changed: calls that are none after all are retracted, and so are those whose index moves."""
