@@ -164,7 +164,7 @@ class Place:
             return "it stands in a comment"
         if _ATTACHED.search(self.line) or _POINT.search(self.line):
             return "it is part of something else on its line"
-        if not _SENTENCE_ENDS.search(self.line) and lead_of(self.line) != "own":
+        if not _SENTENCE_ENDS.search(self.line) and lead_of(self.line) != "loose":
             return "it is part of a sentence"
         return self.example
 

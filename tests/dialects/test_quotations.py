@@ -120,8 +120,6 @@ def test_a_quoted_call_of_a_tool_that_exists_is_told_of(machine: str) -> None:
         "`<pre>` is an element.\n{}",
         "Now I look.\n\n{}\n\nThat is all.",
         "The tests fail.\n\n{}\n",
-        "- one\n- two\n\n{}\n\nThat is all.",
-        "- one\n- two\n{}\nThat is all.",
         "I'll look\n{}",
         "See src/*.py and vector<int>.\n{}",
         "<answer>\n{}\n</answer>",
