@@ -139,9 +139,7 @@ def _judge(state: ScanState, language: str, body: str, offset: int, closed: bool
         name = next((attempt.name for attempt in attempts if attempt.known), None)
         state.output.note(offset, state.src.at, f"not taken as a call: {why}", name)
     draft = state.new_draft("gemma_tool_code" if language == "tool_code" and not attempts else "fenced_json")
-    if not why and not closed and not attempts and language == "tool_code" and state.tools.begins(_bare(body)):
-        draft.fail("truncated", "the answer ended where the call begins", offset, state.src.at)
-    elif (
+    if (
         not why
         and not inner.has_text
         and all(
@@ -159,10 +157,6 @@ def _judge(state: ScanState, language: str, body: str, offset: int, closed: bool
         if not closed:
             draft.unclosed()
     state.conclude(draft, fenced=True)
-
-
-def _bare(body: str) -> str:
-    return body.strip().removeprefix("print(").removeprefix("default_api.")
 
 
 def _moved(attempt: CallAttempt, offset: int, language: str) -> CallAttempt:
