@@ -55,6 +55,7 @@ def read_object(state: ScanState, key: str) -> Reading[None]:
         src.pos += src.at == start
         if tool:
             state.output.note(start, src.at, f"not taken as a call: {why}", tool)
+            state.structure.shown_to = src.at
         return
     draft = state.new_draft("bare_json_lines")
     span = yield from frame(src, JSON, draft.follow)

@@ -21,7 +21,6 @@ from console_app.dialects.model import (
 from console_app.dialects.position import Structure
 from console_app.dialects.segments import Segment, closed_up, unwrap
 from console_app.dialects.source import LOOKAHEAD, Source
-from console_app.dialects.table import BY_NAME
 from console_app.dialects.tool_schemas import ToolSchemas
 
 IN_SENTENCE = "it is part of a sentence"
@@ -50,8 +49,6 @@ class ScanOutput:
         """How many calls, from the first, nothing takes back any more."""
         self._open = False
         """The newest calls may still go on, up to where others begin."""
-        self._last: Segment | None = None
-        """The newest segment of calls, however much was dropped behind it."""
         self._notes: list[tuple[int, int, str, str | None]] = []
         self._shown: list[str] = []
         self._gap = False
@@ -113,7 +110,6 @@ class ScanOutput:
         new = Segment("calls", self.mark, upto, tuple(draft.attempts), fenced, alone, self.lead(), self.follows_words)
         new.follows_text, new.own_end = self.has_text, draft.own_end
         self.segments.append(new)
-        self._last = new
         self.attempts += len(draft.attempts)
         self.calls += draft.calls
         self.unfenced = self.unfenced or not fenced
@@ -191,11 +187,6 @@ class ScanOutput:
         last = self.segments[-1].attempts if self.segments else ()
         return bool(last) and last[-1].failure == "truncated"
 
-    def awaits(self, token: str) -> bool:
-        """Whether the last call lacks this closing token."""
-        last = self._last.attempts[-1] if self._last is not None else None
-        return last is not None and not last.closed and token in BY_NAME[last.dialect].closes
-
     def _refuse_halves(self) -> None:
         """A call in whose last value the end of a call stood may be half of one: it is not run."""
         upto, first = self._src.length, self.attempts
@@ -226,7 +217,6 @@ class ScanOutput:
             self._events.append(Rewritten(""))
         self._shown.clear()
         self.segments = [Segment("thought", 0, self.mark)]
-        self._last = None
         self._open = False
         self.mark = upto
         self._structure.restart(upto)

@@ -140,6 +140,7 @@ class ScanState:
                     self.output.take(draft, draft.attempts[-1].end)
                 self.output.note(self.output.mark, self.src.at, f"not taken as a call: {why}", name)
             self.refuse(draft)
+            self.structure.shown_to = self.src.at if shown else self.structure.shown_to
             return
         draft.settle()
         self.draft = None
