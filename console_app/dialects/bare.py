@@ -17,6 +17,7 @@ from console_app.dialects.scan_state import ScanState
 from console_app.dialects.shapes import (
     ARGUMENT_KEYS,
     CALL_KEYS,
+    HALF_NAMED,
     LIST_KEYS,
     NAMED,
     NO_CALL,
@@ -34,6 +35,10 @@ _REST_OF_LINE = lazily(r"[^\n]*")
 _PRINTED = lazily(r"[ \t]*\r?\n\s*print\(\s*\w+\s*\)")
 """What code in a fence does with the result that it named."""
 _SEPARATOR = lazily(r"\s*[,;|](?=\s*[{\[])")
+_CALL_KEY = lazily(
+    rf"\s*\[?\s*\{{\s*(?:[\"']type[\"']\s*:\s*[\"']function[\"']\s*,\s*)?"
+    rf"[\"']?(?:{'|'.join((*LIST_KEYS, *WRAPPER_KEYS, *ARGUMENT_KEYS))})[\"']?\s*:"
+)
 _TURN_END = lazily(r"(?:\s*<[|/｜][^<>]*>)*\s*")
 
 
@@ -142,10 +147,17 @@ def _judge(state: ScanState, item: Any, found: Shaped | NotACall) -> str:
 
 
 def _cut(state: ScanState, draft: Draft, begun: int, end: int) -> None:
-    """The answer ended within what `begun` there: a call, if others stand before it or it names a tool."""
+    """The answer ended within what `begun` there: a call, if others stand before it or it looks like one so far."""
     rest = state.src.text(begun, end).lstrip(", \r\n\t")
     named = NAMED.match(rest)
-    if draft.attempts or (named and state.tools.resolve(named.group(1))):
+    half = HALF_NAMED.match(rest)
+    if named:
+        may_be = state.tools.resolve(named.group(1)) is not None
+    elif half:
+        may_be = any(name.startswith(half.group(1) or "") for name in state.tools.names)
+    else:
+        may_be = _CALL_KEY.match(rest) is not None
+    if draft.attempts or may_be:
         draft.fail("truncated", "the answer ended inside the call", begun, end, named.group(1) if named else None)
 
 

@@ -134,7 +134,9 @@ def _judge(state: ScanState, language: str, body: str, offset: int, closed: bool
     inner = state.read_inner(state, body)
     attempts = [attempt for segment in inner.segments for attempt in segment.attempts]
     draft = state.new_draft("gemma_tool_code" if language == "tool_code" and not attempts else "fenced_json")
-    if not inner.has_text and all(
+    if not closed and not attempts and language == "tool_code" and state.tools.begins(_bare(body)):
+        draft.fail("truncated", "the answer ended where the call begins", offset, state.src.at)
+    elif not inner.has_text and all(
         attempt.known
         if attempt.failure is None
         else state.tools.resolve(attempt.name or "")
@@ -147,6 +149,10 @@ def _judge(state: ScanState, language: str, body: str, offset: int, closed: bool
         if not closed:
             draft.unclosed()
     state.conclude(draft, fenced=True)
+
+
+def _bare(body: str) -> str:
+    return body.strip().removeprefix("print(").removeprefix("default_api.")
 
 
 def _moved(attempt: CallAttempt, offset: int, language: str) -> CallAttempt:

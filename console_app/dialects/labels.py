@@ -3,20 +3,24 @@ and Muse, with which an answer may begin.
 """
 
 from console_app.dialects.bare import pass_separator
-from console_app.dialects.patterns import lazily
+from console_app.dialects.patterns import lazily, partly
 from console_app.dialects.region import Region
 from console_app.dialects.scan_state import ScanState
-from console_app.dialects.source import Reading
+from console_app.dialects.source import LOOKAHEAD, Reading
 from console_app.dialects.table import BY_NAME
-from console_app.dialects.table_parts import ACTION, label
+from console_app.dialects.table_parts import ACTION, ACTION_INPUT, label
 from console_app.dialects.tag_body import tag_pattern
 
 _LABEL = lazily(ACTION)
 _OBSERVATION = lazily(label("Observation"))
 _OBJECTS = lazily(rf"{ACTION}\s*(?P<fence>```\w*\s*)?(?=\{{\s*[\"'\w]|\[\s*\{{)")
 _NAMED = lazily(BY_NAME["react"].body.start)
+_INPUTS = [f"{mark}{word}:" for word in ("Action Input", "ACTION INPUT", "Action Input ") for mark in ("", "**")]
+_HALF = lazily(rf"{ACTION}[ \t]*`?([\w.\-]+)`?[ \t]*(?:\r?\n\s*(?:{partly(_INPUTS)}|{ACTION_INPUT}\s*)?)?$")
 _NO_INPUT = lazily(rf"{ACTION}[ \t]*(?P<name>[\w.\-]+)[ \t]*\r?\n\s*(?={label('Observation')})")
+_HALF_OBJECT = lazily(rf"{ACTION}\s*(?:```\w*\s*$|(?:```\w*\s*)?[\[{{]\s*(?:$|[\"'{{]))")
 _TO_ALL = lazily(r"(?:>>>)?all[ \t]*\r?\n")
+_HALF_RECIPIENT = lazily(r">>>([\w.-]+)\s*$")
 _TO = lazily(r"\s*to=(?:(?P<self>self)|user|commentary|[\w.-]+(?=<\|message\|>\s*<\w+:function_calls))<\|message\|>")
 _HALF_TO = lazily(r"\s*t(?:o(?:=[\w.-]*(?:<[|\w]*>?\s*(?:<[\w:]*)?)?)?)?")
 _NAME = lazily(r"(?P<name>\S+)[ \t]*\r?\n\s*\{")
@@ -49,7 +53,7 @@ def _action(state: ScanState, shown: str) -> Reading[None]:
     found = starts[chosen or 0].match(src.buf, src.pos)
     after = _LABEL.match(src.buf, src.pos)
     if found is None or (chosen and state.tools.resolve(found["name"]) is None):
-        src.pos = after.end() if after else src.pos + 1
+        _no_action(state, shown, after.end() if after else src.pos + 1)
         return
     row = BY_NAME["react" if chosen else "smol_action"]
     if chosen == 2:
@@ -70,6 +74,19 @@ def _action(state: ScanState, shown: str) -> Reading[None]:
     yield from pass_separator(state)
 
 
+def _no_action(state: ScanState, shown: str, after: int) -> None:
+    """`Action:` without anything that runs: cut off, if a tool is named, else text."""
+    src, start = state.src, state.src.at
+    rest = src.tail(limit=LOOKAHEAD) or ""
+    half = _HALF.match(rest)
+    if _HALF_OBJECT.match(rest):
+        state.cut_off("smol_action", "inside the call", start, shown=shown)
+    elif half and state.tools.begins(half[1]):
+        state.cut_off("react", "before the input of the action", start, half[1], shown)
+    else:
+        src.pos = after
+
+
 def _recipient(state: ScanState, shown: str = "") -> Reading[None]:
     src, row, start = state.src, BY_NAME["functionary_v32"], state.src.at
     chosen = yield from src.match_first([_TO_ALL, tag_pattern(row.body.start, state.tools)])
@@ -80,6 +97,8 @@ def _recipient(state: ScanState, shown: str = "") -> Reading[None]:
     elif chosen:
         state.last_row = row
         state.conclude((yield from state.read_body(row, Region(start, pretty=True))), shown=shown)
+    elif (half := _HALF_RECIPIENT.match(src.tail() or "")) and state.tools.begins(half[1]):
+        state.cut_off(row.name, "before the arguments", start, half[1], shown)
     else:
         src.pos += len(">>>")
 

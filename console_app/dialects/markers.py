@@ -139,7 +139,11 @@ def read_tool_tag(state: ScanState, token: str) -> Reading[None]:
         opening += rf"\s*(?:<args>\s*)?(?:<(?:{keys})>|</{re.escape(name)}>|\{{\s*[\"}}])"
     withheld = state.place().withheld
     if (yield from src.match(compiled(opening))) is None:
-        src.pos += len(token)
+        rest = src.tail(len(token))
+        if rest is not None and not withheld and re.fullmatch(r"\s*(?:<[\w/.-]*)?", rest):
+            state.cut_off(row.name, "where its parameters should begin", src.at, name)
+        else:
+            src.pos += len(token)
         return
     region = Region(src.at, (token,))
     draft = yield from state.read_body(row, region)

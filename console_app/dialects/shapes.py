@@ -33,6 +33,7 @@ _BEFORE_NAME = (
 )  # fmt: skip
 NAMED = lazily(_BEFORE_NAME + r"[\"']([^\"'\\]*)[\"']")
 """An object, or a list of objects, up to the name in the first."""
+HALF_NAMED = lazily(_BEFORE_NAME + r"(?:[\"']([^\"'\\]*))?$")
 MAPPED = lazily(rf"\{{\s*\"(?!(?:{'|'.join(sorted(CALL_KEYS))})\")([^\"\\]+)\"\s*:\s*\{{")
 """An object whose one key is the name, as Apertus writes it."""
 

@@ -192,6 +192,7 @@ CUT = {
     "a turn that ended early": ('{"name": "read_file", "arguments": {"path": "b"}<|eot_id|>', None),
     "raw text after its closing tag": ("<write_file>\n<path>a</path>\n<content>\nabc</content>\n", None),
     "by the limit, the closing tag missing": (f"<tool_call>{R}", "length"),
+    "an action without its input": ("Action: read_file\nAction Inp", None),
 }
 
 

@@ -62,7 +62,6 @@ def test_a_broken_call_of_any_marked_dialect_runs_or_is_told_of(
         "<read_file",
         f"<read_file{AFTER}",
         f"Action: read_file{AFTER}",
-        "Action: read_file\nAction Inp",
         'He wrote "Action: read_file\nAction Input: {}" there.',
         "I call <|tool_call_begin|> functions.read_file and more.",
     ],
