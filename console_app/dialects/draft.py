@@ -47,6 +47,19 @@ class CallAttempt:
     why: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Reopening:
+    """A call that ended with a raw value may go on: text after it may still be part of the value, if `end`
+    shows that the real end comes later, every match of which begins with `lead`. `begin` is where the value began;
+    `arguments` gives them all for a value that is longer.
+    """
+
+    begin: int
+    end: re.Pattern[str]
+    lead: str
+    arguments: Callable[[str], Arguments]
+
+
 @dataclass(slots=True)
 class _Panel:
     name: str
@@ -69,8 +82,7 @@ class Draft:
         self.marked = marked
         self.attempts: list[CallAttempt] = []
         self.ignored: list[tuple[int, int, str]] = []
-        self.own_end: re.Pattern[str] | None = None
-        """What ends the last value and its call: where it stands once more in the text behind, the value went on."""
+        self.reopening: Reopening | None = None
         self.answer: str | None = None
         """What the model said by calling nothing, in dialects that answer so."""
         self.early: Callable[[int, CallAttempt], bool] | None = None

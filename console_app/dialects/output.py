@@ -4,10 +4,11 @@ from dataclasses import replace
 from typing import Literal
 
 from console_app.dialects.conclusions import concluded, parsed
-from console_app.dialects.draft import CallAttempt, Draft
+from console_app.dialects.draft import CallAttempt, Draft, Reopening
 from console_app.dialects.leading import Lead, is_aside, lead_of, says_something
 from console_app.dialects.mentions import WHY, mentioned
 from console_app.dialects.model import (
+    CallArgumentsDelta,
     CallFinal,
     CallNamed,
     CallRetracted,
@@ -27,7 +28,6 @@ IN_SENTENCE = "it is part of a sentence"
 LED = "maybe quoted: the line before it does not say that the model calls it"
 TRAILED = "maybe quoted: the line behind it is no sentence"
 BESIDE_TEXT = "nothing marks it as one, and the answer holds other text"
-HALF = "what ends it stands in the text behind it once more, so a value may have gone on"
 NO_TOOL = "no tool has this name"
 
 
@@ -108,7 +108,7 @@ class ScanOutput:
         self._structure.skip(self.mark, upto)
         self._gap = True
         new = Segment("calls", self.mark, upto, tuple(draft.attempts), fenced, alone, self.lead(), self.follows_words)
-        new.follows_text, new.own_end = self.has_text, draft.own_end
+        new.follows_text = self.has_text
         self.segments.append(new)
         self.attempts += len(draft.attempts)
         self.calls += draft.calls
@@ -125,15 +125,18 @@ class ScanOutput:
                 return lead_of(text) if segment.kind == "text" else ""
         return ""
 
-    def part_of_sentence(self) -> None:
-        """Words follow on the line of what stands right behind the newest calls: these, and those before them up to
-        words on that line, are part of a sentence.
+    def part_of_sentence(self) -> bool:
+        """Words follow on the line of the newest calls, or of what stands right behind them: these, and those before
+        them up to words on that line, are part of a sentence, unless a value goes on there. Whether that is out of the
+        question, for the sentence began before them.
         """
+        began = False
         for segment in reversed(self.segments):
             if segment.kind == "calls" and (segment is self.segments[-1] or segment.after_words):
-                segment.in_sentence = True
+                segment.in_sentence, began = True, began or segment.after_words
             elif segment.kind == "calls" or self._has_words(segment):
-                return
+                break
+        return began
 
     def _has_words(self, segment: Segment) -> bool:
         return segment.kind == "text" and self._src.text(segment.start, segment.end).strip() != ""
@@ -177,6 +180,7 @@ class ScanOutput:
         first = self.attempts - len(last.attempts)
         sure = all(one.failure is None and one.closed and one.marked for one in last.attempts)
         if self.final >= first and sure:
+            self._lengthen(last)
             for index in range(self.final, self.attempts):
                 self._tell_final(index, last.attempts[index - first])
             self.final = self.attempts
@@ -187,18 +191,26 @@ class ScanOutput:
         last = self.segments[-1].attempts if self.segments else ()
         return bool(last) and last[-1].failure == "truncated"
 
-    def _refuse_halves(self) -> None:
-        """A call in whose last value the end of a call stood may be half of one: it is not run."""
-        upto, first = self._src.length, self.attempts
-        for segment in reversed(self.segments):
-            if segment.kind != "calls":
-                continue
-            first -= len(segment.attempts)
-            own_end = segment.own_end if first >= self.final else None
-            if own_end is not None and own_end.search(self._src.text(segment.end, upto)):
-                half = replace(segment.attempts[-1], arguments=None, failure="invalid", why=HALF)
-                segment.attempts = (*segment.attempts[:-1], half)
-            upto = segment.start
+    def extend(self, upto: int, value_end: int, call: Reopening) -> None:
+        """The last call reaches to here, its last value to `value_end`; what was shown after it was not text."""
+        while self.segments[-1].kind != "calls":
+            self.segments.pop()
+        segment = self.segments[-1]
+        delta = self._src.text(segment.attempts[-1].end, upto)
+        self._events.append(CallArgumentsDelta(self.attempts - 1, delta))
+        segment.attempts = (*segment.attempts[:-1], replace(segment.attempts[-1], end=upto))
+        segment.longer, segment.in_sentence = (call, value_end), False
+        segment.end = self.mark = upto
+        self._structure.restart(upto)
+        self.has_text = segment.follows_text
+
+    def _lengthen(self, segment: Segment) -> None:
+        """Decode the value that turned out to be longer."""
+        if segment.longer is not None and segment.attempts:
+            call, end = segment.longer
+            arguments = call.arguments(self._src.text(call.begin, end))
+            segment.attempts = (*segment.attempts[:-1], replace(segment.attempts[-1], arguments=arguments))
+            segment.longer = None
 
     def note(self, start: int, end: int, why: str, name: str | None = None) -> None:
         """Something was ignored, and people may want to know why; `name` is a tool that it seemed to call."""
@@ -245,8 +257,9 @@ class ScanOutput:
         """Decide what was provisional and make the result; `cut_short` when a token limit ended the answer, `unasked`
         when calls without a marker are not what the model was asked for.
         """
+        for segment in self.segments:
+            self._lengthen(segment)
         before = self._attempts()
-        self._refuse_halves()
         self._judge(level, unasked)
         unwrap(self.segments, self._text_of)
         attempts = self._attempts()
@@ -283,7 +296,7 @@ class ScanOutput:
                 elif level == "marked" and aside and first >= self.final and not (segment.led or segment.follows_text):
                     segment.attempts = tuple(replace(one, doubt=TRAILED) for one in segment.attempts)
             if segment.kind == "text" and says_something(text := self._text_of(segment)):
-                said, aside = True, aside or is_aside(text)
+                said, aside = True, is_aside(text)
 
     def _no_call(self, segment: Segment, said: bool, unasked: bool) -> str:
         """Why calls are text after all; `said`: text follows them."""

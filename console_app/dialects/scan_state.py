@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from console_app.dialects.dialect import Dialect
-from console_app.dialects.draft import CallAttempt, Draft
+from console_app.dialects.draft import CallAttempt, Draft, Reopening
 from console_app.dialects.model import ReadingLevel, ScanEvent
 from console_app.dialects.openers import CLOSERS, THINK_ENDS
 from console_app.dialects.output import BESIDE_TEXT, IN_SENTENCE, ScanOutput
 from console_app.dialects.patterns import any_of, lazily, partly
 from console_app.dialects.position import Place, Structure
 from console_app.dialects.region import Region
-from console_app.dialects.source import Reading, Source
+from console_app.dialects.source import Match, Reading, Source
 from console_app.dialects.table import BY_NAME, SECTIONS
 from console_app.dialects.tool_schemas import ToolSchemas
 from console_app.dialects.vocabulary import CHAT_TOKENS
@@ -43,12 +43,13 @@ def _behind(marked: bool) -> tuple[re.Pattern[str], re.Pattern[str]]:
 
 @dataclass
 class ScanState:
-    """The state of one scan. `held`: what is being read may not be text, so it is not shown yet. `in_fence`: the text
-    is the body of a fence, where calls may stand on lines of their own. `blocked`: from here on calls are made up.
-    `shown_section`: the token that ends a section of calls that are only shown. `level`: which calls count. `reasoned`:
-    the reasoning of the answer is over. `idle`: how many openers opened no call. `running`: what comes is running text,
-    until something opens. `gave_up`: why something that is too much is not read. `foreign`: names that proved to be
-    those of no tool.
+    """The state of one scan. `held`: what is being read may not be text, so it is not shown yet. `in_fence`:
+    the text is the body of a fence, where calls may stand on lines of their own. `blocked`: from here on
+    calls are made up. `shown_section`: the token that ends a section of calls that are only shown. `level`: which
+    calls count. `reasoned`: the reasoning of the answer is over. `idle`: how many openers opened no call.
+    `running`: what comes is running text, until something opens. `unended`: before this offset the call that may be
+    reopened does not end. `gave_up`: why something that is too much is not read. `foreign`: names that
+    proved to be those of no tool.
     """
 
     src: Source
@@ -63,8 +64,10 @@ class ScanState:
     reasoned: bool = False
     idle: int = 0
     running: bool = False
+    unended: int = 0
     gave_up: str = ""
     draft: Draft | None = None
+    reopening: Reopening | None = None
     last_row: Dialect | None = None
     unclosed_code: dict[int, int] = field(default_factory=dict[int, int])
     foreign: set[str] = field(default_factory=set[str])
@@ -138,12 +141,14 @@ class ScanState:
                 if draft.settled:
                     draft.keep_settled()
                     self.output.take(draft, draft.attempts[-1].end)
+                    self.reopening = None
                 self.output.note(self.output.mark, self.src.at, f"not taken as a call: {why}", name)
             self.refuse(draft)
             self.structure.shown_to = self.src.at if shown else self.structure.shown_to
             return
         draft.settle()
         self.draft = None
+        self.reopening = draft.reopening if draft.attempts else self.reopening
         for start, end, why in draft.ignored:
             self.output.note(start, end, f"not taken as a call: {why}")
         if draft.answer is not None and not draft.attempts:
@@ -156,6 +161,8 @@ class ScanState:
             self.output.drop(self.src.at)
         else:
             alone = alone or (self.level == "marked" and not draft.marked)
+            self.reopening = None if alone else self.reopening
+            self.unended = self.src.at
             self.output.take(draft, self.src.at, fenced=fenced, alone=alone)
             if draft.answer:
                 self.output.drop(self.src.at, replacement=draft.answer)
@@ -163,16 +170,20 @@ class ScanState:
     def conclude_in_line(
         self, draft: Draft, shown: str = "", *, sealed: bool = False, alone: bool = False
     ) -> Reading[None]:
-        """As `conclude`, but words behind the calls on their line make these part of a sentence. `sealed`: tokens end
-        them, and a letter right behind begins what the model says next: so the templates write text beside calls.
+        """As `conclude`, but words behind the calls on their line make these part of a sentence, unless a value may go
+        on there. `sealed`: tokens end them, and a letter right behind begins what the model says next: so the templates
+        write text beside calls.
         """
         after_words = self.output.follows_words
         goes_on = not shown and (yield from self.src.match_first(_behind(draft.marked))) == 0
         if goes_on and sealed and not after_words and all(attempt.closed for attempt in draft.attempts):
             goes_on = not (yield from self.src.peek()).isalpha()
-        if goes_on:
+        refused = goes_on and (draft.reopening is None or after_words)
+        if refused and self.output.part_of_sentence():
+            self.reopening = None
+        self.conclude(draft, alone=alone, shown=IN_SENTENCE if refused else shown)
+        if goes_on and not refused:
             self.output.part_of_sentence()
-        self.conclude(draft, alone=alone, shown=IN_SENTENCE if goes_on else shown)
 
     def _withheld(self, draft: Draft) -> str:
         """Why what was read is no call at this level; "" when it is one, as far as is known by now."""
@@ -207,6 +218,14 @@ class ScanState:
         draft.keep_settled()
         self.draft = None
         self.output.show(self.src.at)
+
+    def reopen(self, found: Match) -> None:
+        """The last call's value goes on to here, and what was taken for text after it is part of the value."""
+        assert self.reopening is not None, "only what can be reopened is"
+        end = self.src.offset(found.start())
+        self.output.show(end)
+        self.src.pos = found.end()
+        self.output.extend(self.src.at, end, self.reopening)
 
     def cut(self, token: str, place: Place) -> Reading[None]:
         """A result that only an endpoint could have written: it and all that follows is made up.

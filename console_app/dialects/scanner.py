@@ -21,7 +21,7 @@ from console_app.dialects.openers import EXTENDABLE, HALF_WORD, HELD, KIND_OF, L
 from console_app.dialects.output import ScanOutput
 from console_app.dialects.patterns import compiled, lazily, partly
 from console_app.dialects.scan_state import MOST_CALLS, ScanState
-from console_app.dialects.source import Match, Reading, Source
+from console_app.dialects.source import LOOKAHEAD, Match, Reading, Source
 from console_app.dialects.table import BY_NAME
 from console_app.dialects.tool_schemas import ToolSchemas
 from console_app.dialects.vocabulary import MAY_BE_TEXT, PLAIN_THINKING, THINKING
@@ -74,7 +74,7 @@ class Scanner:
             room = LONGEST_ANSWER - src.length
             self._beyond.append(chunk[room:])
             chunk = chunk[:room]
-        plain = state.running and state.output.mark == src.at
+        plain = state.running and state.reopening is None and state.output.mark == src.at
         if plain and len(src.buf) - src.pos <= _HALF_WORD:
             text = src.buf[src.pos :] + chunk
             if not PLAIN.search(text) and state.output.run_on(text):
@@ -191,6 +191,8 @@ def _next_opener(state: ScanState) -> Reading[Match | None]:
     src = state.src
     while True:
         found, held = _search(src)
+        if state.reopening is not None and _reopens(state, found):
+            continue
         sure = src.ended or (found and (found.group() not in EXTENDABLE or len(src.buf) - found.start() >= LONGEST))
         if found and sure:  # no more text makes it longer
             src.pos = found.start()
@@ -204,7 +206,7 @@ def _next_opener(state: ScanState) -> Reading[Match | None]:
             src.pos = len(src.buf)
             return None
         else:
-            src.pos = held
+            _hold_back(state, held)
             state.running = True
             yield
             state.running = False
@@ -228,6 +230,15 @@ def _search(src: Source) -> tuple[Match | None, int]:
     return None, min(half.start(), end) if half else end
 
 
+def _hold_back(state: ScanState, held: int) -> None:
+    """Move to where text must not be shown yet, because more may make an opener of it, or the end of a value."""
+    src = state.src
+    start, src.pos = max(src.pos, len(src.buf) - _HELD), held
+    if state.reopening is not None:
+        at = src.buf.find(state.reopening.lead, start)
+        src.pos = min(src.pos, at) if at >= 0 else src.pos
+
+
 def _is_foreign(state: ScanState, found: Match) -> bool:
     """Whether it looks like the call of a tool, but there is no such tool."""
     name = found["tag"] or found["callee"]
@@ -237,6 +248,19 @@ def _is_foreign(state: ScanState, found: Match) -> bool:
     if foreign and len(state.foreign) < _FOREIGN:
         state.foreign.add(name)
     return foreign
+
+
+def _reopens(state: ScanState, found: Match | None) -> bool:
+    """Extend the last call if the real end of its last value comes before the next opener."""
+    assert state.reopening is not None, "there is a call to reopen"
+    src = state.src
+    begin = max(src.pos, state.unended - src.offset(0))
+    end = state.reopening.end.search(src.buf, begin)
+    state.unended = src.offset(end.start() if end else max(begin, len(src.buf) - LOOKAHEAD))
+    if end is None or (found is not None and found.start() < end.start()):
+        return False
+    state.reopen(end)
+    return True
 
 
 def _drop_half_token(state: ScanState) -> None:
@@ -310,6 +334,7 @@ def _stray(state: ScanState, kind: str, token: str) -> Reading[None]:
             output.drop(src.at)
         else:
             output.forget(src.at)
+            state.reopening = None
     elif kind == "closer" and token == state.shown_section:
         state.shown_section = ""
     elif kind == "closer":

@@ -1,11 +1,10 @@
 """What a stretch of an answer turned out to be: text, calls, a thought, or nothing that is shown."""
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from console_app.dialects.draft import CallAttempt
+from console_app.dialects.draft import CallAttempt, Reopening
 from console_app.dialects.leading import WRAPPED, Lead
 
 
@@ -14,7 +13,7 @@ class Segment:
     """A stretch of the answer. Its calls count only if there is no other (`fenced`), or no text (`alone`).
     `led`: how the text before leads to them. `after_words`: words stand before them on their line, `in_sentence`: after
     them. `follows_text`: text stands anywhere before them. `replacement` replaces the text of a segment that is shown
-    otherwise. `own_end` as in a draft.
+    otherwise. `longer`: the value of the last call goes on to an offset, which is decoded once, at the end.
     """
 
     kind: Literal["text", "calls", "thought", "dropped"]
@@ -28,7 +27,7 @@ class Segment:
     replacement: str | None = None
     follows_text: bool = False
     in_sentence: bool = False
-    own_end: re.Pattern[str] | None = None
+    longer: tuple[Reopening, int] | None = None
 
 
 def closed_up(text: str, before: list[str]) -> str:

@@ -8,10 +8,10 @@ while a value is read.
 
 import re
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, ClassVar
 
-from console_app.dialects.draft import Draft
+from console_app.dialects.draft import Draft, Reopening
 from console_app.dialects.framing import JSON, frame
 from console_app.dialects.literals import decode_json
 from console_app.dialects.model import Arguments, Unreadable
@@ -122,14 +122,14 @@ class _Patterns:
 class _ValueEnd:
     """What ends a value: `follow` is its closing tag and what may legally follow, `tokens` all that
     matters within the value, `next_call` the tag directly before the opening of another call, `call` such an opening,
-    `own_end` the tag and then the end of the call.
+    `reopens` the tag and then the end of the call.
     """
 
     follow: re.Pattern[str]
     tokens: re.Pattern[str]
     next_call: re.Pattern[str]
     call: re.Pattern[str]
-    own_end: re.Pattern[str]
+    reopens: re.Pattern[str]
 
 
 _patterns = lru_cache(maxsize=256)(_Patterns)
@@ -147,7 +147,7 @@ class _Call:
         self.begin = begin
         self.arguments: Arguments = {}
         self.repaired: dict[str, None] = {}
-        self.last: _ValueEnd | None = None
+        self.last: tuple[str, Match, int, _ValueEnd] | None = None
         self.exact = tags.exact is True
         self.stray = False
         keys = tuple(draft.tools.properties(name))
@@ -167,7 +167,10 @@ class _Call:
         arguments = self.draft.tools.coerced(self.name, self.arguments) if self.tags.nested else self.arguments
         self.draft.done(self.name, arguments, self.begin, src.at, repaired=tuple(self.repaired))
         if self.last is not None and not self.repaired:
-            self.draft.own_end = self.last.own_end
+            key, head, start, end = self.last
+            decode = partial(_decode, self.tags, self.draft.tools, self.name, key, head, exact=self.exact)
+            lead = self.tags.lead + ("/" if self.tags.lead == "<" and "</" in self.tags.param_end else "")
+            self.draft.reopening = Reopening(start, end.reopens, lead, lambda raw: {**arguments, key: decode(raw)})
 
     def _enter(self) -> Reading[None]:
         """Move past the tag around all parameters, if there is one and they stand in it."""
@@ -258,7 +261,7 @@ class _Call:
         on_lines = raw.startswith(("\n", "\r\n")) and raw.endswith("\n")
         self.exact = self.exact or (self.tags.exact is None and not on_lines)
         self.arguments[key] = _decode(self.tags, self.draft.tools, self.name, key, head, raw, exact=self.exact)
-        self.last = end
+        self.last = (key, head, start, end)
         if stop.group("end") is not None:
             src.pos = stop.end()
         else:

@@ -106,6 +106,10 @@ CALLED: dict[str, tuple[str, list[tuple[str, dict[str, Any]]]]] = {
     ),
     "with a call as text in it": (wrote(tagged(W)), [("write_file", {"path": "a", "content": tagged(W)})]),
     "with another's tags in it": (wrote(wrote("x")), [("write_file", {"path": "a", "content": wrote("x")})]),
+    "with its own ends in it": (
+        wrote("see </parameter></function></tool_call> here"),
+        [("write_file", {"path": "a", "content": "see </parameter></function></tool_call> here"})],
+    ),
     "with a fence in it": (
         wrote(f"```json\n{W}\n```"),
         [("write_file", {"path": "a", "content": f"```json\n{W}\n```"})],
@@ -162,10 +166,6 @@ REFUSED: dict[str, tuple[str, list[tuple[str, dict[str, Any]]]]] = {
         tagged(f'{{"name": "read_file", "arguments": {{"path": "say "hi" <tool_call>{W}</tool_call>"}}}}'),
         [],
     ),
-    "a value that goes on behind the ends of its call": (
-        wrote("see\n</parameter>\n</function>\n</tool_call>\nthere"),
-        [],
-    ),
     "one of three in a list": (f'[TOOL_CALLS][{W}, {{"nam": 3}}, {R}]', [WEATHER, READ]),
 }
 
@@ -202,11 +202,6 @@ def test_what_was_cut_off_does_not_run(text: str, reason: str | None) -> None:
     assert result.calls == ()
     assert result.error == "truncated"
     assert result.problems[0].kind == "truncated"
-
-
-def test_a_value_with_the_ends_of_its_call_and_words_in_it_is_no_call_and_told_of() -> None:
-    result = parse(wrote("see </parameter></function></tool_call> here"), TOOLS)
-    assert (result.calls, [problem.name for problem in result.problems]) == ((), ["write_file"])
 
 
 def test_the_limit_spares_a_call_that_was_closed() -> None:
