@@ -76,8 +76,7 @@ How it decides:
   its call do, on the line or in its fence. Tags like `<call>` on lines of their own around one are not shown. Before
   any text they are shown, not run, where the model was asked for a marked dialect.
 - **Nothing half-read runs.** A call that was cut off or can't be read becomes an `invalid` result that says
-  what was wrong; an unmarked one that was cut off before its arguments is text. A missing brace is mended only where
-  the call was closed explicitly. What was mended is shown.
+  what was wrong. A missing brace is mended only where the call was closed explicitly. What was mended is shown.
 - **Nothing is evaluated.** Python calls are read as literals. Values that a template writes without quotes, or with
   quotes in them that nothing escapes (vLLM's for ToolACE and for Llama 3.2 and 4 in Python; that of LFM2.5), can't be
   told apart: such a call is `invalid`. A comma that is missing between arguments is mended, also behind a number or a
@@ -86,8 +85,7 @@ How it decides:
   text of digits as it writes the number: such an item is an empty text, and where no schema says what a value is, it is
   a number. FunctionGemma's writes null as the text `None`.
 - Text between tags has the type that the tool's schema gives it. A closing tag inside such text counts only
-  where the call may really go on after it. Where the end of a call stands once more in the text behind it, its last
-  value may have gone on: such a call is `invalid`.
+  where the call may really go on after it.
 - A call starts while the answer goes on where nothing can take it back any more: in dialects without raw values whose
   models open their reasoning themselves (`Dialect.final_at_end`), and in every marked dialect once the reasoning is
   over. A call whose values are raw text starts when the next one was read right behind it, for until there its last

@@ -204,12 +204,12 @@ class ScanState:
         )
         return "" if fitting else "nothing marks it as one, and its arguments do not fit the tool"
 
-    def cut_off(self, dialect: str, where: str, start: int) -> None:
+    def cut_off(self, dialect: str, where: str, start: int, written: str | None = None, shown: str = "") -> None:
         """The answer ended in a call that began at `start`: all that is left of it is that call's."""
         self.src.pos = len(self.src.buf)
         draft = self.new_draft(dialect)
-        draft.fail("truncated", f"the answer ended {where}", start, self.src.at)
-        self.conclude(draft)
+        draft.fail("truncated", f"the answer ended {where}", start, self.src.at, written)
+        self.conclude(draft, shown=shown)
 
     def refuse(self, draft: Draft, why: str = "", written: str = "") -> None:
         """What was read up to here is text after all; `why`, where it seems to call the tool that is `written`."""

@@ -48,6 +48,10 @@ class ToolSchemas:
         bare = stripped(written)
         return bare if bare in self._schemas else self._folded.get(bare.casefold())
 
+    def begins(self, half: str) -> bool:
+        """Whether the beginning of a tool's name, or one in another form, is written here."""
+        return self.resolve(half) is not None or any(name.startswith(half) for name in self._schemas)
+
     def properties(self, name: str) -> Mapping[str, Any]:
         """The schemas of a tool's parameters, in the order its schema gives them."""
         found = self._schemas.get(name, {}).get("properties")
