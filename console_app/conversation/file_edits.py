@@ -1,4 +1,4 @@
-"""What a call's arguments would change in a file: replacements, or a whole text for a path. Known by the usual names."""
+"""What a call's arguments would change in a file, by the usual names: replacements, or a whole text for a path."""
 
 from __future__ import annotations
 
