@@ -1,0 +1,89 @@
+"""The slash commands that an editor is offered: of Fanout those that work without its console, those that people wrote
+and the prompts of servers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from acp import schema
+
+from console_app.conversation.command_turns import turn_of
+from console_app.conversation.context_report import context_report
+from console_app.conversation.cost_report import cost_report
+from console_app.conversation.slash_commands import parse
+from console_app.domain.safe_text import one_line
+
+if TYPE_CHECKING:
+    from console_app.acp_agent.parts import SessionParts
+    from console_app.acp_agent.updates import Updates
+    from console_app.config.custom_commands import CustomCommand
+    from console_app.conversation.conversation import Conversation
+
+_OWN = {
+    "compact": "Puts a summary in place of older messages",
+    "context": "What the model reads, in tokens",
+    "cost": "What this conversation took, in tokens and money",
+}
+_ABOUT = 200
+
+
+class EditorCommands:
+    """Of one conversation. `tell` takes the update that lists them."""
+
+    def __init__(
+        self, parts: SessionParts, conversation: Conversation, updates: Updates, tell: Callable[[Any], None]
+    ) -> None:
+        self._parts = parts
+        self._conversation = conversation
+        self._updates = updates
+        self._tell = tell
+        self._written: dict[str, CustomCommand] = {}
+
+    async def tell(self) -> None:
+        """Reads those that people wrote, and lists them all."""
+        found = await asyncio.to_thread(self._parts.custom_commands)
+        self._written = {one.name: one for one in found.commands if one.name not in _OWN}
+        commands = [
+            schema.AvailableCommand(
+                name=name,
+                description=one_line(about, _ABOUT) or name,
+                input=schema.AvailableCommandInput(schema.UnstructuredCommandInput(hint=one_line(hint, 60)))
+                if hint
+                else None,
+            )
+            for name, about, hint in self._all()
+        ]
+        update = schema.AvailableCommandsUpdate(session_update="available_commands_update", available_commands=commands)
+        self._tell(update)
+
+    def _all(self) -> Iterator[tuple[str, str, str]]:
+        for name, about in _OWN.items():
+            yield name, about, ""
+        for name, written in self._written.items():
+            yield name, written.description, written.argument_hint
+        for name, prompt in self._parts.hub.typed_prompts().items():
+            yield name, prompt.description or prompt.title, " ".join(one.name for one in prompt.arguments)
+
+    async def run(self, words: str) -> bool:
+        """Runs what `words` are the command for, or begins to; False for words that are none. A server's prompt is for
+        the message to read. Raises UsageError."""
+        name, rest = parse(words) or ("", "")
+        if (written := self._written.get(name)) is not None:
+            around = partial(turn_of, written, self._parts.engine, self._parts.models)
+            self._conversation.send(written.prompt(rest), around=around)
+            return True
+        match name:
+            case "compact":
+                self._conversation.compact()
+            case "context":
+                report = context_report(self._parts.engine, self._updates.transcript, self._parts.models.window)
+                self._updates.note(f"```\n{report}\n```", grave=True)
+            case "cost":
+                self._updates.note(f"```\n{cost_report(self._updates.transcript)}\n```", grave=True)
+            case _:
+                return False
+        return True
