@@ -25,6 +25,7 @@ from console_app.headless.interrupts import DEADLINE, EXIT_INTERRUPTED, Interrup
 from console_app.headless.output import OutputStreams
 from console_app.headless.run import EXIT_DONE, RunEnding
 from console_app.mcp_client.switch_on import HubSwitch
+from console_app.sessions.store import NoSuchSession
 from console_app.wiring import Setup
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ async def acp(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> Ru
     for note in setup.layered.notes:
         output.error_line(note)
     lines = JsonLines(output)
-    agent = EditorAgent(Opening(setup, interrupts.to_end), wiring.stored_sessions(setup), lines)
+    agent = EditorAgent(OpenedSessions(setup, interrupts.to_end), wiring.stored_sessions(setup), lines)
     # `session/resume` and `session/close` are of the protocol; the SDK still counts them as unstable.
     connection = AgentSideConnection(cast("Any", agent), lines, listening=False, use_unstable_protocol=True)
     listening = asyncio.create_task(connection.listen())
@@ -66,14 +67,16 @@ async def acp(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> Ru
     return RunEnding(code)
 
 
-class Opening:
+class OpenedSessions:
     """Makes the parts of conversations; see `OpenSession`."""
 
     def __init__(self, setup: Setup, to_end: TimeToEnd) -> None:
         self._setup = setup
         self._to_end = to_end
 
-    async def __call__(self, folder: Path, servers: Sequence[ServerConfig], session_id: str = "") -> SessionParts:
+    async def __call__(
+        self, folder: Path, servers: Sequence[ServerConfig], session_id: str | None = None
+    ) -> SessionParts:
         """See OpenSession."""
         from console_app.acp_agent.parts import SessionParts
 
@@ -84,9 +87,11 @@ class Opening:
         choice = _with_key(source.choose())
         library = wiring.open_library(setup)
         opened = None
-        if session_id:
+        if session_id is not None:
             library = library or wiring.stored_sessions(setup)
             try:
+                if (await library.store.find(session_id)).id != session_id:
+                    raise NoSuchSession(f"no session has the id {session_id}.")
                 opened = await library.open(session_id)
             except BaseException:
                 await library.close()

@@ -161,11 +161,11 @@ class EditorAgent:
             raise RequestError(_NOT_FOUND, f"no conversation {one_line(session_id, 60)} is open here")
         return session
 
-    async def _opened(self, cwd: str, servers: Servers | None, session_id: str = "") -> EditorSession:
+    async def _opened(self, cwd: str, servers: Servers | None, session_id: str | None = None) -> EditorSession:
         folder = Path(cwd)
         if not folder.is_absolute() or not await asyncio.to_thread(folder.is_dir):
             raise RequestError(_INVALID, f"cwd has to be the absolute path of a folder: {one_line(cwd, 200)}")
-        if (before := self._sessions.get(session_id)) is not None:
+        if session_id is not None and (before := self._sessions.get(session_id)) is not None:
             await self._end(before)
         parts = await told(self._open_session(folder, [server_of(one) for one in servers or ()], session_id))
         assert self._editor is not None  # who asks is connected

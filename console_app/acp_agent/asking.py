@@ -67,20 +67,26 @@ class EditorQuestions:
         pages: bool,
         limit: float | None,
         note: Callable[[str], None],
+        tell: Callable[[Any], None],
     ) -> None:
         self._editor = editor
         self._session_id = session_id
         self._forms, self._pages = forms, pages
         self._limit = limit
         self._note = note
+        self._tell = tell
         self._open: dict[str, set[asyncio.Task[Any]]] = {}
         self._allowed: set[str] = set()  # servers that may ask the model in this conversation
 
-    async def choose(self, call_id: str, shown: Mapping[str, Any], options: list[Option]) -> str | None:
-        """The option that is taken, None for none of them. Raises Withdrawn."""
+    async def choose(
+        self, call_id: str, shown: Mapping[str, Any], options: list[Option], asker: str | None = None
+    ) -> str | None:
+        """The option that is taken, None for none of them; asked for the call `asker`, where that is another. Raises
+        Withdrawn."""
         offered = [schema.PermissionOption(option_id=one, name=name, kind=kind) for one, name, kind in options]
         call = schema.ToolCallUpdate(tool_call_id=call_id, **shown)
-        response = await self._asked(call_id, self._editor.request_permission(self._session_id, call, offered))
+        request = self._editor.request_permission(self._session_id, call, offered)
+        response = await self._asked(call_id if asker is None else asker, request)
         outcome = response.outcome if response is not None else None
         if isinstance(outcome, schema.DeniedOutcome):
             raise Withdrawn
@@ -132,23 +138,31 @@ class EditorQuestions:
         """See HumanPort."""
         if request.server in self._allowed:
             return True
-        call_id = request.call_id or next(iter(request.candidates), "") or f"sampling-{uuid.uuid4().hex}"
         name = one_line(request.server, 60)
-        said = "\n\n".join((*([f"system: {request.system}"] if request.system else []),
-                            *(f"{one.role}: {one.text}" for one in request.messages)))  # fmt: skip
-        shown = {"title": f"{name} wants to ask the model, at your expense", "content": [tool_calls.content(said)]}
+        said = "\n\n".join(f"{one.role}: {one.text}" for one in request.messages)
+        words = f"system: {request.system}\n\n{said}" if request.system else said
+        shown = {"title": f"{name} wants to ask the model, at your expense", "content": [tool_calls.content(words)]}
         options: list[Option] = [
             (ONCE, "Allow once", "allow_once"),
             (SESSION, f"Allow whatever {name} asks in this conversation", "allow_always"),
             (REJECT, "Reject", "reject_once"),
         ]
+        # A call of its own: which of the server's it belongs to is not always known, and that one has its own words.
+        call_id = f"sampling-{uuid.uuid4().hex}"
+        self._tell(schema.ToolCallStart(session_update="tool_call", tool_call_id=call_id, status="pending", **shown))
+        picked = None
         try:
             async with asyncio.timeout(self._limit):
-                picked = await self.choose(call_id, shown, options)
+                picked = await self.choose(call_id, shown, options, request.call_id)
         except Withdrawn:
-            return False
+            pass
         except TimeoutError:
             raise Unanswered(f"nobody replied within {self._limit:g} s") from None
+        finally:
+            status: schema.ToolCallStatus = "completed" if picked in (ONCE, SESSION) else "failed"
+            self._tell(schema.ToolCallProgress(
+                session_update="tool_call_update", tool_call_id=call_id, status=status
+            ))  # fmt: skip
         self._allowed |= {request.server} if picked == SESSION else set()
         return picked in (ONCE, SESSION)
 

@@ -5,7 +5,7 @@ and the prompts of servers.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -41,30 +41,33 @@ class EditorCommands:
         self._conversation = conversation
         self._updates = updates
         self._tell = tell
-        self._written: dict[str, CustomCommand] = {}
+        self._written: dict[str, CustomCommand] | None = None
+        self._listed: list[tuple[str, str, str]] = []
 
     async def tell(self) -> None:
         """Reads those that people wrote, and lists them all."""
         found = await asyncio.to_thread(self._parts.custom_commands)
         self._written = {one.name: one for one in found.commands if one.name not in _OWN}
-        commands = [
-            schema.AvailableCommand(
-                name=name,
-                description=one_line(about, _ABOUT) or name,
-                input=schema.AvailableCommandInput(schema.UnstructuredCommandInput(hint=one_line(hint, 60)))
-                if hint
-                else None,
-            )
-            for name, about, hint in self._all()
-        ]
-        update = schema.AvailableCommandsUpdate(session_update="available_commands_update", available_commands=commands)
-        self._tell(update)
+        self.changed()
 
-    def _all(self) -> Iterator[tuple[str, str, str]]:
+    def changed(self) -> None:
+        """Servers may have other prompts now."""
+        if self._written is None or (now := [*self._all(self._written)]) == self._listed:
+            return
+        self._listed = now
+        commands = [
+            schema.AvailableCommand(name=name, description=one_line(about, _ABOUT) or name, input=_hint(hint))
+            for name, about, hint in now
+        ]
+        self._tell(schema.AvailableCommandsUpdate(
+            session_update="available_commands_update", available_commands=commands
+        ))  # fmt: skip
+
+    def _all(self, written: Mapping[str, CustomCommand]) -> Iterator[tuple[str, str, str]]:
         for name, about in _OWN.items():
             yield name, about, ""
-        for name, written in self._written.items():
-            yield name, written.description, written.argument_hint
+        for name, one in written.items():
+            yield name, one.description, one.argument_hint
         for name, prompt in self._parts.hub.typed_prompts().items():
             yield name, prompt.description or prompt.title, " ".join(one.name for one in prompt.arguments)
 
@@ -72,7 +75,7 @@ class EditorCommands:
         """Runs what `words` are the command for, or begins to; False for words that are none. A server's prompt is for
         the message to read. Raises UsageError."""
         name, rest = parse(words) or ("", "")
-        if (written := self._written.get(name)) is not None:
+        if (written := (self._written or {}).get(name)) is not None:
             around = partial(turn_of, written, self._parts.engine, self._parts.models)
             self._conversation.send(written.prompt(rest), around=around)
             return True
@@ -87,3 +90,7 @@ class EditorCommands:
             case _:
                 return False
         return True
+
+
+def _hint(words: str) -> schema.AvailableCommandInput | None:
+    return schema.AvailableCommandInput(schema.UnstructuredCommandInput(hint=one_line(words, 60))) if words else None

@@ -28,7 +28,7 @@ _INVALID, _BROKEN = -32600, -32700
 Message = dict[str, Any]
 
 
-class Output(Protocol):
+class LineOutput(Protocol):
     """Where lines go, in their order."""
 
     def out(self, text: str) -> None:
@@ -43,7 +43,7 @@ class Output(Protocol):
 class JsonLines:
     """Of one editor. `descriptor` is what it writes to."""
 
-    def __init__(self, output: Output, descriptor: int = 0) -> None:
+    def __init__(self, output: LineOutput, descriptor: int = 0) -> None:
         self._output = output
         self._descriptor = descriptor
         self._loop = asyncio.get_running_loop()

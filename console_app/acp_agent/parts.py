@@ -42,6 +42,8 @@ class OpenSession(Protocol):
     """Makes the parts of a conversation in `folder`, with the editor's `servers` beside Fanout's; with `session_id`, of
     that stored one. Raises FanoutError."""
 
-    async def __call__(self, folder: Path, servers: Sequence[ServerConfig], session_id: str = "") -> SessionParts:
+    async def __call__(
+        self, folder: Path, servers: Sequence[ServerConfig], session_id: str | None = None
+    ) -> SessionParts:
         """See the class."""
         ...

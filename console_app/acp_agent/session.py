@@ -68,7 +68,7 @@ class EditorSession:
         self.permissions = Permissions(engine, lambda: self.conversation.calls_of, parts.rules, self)
         self._asking = EditorQuestions(
             editor, self.id, forms=asks.form is not None, pages=asks.url is not None, limit=parts.question_limit,
-            note=lambda words: self.updates.note(words, grave=True),
+            note=lambda words: self.updates.note(words, grave=True), tell=self._tell,
         )  # fmt: skip
         self._questions = CallQuestions(
             engine, self.conversation, self.permissions, self._asking, self.updates, parts.folder
@@ -254,6 +254,7 @@ class EditorSession:
             if before is not None:
                 before()
             self.permissions.reconsider()  # a tool may be another than the one that was shown
+            self._commands.changed()
 
         return changed
 

@@ -130,7 +130,9 @@ class Updates:
         match event:
             case ev.CallReady() if begun:
                 self._update(
-                    call.id, **tool_calls.shape(call, self._spec_of(call), self._folder), content=self._edits(call) or None
+                    call.id,
+                    **tool_calls.shape(call, self._spec_of(call), self._folder),
+                    content=self._edits(call) or None,
                 )
             case ev.ApprovalResolved(arguments=dict()) | ev.CallRestarted():
                 shape = tool_calls.shape(call, self._spec_of(call), self._folder)

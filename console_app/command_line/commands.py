@@ -354,7 +354,6 @@ CONSOLE = CommandSpec(
     (*of.MODEL, *of.CALLS, *of.TURN, *of.APPROVALS, *of.SAVING, *of.SERVERS, of.THEME, of.SCREEN_READER,
      of.PRINT, *of.OUTPUT, *of.GENERAL, of.VERSION, of.VERBOSE),
     (
-        "fanout",
         'fanout "Calculate 355/113, sqrt(2) and e^pi"',
         'git diff | fanout run "Review this change"',
     ),

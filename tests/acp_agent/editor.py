@@ -1,4 +1,4 @@
-"""An editor for tests: the SDK's own client in front of the real `fanout acp`, which answers what it is asked as told."""
+"""An editor for tests: the SDK's own client in front of the real `fanout acp`. It answers as the test says."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ class Editor:
 async def opened(
     fanout: Fanout, *arguments: str, env: Mapping[str, str] | None = None, can: schema.ClientCapabilities = CAN
 ) -> AsyncGenerator[Editor]:
-    """An editor that began to talk to `fanout acp`; at the end it closes its side, and the program has to go by itself."""
+    """An editor that began to talk to `fanout acp`; at the end it closes its side, and the program goes by itself."""
     editor = Editor()
     process = await asyncio.create_subprocess_exec(
         *fanout.argv("acp", *arguments), cwd=fanout.cwd, env=fanout.environment(env), limit=2**26,
