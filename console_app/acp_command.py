@@ -24,6 +24,7 @@ from console_app.domain.transcript import Transcript
 from console_app.headless.interrupts import DEADLINE, EXIT_INTERRUPTED, Interrupts, TimeToEnd, end_within
 from console_app.headless.output import OutputStreams
 from console_app.headless.run import EXIT_DONE, RunEnding
+from console_app.headless.servers import failures
 from console_app.mcp_client.switch_on import HubSwitch
 from console_app.sessions.store import NoSuchSession
 from console_app.wiring import Setup
@@ -46,8 +47,6 @@ async def acp(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> Ru
     from console_app.acp_agent.agent import EditorAgent
     from console_app.acp_agent.json_lines import JsonLines
 
-    for note in setup.layered.notes:
-        output.error_line(note)
     lines = JsonLines(output)
     agent = EditorAgent(OpenedSessions(setup, interrupts.to_end), wiring.stored_sessions(setup), lines)
     # `session/resume` and `session/close` are of the protocol; the SDK still counts them as unstable.
@@ -88,7 +87,8 @@ class OpenedSessions:
         library = wiring.open_library(setup)
         opened = None
         if session_id is not None:
-            library = library or wiring.stored_sessions(setup)
+            if library is None:
+                raise UsageError("a session can't be gone on with while sessions are not saved", "Leave out --no-save.")
             try:
                 if (await library.store.find(session_id)).id != session_id:
                     raise NoSuchSession(f"no session has the id {session_id}.")
@@ -158,8 +158,8 @@ class OpenedSessions:
         return close
 
 
-def _starter(hub: Hub, models: Models, library: Library | None) -> Callable[[], Awaitable[None]]:
-    async def start() -> None:
+def _starter(hub: Hub, models: Models, library: Library | None) -> Callable[[], Awaitable[Sequence[str]]]:
+    async def start() -> Sequence[str]:
         await hub.start()
         if library is not None:
             await library.store.check()
@@ -168,6 +168,7 @@ def _starter(hub: Hub, models: Models, library: Library | None) -> Callable[[], 
         await models.load()
         await asyncio.gather(hub.ready(ANY_SERVER, stragglers=OTHER_SERVERS), wiring.build_models())
         wiring.freeze_collector()
+        return failures(hub.statuses())
 
     return start
 

@@ -141,7 +141,10 @@ class EditorQuestions:
         name = one_line(request.server, 60)
         said = "\n\n".join(f"{one.role}: {one.text}" for one in request.messages)
         words = f"system: {request.system}\n\n{said}" if request.system else said
-        shown = {"title": f"{name} wants to ask the model, at your expense", "content": [tool_calls.content(words)]}
+        shown: dict[str, Any] = {
+            "title": f"{name} wants to ask the model, at your expense",
+            "content": [tool_calls.content(words)],
+        }
         options: list[Option] = [
             (ONCE, "Allow once", "allow_once"),
             (SESSION, f"Allow whatever {name} asks in this conversation", "allow_always"),

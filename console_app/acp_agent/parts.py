@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SessionParts:
-    """Of one conversation. `start` returns when a turn may begin, `close` ends all of it; `stored` are the events of a
-    conversation that is gone on with, and `notes` what its user should know."""
+    """Of one conversation. `start` returns when a turn may begin, with what its user should know then, `close` ends
+    all of it; `stored` are the events of a conversation that is gone on with, and `notes` what is to be known of it."""
 
     engine: Engine
     hub: Hub
@@ -32,7 +32,7 @@ class SessionParts:
     pictures: Path
     question_limit: float | None
     custom_commands: Callable[[], CustomCommands]
-    start: Callable[[], Awaitable[None]]
+    start: Callable[[], Awaitable[Sequence[str]]]
     close: Callable[[], Awaitable[None]]
     stored: Sequence[Event] = ()
     notes: Sequence[str] = ()

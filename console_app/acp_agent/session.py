@@ -79,11 +79,12 @@ class EditorSession:
             engine.settings = replace(engine.settings, builtin_tools=engine.settings.builtin_tools - {QUESTION})
         self._commands = EditorCommands(parts, self.conversation, self.updates, self._tell)
         self._known: Sequence[str] = ()
-        self._fault = ""  # why a prompt was not sent
+        self._fault = ""  # what kept a prompt from its answer
         self._cancelled = False
         self._work: asyncio.Task[schema.StopReason] | None = None
         self._titled = ""
-        self._notes = parts.notes
+        self._notes = [*parts.notes]
+        self._hindrance = ""  # why nothing can be asked yet
         self._starting: asyncio.Task[None] | None = None
         self._listing: asyncio.Task[None] | None = None
 
@@ -96,31 +97,33 @@ class EditorSession:
 
     async def _start(self) -> None:
         """What goes wrong is for the next prompt to say."""
+        self._hindrance = ""
         try:
-            await self.parts.start()
+            self._notes += await self.parts.start()
         except FanoutError as error:
-            self._fault = error.line
+            self._hindrance = error.line
         except Exception as error:
             log.exception("a conversation could not start")
-            self._fault = f"Fanout could not start everything: {error!r}. The log has the details."
-        else:
-            self._fault = ""
+            self._hindrance = f"Fanout could not start everything: {error!r}. The log has the details."
         await self._commands.tell()
 
     async def _ready(self) -> None:
-        if self._starting is None or (self._starting.done() and self._fault):
+        if self._starting is None or (self._starting.done() and self._hindrance):
             self.begin()  # what was out of reach may be there now
         assert self._starting is not None
         await asyncio.wait({self._starting})
-        if self._fault:
-            raise FanoutError(self._fault)
+        if self._hindrance:
+            raise FanoutError(self._hindrance)
+        for note in self._notes:
+            self.updates.note(note, grave=True)
+        self._notes.clear()
 
     async def _list_models(self) -> None:
         """Endpoints are asked which models they have: nobody waits for that."""
         try:
             self._known = await self.parts.models.known()
-        except FanoutError as error:
-            log.warning("the models can't be listed: %s", error.line)
+        except Exception as error:
+            log.warning("the models can't be listed: %r", error)
         else:
             self.tell_options()
 
@@ -149,7 +152,7 @@ class EditorSession:
             raise UsageError("this conversation still answers a prompt", "Cancel that, or wait for its end.")
         while self._work is not None:  # it is about to end: an editor may cancel and send in one go
             await asyncio.wait({self._work})
-        self._cancelled = False
+        self._cancelled, self._fault = False, ""
         self._work = work = asyncio.create_task(self._answer(blocks), name="prompt")
         try:
             await asyncio.wait({work})
@@ -168,9 +171,6 @@ class EditorSession:
 
     async def _answer(self, blocks: Sequence[prompts.Block]) -> schema.StopReason:
         await self._ready()
-        for note in self._notes:
-            self.updates.note(note, grave=True)
-        self._notes = ()
         before = self.conversation.last_turn
         if not await self._commands.run(prompts.words_of(blocks)):
             message, notices = await prompts.message_of(blocks, self._attachments)
@@ -181,25 +181,27 @@ class EditorSession:
         while self.conversation.take_back() is not None:
             pass  # stopped before its turn began: it is the editor's again
         await self._tell_title()
-        turn = self.conversation.last_turn
         if self._cancelled:
             return "cancelled"
-        if turn is None or turn is before:
-            if fault := self._fault:
-                self._fault = ""
-                raise FanoutError(fault)
-            return "end_turn"
-        if turn.outcome == "failed":
-            if (reason := _REASONS.get(turn.error or "")) is None:
-                raise FanoutError(turn.error or self._fault or "the turn failed")
+        turn = self.conversation.last_turn
+        outcome, error = ("completed", None) if turn is None or turn is before else (turn.outcome, turn.error)
+        if self._fault:  # it was not sent, or could not be stored
+            raise FanoutError(self._fault)
+        if outcome == "failed":
+            if (reason := _REASONS.get(error or "")) is None:
+                raise FanoutError(error or "the turn failed")
             return reason
-        return "max_turn_requests" if turn.outcome == "step_limit" else "end_turn"
+        return "max_turn_requests" if outcome == "step_limit" else "end_turn"
 
     async def _tell_title(self) -> None:
         library = self.parts.library
         if library is None or not library.session_id:
             return
-        info = await library.store.find(library.session_id)
+        try:
+            info = await library.store.find(library.session_id)
+        except FanoutError as error:
+            log.warning("the title is not known: %s", error.line)
+            return
         if info.title != self._titled:
             self._titled = info.title
             at = datetime.fromtimestamp(info.updated_at, UTC).isoformat()

@@ -46,6 +46,8 @@ class Updates:
 
     def show(self, event: ev.Event) -> None:
         """Tells of an event, where there is something to tell."""
+        if isinstance(event, ev.MessageAdded) and event.role == "assistant" and event.label is None:
+            self._whole(event.content)
         self.transcript.apply(event)
         match event:
             case ev.TextDelta():
@@ -99,6 +101,15 @@ class Updates:
             self._tell(schema.AgentMessageChunk(
                 session_update="agent_message_chunk", content=tool_calls.text(text), message_id=f"m{self._message}"
             ))  # fmt: skip
+
+    def _whole(self, text: str) -> None:
+        """The answer as it joins the history: what of it was not said yet, as what the model gave to `finished`."""
+        step = self.transcript.step
+        said = step.text if step is not None else ""
+        if step is None or step.done or not text.startswith(said):
+            self.new_message()
+            said = ""
+        self.say(text[len(said) :])
 
     def think(self, text: str) -> None:
         """Words that lead to it."""
