@@ -12,7 +12,7 @@ import uuid
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from acp import RequestError, schema
+from acp import schema
 from pydantic import ValidationError
 
 from console_app.acp_agent import tool_calls
@@ -181,8 +181,8 @@ class EditorQuestions:
                 others.discard(task)
         if task.cancelled() or isinstance(task.exception(), ConnectionError):
             raise Withdrawn
-        if isinstance(error := task.exception(), RequestError | ValidationError):
-            log.warning("the editor could not ask: %s", error)
+        if (error := task.exception()) is not None:
+            log.warning("the editor could not ask: %r", error)
             return None
         return task.result()
 

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from acp import schema
+from acp import RequestError, schema
 
 from tests.acp_agent.editor import Editor, as_arguments, opened, stdio
 from tests.acp_agent.model import Model
@@ -20,13 +20,14 @@ from tests.wire_server import WireServer
 
 CALLS = (
     Call("calculator_evaluate", as_arguments(expression="1+1"), "add"),
-    Call("demo_status_updates", as_arguments(stages=["dig", "fill"], interval_seconds=0.2), "stages"),
+    Call("demo_status_updates", as_arguments(stages=20, interval_seconds=0.1), "stages"),
     Call("demo_fail", as_arguments(message="no such luck"), "fails"),
     Call("fanout_update_todo_list", as_arguments(todos=[{"content": "Dig", "status": "in_progress"}]), "todo"),
     Call("disk_edit_file", as_arguments(path="a.txt", old_text="one", new_text="1"), "edit"),
     Call("disk_write_file", as_arguments(path="b.txt", content="new"), "write"),
     Call("disk_read_file", as_arguments(path="a.txt", offset=2), "rejected"),
     Call("disk_search_files", as_arguments(text="x"), "closed"),
+    Call("disk_list_directory", as_arguments(path="."), "refused"),
     Call("hold-2_do", as_arguments(text="one \ud800"), "first"),
     Call("hold-2_do", as_arguments(text="two"), "second"),
 )
@@ -47,11 +48,12 @@ async def test_many_calls_at_once_are_asked_for_shown_and_ended_each_by_itself(t
             servers = [stdio("disk", files), stdio("hold", holding)]
             session = await editor.agent.new_session(cwd=str(fanout.cwd), mcp_servers=servers)
             asking = asyncio.ensure_future(editor.ask(session.session_id, *_prompt(fanout.cwd)))
-            for one in ("edit", "write", "rejected", "closed", "first", "second"):
+            for one in ("edit", "write", "rejected", "closed", "refused", "first", "second"):
                 await editor.asks_for(one)
             _check_questions(editor, fanout.cwd)
             await editor.answer("rejected", "reject")
             await editor.answer("closed", "")
+            editor.asked.pop("refused")[2].set_exception(RequestError.method_not_found("session/request_permission"))
             await editor.answer("edit", "once")
             await editor.answer("write", "never offered")
             await editor.answer("first", "session")  # the rule lets the second run too: its question is taken back
@@ -112,11 +114,11 @@ def _check_updates(editor: Editor, folder: Path) -> None:
     ran, did_not = ["pending", "in_progress", "completed"], ["pending", "failed"]
     assert editor.calls() == {
         "add": ran, "stages": ran, "fails": ["pending", "in_progress", "failed"], "todo": ran, "edit": ran,
-        "write": did_not, "rejected": did_not, "closed": did_not, "first": ran, "second": ran,
+        "write": did_not, "rejected": did_not, "closed": did_not, "refused": did_not, "first": ran, "second": ran,
     }  # fmt: skip
     assert editor.output("add") == ["2"]
-    assert "dig: running" in editor.output("stages")[0]
-    assert editor.output("stages")[-1].startswith("2 stages done")
+    assert any(": running\nstage " in one for one in editor.output("stages")[:-1])
+    assert editor.output("stages")[-1].startswith("20 stages done")
     assert "no such luck" in editor.output("fails")[-1]
     assert editor.said() == "I look.All done."
     assert editor.said(kind=schema.AgentThoughtChunk).startswith("let me see")
