@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol, cast
 
-from acp.meta import CLIENT_METHODS
+from acp.meta import AGENT_METHODS, CLIENT_METHODS
 from acp.schema import SessionNotification
 from acp.utils import serialize_params
 
@@ -49,6 +49,7 @@ class JsonLines:
         self._loop = asyncio.get_running_loop()
         self._arrived: asyncio.Queue[Message | int | None] = asyncio.Queue(_AHEAD)
         self._numbers: dict[asyncio.Task[Any], int] = {}  # requests of ours, by the task that waits for an answer
+        self._prompts: dict[Any, Any] = {}  # the conversations of prompts that have no answer yet, by request
         self._behind: dict[asyncio.Task[Any], Callable[[], None]] = {}
         threading.Thread(target=self._read, name="editor", daemon=True).start()
 
@@ -56,7 +57,9 @@ class JsonLines:
         """The next message; None once no more come. What is none is answered with an error."""
         while (message := await self._arrived.get()) is not None:
             if not isinstance(message, int):
-                return message
+                if (meant := self._meant(message)) is not None:
+                    return meant
+                continue
             what = "a message is one object of JSON on one line" if message == _INVALID else "that is no JSON"
             self._put({"id": None, "error": {"code": message, "message": what}})
         return None
@@ -69,6 +72,7 @@ class JsonLines:
             self._numbers[task] = message["id"]
             task.add_done_callback(self._forget)
         self._put(message)
+        self._prompts.pop(message.get("id"), None)
         if "method" not in message and (then := self._behind.pop(task, None)) is not None and "result" in message:
             then()
         await self._output.drain()
@@ -89,6 +93,21 @@ class JsonLines:
     async def room(self) -> None:
         """Returns when the editor keeps up."""
         await self._output.drain()
+
+    def _meant(self, message: Message) -> Message | None:
+        """What the SDK is given: of the protocol's own `$/` it knows none. A prompt that is taken back is stopped; any
+        other request comes to its end."""
+        method, params = message.get("method"), message.get("params")
+        known = cast("dict[str, Any]", params) if isinstance(params, dict) else {}
+        if method == AGENT_METHODS["session_prompt"]:
+            self._prompts[message.get("id")] = known.get("sessionId")
+        if not isinstance(method, str) or not method.startswith("$/"):
+            return message
+        number = known.get("requestId")
+        session = self._prompts.get(number) if isinstance(number, str | int | float) else None
+        if method != "$/cancel_request" or session is None:
+            return None
+        return {"jsonrpc": "2.0", "method": AGENT_METHODS["session_cancel"], "params": {"sessionId": session}}
 
     def _forget(self, task: asyncio.Task[Any]) -> None:
         number = self._numbers.pop(task)

@@ -31,6 +31,7 @@ class Editor:
         self.asked: dict[str, tuple[schema.ToolCallUpdate, list[schema.PermissionOption], asyncio.Future[Any]]] = {}
         self.forms: list[tuple[str, Any, asyncio.Future[Any]]] = []
         self.taken_back: list[Any] = []
+        self.newest: Any = None  # the number of the newest request
         self._changed = asyncio.Event()
 
     # -- what the agent asks
@@ -61,7 +62,9 @@ class Editor:
     def seen(self, event: StreamEvent) -> None:
         """Every message as it passes."""
         assert event.message["jsonrpc"] == "2.0"
-        if event.direction is StreamDirection.INCOMING and event.message.get("method") == "$/cancel_request":
+        if event.direction is StreamDirection.OUTGOING and "id" in event.message and "method" in event.message:
+            self.newest = event.message["id"]
+        elif event.message.get("method") == "$/cancel_request":
             self.taken_back.append(event.message["params"]["requestId"])
             self._changed.set()
 
@@ -115,6 +118,11 @@ class Editor:
             for part in one.content or ()
             if part.type == "content" and part.content.type == "text"
         ]
+
+    def write(self, **message: Any) -> None:
+        """A message that the SDK has no method for."""
+        assert self.process.stdin is not None
+        self.process.stdin.write(json.dumps({"jsonrpc": "2.0"} | message).encode() + b"\n")
 
     async def ask(self, session_id: str, *blocks: Any) -> str:
         """Sends a prompt; why the turn stopped."""

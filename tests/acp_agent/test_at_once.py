@@ -81,12 +81,14 @@ async def _stopped(editor: Editor, model: Model, one: str, two: str) -> None:
     assert await again == "end_turn"
     assert editor.calls(one) == {"h0": ["pending", "in_progress", "failed"], "h1": ["pending", "failed"]}
     assert editor.said(one) == "Here again."
-    # Before its first word, and before its turn.
+    # Before its first word, and as any request is taken back.
     gate = Gate()
     model.answers["Slow"] = [Reply([gate])]
     slow = asyncio.ensure_future(editor.ask(one, "Slow"))
     await gate.reached()
-    await editor.agent.cancel(session_id=one)
+    editor.write(method="$/other", params=[])
+    editor.write(method="$/cancel_request", params={"requestId": 999})
+    editor.write(method="$/cancel_request", params={"requestId": editor.newest})
     assert await slow == "cancelled"
     gate.open()
     await editor.agent.cancel(session_id=one)

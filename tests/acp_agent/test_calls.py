@@ -60,13 +60,7 @@ async def test_many_calls_at_once_are_asked_for_shown_and_ended_each_by_itself(t
             await editor.until(lambda: editor.taken_back, "a question that is taken back")
             await editor.answer("second", "reject")  # too late, and a second answer to each
             for number in range(6):
-                line = {
-                    "jsonrpc": "2.0",
-                    "id": number,
-                    "result": {"outcome": {"outcome": "selected", "optionId": "once"}},
-                }
-                assert editor.process.stdin is not None
-                editor.process.stdin.write(json.dumps(line).encode() + b"\n")
+                editor.write(id=number, result={"outcome": {"outcome": "selected", "optionId": "once"}})
             assert await asking == "end_turn"
             _check_updates(editor, fanout.cwd)
     _check_wire(model)
