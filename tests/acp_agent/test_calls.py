@@ -35,7 +35,8 @@ CALLS = (
 
 async def test_many_calls_at_once_are_asked_for_shown_and_ended_each_by_itself(tmp_path: Path) -> None:
     fanout, model = Fanout(tmp_path), Model()
-    fanout.write("home/config.toml", "[providers.openai]\ncontext_window = 100000\n")
+    # The rule is for a server of the user's own that nobody has seen yet, and not for one that an editor calls so.
+    fanout.write("home/config.toml", '[rules]\nallow = ["hold-2.*"]\n[providers.openai]\ncontext_window = 100000\n')
     fanout.write("a.txt", "one\ntwo\n")
     bundled = json.loads((ROOT / "mcp.json").read_text())["mcpServers"]
     other = {"command": "other", "disabled": True}
