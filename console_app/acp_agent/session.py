@@ -36,6 +36,7 @@ from console_app.engine.strategies.loop import FILTERED, TOKEN_LIMIT
 if TYPE_CHECKING:
     from console_app.acp_agent.asking import Editor
     from console_app.acp_agent.json_lines import JsonLines
+    from console_app.engine.turn import Turn
 
 MODES = {
     ApprovalMode.ASK: "Asks before whatever no rule allows",
@@ -43,9 +44,13 @@ MODES = {
     ApprovalMode.PLAN: "Runs only what is known to be read-only",
     ApprovalMode.YOLO: "Runs everything",
 }
-MODE, MODEL, EFFORT = "mode", "model", "effort"
 DEFAULT = "default"
-_REASONS: Mapping[str, schema.StopReason] = {TOKEN_LIMIT: "max_tokens", FILTERED: "refusal"}
+_REASONS: Mapping[str, schema.StopReason] = {
+    TOKEN_LIMIT: "max_tokens",
+    FILTERED: "refusal",
+    "step_limit": "max_turn_requests",
+    "cancelled": "cancelled",
+}
 log = logging.getLogger(__name__)
 
 
@@ -181,17 +186,19 @@ class EditorSession:
         while self.conversation.take_back() is not None:
             pass  # stopped before its turn began: it is the editor's again
         await self._tell_title()
+        turn = self.conversation.last_turn
+        return self._reason(None if turn is before else turn)
+
+    def _reason(self, turn: Turn | None) -> schema.StopReason:
+        """Why a turn stopped; a command has none. Raises FanoutError."""
+        outcome, error = ("completed", None) if turn is None else (turn.outcome, turn.error)
         if self._cancelled:
             return "cancelled"
-        turn = self.conversation.last_turn
-        outcome, error = ("completed", None) if turn is None or turn is before else (turn.outcome, turn.error)
-        if self._fault:  # it was not sent, or could not be stored
+        if self._fault and (turn is None or outcome == "cancelled"):  # it was not sent, or could not be stored
             raise FanoutError(self._fault)
-        if outcome == "failed":
-            if (reason := _REASONS.get(error or "")) is None:
-                raise FanoutError(error or "the turn failed")
-            return reason
-        return "max_turn_requests" if outcome == "step_limit" else "end_turn"
+        if outcome == "failed" and error not in _REASONS:
+            raise FanoutError(error or "the turn failed")
+        return _REASONS.get((error if outcome == "failed" else outcome) or "", "end_turn")
 
     async def _tell_title(self) -> None:
         library = self.parts.library
@@ -222,11 +229,11 @@ class EditorSession:
         effort = self.parts.engine.settings.effort or DEFAULT
         modes = [(mode.value, mode.title(), about) for mode, about in MODES.items()]
         options: list[schema.SessionConfigOptionSelect | schema.SessionConfigOptionBoolean]
-        options = [_select(MODE, "Mode", MODE, self.permissions.mode, modes)]
+        options = [_select("mode", "Mode", "mode", self.permissions.mode, modes)]
         if models:
-            options.append(_select(MODEL, "Model", MODEL, models[0], [(name, name, None) for name in models]))
+            options.append(_select("model", "Model", "model", models[0], [(name, name, None) for name in models]))
         efforts = [(name, name.capitalize(), None) for name in (DEFAULT, *EFFORTS)]
-        return [*options, _select(EFFORT, "Effort", "thought_level", effort, efforts)]
+        return [*options, _select("effort", "Effort", "thought_level", effort, efforts)]
 
     def use_mode(self, mode: str) -> None:
         """Another mode holds. Raises UsageError."""
