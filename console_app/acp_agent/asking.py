@@ -10,6 +10,8 @@ import asyncio
 import logging
 import uuid
 from collections.abc import Callable, Coroutine
+from functools import partial
+from textwrap import indent
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from acp import schema
@@ -21,7 +23,7 @@ from console_app.conversation.permissions import helpful_rules, misfit
 from console_app.domain.approvals import Decision
 from console_app.domain.questions import Elicitation, ElicitationAnswer, SamplingRequest, Unanswered
 from console_app.domain.risk import risk_of
-from console_app.domain.safe_text import one_line
+from console_app.domain.safe_text import one_line, visible
 from console_app.domain.tools import ToolSpec
 from console_app.domain.transcript_parts import CallView
 
@@ -234,9 +236,13 @@ class CallQuestions:
         if (before := self._tasks.pop(call.id, None)) is not None:
             before.cancel()
         self._tasks[call.id] = task = asyncio.create_task(work, name=f"ask-{call.id}")
-        task.add_done_callback(lambda done: done.cancelled() or self._tasks.get(call.id) is not done
-                               or self._tasks.pop(call.id))  # fmt: skip
-        task.add_done_callback(_logged)
+        task.add_done_callback(partial(self._done, call.id))
+
+    def _done(self, call_id: str, task: asyncio.Task[None]) -> None:
+        if self._tasks.get(call_id) is task:
+            del self._tasks[call_id]
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error("a question could not be asked", exc_info=error)
 
     def spec_of(self, call: CallView) -> ToolSpec | None:
         """The call's tool as it is now, a server's or Fanout's own."""
@@ -292,7 +298,7 @@ class CallQuestions:
         if spec is not None and (wrong := misfit(spec, call)):
             lines.append(f"Warning: {one_line(wrong, 300)}.")
         if spec is not None and spec.changed:
-            lines.append(f"The tool is another than you trusted:\n{spec.changed}")
+            lines.append(f"The tool is another than you trusted:\n\n{indent(visible(spec.changed), '    ')}")
         said = [tool_calls.content("\n\n".join((*lines, tool_calls.as_json(arguments))))]
         shape = tool_calls.shape(call, spec, self._folder)
         return {**shape, "status": "pending", "content": [*self._updates.diffs(call.id), *said]}
@@ -309,8 +315,3 @@ class CallQuestions:
         words = str(given.get("answer") or given.get("choice") or "")
         if (turn := self._conversation.turn) is not None and not (words and turn.answer(call.id, words)):
             turn.decline(call.id)
-
-
-def _logged(task: asyncio.Task[None]) -> None:
-    if not task.cancelled() and (error := task.exception()) is not None:
-        log.error("a question could not be asked", exc_info=error)

@@ -11,7 +11,7 @@ from typing import Any
 from acp import schema
 
 from console_app.conversation.file_edits import LARGEST, NotComparedError, edits_of, path_of, text_of, whole_of
-from console_app.domain.safe_text import one_line
+from console_app.domain.safe_text import one_line, visible
 from console_app.domain.tools import Artifact, Outcome, ToolSpec
 from console_app.domain.transcript_parts import CallView
 
@@ -111,8 +111,8 @@ def _diff(path: Path, old: str | None, new: str) -> schema.FileEditToolCallConte
 
 
 def as_json(value: Any) -> str:
-    """A value to be read by people, whole."""
-    return f"```json\n{json.dumps(value, indent=2, ensure_ascii=False)}\n```"
+    """A value to be read by people, whole. No text in it can end the block: it has no line breaks there."""
+    return f"```json\n{visible(json.dumps(value, indent=2, ensure_ascii=False))}\n```"
 
 
 def progress(call: CallView) -> schema.ContentToolCallContent:
