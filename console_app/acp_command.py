@@ -59,10 +59,10 @@ async def acp(setup: Setup, output: OutputStreams, interrupts: Interrupts) -> Ru
         code = EXIT_INTERRUPTED if interrupts.asked.is_set() else EXIT_DONE
         end_within(DEADLINE, code)
         interrupts.to_end.begin()
-        await agent.close()
-        await connection.close()
         for end in ends:
             end.cancel()
+        await agent.close()
+        await connection.close()
     return RunEnding(code)
 
 

@@ -11,6 +11,7 @@ import json
 import os
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import CancelledError
 from typing import Any, Protocol, cast
 
 from acp.meta import AGENT_METHODS, CLIENT_METHODS
@@ -65,7 +66,7 @@ class JsonLines:
         return None
 
     async def send(self, message: Message) -> None:
-        """Sends a message. A request is known by its task, so that it can be taken back."""
+        """Sends a message; only what a turn tells waits for room. A request is known by its task, to be taken back."""
         task = asyncio.current_task()
         assert task is not None
         if "method" in message and "id" in message:
@@ -75,7 +76,6 @@ class JsonLines:
         self._prompts.pop(message.get("id"), None)
         if "method" not in message and (then := self._behind.pop(task, None)) is not None and "result" in message:
             then()
-        await self._output.drain()
 
     def behind_the_answer(self, then: Callable[[], None]) -> None:
         """`then` is called once the request that this task answers has a result."""
@@ -125,7 +125,7 @@ class JsonLines:
                 if (message := read(line)) is not None:
                     asyncio.run_coroutine_threadsafe(self._arrived.put(message), self._loop).result()
             asyncio.run_coroutine_threadsafe(self._arrived.put(None), self._loop).result()
-        except RuntimeError:
+        except (RuntimeError, CancelledError):
             pass  # the loop has ended: nobody waits any more
 
 
