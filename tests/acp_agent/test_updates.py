@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from acp import schema
+import pytest
+from acp import RequestError, schema
 
 from console_app.acp_agent import tool_calls
+from console_app.acp_agent.agent import server_of
 from console_app.acp_agent.updates import Updates
 from console_app.domain import events as ev
 from console_app.domain.messages import AssistantMessage
@@ -95,3 +97,17 @@ def test_a_conversation_is_told_again_as_it_is_now() -> None:
         ("tool_call", ""), ("tool_call_update", ""), ("agent_message_chunk", "No.\n\n"), ("usage_update", ""),
     ]  # fmt: skip
     assert updates[4].status == "failed"
+
+
+def test_a_server_of_the_editor_is_one_of_mcp_json() -> None:
+    header = schema.HttpHeader(name="X-Key", value="k")
+    http = server_of(schema.HttpMcpServer(type="http", name="web", url="https://web.example/mcp", headers=[header]))
+    assert (http.kind, http.url, http.headers) == ("http", "https://web.example/mcp", {"X-Key": "k"})
+    assert server_of(schema.SseMcpServer(type="sse", name="old", url="https://old.example/", headers=[])).kind == "sse"
+    variables = [schema.EnvVariable(name="KEY", value="${NOT_FILLED_IN}")]
+    stdio = server_of(schema.McpServerStdio(name="own", command="run", args=["it"], env=variables))
+    assert (stdio.kind, stdio.command, stdio.args, stdio.env) == ("stdio", "run", ("it",), {"KEY": "${NOT_FILLED_IN}"})
+    with pytest.raises(RequestError, match="must start with http"):
+        server_of(schema.HttpMcpServer(type="http", name="file", url="file:///etc/passwd", headers=[]))
+    with pytest.raises(RequestError, match="is no server that is reached over stdio or HTTP"):
+        server_of(schema.AcpMcpServer.model_validate({"type": "acp", "serverId": "x", "name": "within"}))
