@@ -109,7 +109,10 @@ class EditorAgent:
             raise RequestError(_INVALID, "that cursor was not given here")
         begin = int(cursor or 0)
         found = await told(self._stored.store.sessions(_MOST))
-        wanted = [one for one in found if os.path.isabs(one.folder) and cwd in (None, one.folder)]
+        folders = (
+            {cwd, await asyncio.to_thread(os.path.realpath, cwd)} if cwd is not None else None
+        )  # as a shell has it
+        wanted = [one for one in found if os.path.isabs(one.folder) and (folders is None or one.folder in folders)]
         page = wanted[begin : begin + _PAGE]
         sessions = [
             schema.SessionInfo(

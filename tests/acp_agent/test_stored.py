@@ -112,6 +112,8 @@ async def _loaded(editor: Editor, model: Model, session_id: str, cwd: str) -> No
     listed = await editor.agent.list_sessions(cwd=cwd)
     assert [(one.session_id, one.cwd, one.title) for one in listed.sessions] == [(session_id, cwd, "Start")]
     assert not (await editor.agent.list_sessions(cwd="/elsewhere")).sessions
+    assert (await editor.agent.list_sessions(cwd=f"{cwd}/../{Path(cwd).name}")).sessions
+    assert (await editor.agent.list_sessions()).sessions
     with pytest.raises(RequestError, match="that cursor was not given here"):
         await editor.agent.list_sessions(cursor="next")
     editor.updates.clear()
