@@ -30,6 +30,7 @@ from console_app.conversation.model_source import warm_up
 from console_app.conversation.models import Models
 from console_app.conversation.picture_store import sweep
 from console_app.conversation.question_queue import QuestionQueue
+from console_app.conversation.readiness import ANY_SERVER, OTHER_SERVERS
 from console_app.domain.errors import ConfigError, ProviderError, ToolError, UsageError
 from console_app.domain.ports.provider import Chunk, ModelRequest
 from console_app.domain.ports.toolset import CallReporter, Invocation
@@ -48,10 +49,6 @@ if TYPE_CHECKING:
     from console_app.sessions.replay import Replay
     from console_app.sessions.tables import SessionInfo
 
-# Seconds that the first prompt waits for servers: for any at all, since without tools it has little to work with, and
-# for the rest once one is there, since a server that hangs is a status and no delay.
-ANY_SERVER = 10.0
-OTHER_SERVERS = 2.0
 # What the model picker and /doctor need of other floors.
 PICKED_FROM = (
     "console_app.headless.doctor",
