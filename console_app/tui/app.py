@@ -126,6 +126,10 @@ class FanoutApp(StartupApp[int]):
             names = [few, FALLBACK_THEME] if self._few_colours else [LIGHT_THEME if self._is_light else DEFAULT_THEME]
         self.theme = next(name for name in (*names, DEFAULT_THEME, FALLBACK_THEME) if name in self.available_themes)
 
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        """What our sheets name and Textual's own themes, the last resort, don't."""
+        return {"muted": "#a0a0a0"}
+
     def background_is(self, light: bool) -> None:
         """The terminal said so. It decides until a theme is chosen."""
         if self.theme in UNCHOSEN:
